@@ -1,0 +1,294 @@
+"""Integer arithmetic at compile time: simplification, equality and bounds of index expressions.
+
+An integer expression is brought into the linear form c0 + c1*t1 + c2*t2 + …, whose terms t are whatever is not a
+sum or a multiple. Division and remainder by a constant are split along that form where divisibility or bounds allow,
+which is what index arithmetic over tiles needs: ``(k + 1) * 64 - k * 64`` is 64, ``(b * 128 + i) % 128`` is i for i
+below 128.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from .expr import (
+    AddressOf, Binary, BufferLoad, Call, Cast, Const, Expr, Ramp, Select, Special, Str, Unary, Var, binary, cast, const,
+    select, unary,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from .dtype import DataType
+
+Bounds = tuple[int, int]
+"""Inclusive."""
+
+
+def key(expr: Expr) -> Hashable:
+    """A hashable value, equal for structurally equal expressions."""
+    if isinstance(expr, Const):
+        return ("c", expr.dtype, expr.value)
+    if isinstance(expr, Var):
+        return expr
+    if isinstance(expr, Special):
+        return ("s", expr.name)
+    if isinstance(expr, Binary):
+        return (expr.op, expr.dtype, key(expr.a), key(expr.b))
+    if isinstance(expr, (Unary, Cast)):
+        return (getattr(expr, "op", "cast"), expr.dtype, key(expr.value))
+    if isinstance(expr, Select):
+        return ("select", key(expr.cond), key(expr.a), key(expr.b))
+    if isinstance(expr, (BufferLoad, AddressOf)):
+        return (type(expr).__name__, expr.buffer, tuple(key(i) for i in expr.indices))
+    if isinstance(expr, Ramp):
+        return ("ramp", expr.lanes, key(expr.base))
+    if isinstance(expr, Call):
+        return (expr.op, tuple(key(a) for a in expr.args), expr.attrs)
+    if isinstance(expr, Str):
+        return ("str", expr.value)
+    return expr
+
+
+@dataclass
+class Linear:
+    """constant + sum of coefficient * term."""
+
+    constant: int = 0
+    terms: dict[Hashable, tuple[Expr, int]] = field(default_factory=dict)
+
+    def add(self, expr: Expr, coefficient: int) -> None:
+        identity = key(expr)
+        _, old = self.terms.get(identity, (expr, 0))
+        if old + coefficient:
+            self.terms[identity] = (expr, old + coefficient)
+        else:
+            self.terms.pop(identity, None)
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        out = Linear(self.constant + factor * other.constant, dict(self.terms))
+        for expr, coefficient in other.terms.values():
+            out.add(expr, factor * coefficient)
+        return out
+
+    def split(self, divisor: int) -> tuple[Linear, Linear]:
+        """(multiple, rest) with self = divisor * multiple + rest."""
+        whole, rest = Linear(), Linear()
+        whole.constant, rest.constant = divmod(self.constant, divisor)
+        for identity, (expr, coefficient) in self.terms.items():
+            if coefficient % divisor == 0:
+                whole.terms[identity] = (expr, coefficient // divisor)
+            else:
+                rest.terms[identity] = (expr, coefficient)
+        return whole, rest
+
+
+@dataclass(frozen=True)
+class Analyzer:
+    """Simplifies and bounds expressions, given what is known of variables and special registers.
+
+    ranges: inclusive bounds by `Var`, or by the name of a special register.
+    """
+
+    ranges: Mapping[Var | str, Bounds] = field(default_factory=dict)
+
+    def bind(self, var: Var | str, low: int, high: int) -> Analyzer:
+        """This analyzer, knowing also low <= var <= high."""
+        return replace(self, ranges={**self.ranges, var: (low, high)})
+
+    def simplify(self, expr: Expr) -> Expr:
+        """An equal expression, simpler where that can be shown; spans of kept parts survive."""
+        if expr.dtype.is_integer and expr.dtype.lanes == 1:
+            return self._emit(self._linear(expr), expr.dtype, expr)
+        return self._node(expr)
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        """Whether a == b can be shown for integers."""
+        difference = self._linear(a).plus(self._linear(b), -1)
+        return not difference.terms and difference.constant == 0
+
+    def bounds(self, expr: Expr) -> Bounds | None:
+        """Inclusive bounds of an integer expression, or None where nothing is known."""
+        if isinstance(expr, Const):
+            return (int(expr.value), int(expr.value)) if not isinstance(expr.value, float) else None
+        if isinstance(expr, Var):
+            return self.ranges.get(expr)
+        if isinstance(expr, Special):
+            return self.ranges.get(expr.name)
+        if isinstance(expr, Cast):
+            return self.bounds(expr.value) if expr.dtype.is_integer and expr.value.dtype.is_integer else None
+        if isinstance(expr, Select):
+            a, b = self.bounds(expr.a), self.bounds(expr.b)
+            return (min(a[0], b[0]), max(a[1], b[1])) if a and b else None
+        if isinstance(expr, Binary):
+            return self._binary_bounds(expr)
+        return None
+
+    def divisible(self, expr: Expr, divisor: int) -> bool:
+        """Whether `expr` is always a multiple of `divisor`."""
+        linear = self._linear(expr)
+        return linear.constant % divisor == 0 and all(c % divisor == 0 for _, c in linear.terms.values())
+
+    # -- bounds -------------------------------------------------------------------------------------------------
+
+    def _binary_bounds(self, expr: Binary) -> Bounds | None:
+        if expr.dtype.is_bool:
+            return (0, 1)
+        a, b = self.bounds(expr.a), self.bounds(expr.b)
+        if expr.op in ("%", "&") and b and b[0] == b[1] and b[0] > 0 and (expr.op == "%" or not b[0] & (b[0] + 1)):
+            top = b[0] - (expr.op == "%")
+            return (a[0], a[1]) if a and 0 <= a[0] and a[1] <= top else (0, top)
+        if a is None or b is None:
+            return None
+        if expr.op in ("<<", "*"):
+            factor = (1 << b[0], 1 << b[1]) if expr.op == "<<" and b[0] >= 0 else b
+            products = [x * y for x in a for y in factor]
+            return (min(products), max(products))
+        if expr.op in ("//", ">>") and b[0] == b[1]:
+            divisor = b[0] if expr.op == "//" else 1 << b[0]
+            return (a[0] // divisor, a[1] // divisor) if divisor > 0 else None
+        if expr.op in ("|", "^") and a[0] >= 0 and b[0] >= 0:
+            return (0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1)
+        table = {"+": (a[0] + b[0], a[1] + b[1]), "-": (a[0] - b[1], a[1] - b[0]),
+                 "min": (min(a[0], b[0]), min(a[1], b[1])), "max": (max(a[0], b[0]), max(a[1], b[1]))}  # fmt: skip
+        return table.get(expr.op)
+
+    def _linear_bounds(self, linear: Linear) -> Bounds | None:
+        low = high = linear.constant
+        for expr, coefficient in linear.terms.values():
+            bounds = self.bounds(expr)
+            if bounds is None:
+                return None
+            ends = sorted((bounds[0] * coefficient, bounds[1] * coefficient))
+            low, high = low + ends[0], high + ends[1]
+        return (low, high)
+
+    # -- linear form --------------------------------------------------------------------------------------------
+
+    def _linear(self, expr: Expr) -> Linear:
+        if isinstance(expr, Const) and not isinstance(expr.value, float):
+            return Linear(int(expr.value))
+        if isinstance(expr, Unary) and expr.op == "-":
+            return Linear().plus(self._linear(expr.value), -1)
+        if isinstance(expr, Cast) and expr.dtype.is_signed and expr.value.dtype.is_signed \
+                and expr.dtype.bits >= expr.value.dtype.bits:
+            inner = self._linear(expr.value)
+            if not inner.terms:
+                return inner
+        if isinstance(expr, Binary) and expr.dtype.is_integer:
+            known = self._linear_binary(expr)
+            if known is not None:
+                return known
+        out = Linear()
+        kept = self._node(expr)
+        if isinstance(kept, Const) and not isinstance(kept.value, float):
+            out.constant = int(kept.value)
+        else:
+            out.add(kept, 1)
+        return out
+
+    def _linear_binary(self, expr: Binary) -> Linear | None:
+        a, b = self._linear(expr.a), self._linear(expr.b)
+        if expr.op in ("+", "-"):
+            return a.plus(b, 1 if expr.op == "+" else -1)
+        if expr.op == "*" and not (a.terms and b.terms):
+            return Linear().plus(a, b.constant) if not b.terms else Linear().plus(b, a.constant)
+        if b.terms:
+            return None
+        if expr.op == "<<" and 0 <= b.constant < expr.dtype.bits:
+            return Linear().plus(a, 1 << b.constant)
+        if expr.op in ("//", ">>", "%", "&"):
+            return self._divided(expr, a, b.constant)
+        return None
+
+    def _divided(self, expr: Binary, a: Linear, b: int) -> Linear | None:
+        """a // divisor or a % divisor, split into the part that divides and the rest."""
+        if expr.op == "&" and (b < 0 or b & (b + 1)):
+            return None
+        divisor = {"//": b, "%": b, ">>": 1 << b if 0 <= b < 64 else 0, "&": b + 1}[expr.op]
+        if divisor <= 0:
+            return None
+        whole, rest = a.split(divisor)
+        bounds = self._linear_bounds(rest)
+        quotient = None
+        if bounds is not None and bounds[0] // divisor == bounds[1] // divisor:
+            quotient = bounds[0] // divisor
+        if expr.op in ("//", ">>"):
+            if quotient is not None:
+                return Linear(whole.constant + quotient, whole.terms)
+            return whole.plus(self._atom(expr, rest, b)) if whole.terms or whole.constant else None
+        if quotient is not None:
+            return Linear(rest.constant - quotient * divisor, rest.terms)
+        return self._atom(expr, rest, b) if whole.terms or whole.constant else None
+
+    def _atom(self, expr: Binary, rest: Linear, b: int) -> Linear:
+        inner = self._emit(rest, expr.dtype, expr.a)
+        out = Linear()
+        divided = Binary(expr.dtype, expr.op, inner, const(b, expr.dtype), span=expr.span)
+        out.add(divided, 1)
+        return out
+
+    def _emit(self, linear: Linear, dtype: DataType, origin: Expr) -> Expr:
+        total: Expr | None = None
+        for expr, coefficient in sorted(linear.terms.values(), key=lambda t: t[1] < 0):
+            magnitude = abs(coefficient)
+            term = cast(dtype, expr)
+            if magnitude != 1:
+                term = Binary(dtype, "*", term, const(magnitude, dtype), span=origin.span)
+            if total is None:
+                total = term if coefficient > 0 else unary("-", term, span=origin.span)
+            else:
+                total = Binary(dtype, "+" if coefficient > 0 else "-", total, term, span=origin.span)
+        if total is None:
+            return const(linear.constant, dtype, span=origin.span)
+        if not linear.constant:
+            return total
+        op, magnitude = ("+", linear.constant) if linear.constant > 0 else ("-", -linear.constant)
+        return binary(op, total, const(magnitude, dtype), span=origin.span)
+
+    # -- everything that is no sum ------------------------------------------------------------------------------
+
+    def _node(self, expr: Expr) -> Expr:
+        """`expr` with simplified children, folded where that decides it."""
+        if isinstance(expr, Binary):
+            return self._comparison(expr, self.simplify(expr.a), self.simplify(expr.b))
+        if isinstance(expr, Unary):
+            return unary(expr.op, self.simplify(expr.value), span=expr.span)
+        if isinstance(expr, Cast):
+            return cast(expr.dtype, self.simplify(expr.value), span=expr.span)
+        if isinstance(expr, Select):
+            cond = self.simplify(expr.cond)
+            return select(cond, self.simplify(expr.a), self.simplify(expr.b), span=expr.span)
+        if isinstance(expr, Ramp):
+            return replace(expr, base=self.simplify(expr.base))
+        if isinstance(expr, (BufferLoad, AddressOf)):
+            return replace(expr, indices=tuple(self.simplify(i) for i in expr.indices))
+        if isinstance(expr, Call):
+            return replace(expr, args=tuple(self.simplify(a) for a in expr.args))
+        return expr
+
+    def _comparison(self, expr: Binary, a: Expr, b: Expr) -> Expr:
+        if expr.op in ("==", "!=", "<", "<=", ">", ">=") and a.dtype.is_signed:
+            bounds = self._linear_bounds(self._linear(a).plus(self._linear(b), -1))
+            decided = None if bounds is None else _decide(expr.op, bounds)
+            if decided is not None:
+                return const(decided, span=expr.span)
+        if a is expr.a and b is expr.b:
+            return expr
+        return binary(expr.op, a, b, span=expr.span)
+
+
+def _decide(op: str, bounds: Bounds) -> bool | None:
+    """The truth of ``difference op 0`` where the bounds of the difference settle it."""
+    low, high = bounds
+    if op in ("==", "!="):
+        if low == high == 0:
+            return op == "=="
+        return (op == "!=") if low > 0 or high < 0 else None
+    always = {"<": high < 0, "<=": high <= 0, ">": low > 0, ">=": low >= 0}
+    never = {"<": low >= 0, "<=": low > 0, ">": high <= 0, ">=": high < 0}
+    return True if always[op] else False if never[op] else None
+
+
+def simplify(expr: Expr) -> Expr:
+    """`expr` simplified with no knowledge of its variables."""
+    return Analyzer().simplify(expr)

@@ -1,0 +1,139 @@
+"""Buffers: named, shaped, typed storage in one of the GPU's memories."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+from .arith import simplify
+from .dtype import HANDLE, UINT32, DataType
+from .expr import AddressOf, BufferLoad, Expr, Range, Region, as_expr, const, int_value, node
+from .span import Span, TirxError
+
+SCOPES = ("global", "shared", "local", "tmem")
+
+
+@node
+class Buffer:
+    """Storage of `shape` elements of `dtype` in the memory `scope`.
+
+    scope: "global" (a kernel argument), "shared" (one copy a CTA), "local" (registers, one copy a thread) or "tmem"
+        (tensor memory, one copy a CTA).
+    layout: a `tirx_mini.layout` layout of the shape; None is row-major.
+    source: the buffer this one is a view of; `byte_offset` is where it starts there. Shared buffers of a pool are
+        views of the pool.
+    allocated_addr: for tensor memory, the address that `tcgen05.alloc` returned.
+    scalar: a mutable variable (``phase: Tx.int32``), kept as a local buffer of shape (1,).
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DataType
+    scope: str = "global"
+    layout: Any = None
+    source: Buffer | None = None
+    byte_offset: int = 0
+    allocated_addr: Expr | None = None
+    align: int = 0
+    scalar: bool = False
+    span: Span | None = field(default=None, kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.scope} {self.dtype}{list(self.shape)}"
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        total = 1
+        for extent in self.shape:
+            total *= extent
+        return total
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, without padding."""
+        return self.size * self.dtype.bits // 8
+
+    @property
+    def root(self) -> Buffer:
+        """The buffer at the end of the chain of views."""
+        buffer = self
+        while buffer.source is not None:
+            buffer = buffer.source
+        return buffer
+
+    def __getitem__(self, key: Any) -> Expr:
+        """``buf[i, j]`` is an element; with slices (or fewer indices than dimensions) it is a `Region`."""
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(keys) > self.ndim:
+            raise TirxError(f"{self.name} has {self.ndim} dimension{'s' * (self.ndim != 1)} {self._dims()}, "
+                            f"but {len(keys)} indices are given")
+        if len(keys) == self.ndim and not any(isinstance(k, slice) for k in keys):
+            return BufferLoad(self.dtype, self, tuple(as_expr(k) for k in keys))
+        keys = keys + (slice(None),) * (self.ndim - len(keys))
+        ranges = tuple(self._range(axis, k) for axis, k in enumerate(keys))
+        return Region(self.dtype, self, ranges)
+
+    def _range(self, axis: int, key: Any) -> Range:
+        if not isinstance(key, slice):
+            return Range(as_expr(key), const(1))
+        if key.step not in (None, 1):
+            raise TirxError(f"a slice of {self.name} has step {key.step}; tiles are dense, so the step must be 1")
+        start = as_expr(0 if key.start is None else key.start)
+        stop = as_expr(self.shape[axis] if key.stop is None else key.stop)
+        extent = simplify(stop - start)
+        known = int_value(extent)
+        if known is not None and known <= 0:
+            raise TirxError(f"dimension {axis} of {self.name} is sliced to {known} elements",
+                            hint="a slice start:stop needs stop > start")
+        first, last = int_value(start), int_value(stop)
+        if (first is not None and first < 0) or (last is not None and last > self.shape[axis]):
+            raise TirxError(f"the slice {start!r}:{stop!r} leaves dimension {axis} of {self.name}, "
+                            f"whose extent is {self.shape[axis]}")
+        return Range(start, extent)
+
+    def _dims(self) -> str:
+        return "(" + ", ".join(map(str, self.shape)) + ")"
+
+    def region(self) -> Region:
+        """The whole buffer as the operand of a tile primitive."""
+        return Region(self.dtype, self, tuple(Range(const(0), const(extent)) for extent in self.shape))
+
+    def ptr_to(self, indices: Any) -> Expr:
+        """A pointer to the element at `indices`."""
+        keys = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
+        if len(keys) != self.ndim:
+            raise TirxError(f"ptr_to needs {self.ndim} indices for {self.name} {self._dims()}, but {len(keys)} are given")
+        return AddressOf(HANDLE, self, tuple(as_expr(k) for k in keys))
+
+    @property
+    def data(self) -> Expr:
+        """A pointer to the first element."""
+        return AddressOf(HANDLE, self, tuple(const(0) for _ in self.shape))
+
+    def view(self, *shape: Any, layout: Any = None, dtype: str | None = None) -> Buffer:
+        """The same storage under another shape, layout or dtype; ``view(128, 64, …)`` or ``view((128, 64), …)``.
+
+        A view of registers with a layout over `tid_in_wg` (or other thread axes) is the whole warpgroup's tile, of
+        which each thread holds its part.
+        """
+        dims = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        extents = tuple(int(e) for e in dims) or self.shape
+        kind = DataType(dtype) if dtype else self.dtype
+        return Buffer(f"{self.name}_view", extents, kind, self.scope, layout, self, allocated_addr=self.allocated_addr)
+
+
+def scalar(name: str, dtype: str, span: Span | None = None) -> Buffer:
+    """A mutable scalar variable."""
+    return Buffer(name, (1,), DataType(dtype), "local", scalar=True, span=span)
+
+
+def shared_address(pointer: Expr) -> Expr:
+    """The 32-bit shared-memory address of a pointer (PTX: cvta.to.shared)."""
+    from .expr import cast
+
+    return cast(UINT32, pointer)

@@ -1,0 +1,101 @@
+"""Scalar and short-vector types, named as TVM and NumPy name them.
+
+A `DataType` is a string (``DataType("float16") == "float16"``), so it can be passed wherever a dtype name is
+expected; it also knows its width. ``"float16x8"`` is eight lanes of half precision, the type of one 16-byte access.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_PATTERN = re.compile(r"(bool|handle|tensormap|float8_e4m3fn|float8_e5m2|bfloat|float|uint|int)(\d*)(?:x(\d+))?")
+_FIXED_BITS = {"bool": 8, "handle": 64, "tensormap": 1024, "float8_e4m3fn": 8, "float8_e5m2": 8}
+_WIDTHS = {"float": (16, 32, 64), "bfloat": (16,), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
+
+
+@lru_cache(maxsize=None)
+def _parse(name: str) -> tuple[str, int, int]:
+    match = _PATTERN.fullmatch(name)
+    if match:
+        code, bits, lanes = match.group(1), match.group(2), int(match.group(3) or 1)
+        if code in _FIXED_BITS and not bits:
+            return code, _FIXED_BITS[code], lanes
+        if code in _WIDTHS and bits and int(bits) in _WIDTHS[code]:
+            return code, int(bits), lanes
+    raise ValueError(f"unknown dtype {name!r}; write for example 'float16', 'bfloat16', 'float32', 'int32' or 'uint64'")
+
+
+class DataType(str):
+    """The type of a value: a code, a width in bits, and a number of lanes.
+
+    Raises `ValueError` for a name that is no dtype.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, name: str) -> DataType:
+        _parse(str(name))
+        return super().__new__(cls, name)
+
+    @property
+    def code(self) -> str:
+        """'int', 'uint', 'float', 'bfloat', 'float8_e4m3fn', 'float8_e5m2', 'bool', 'handle' or 'tensormap'."""
+        return _parse(self)[0]
+
+    @property
+    def bits(self) -> int:
+        """Bits of one lane."""
+        return _parse(self)[1]
+
+    @property
+    def lanes(self) -> int:
+        return _parse(self)[2]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one lane."""
+        return self.bits // 8
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all lanes."""
+        return self.itemsize * self.lanes
+
+    @property
+    def scalar(self) -> DataType:
+        """The type of one lane."""
+        return self.with_lanes(1)
+
+    def with_lanes(self, lanes: int) -> DataType:
+        base = str(self).rsplit("x", 1)[0] if self.lanes > 1 else str(self)
+        return DataType(base if lanes == 1 else f"{base}x{lanes}")
+
+    @property
+    def is_integer(self) -> bool:
+        return self.code in ("int", "uint")
+
+    @property
+    def is_signed(self) -> bool:
+        return self.code == "int"
+
+    @property
+    def is_float(self) -> bool:
+        return self.code in ("float", "bfloat", "float8_e4m3fn", "float8_e5m2")
+
+    @property
+    def is_bool(self) -> bool:
+        return self.code == "bool"
+
+    @property
+    def is_handle(self) -> bool:
+        return self.code == "handle"
+
+
+BOOL = DataType("bool")
+INT32 = DataType("int32")
+INT64 = DataType("int64")
+UINT32 = DataType("uint32")
+UINT64 = DataType("uint64")
+FLOAT32 = DataType("float32")
+HANDLE = DataType("handle")

@@ -1,0 +1,468 @@
+"""Expressions. The whole grammar is this screen:
+
+    expr ::= Var | Const | Str | Special | Unary | Binary | Cast | Select | Ramp
+           | BufferLoad(buffer, index…) | AddressOf(buffer, index…) | Call(op, expr…, attrs) | Region(buffer, range…)
+
+Nodes are immutable and compared by identity; `structural_equal` compares their meaning. Python's operators on
+nodes build nodes. A node has no truth value: ``if`` over IR values is the front end's business.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .dtype import BOOL, FLOAT32, INT32, DataType
+from .span import Span, TirxError
+
+if TYPE_CHECKING:
+    from .buffer import Buffer
+
+
+def node(cls: type) -> Any:
+    """Class decorator of every IR node: frozen, compared and hashed by identity."""
+    return dataclass(frozen=True, eq=False, repr=False)(cls)
+
+
+@node
+class Expr:
+    """Base of all expressions. `dtype` is the type of the value, `span` where it was written."""
+
+    dtype: DataType
+    span: Span | None = field(default=None, kw_only=True)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TirxError(
+            "the value of this expression is only known when the kernel runs, so Python cannot branch on it",
+            self.span,
+            "use it in an `if`, `while`, `and`, `or` or ternary inside the kernel, not in plain Python code",
+        )
+
+    def __repr__(self) -> str:
+        from .printer import expr_text
+
+        return expr_text(self)
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return binary("+", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return binary("+", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return binary("-", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return binary("-", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return binary("*", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return binary("*", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return binary("/", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return binary("/", other, self)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return binary("//", self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return binary("//", other, self)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return binary("%", self, other)
+
+    def __rmod__(self, other: ExprLike) -> Expr:
+        return binary("%", other, self)
+
+    def __and__(self, other: ExprLike) -> Expr:
+        return binary("&", self, other)
+
+    def __rand__(self, other: ExprLike) -> Expr:
+        return binary("&", other, self)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return binary("|", self, other)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return binary("|", other, self)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return binary("^", self, other)
+
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return binary("^", other, self)
+
+    def __lshift__(self, other: ExprLike) -> Expr:
+        return binary("<<", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> Expr:
+        return binary("<<", other, self)
+
+    def __rshift__(self, other: ExprLike) -> Expr:
+        return binary(">>", self, other)
+
+    def __rrshift__(self, other: ExprLike) -> Expr:
+        return binary(">>", other, self)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return binary("<", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return binary("<=", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return binary(">", self, other)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return binary(">=", self, other)
+
+    def __eq__(self, other: ExprLike) -> Expr:  # type: ignore[override]
+        return binary("==", self, other)
+
+    def __ne__(self, other: ExprLike) -> Expr:  # type: ignore[override]
+        return binary("!=", self, other)
+
+    def __neg__(self) -> Expr:
+        return unary("-", self)
+
+    def __invert__(self) -> Expr:
+        return unary("~", self)
+
+    def astype(self, dtype: str) -> Expr:
+        """This value converted to `dtype`."""
+        return cast(dtype, self)
+
+
+ExprLike = Expr | int | float | bool
+
+
+@node
+class Var(Expr):
+    """A named immutable value: a loop variable, a `Bind`, an index of the launch."""
+
+    name: str
+
+
+@node
+class Const(Expr):
+    """A literal number or boolean."""
+
+    value: int | float | bool
+
+
+@node
+class Str(Expr):
+    """A literal string: the message of a print or a hint."""
+
+    value: str
+
+
+SPECIALS: Mapping[str, DataType] = {
+    **{f"{name}.{axis}": INT32 for name in ("threadIdx", "blockIdx", "clusterCtaIdx", "gridDim") for axis in "xyz"},
+    "warp_id_in_cta": INT32,
+    "cluster_ctarank": INT32,
+}
+
+
+@node
+class Special(Expr):
+    """A special register: `threadIdx.x`, `blockIdx.y`, `clusterCtaIdx.x` (%cluster_ctaid), `cluster_ctarank`, …
+
+    `warp_id_in_cta` is `threadIdx.x >> 5`, the same in all lanes of a warp.
+    """
+
+    name: str
+
+
+@node
+class Unary(Expr):
+    op: str  # one of UNARY_OPS
+    value: Expr
+
+
+@node
+class Binary(Expr):
+    op: str  # one of BINARY_OPS
+    a: Expr
+    b: Expr
+
+
+@node
+class Cast(Expr):
+    """`value` converted to `dtype`. A shared-memory `AddressOf` cast to uint32 is its shared::cta address."""
+
+    value: Expr
+
+
+@node
+class Select(Expr):
+    """`a` where `cond` holds, else `b`; both are evaluated."""
+
+    cond: Expr
+    a: Expr
+    b: Expr
+
+
+@node
+class Ramp(Expr):
+    """The index vector base, base + 1, … base + lanes - 1 of a vector access."""
+
+    base: Expr
+    lanes: int
+
+
+@node
+class BufferLoad(Expr):
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+
+
+@node
+class AddressOf(Expr):
+    """A pointer to an element, of dtype `handle`."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+
+
+@node
+class Call(Expr):
+    """An instruction of `isa` (`op` is its name in the table): operands in order, static modifiers in `attrs`."""
+
+    op: str
+    args: tuple[Expr, ...]
+    attrs: tuple[tuple[str, Any], ...] = ()
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        return dict(self.attrs).get(name, default)
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """`extent` elements from `start`."""
+
+    start: Expr
+    extent: Expr
+
+
+@node
+class Region(Expr):
+    """A box of a buffer: the operand of a tile primitive. Its dtype is the element's."""
+
+    buffer: Buffer
+    ranges: tuple[Range, ...]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The box's extents; raises `TirxError` where one is not known at compile time."""
+        out: list[int] = []
+        for r in self.ranges:
+            if not isinstance(r.extent, Const):
+                raise TirxError(
+                    f"the extent of this slice of {self.buffer.name}, {r.extent!r}, is not known at compile time",
+                    self.span,
+                    "slice with constants defined outside the kernel, as in buf[i * TILE : (i + 1) * TILE]",
+                )
+            out.append(int(r.extent.value))
+        return tuple(out)
+
+
+# -- operators: one line each ------------------------------------------------------------------------------------
+
+_COMPARE = ("==", "!=", "<", "<=", ">", ">=")
+BINARY_OPS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor, "min": min, "max": max,
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "and": lambda a, b: a and b, "or": lambda a, b: a or b,
+}  # fmt: skip
+UNARY_OPS: Mapping[str, Callable[[Any], Any]] = {"-": operator.neg, "~": operator.invert, "not": operator.not_}
+_INTEGER_ONLY = ("//", "%", "<<", ">>", "&", "|", "^")
+
+
+def const(value: int | float | bool, dtype: str | None = None, *, span: Span | None = None) -> Const:
+    """A literal; the dtype defaults to bool, int32 (int64 where it does not fit) or float32."""
+    if dtype is None:
+        if isinstance(value, bool):
+            dtype = BOOL
+        elif isinstance(value, int):
+            dtype = INT32 if -(2**31) <= value < 2**31 else DataType("int64" if value < 2**63 else "uint64")
+        else:
+            dtype = FLOAT32
+    kind = DataType(dtype)
+    if kind.is_bool:
+        value = bool(value)
+    elif kind.is_integer:
+        value = wrap(int(value), kind)
+    elif kind.is_float:
+        value = float(value)
+    return Const(kind, value, span=span)
+
+
+def wrap(value: int, dtype: DataType) -> int:
+    """`value` reduced to the range of an integer type, as two's complement hardware does."""
+    value &= (1 << dtype.bits) - 1
+    if dtype.is_signed and value >> (dtype.bits - 1):
+        value -= 1 << dtype.bits
+    return value
+
+
+def as_expr(value: Any, dtype: str | None = None) -> Expr:
+    """`value` as an expression: expressions pass, Python and NumPy scalars become constants."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return const(value, dtype)
+    if hasattr(value, "__expr__"):
+        return value.__expr__()
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return const(value.item(), dtype)
+    raise TirxError(f"{value!r} ({type(value).__name__}) cannot be used as a value in a kernel")
+
+
+def promote(a: DataType, b: DataType) -> DataType:
+    """The common type of two operands, as C promotes: floats win, then width, then unsigned."""
+    if a == b:
+        return a
+    if a.scalar.is_float != b.scalar.is_float:
+        return a if a.is_float else b
+    if a.bits != b.bits:
+        return a if a.bits > b.bits else b
+    if a.is_float:
+        return FLOAT32.with_lanes(max(a.lanes, b.lanes))
+    return a if a.code == "uint" else b
+
+
+def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
+    """Both operands with one dtype; a Python literal takes the type of the other side."""
+    if not isinstance(a, Expr) and isinstance(b, Expr) and not _is_wrapper(a):
+        a = _literal(a, b.dtype)
+    if not isinstance(b, Expr) and isinstance(a, Expr) and not _is_wrapper(b):
+        b = _literal(b, a.dtype)
+    left, right = as_expr(a), as_expr(b)
+    if left.dtype != right.dtype:
+        common = promote(left.dtype, right.dtype)
+        if common.is_bool:
+            common = INT32
+        left, right = cast(common, left), cast(common, right)
+    return left, right
+
+
+def _is_wrapper(value: Any) -> bool:
+    return hasattr(value, "__expr__")
+
+
+def _literal(value: Any, dtype: DataType) -> Expr:
+    if isinstance(value, bool):
+        return const(value)
+    if isinstance(value, int) and dtype.is_integer:
+        plain = const(value)
+        return const(value, dtype) if plain.dtype.bits <= dtype.bits or value >= 0 else plain
+    if isinstance(value, (int, float)) and dtype.is_float:
+        return const(float(value), dtype)
+    return as_expr(value)
+
+
+def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
+    """``a op b`` with the operands promoted to one type; literals are folded."""
+    if op in ("and", "or"):
+        left, right = as_bool(a), as_bool(b)
+    else:
+        left, right = _match(a, b)
+    for side in (left, right):
+        if isinstance(side, Region) or (side.dtype.is_handle and op not in ("==", "!=")):
+            raise TirxError(f"`{op}` needs values, but {side!r} is a {'tile' if isinstance(side, Region) else 'pointer'}",
+                            side.span or span)
+    if op in _INTEGER_ONLY and left.dtype.is_float:
+        raise TirxError(f"`{op}` needs integers, but the operands are {left.dtype}", span or left.span,
+                        "use `/` for floating-point division" if op == "//" else None)
+    dtype = BOOL if op in _COMPARE or op in ("and", "or") else left.dtype
+    if isinstance(left, Const) and isinstance(right, Const):
+        folded = _fold(op, left, right, dtype, span)
+        if folded is not None:
+            return folded
+    if isinstance(right, Const) and _is_identity(op, right.value):
+        return left
+    if isinstance(left, Const) and op in ("+", "*", "|", "^", "and", "or") and _is_identity(op, left.value):
+        return right
+    return Binary(dtype, op, left, right, span=span)
+
+
+def _is_identity(op: str, value: int | float | bool) -> bool:
+    """Whether ``x op value`` is x."""
+    if op in ("+", "-", "<<", ">>", "|", "^"):
+        return not isinstance(value, float) and value == 0
+    if op in ("*", "//"):
+        return not isinstance(value, float) and value == 1
+    return (op == "and" and value is True) or (op == "or" and value is False)
+
+
+def _fold(op: str, a: Const, b: Const, dtype: DataType, span: Span | None) -> Const | None:
+    if op in ("//", "%", "/") and b.value == 0:
+        raise TirxError("division by the constant zero", span or a.span or b.span)
+    if op in ("<<", ">>") and not 0 <= b.value < a.dtype.bits:
+        return None
+    return const(BINARY_OPS[op](a.value, b.value), dtype, span=span)
+
+
+def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
+    """``op value`` for -, ~ and not."""
+    operand = as_bool(value) if op == "not" else as_expr(value)
+    if isinstance(operand, Const):
+        return const(UNARY_OPS[op](operand.value), operand.dtype, span=span)
+    if op == "not" and isinstance(operand, Unary) and operand.op == "not":
+        return operand.value
+    return Unary(operand.dtype, op, operand, span=span)
+
+
+def as_bool(value: Any) -> Expr:
+    """`value` as a condition: numbers are compared with zero, as C does."""
+    expr = as_expr(value)
+    if expr.dtype.is_bool:
+        return expr
+    if isinstance(expr, Const):
+        return const(bool(expr.value), span=expr.span)
+    return Binary(BOOL, "!=", expr, const(0, expr.dtype), span=expr.span)
+
+
+def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
+    """`value` converted to `dtype`; literals are converted now."""
+    target, expr = DataType(dtype), as_expr(value)
+    if expr.dtype == target:
+        return expr
+    if isinstance(expr, Const) and target.lanes == 1 and not target.is_handle:
+        return const(expr.value, target, span=span or expr.span)
+    return Cast(target, expr, span=span or expr.span)
+
+
+def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
+    """The ternary ``a if cond else b``; both sides are promoted to one type."""
+    condition = as_bool(cond)
+    left, right = _match(a, b)
+    if isinstance(condition, Const):
+        return left if condition.value else right
+    return Select(left.dtype, condition, left, right, span=span)
+
+
+def special(name: str) -> Special:
+    """The special register `name` (a key of `SPECIALS`)."""
+    return Special(SPECIALS[name], name)
+
+
+def int_value(value: Any) -> int | None:
+    """The integer that `value` is at compile time, else None."""
+    if isinstance(value, (bool, int)):
+        return int(value)
+    if isinstance(value, Const) and not isinstance(value.value, float):
+        return int(value.value)
+    return None

@@ -1,0 +1,128 @@
+"""Where a node comes from, and the error pages that show it.
+
+A `Span` is a range of source text. Code that was inlined (a student's ``@Tx.inline`` helper, a method of `lang`)
+keeps the span of its own line and, in `inlined_at`, the line that called it, so that a finding can point at either.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class Span:
+    """A range of source text; lines count from 1, columns from 0 (as Python's `ast` counts them)."""
+
+    file: str
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+    inlined_at: Span | None = None
+    library: bool = False
+    """True where the text is tirx_mini's own (`lang`): reports then show the caller's line."""
+
+    @property
+    def user(self) -> Span:
+        """The innermost span of the chain that lies in the user's own source."""
+        for span in self.chain():
+            if not span.library:
+                return span
+        return self
+
+    def chain(self) -> Iterator[Span]:
+        """This span, then each call it was inlined at, from the inside out."""
+        span: Span | None = self
+        while span is not None:
+            yield span
+            span = span.inlined_at
+
+    def inlined(self, call: Span | None) -> Span:
+        """The same text, seen as inlined at `call` (appended at the outer end of the chain)."""
+        if call is None:
+            return self
+        outer = self.inlined_at.inlined(call) if self.inlined_at else call
+        return replace(self, inlined_at=outer)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message about one place: what is wrong, and in `hint` what to write instead."""
+
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+    notes: tuple[tuple[str, Span | None], ...] = ()
+    severity: str = "error"
+
+    def render(self, context: int = 0) -> str:
+        """The page as plain text: headline, place, the source with the culprit underlined, notes and hint."""
+        lines = [f"{self.severity}: {self.message}"]
+        if self.span is not None:
+            lines += excerpt(self.span.user, context)
+            lines += [f"  = inlined from {span}" for span in self.span.user.chain() if span is not self.span.user]
+        for text, span in self.notes:
+            lines.append(f"note: {text}")
+            if span is not None:
+                lines += excerpt(span.user)
+        if self.hint:
+            lines.append(f"help: {self.hint}")
+        return "\n".join(lines)
+
+
+def excerpt(span: Span, context: int = 0) -> list[str]:
+    """The source lines of `span` with a rule of carets under it; only the place where the text cannot be read."""
+    first = linecache.getline(span.file, span.line).rstrip("\n")
+    width = len(str(span.line + context))
+    lines = [f"{' ' * width}--> {span.file}:{span.line}:{span.column + 1}"]
+    if not first.strip():
+        return lines
+    lines.append(f"{' ' * width} |")
+    for number in range(max(1, span.line - context), span.line):
+        lines.append(f"{number:>{width}} | {linecache.getline(span.file, number).rstrip()}")
+    lines.append(f"{span.line:>{width}} | {first}")
+    end = span.end_column if span.end_line == span.line else len(first)
+    lines.append(f"{' ' * width} | {' ' * span.column}{'^' * max(1, end - span.column)}")
+    for number in range(span.line + 1, span.line + 1 + context):
+        text = linecache.getline(span.file, number).rstrip()
+        if text:
+            lines.append(f"{number:>{width}} | {text}")
+    return lines
+
+
+class TirxError(Exception):
+    """A mistake in a kernel. `str(error)` is the whole page: place, source, what is wrong, what to write."""
+
+    def __init__(self, message: str, span: Span | None = None, hint: str | None = None,
+                 notes: tuple[tuple[str, Span | None], ...] = ()) -> None:
+        self.diagnostic = Diagnostic(message, span, hint, notes)
+        super().__init__(message)
+
+    @property
+    def span(self) -> Span | None:
+        return self.diagnostic.span
+
+    def at(self, span: Span | None) -> TirxError:
+        """The same error, placed at `span` if it has no place yet."""
+        if self.diagnostic.span is None and span is not None:
+            self.diagnostic = replace(self.diagnostic, span=span)
+        return self
+
+    def __str__(self) -> str:
+        return self.diagnostic.render()
+
+
+@dataclass
+class SpanStack:
+    """The place being translated, as the front end walks the source; new nodes are stamped with its top."""
+
+    spans: list[Span] = field(default_factory=list)
+
+    @property
+    def current(self) -> Span | None:
+        return self.spans[-1] if self.spans else None

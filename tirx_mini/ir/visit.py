@@ -1,0 +1,144 @@
+"""Walking and rewriting the IR.
+
+`Mutator` rebuilds a tree bottom up, sharing what did not change; a pass subclasses it and overrides
+``visit_<ClassName>``. `walk` yields every node, outermost first. `substitute` replaces variables and buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import lru_cache
+from typing import Any
+
+from .buffer import Buffer
+from .expr import Expr, Range, Var
+from .func import PrimFunc
+from .stmt import Seq, Stmt, seq
+
+Node = Expr | Stmt
+
+
+@lru_cache(maxsize=None)
+def child_fields(cls: type) -> tuple[str, ...]:
+    """The fields of a node class that may hold nodes, buffers or tuples of them."""
+    plain = {"span", "dtype", "name", "op", "attrs", "options", "kind", "parent", "scope", "lanes", "step", "parallel",
+             "extents", "message", "value"}
+    keep = {"value"} if cls.__name__ not in ("Const", "Str") else set()
+    return tuple(f.name for f in fields(cls) if f.name not in plain - keep)
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The expressions and statements directly below a node (not through buffers)."""
+    for name in child_fields(type(node)):
+        value = getattr(node, name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Range):
+                yield item.start
+                yield item.extent
+            elif isinstance(item, (Expr, Stmt)):
+                yield item
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Every node below and including `node`, parents before children, in program order."""
+    stack: list[Node] = [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(list(children(top))))
+
+
+class Mutator:
+    """Rebuilds expressions and statements; unchanged nodes are shared, spans are kept."""
+
+    def expr(self, node: Expr) -> Expr:
+        return self._dispatch(node)
+
+    def stmt(self, node: Stmt) -> Stmt:
+        return self._dispatch(node)
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        """Called for each use of a buffer; override to replace it."""
+        return buffer
+
+    def func(self, func: PrimFunc) -> PrimFunc:
+        return func.with_body(self.stmt(func.body))
+
+    def _dispatch(self, node: Any) -> Any:
+        method = getattr(self, f"visit_{type(node).__name__}", None)
+        return method(node) if method else self.rebuild(node)
+
+    def rebuild(self, node: Any) -> Any:
+        """`node` with its children visited."""
+        if isinstance(node, Seq):
+            stmts = tuple(self.stmt(s) for s in node.stmts)
+            same = all(a is b for a, b in zip(stmts, node.stmts, strict=True))
+            return node if same else seq(*stmts, span=node.span)
+        changed = {}
+        for name in child_fields(type(node)):
+            old = getattr(node, name)
+            new = self._field(old)
+            if new is not old:
+                changed[name] = new
+        return replace(node, **changed) if changed else node
+
+    def _field(self, value: Any) -> Any:
+        if isinstance(value, Stmt):
+            return self.stmt(value)
+        if isinstance(value, Expr):
+            return self.expr(value)
+        if isinstance(value, Buffer):
+            return self.buffer(value)
+        if isinstance(value, Range):
+            start, extent = self.expr(value.start), self.expr(value.extent)
+            return value if start is value.start and extent is value.extent else Range(start, extent)
+        if isinstance(value, tuple):
+            items = tuple(self._field(v) for v in value)
+            return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+        return value
+
+
+class _Substitute(Mutator):
+    def __init__(self, variables: Mapping[Var, Expr], buffers: Mapping[Buffer, Buffer]) -> None:
+        self.variables, self.buffers = variables, buffers
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.variables.get(node, node)
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        return self.buffers.get(buffer, buffer)
+
+
+def substitute(node: Any, variables: Mapping[Var, Expr], buffers: Mapping[Buffer, Buffer] | None = None) -> Any:
+    """`node` with variables (and buffers) replaced."""
+    return _Substitute(variables, buffers or {})._field(node)
+
+
+def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
+    """`node` with `fn` applied to every expression, children first."""
+
+    class Rewrite(Mutator):
+        def expr(self, node: Expr) -> Expr:
+            return fn(self.rebuild(node))
+
+    return Rewrite()._field(node)
+
+
+def structural_equal(a: Any, b: Any, mapping: dict[Any, Any] | None = None) -> bool:
+    """Whether two trees mean the same: equal but for spans and the identity (not the names) of variables and buffers."""
+    mapping = {} if mapping is None else mapping
+    if a is b and not mapping:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (Var, Buffer)):
+        if a in mapping or b in mapping:
+            return mapping.get(a) is b and mapping.get(b) is a
+        mapping[a], mapping[b] = b, a
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(structural_equal(x, y, mapping) for x, y in zip(a, b, strict=True))
+    if isinstance(a, (Expr, Stmt, Buffer, Range, PrimFunc)) or hasattr(type(a), "__dataclass_fields__"):
+        names = (f.name for f in fields(a) if f.name != "span")
+        return all(structural_equal(getattr(a, n), getattr(b, n), mapping) for n in names)
+    return bool(a == b)
