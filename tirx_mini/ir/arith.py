@@ -13,8 +13,24 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from .expr import (
-    AddressOf, Binary, BufferLoad, Call, Cast, Const, Expr, Ramp, Select, Special, Str, Unary, Var, binary, cast, const,
-    select, unary,
+    AddressOf,
+    Binary,
+    BufferLoad,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Ramp,
+    Select,
+    Special,
+    Str,
+    Unary,
+    Var,
+    binary,
+    cast,
+    const,
+    select,
+    unary,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -136,7 +152,7 @@ class Analyzer:
         a, b = self.bounds(expr.a), self.bounds(expr.b)
         if expr.op in ("%", "&") and b and b[0] == b[1] and b[0] > 0 and (expr.op == "%" or not b[0] & (b[0] + 1)):
             top = b[0] - (expr.op == "%")
-            return (a[0], a[1]) if a and 0 <= a[0] and a[1] <= top else (0, top)
+            return (a[0], a[1]) if a and a[0] >= 0 and a[1] <= top else (0, top)
         if a is None or b is None:
             return None
         if expr.op in ("<<", "*"):
@@ -169,8 +185,12 @@ class Analyzer:
             return Linear(int(expr.value))
         if isinstance(expr, Unary) and expr.op == "-":
             return Linear().plus(self._linear(expr.value), -1)
-        if isinstance(expr, Cast) and expr.dtype.is_signed and expr.value.dtype.is_signed \
-                and expr.dtype.bits >= expr.value.dtype.bits:
+        if (
+            isinstance(expr, Cast)
+            and expr.dtype.is_signed
+            and expr.value.dtype.is_signed
+            and expr.dtype.bits >= expr.value.dtype.bits
+        ):
             inner = self._linear(expr.value)
             if not inner.terms:
                 return inner

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from .arith import simplify
 from .dtype import HANDLE, UINT32, DataType
-from .expr import AddressOf, BufferLoad, Expr, Range, Region, as_expr, const, int_value, node
+from .expr import AddressOf, BufferLoad, Expr, Range, Region, as_expr, const, int_value
 from .span import Span, TirxError
 
 SCOPES = ("global", "shared", "local", "tmem")
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Buffer:
     """Storage of `shape` elements of `dtype` in the memory `scope`.
 
@@ -70,8 +70,10 @@ class Buffer:
         """``buf[i, j]`` is an element; with slices (or fewer indices than dimensions) it is a `Region`."""
         keys = key if isinstance(key, tuple) else (key,)
         if len(keys) > self.ndim:
-            raise TirxError(f"{self.name} has {self.ndim} dimension{'s' * (self.ndim != 1)} {self._dims()}, "
-                            f"but {len(keys)} indices are given")
+            raise TirxError(
+                f"{self.name} has {self.ndim} dimension{'s' * (self.ndim != 1)} {self._dims()}, "
+                f"but {len(keys)} indices are given"
+            )
         if len(keys) == self.ndim and not any(isinstance(k, slice) for k in keys):
             return BufferLoad(self.dtype, self, tuple(as_expr(k) for k in keys))
         keys = keys + (slice(None),) * (self.ndim - len(keys))
@@ -88,12 +90,16 @@ class Buffer:
         extent = simplify(stop - start)
         known = int_value(extent)
         if known is not None and known <= 0:
-            raise TirxError(f"dimension {axis} of {self.name} is sliced to {known} elements",
-                            hint="a slice start:stop needs stop > start")
+            raise TirxError(
+                f"dimension {axis} of {self.name} is sliced to {known} elements",
+                hint="a slice start:stop needs stop > start",
+            )
         first, last = int_value(start), int_value(stop)
         if (first is not None and first < 0) or (last is not None and last > self.shape[axis]):
-            raise TirxError(f"the slice {start!r}:{stop!r} leaves dimension {axis} of {self.name}, "
-                            f"whose extent is {self.shape[axis]}")
+            raise TirxError(
+                f"the slice {start!r}:{stop!r} leaves dimension {axis} of {self.name}, "
+                f"whose extent is {self.shape[axis]}"
+            )
         return Range(start, extent)
 
     def _dims(self) -> str:
@@ -107,7 +113,7 @@ class Buffer:
         """A pointer to the element at `indices`."""
         keys = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
         if len(keys) != self.ndim:
-            raise TirxError(f"ptr_to needs {self.ndim} indices for {self.name} {self._dims()}, but {len(keys)} are given")
+            raise TirxError(f"ptr_to needs {self.ndim} indices for {self.name} {self._dims()}, but got {len(keys)}")
         return AddressOf(HANDLE, self, tuple(as_expr(k) for k in keys))
 
     @property

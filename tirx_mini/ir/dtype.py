@@ -7,14 +7,14 @@ expected; it also knows its width. ``"float16x8"`` is eight lanes of half precis
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 _PATTERN = re.compile(r"(bool|handle|tensormap|float8_e4m3fn|float8_e5m2|bfloat|float|uint|int)(\d*)(?:x(\d+))?")
 _FIXED_BITS = {"bool": 8, "handle": 64, "tensormap": 1024, "float8_e4m3fn": 8, "float8_e5m2": 8}
 _WIDTHS = {"float": (16, 32, 64), "bfloat": (16,), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parse(name: str) -> tuple[str, int, int]:
     match = _PATTERN.fullmatch(name)
     if match:

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
     from .buffer import Buffer
 
 
-def node(cls: type) -> Any:
-    """Class decorator of every IR node: frozen, compared and hashed by identity."""
-    return dataclass(frozen=True, eq=False, repr=False)(cls)
-
-
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Expr:
     """Base of all expressions. `dtype` is the type of the value, `span` where it was written."""
 
@@ -125,10 +120,10 @@ class Expr:
     def __ge__(self, other: ExprLike) -> Expr:
         return binary(">=", self, other)
 
-    def __eq__(self, other: ExprLike) -> Expr:  # type: ignore[override]
+    def __eq__(self, other: ExprLike) -> Expr:  # pyright: ignore[reportIncompatibleMethodOverride]
         return binary("==", self, other)
 
-    def __ne__(self, other: ExprLike) -> Expr:  # type: ignore[override]
+    def __ne__(self, other: ExprLike) -> Expr:  # pyright: ignore[reportIncompatibleMethodOverride]
         return binary("!=", self, other)
 
     def __neg__(self) -> Expr:
@@ -145,21 +140,21 @@ class Expr:
 ExprLike = Expr | int | float | bool
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Var(Expr):
     """A named immutable value: a loop variable, a `Bind`, an index of the launch."""
 
     name: str
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Const(Expr):
     """A literal number or boolean."""
 
     value: int | float | bool
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Str(Expr):
     """A literal string: the message of a print or a hint."""
 
@@ -173,7 +168,7 @@ SPECIALS: Mapping[str, DataType] = {
 }
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Special(Expr):
     """A special register: `threadIdx.x`, `blockIdx.y`, `clusterCtaIdx.x` (%cluster_ctaid), `cluster_ctarank`, …
 
@@ -183,27 +178,27 @@ class Special(Expr):
     name: str
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Unary(Expr):
     op: str  # one of UNARY_OPS
     value: Expr
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Binary(Expr):
     op: str  # one of BINARY_OPS
     a: Expr
     b: Expr
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Cast(Expr):
     """`value` converted to `dtype`. A shared-memory `AddressOf` cast to uint32 is its shared::cta address."""
 
     value: Expr
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Select(Expr):
     """`a` where `cond` holds, else `b`; both are evaluated."""
 
@@ -212,7 +207,7 @@ class Select(Expr):
     b: Expr
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Ramp(Expr):
     """The index vector base, base + 1, … base + lanes - 1 of a vector access."""
 
@@ -220,13 +215,13 @@ class Ramp(Expr):
     lanes: int
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class BufferLoad(Expr):
     buffer: Buffer
     indices: tuple[Expr, ...]
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class AddressOf(Expr):
     """A pointer to an element, of dtype `handle`."""
 
@@ -234,7 +229,7 @@ class AddressOf(Expr):
     indices: tuple[Expr, ...]
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Call(Expr):
     """An instruction of `isa` (`op` is its name in the table): operands in order, static modifiers in `attrs`."""
 
@@ -254,7 +249,7 @@ class Range:
     extent: Expr
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Region(Expr):
     """A box of a buffer: the operand of a tile primitive. Its dtype is the element's."""
 
@@ -381,11 +376,14 @@ def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
         left, right = _match(a, b)
     for side in (left, right):
         if isinstance(side, Region) or (side.dtype.is_handle and op not in ("==", "!=")):
-            raise TirxError(f"`{op}` needs values, but {side!r} is a {'tile' if isinstance(side, Region) else 'pointer'}",
-                            side.span or span)
+            kind = "tile" if isinstance(side, Region) else "pointer"
+            raise TirxError(f"`{op}` needs values, but {side!r} is a {kind}", side.span or span)
     if op in _INTEGER_ONLY and left.dtype.is_float:
-        raise TirxError(f"`{op}` needs integers, but the operands are {left.dtype}", span or left.span,
-                        "use `/` for floating-point division" if op == "//" else None)
+        raise TirxError(
+            f"`{op}` needs integers, but the operands are {left.dtype}",
+            span or left.span,
+            "use `/` for floating-point division" if op == "//" else None,
+        )
     dtype = BOOL if op in _COMPARE or op in ("and", "or") else left.dtype
     if isinstance(left, Const) and isinstance(right, Const):
         folded = _fold(op, left, right, dtype, span)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .buffer import Buffer
-from .expr import Var, node
+from .expr import Var
 from .span import Span
 from .stmt import Stmt, TensorMap
 
@@ -34,7 +34,7 @@ class Launch:
         return -(-self.threads // 32)
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class PrimFunc:
     """A kernel as the front end built it, or as a pass left it.
 

@@ -98,8 +98,13 @@ def excerpt(span: Span, context: int = 0) -> list[str]:
 class TirxError(Exception):
     """A mistake in a kernel. `str(error)` is the whole page: place, source, what is wrong, what to write."""
 
-    def __init__(self, message: str, span: Span | None = None, hint: str | None = None,
-                 notes: tuple[tuple[str, Span | None], ...] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        span: Span | None = None,
+        hint: str | None = None,
+        notes: tuple[tuple[str, Span | None], ...] = (),
+    ) -> None:
         self.diagnostic = Diagnostic(message, span, hint, notes)
         super().__init__(message)
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .buffer import Buffer
-from .expr import Call, Expr, Var, node
+from .expr import Call, Expr, Var
 from .span import Span
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Stmt:
     """Base of all statements; `span` is where it was written."""
 
@@ -31,12 +31,12 @@ class Stmt:
         return stmt_text(self)
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Seq(Stmt):
     stmts: tuple[Stmt, ...]
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Bind(Stmt):
     """`var` is `value` in the rest of the enclosing block."""
 
@@ -44,35 +44,35 @@ class Bind(Stmt):
     value: Expr
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class AllocBuffer(Stmt):
     """Storage that lives to the end of the enclosing block (local) or of the kernel (shared)."""
 
     buffer: Buffer
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class DeclBuffer(Stmt):
     """A name for storage that exists already: a view, or tensor memory at an address."""
 
     buffer: Buffer
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class BufferStore(Stmt):
     buffer: Buffer
     indices: tuple[Expr, ...]
     value: Expr
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluate(Stmt):
     """An instruction executed for its effect."""
 
     call: Call
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class If(Stmt):
     cond: Expr
     then: Stmt
@@ -82,7 +82,7 @@ class If(Stmt):
 SERIAL, UNROLLED = "serial", "unrolled"
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class For(Stmt):
     """``for var in range(start, stop, step)``.
 
@@ -100,23 +100,23 @@ class For(Stmt):
     parallel: bool = False
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class While(Stmt):
     cond: Expr
     body: Stmt
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Break(Stmt):
     pass
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Continue(Stmt):
     pass
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Hint(Stmt):
     """A message (and attributes) for readers and tools; it changes nothing and survives a script round trip."""
 
@@ -128,7 +128,7 @@ class Hint(Stmt):
 SCOPE_KINDS = ("kernel", "cluster", "cta", "warpgroup", "warp", "thread")
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class ScopeIds(Stmt):
     """`vars` number the `kind` units within their `parent`: ``bx, by = Tx.cta_id([m, n], parent="kernel")``."""
 
@@ -138,7 +138,7 @@ class ScopeIds(Stmt):
     parent: str
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class Scope(Stmt):
     """The units of `kind` execute `body`: all of them, or those for which `filter` holds."""
 
@@ -148,7 +148,7 @@ class Scope(Stmt):
     filter: Expr | None = None
 
 
-@node
+@dataclass(frozen=True, eq=False, repr=False)
 class TileCall(Stmt):
     """A tile primitive: `op` names it, `operands` are regions and values in the order of its signature.
 

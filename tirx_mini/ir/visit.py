@@ -8,24 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from .buffer import Buffer
-from .expr import Expr, Range, Var
+from .expr import Const, Expr, Range, Str, Var
 from .func import PrimFunc
 from .stmt import Seq, Stmt, seq
 
 Node = Expr | Stmt
 
+_PLAIN = frozenset(
+    (
+        "span",
+        "dtype",
+        "name",
+        "op",
+        "attrs",
+        "options",
+        "kind",
+        "parent",
+        "scope",
+        "lanes",
+        "step",
+        "parallel",
+        "extents",
+    )
+    + ("message",)
+)
+"""Fields that hold no nodes."""
 
-@lru_cache(maxsize=None)
+
+@cache
 def child_fields(cls: type) -> tuple[str, ...]:
     """The fields of a node class that may hold nodes, buffers or tuples of them."""
-    plain = {"span", "dtype", "name", "op", "attrs", "options", "kind", "parent", "scope", "lanes", "step", "parallel",
-             "extents", "message", "value"}
-    keep = {"value"} if cls.__name__ not in ("Const", "Str") else set()
-    return tuple(f.name for f in fields(cls) if f.name not in plain - keep)
+    names = (f.name for f in fields(cls) if f.name not in _PLAIN)
+    return tuple(name for name in names if name != "value" or cls not in (Const, Str))
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -78,12 +96,12 @@ class Mutator:
         changed = {}
         for name in child_fields(type(node)):
             old = getattr(node, name)
-            new = self._field(old)
+            new = self.field(old)
             if new is not old:
                 changed[name] = new
         return replace(node, **changed) if changed else node
 
-    def _field(self, value: Any) -> Any:
+    def field(self, value: Any) -> Any:
         if isinstance(value, Stmt):
             return self.stmt(value)
         if isinstance(value, Expr):
@@ -94,7 +112,7 @@ class Mutator:
             start, extent = self.expr(value.start), self.expr(value.extent)
             return value if start is value.start and extent is value.extent else Range(start, extent)
         if isinstance(value, tuple):
-            items = tuple(self._field(v) for v in value)
+            items = tuple(self.field(v) for v in value)
             return value if all(a is b for a, b in zip(items, value, strict=True)) else items
         return value
 
@@ -112,7 +130,7 @@ class _Substitute(Mutator):
 
 def substitute(node: Any, variables: Mapping[Var, Expr], buffers: Mapping[Buffer, Buffer] | None = None) -> Any:
     """`node` with variables (and buffers) replaced."""
-    return _Substitute(variables, buffers or {})._field(node)
+    return _Substitute(variables, buffers or {}).field(node)
 
 
 def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
@@ -122,11 +140,11 @@ def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
         def expr(self, node: Expr) -> Expr:
             return fn(self.rebuild(node))
 
-    return Rewrite()._field(node)
+    return Rewrite().field(node)
 
 
 def structural_equal(a: Any, b: Any, mapping: dict[Any, Any] | None = None) -> bool:
-    """Whether two trees mean the same: equal but for spans and the identity (not the names) of variables and buffers."""
+    """Whether two trees mean the same: spans and the identity of variables and buffers do not matter, names do."""
     mapping = {} if mapping is None else mapping
     if a is b and not mapping:
         return True
