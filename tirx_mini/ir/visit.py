@@ -19,22 +19,7 @@ from .stmt import Seq, Stmt, seq
 Node = Expr | Stmt
 
 _PLAIN = frozenset(
-    (
-        "span",
-        "dtype",
-        "name",
-        "op",
-        "attrs",
-        "options",
-        "kind",
-        "parent",
-        "scope",
-        "lanes",
-        "step",
-        "parallel",
-        "extents",
-    )
-    + ("message",)
+    "span dtype name op attrs options kind parent scope lanes step parallel extents message".split()  # noqa: SIM905
 )
 """Fields that hold no nodes."""
 
