@@ -1,0 +1,52 @@
+"""What a kernel is compiled for: `Target("sim")`, `Target("sim:h100")`, `Target("cuda")`, `Target("cuda:sm_90a")`."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, field
+
+_CURRENT: ContextVar[Target | None] = ContextVar("target", default=None)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine to compile for; as a context manager it is the target of the `compile` calls inside.
+
+    spec: "sim" or "sim:GPU" (the simulator, on a model of that GPU; B200 unless named), "cuda" (the GPU of this
+        machine, or sm_100a where there is none) or "cuda:ARCH". Raises `ValueError` for anything else.
+    """
+
+    spec: str
+    _tokens: list[Token[Target | None]] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        kind, _, detail = self.spec.partition(":")
+        if kind not in ("sim", "cuda") or (":" in self.spec and not detail):
+            raise ValueError(
+                f"unknown target {self.spec!r}; write 'sim', 'sim:h100', 'cuda' or an architecture as in 'cuda:sm_90a'"
+            )
+
+    @property
+    def kind(self) -> str:
+        """ "sim" or "cuda"."""
+        return self.spec.partition(":")[0]
+
+    @property
+    def detail(self) -> str | None:
+        """The GPU of a simulator target or the architecture of a CUDA target, where one is named."""
+        return self.spec.partition(":")[2] or None
+
+    @staticmethod
+    def current() -> Target | None:
+        """The target of the innermost ``with target:`` block."""
+        return _CURRENT.get()
+
+    def __enter__(self) -> Target:
+        self._tokens.append(_CURRENT.set(self))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _CURRENT.reset(self._tokens.pop())
+
+    def __str__(self) -> str:
+        return self.spec
