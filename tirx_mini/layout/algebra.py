@@ -1,0 +1,122 @@
+"""Layouts as functions: injective, bijective, inverse, composition.
+
+All of it rests on one observation. Sort the iters of an axis by stride: if each stride is a multiple of what the
+smaller ones cover, the strides are the weights of a mixed-radix number, and the layout merely shuffles digits.
+Composing or inverting it is then a matter of regrouping digits, with no arithmetic on elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from .arith import Coord, div, mod
+from .axis import Axis, LayoutError, m
+from .swizzle import ComposeLayout, SwizzleLayout
+from .tile import Iter, Layout, S, Spec, TileLayout, coalesce, still
+
+
+def is_injective(layout: Layout) -> bool:
+    """Whether no two elements share a place."""
+    tile = layout.linear  # a swizzle is a permutation: it changes nothing here
+    return all(_axis_injective([it for it in coalesce(tile.iters) if it.axis == axis]) for axis in tile.axes)
+
+
+def is_bijective(layout: Layout) -> bool:
+    """Whether each place from 0 up to `cosize(axis)` of each axis holds exactly one element."""
+    tile = layout.linear
+    full = all(tile.cosize(axis) == _axis_size(tile, axis) for axis in tile.axes)
+    if not full or not is_injective(tile):
+        return False
+    # A swizzle keeps to whole atoms, so only a tile that ends inside one can be left by it.
+    return not isinstance(layout, ComposeLayout) or int(layout.swizzle(np.arange(tile.size())).max()) < tile.size()
+
+
+def inverse_tile(tile: TileLayout) -> TileLayout:
+    """The layout from places, one coordinate for each of `tile.axes`, to the row-major number of the element there.
+
+    Raises LayoutError where `tile` is not bijective.
+    """
+    if not is_bijective(tile):
+        raise LayoutError(f"{tile} is not bijective, so it has no inverse")
+    numbered = S[tuple(tuple(it.extent for it in dim) for dim in tile.dims)]  # each iter's weight in row-major order
+    pairs = list(zip(tile.iters, TileLayout(numbered).iters, strict=True))
+    dims = []
+    for axis in tile.axes:
+        along = sorted((p for p in pairs if p[0].axis == axis), key=lambda p: p[0].stride, reverse=True)
+        dims.append(tuple(number for _, number in along))
+    return TileLayout(Spec(tuple(dims)))
+
+
+def inverse(layout: Layout) -> Callable[..., tuple[Coord, ...]]:
+    """The function from places, one for each of `layout.axes`, to the logical coordinates of the element there.
+
+    Raises LayoutError where `layout` is not bijective.
+    """
+    if not is_bijective(layout):
+        raise LayoutError(f"{layout} is not bijective, so it has no inverse")
+    back, shape = inverse_tile(layout.linear), layout.shape
+
+    def element_at(*places: Coord) -> tuple[Coord, ...]:
+        if isinstance(layout, ComposeLayout):
+            places = tuple(layout.swizzle(place) for place in places)
+        return unravel(back.apply_m(*places), shape)
+
+    return element_at
+
+
+def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
+    """`outer` after `inner`: the place that `inner` gives is read as the row-major number of an element of `outer`.
+
+    Raises LayoutError where `inner` has other axes than memory or its strides do not cut `outer` into whole digits.
+    """
+    if isinstance(outer, SwizzleLayout):
+        return ComposeLayout(outer, inner)
+    if inner.axes != (m,):
+        raise LayoutError(f"the inner layout of a composition places elements in memory alone, not as {inner}")
+    # Write outer's element number in digits that inner's iters are among: inner's own, and the gaps between them.
+    moving = sorted((it for it in inner.iters if it.extent > 1), key=lambda it: it.stride)
+    radix: list[int] = []
+    covered = 1
+    for it in moving:
+        if it.stride % covered or not it.stride:
+            raise LayoutError(f"{inner} does not shuffle digits: stride {it.stride} is no multiple of {covered}")
+        radix += [it.stride // covered, it.extent]
+        covered = it.stride * it.extent
+    if outer.size() % covered:
+        raise LayoutError(f"{inner} reaches over {covered} elements, which do not divide the {outer.size()} of {outer}")
+    digits = outer.group([outer.size() // covered, *reversed(radix)]).dims[1::2]
+    place = dict(zip(reversed(moving), digits, strict=True))  # strides differ, so the iters are distinct keys
+    unmoved = still(outer.iters[0].axis)
+    return TileLayout(Spec(tuple(tuple(new for it in dim for new in place.get(it, unmoved)) for dim in inner.dims)))
+
+
+def unravel(number: Coord, shape: tuple[int, ...]) -> tuple[Coord, ...]:
+    """The logical coordinates of the element with the row-major `number`."""
+    coords: list[Coord] = []
+    inner = math.prod(shape)
+    for position, extent in enumerate(shape):
+        inner //= extent
+        coord = div(number, inner)
+        coords.append(coord if position == 0 else mod(coord, extent))
+    return tuple(coords)
+
+
+def _axis_size(tile: TileLayout, axis: Axis) -> int:
+    return math.prod(it.extent for it in tile.iters if it.axis == axis)
+
+
+def _axis_injective(iters: list[Iter]) -> bool:
+    reach = 0
+    for it in sorted(iters, key=lambda it: it.stride):
+        if it.stride <= reach:
+            break
+        reach += it.reach
+    else:
+        return True  # each digit outweighs all smaller ones together
+    places = np.zeros(1, dtype=np.int64)
+    for it in iters:
+        places = np.add.outer(places, np.arange(it.extent) * it.stride).reshape(-1)
+    return np.unique(places).size == places.size

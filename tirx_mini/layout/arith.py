@@ -1,0 +1,53 @@
+"""Address arithmetic on integers, NumPy arrays and symbolic expressions alike.
+
+A coordinate is anything that has `+ * // % ^ >> &`. These helpers leave out the steps that change nothing, so that the
+expression a compiler builds through them is the one a person would have written. They look at a value only if it is a
+Python `int`: a symbolic one is never compared and never tested for truth.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Coord = Any
+"""An `int`, a NumPy integer or array, or a symbolic integer expression. Never negative."""
+
+
+def is_zero(x: Coord) -> bool:
+    return isinstance(x, int) and x == 0
+
+
+def add(x: Coord, y: Coord) -> Coord:
+    if is_zero(x):
+        return y
+    return x if is_zero(y) else x + y
+
+
+def mul(x: Coord, factor: int) -> Coord:
+    if factor == 0 or is_zero(x):
+        return 0
+    return x if factor == 1 else x * factor
+
+
+def div(x: Coord, divisor: int) -> Coord:
+    return x if divisor == 1 else x // divisor
+
+
+def mod(x: Coord, modulus: int) -> Coord:
+    return 0 if modulus == 1 else x % modulus
+
+
+def xor(x: Coord, y: Coord) -> Coord:
+    if is_zero(x):
+        return y
+    return x if is_zero(y) else x ^ y
+
+
+def to_bytes(elements: Coord, bits: int) -> Coord:
+    """A count of `bits`-wide elements as a count of bytes."""
+    return mul(elements, bits // 8) if bits >= 8 else div(elements, 8 // bits)
+
+
+def known_divisor(x: Coord) -> int:
+    """The largest number known to divide `x`; 0, which everything divides, for 0 itself; 1 where nothing is known."""
+    return x if isinstance(x, int) else 1

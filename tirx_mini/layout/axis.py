@@ -1,0 +1,64 @@
+"""Named axes: where a stride leads. `1@TLane` is a stride of one along tensor-memory lanes."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+
+class LayoutError(ValueError):
+    """A layout that cannot be built, or a question that it cannot answer."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of the hardware: memory, tensor-memory lanes or columns, threads, CTAs."""
+
+    name: str
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether the axis counts threads or groups of them, rather than places in a memory."""
+        return self.name not in ("m", "TLane", "TCol")
+
+    def __rmatmul__(self, value: SupportsIndex) -> Stride:
+        return Stride(operator.index(value), self)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Stride:
+    """`value@axis`: how far one step of a coordinate moves along `axis`."""
+
+    value: int
+    axis: Axis
+
+    def __repr__(self) -> str:
+        return str(self.value) if self.axis == m else f"{self.value}@{self.axis}"
+
+
+m = Axis("m")  # elements of the buffer's own memory: shared, global, or a thread's registers
+TLane = Axis("TLane")  # tensor memory: 128 lanes
+TCol = Axis("TCol")  # tensor memory: 512 columns of 32 bits
+
+laneid = Axis("laneid")  # thread in its warp
+warpid = Axis("warpid")  # warp in its CTA
+wid_in_wg = Axis("wid_in_wg")  # warp in its warpgroup
+tid_in_wg = Axis("tid_in_wg")  # thread in its warpgroup
+wgid = Axis("wgid")  # warpgroup in its CTA
+tx = Axis("tx")  # thread in its CTA
+cbx = Axis("cbx")  # CTA in its cluster
+cby = Axis("cby")
+cbz = Axis("cbz")
+bx = Axis("bx")  # CTA in the grid
+by = Axis("by")
+bz = Axis("bz")
+pid = Axis("pid")  # device in a group of devices
+
+AXES: dict[str, Axis] = {
+    axis.name: axis
+    for axis in (m, TLane, TCol, laneid, warpid, wid_in_wg, tid_in_wg, wgid, tx, cbx, cby, cbz, bx, by, bz, pid)
+}

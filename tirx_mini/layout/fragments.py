@@ -1,0 +1,28 @@
+"""Register fragments: which thread of a warpgroup holds which element of a tile, and in which of its registers."""
+
+from __future__ import annotations
+
+from .axis import LayoutError, laneid, tid_in_wg, wid_in_wg
+from .tile import S, TileLayout
+
+
+def wgmma_accumulator_layout(n: int) -> TileLayout:
+    """The 64 × `n` accumulator of `wgmma.mma_async.m64nNk*`: (row, column) to warp, lane and 32-bit register.
+
+    Warp w holds rows 16w … 16w + 15; in each 8 × 8 block lane l holds row l // 4, columns 2 (l % 4) and the next.
+    Registers go through the pair, then the upper and lower 8 rows, then the blocks of 8 columns. PTX ISA, "Register
+    Fragments for wgmma.mma_async.m64nNk16", matrix D. Raises LayoutError for an `n` that wgmma has not.
+    """
+    if n % 8 or not 8 <= n <= 256:
+        raise LayoutError(f"wgmma accumulators are 8, 16, … 256 columns wide, not {n}")
+    rows, row_strides = (4, 2, 8), (1 @ wid_in_wg, 2, 4 @ laneid)
+    cols, col_strides = (n // 8, 4, 2), (4, 1 @ laneid, 1)
+    return TileLayout(S[(rows, cols) : (row_strides, col_strides)])
+
+
+def tcgen05_ld_layout(n: int) -> TileLayout:
+    """A 128 × `n` tile after `tcgen05.ld.32x32b.xN`: row r in thread r of the warpgroup, column c in its register c.
+
+    PTX ISA, "tcgen05 data movement shapes", .32x32b.
+    """
+    return TileLayout(S[(128, n) : (1 @ tid_in_wg, 1)])

@@ -1,0 +1,165 @@
+"""What the hardware asks of a tile in shared memory: TMA boxes, MMA matrix descriptors, vector widths.
+
+Both engines know one shape, the 8-row × 16-, 32-, 64- or 128-byte atom of `swizzle.py`. A TMA box is a stack of atoms
+one span wide; a matrix descriptor gives the distance from one atom to the next in each direction.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .arith import Coord, add, known_divisor, to_bytes
+from .axis import LayoutError, m
+from .slicing import Divisor, SlicedLayout, slice_region
+from .swizzle import ATOM_ROWS, CHUNK_BYTES, ComposeLayout, SwizzleLayout, SwizzleMode, dtype_bits
+from .tile import Iter, Layout, TileLayout, coalesce
+
+MAX_BOX = 256
+"""The largest extent of a TMA box in any dimension (CUDA driver API, cuTensorMapEncodeTiled)."""
+
+
+@dataclass(frozen=True)
+class TmaBox:
+    """One box of a TMA copy: the part `[start, start + extent)` of a region, whose rows lie packed, one after another,
+    from `offset` elements after the region's base.
+    """
+
+    offset: int
+    start: tuple[int, ...]
+    extent: tuple[int, ...]
+
+
+def tma_boxes(
+    layout: Layout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor = known_divisor
+) -> tuple[Coord, tuple[TmaBox, ...]]:
+    """The shared-memory side of a TMA copy of `layout[start : start + extent, …]`.
+
+    Returns the region's base in elements, and the boxes: each at most one swizzle span wide and 256 rows high. Raises
+    LayoutError where the slice is no whole number of atoms, or its rows are not packed as a box fills them.
+    """
+    region = slice_region(layout, starts, extents, divisor)
+    tile, mode = region.layout.linear, swizzle_mode(layout)
+    cols = coalesce(tile.dims[-1]) or (Iter(1, 1),)
+    rows = coalesce(tile.dims[-2]) if tile.ndim > 1 else ()
+    width = layout.swizzle.span if isinstance(layout, ComposeLayout) else cols[-1].extent
+    if tile.axes != (m,) or cols[-1] != Iter(width, 1) or (rows and rows[0].stride != width) or len(rows) > 1:
+        raise LayoutError(
+            f"TMA with {mode!r} fills packed rows of {width} elements, which the slice {region.layout} has not"
+        )
+    if rows and width > MAX_BOX:
+        raise LayoutError(f"a TMA box is at most {MAX_BOX} elements wide, and the rows of the slice have {width}")
+    box = [*(1 for _ in extents[:-2]), MAX_BOX, min(width, MAX_BOX)][-len(extents) :]
+    boxes: list[TmaBox] = []
+    for start in itertools.product(*(range(0, extent, step) for extent, step in zip(extents, box, strict=True))):
+        extent = tuple(min(step, whole - at) for step, whole, at in zip(box, extents, start, strict=True))
+        boxes.append(TmaBox(tile.apply_m(*start), start, extent))
+    return region.base[m], tuple(boxes)
+
+
+@dataclass(frozen=True)
+class DescriptorParams:
+    """A K-major operand tile (rows × K) as an MMA matrix descriptor describes it. Offsets are in bytes.
+
+    PTX ISA, "Shared memory descriptor" and "Strides" (tcgen05, wgmma): the stride byte offset leads from 8 rows to the
+    next 8; without a swizzle the leading byte offset leads from one 16-byte column of core matrices to the next, and
+    with one it is unused and 16 here.
+    """
+
+    mode: SwizzleMode
+    bits: int
+    rows: int
+    cols: int
+    leading_byte_offset: int
+    stride_byte_offset: int
+    base: Coord
+    k_start: Coord
+    tile: TileLayout
+
+    def byte_offset(self, k: Coord = 0) -> Coord:
+        """Where a descriptor points, from the start of the buffer, whose first column is column `k` of the operand.
+
+        `k` is a multiple of 16 bytes. Inside a swizzled row this is the address before the swizzle: the hardware adds
+        its own offsets and then XORs, so K advances by plain addition (32 bytes for K = 16 of a 16-bit type).
+        """
+        return to_bytes(add(self.base, self.tile.apply_m(0, add(self.k_start, k))), self.bits)
+
+
+def mma_descriptor_params(
+    layout: Layout,
+    dtype: Any,
+    starts: Sequence[Coord] | None = None,
+    extents: Sequence[int] | None = None,
+    divisor: Divisor = known_divisor,
+) -> DescriptorParams:
+    """Descriptor parameters of the K-major operand `layout[start : start + extent, …]`; the whole layout by default.
+
+    The last two dimensions are rows (M or N) and K, and any earlier ones have extent 1. Raises LayoutError where the
+    slice is not made of whole 8-row atoms in the order that a descriptor can express.
+    """
+    starts = tuple(starts) if starts is not None else (0,) * layout.ndim
+    extents = tuple(extents) if extents is not None else layout.shape
+    if len(extents) < 2 or math.prod(extents[:-2]) != 1:
+        raise LayoutError(f"an MMA operand has rows and K, with extent 1 in any earlier dimension, not {extents}")
+    bits = dtype_bits(dtype)
+    swizzle = layout.swizzle if isinstance(layout, ComposeLayout) else SwizzleLayout(SwizzleMode.SWIZZLE_NONE, bits)
+    if swizzle.bits != bits:
+        raise LayoutError(f"the layout swizzles elements of {swizzle.bits} bits, and {dtype} has {bits}")
+    if divisor(starts[-1]) % swizzle.chunk or extents[-1] % swizzle.chunk:
+        raise LayoutError(f"K begins and ends at a multiple of {swizzle.chunk} elements ({CHUNK_BYTES} bytes)")
+    # K may begin inside an atom: the hardware's own address takes that up. All else must fall on whole atoms.
+    region = slice_region(layout, (*starts[:-1], 0), (*extents[:-1], layout.shape[-1]), divisor)
+    rows, full_k = extents[-2], layout.shape[-1]
+    group, row, slab, col = _atom_strides(region, (rows, full_k), swizzle)
+    if row != swizzle.span or col != 1:
+        raise LayoutError(
+            f"{layout} has no rows of {swizzle.mode.span_bytes} bytes, packed in groups of 8, as MMA reads"
+        )
+    none = swizzle.mode is SwizzleMode.SWIZZLE_NONE
+    return DescriptorParams(
+        mode=swizzle.mode,
+        bits=bits,
+        rows=rows,
+        cols=extents[-1],
+        leading_byte_offset=to_bytes(slab, bits) if none and slab else CHUNK_BYTES,
+        stride_byte_offset=to_bytes(group or swizzle.atom, bits),
+        base=region.base[m],
+        k_start=starts[-1],
+        tile=region.layout.linear.group((rows, full_k)),
+    )
+
+
+def _atom_strides(region: SlicedLayout, shape: tuple[int, int], swizzle: SwizzleLayout) -> tuple[int, int, int, int]:
+    """Strides of a tile seen as (group of 8 rows, row in it, slab, column in it); 0 where there is but one."""
+    rows, cols = shape
+    if rows % ATOM_ROWS or cols % swizzle.span:
+        raise LayoutError(f"{rows} × {cols} elements are no whole number of {ATOM_ROWS} × {swizzle.span} atoms")
+    tile = region.layout.linear.group((rows // ATOM_ROWS, ATOM_ROWS, cols // swizzle.span, swizzle.span))
+    iters = [coalesce(dim) for dim in tile.dims]
+    if tile.axes != (m,) or any(len(dim) > 1 for dim in iters):
+        raise LayoutError(f"a matrix descriptor cannot express {region.layout}: its atoms are not evenly spaced")
+    group, row, slab, col = (dim[0].stride if dim else 0 for dim in iters)
+    return group, row, slab, col
+
+
+def swizzle_mode(layout: Layout) -> SwizzleMode:
+    """The swizzle of `layout`, SWIZZLE_NONE for a plain one."""
+    return layout.swizzle.mode if isinstance(layout, ComposeLayout) else SwizzleMode.SWIZZLE_NONE
+
+
+def vector_length(layout: Layout) -> int:
+    """The longest run of elements along the last dimension that is one vector in memory, and aligned to its length.
+
+    Runs begin at each multiple of that length; 1 where the layout does not run along memory. A swizzle keeps 16 bytes
+    together.
+    """
+    if not coalesce(layout.linear.dims[-1]):
+        return 1
+    *others, last = (it for dim in layout.linear.dims for it in coalesce(dim))
+    if last.axis != m or last.stride != 1:
+        return 1
+    run = math.gcd(last.extent, *(it.stride for it in others if it.axis == m))
+    return math.gcd(run, layout.swizzle.chunk) if isinstance(layout, ComposeLayout) else run

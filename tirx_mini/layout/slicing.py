@@ -1,0 +1,98 @@
+"""Slices of layouts: a base, which may be symbolic, and a layout of the slice alone, which never is.
+
+`slice_region(layout, starts, extents)` splits a layout so that, for each coordinate of the slice,
+
+    layout.apply(start + x) == base + slice.apply(x)
+
+This is what lets a compiler work out one address for a whole tile. For a dimension with one stride it holds whatever
+the start. A dimension of several digits must not carry between them: the start has to be a multiple of the inner
+digits' block, or the slice has to stay inside one block. And a swizzle moves along with the base only by whole atoms.
+Where the start is symbolic the caller says what divides it, by `divisor`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from .arith import Coord, add, div, known_divisor, mod, mul
+from .axis import Axis, LayoutError
+from .swizzle import ComposeLayout
+from .tile import Dim, Iter, Layout, Spec, TileLayout, coalesce, still
+
+Divisor = Callable[[Coord], int]
+"""What is known to divide a start: `known_divisor` knows about ints, a compiler's analysis about expressions too."""
+
+
+class SlicedLayout(NamedTuple):
+    """A slice: `base` has a place for each axis of the whole layout, `layout` maps coordinates that begin at 0."""
+
+    base: Mapping[Axis, Coord]
+    layout: Layout
+
+
+class _Term(NamedTuple):
+    """One summand of a base, and a number known to divide it."""
+
+    axis: Axis
+    value: Coord
+    divisor: int
+
+
+def slice_region(
+    layout: Layout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor = known_divisor
+) -> SlicedLayout:
+    """Split `layout[start : start + extent, …]` into the place of its first element and a layout of what follows.
+
+    The slice is taken to lie within the layout. Raises LayoutError, with the reason, where no such split exists.
+    """
+    if not len(starts) == len(extents) == layout.ndim:
+        raise LayoutError(f"a slice of {layout.ndim} dimensions needs as many starts and extents, not {len(starts)}")
+    terms: list[_Term] = []
+    dims: list[Dim] = []
+    for index, (dim, start, extent) in enumerate(zip(layout.linear.dims, starts, extents, strict=True)):
+        try:
+            moved, kept = _slice_dim(coalesce(dim), start, extent, divisor(start))
+        except LayoutError as error:
+            raise LayoutError(f"dimension {index}: {error}") from None
+        terms += moved
+        dims.append(kept or still(dim[0].axis))
+    base: dict[Axis, Coord] = dict.fromkeys(layout.axes, 0)
+    for term in terms:
+        base[term.axis] = add(base[term.axis], term.value)
+    tile = TileLayout(Spec(tuple(dims)))
+    if not isinstance(layout, ComposeLayout):
+        return SlicedLayout(base, tile)
+    aligned = math.gcd(*(term.divisor for term in terms))
+    if aligned % layout.swizzle.atom:
+        raise LayoutError(
+            f"the slice begins at a multiple of {aligned} elements, and {layout.swizzle.mode!r} repeats only after "
+            f"{layout.swizzle.atom}: begin it on a whole atom, or address its elements one by one"
+        )
+    return SlicedLayout(base, ComposeLayout(layout.swizzle, tile))
+
+
+def _slice_dim(dim: Dim, start: Coord, extent: int, known: int) -> tuple[list[_Term], Dim]:
+    """Split one dimension, given its coalesced iters and a divisor `known` of its start (0 divides only 0)."""
+    if not dim:
+        return [], ()
+    outer, *inner = dim
+    block = math.prod(it.extent for it in inner)
+    stays = extent <= math.gcd(known, block) or (isinstance(start, int) and start % block + extent <= block)
+    if inner and stays:
+        whole = known % block == 0
+        rest = 0 if whole else mod(start, block)
+        terms, kept = _slice_dim(tuple(inner), rest, extent, rest if isinstance(rest, int) else math.gcd(known, block))
+        return [_term(outer, div(start, block), known // block if whole else 1), *terms], kept
+    if known % block or extent % block:
+        raise LayoutError(
+            f"an extent of {extent} from a multiple of {known or block} neither fills whole blocks of {block} elements "
+            f"nor stays inside one"
+        )
+    kept = (Iter(extent // block, outer.stride, outer.axis), *inner)
+    return [_term(outer, div(start, block), known // block)], kept
+
+
+def _term(it: Iter, digit: Coord, known: int) -> _Term:
+    return _Term(it.axis, mul(digit, it.stride), known * it.stride)

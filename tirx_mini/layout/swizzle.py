@@ -1,0 +1,195 @@
+"""XOR swizzles of shared memory, and the layout that TMA and the tensor core agree on.
+
+Shared memory has 32 banks of 4 bytes: 128 bytes a cycle. Eight rows of a tile that is 128 bytes wide start in the same
+bank, so reading one 16-byte chunk from each would take eight turns. The swizzle moves chunk `c` of row `r` to chunk
+`c ^ (r % 8)` of the same row, and then the eight chunks of a column lie in different banks. The hardware computes this
+on address bits: TMA applies it when it writes the tile, the tensor core when it reads it.
+
+PTX ISA, "Tensor swizzling modes" and "Shared memory matrix layout" (tcgen05, wgmma).
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .arith import Coord, add, div, mod, mul, xor
+from .axis import Axis, LayoutError, m
+from .tile import Iter, Layout, S, Spec, TileLayout
+
+CHUNK_BYTES = 16
+"""What a swizzle moves as one: bits [0, 4) of an address stay."""
+
+ATOM_ROWS = 8
+"""Rows of the smallest block that TMA and the tensor core know."""
+
+
+class SwizzleMode(enum.Enum):
+    """How wide the rows of the 8-row atom are. The value is the number of address bits that are XORed.
+
+    128B: bits [4, 7) ^= bits [7, 10);  64B: [4, 6) ^= [7, 9);  32B: [4, 5) ^= [7, 8);  none: the atom is the plain
+    8-row × 16-byte core matrix.
+    """
+
+    SWIZZLE_NONE = 0
+    SWIZZLE_32B_ATOM = 1
+    SWIZZLE_64B_ATOM = 2
+    SWIZZLE_128B_ATOM = 3
+
+    @property
+    def span_bytes(self) -> int:
+        """Bytes in one row of the atom, and the widest inner box of a TMA copy: 16, 32, 64, 128."""
+        return CHUNK_BYTES << self.value
+
+    @property
+    def atom_bytes(self) -> int:
+        """Bytes in the atom, after which the pattern repeats, and the alignment it needs: 128, 256, 512, 1024."""
+        return ATOM_ROWS * self.span_bytes
+
+    def __repr__(self) -> str:
+        return f"SwizzleMode.{self.name}"
+
+
+@dataclass(frozen=True)
+class SwizzleLayout:
+    """The swizzle `mode` as a permutation of places counted in elements of `bits` bits. It is its own inverse."""
+
+    mode: SwizzleMode
+    bits: int
+
+    def __post_init__(self) -> None:
+        if self.bits not in (4, 8, 16, 32, 64, 128):
+            raise LayoutError(f"a swizzle moves elements of 4, 8, 16, 32, 64 or 128 bits, not of {self.bits}")
+
+    def __repr__(self) -> str:
+        return f"SwizzleLayout({self.mode!r}, {self.bits})"
+
+    @property
+    def chunk(self) -> int:
+        """Elements in the 16 bytes that stay together."""
+        return CHUNK_BYTES * 8 // self.bits
+
+    @property
+    def span(self) -> int:
+        """Elements in one row of the atom."""
+        return self.chunk << self.mode.value
+
+    @property
+    def atom(self) -> int:
+        """Elements in the atom: places a whole number of atoms apart are swizzled alike."""
+        return self.span * ATOM_ROWS
+
+    def __call__(self, place: Coord) -> Coord:
+        """Where `place` goes: the address bits three above each chunk bit are XORed onto it."""
+        if self.mode is SwizzleMode.SWIZZLE_NONE:
+            return place
+        return place ^ ((place >> 3) & (self.span - self.chunk))
+
+
+@dataclass(frozen=True)
+class ComposeLayout(Layout):
+    """`swizzle` after `tile`: the tile places an element in memory, the swizzle moves it within its atom.
+
+    The buffer's first byte must be aligned to `swizzle.mode.atom_bytes`. Raises LayoutError for a tile with other axes.
+    """
+
+    swizzle: SwizzleLayout
+    tile: TileLayout
+
+    def __post_init__(self) -> None:
+        if self.tile.axes != (m,):
+            raise LayoutError(f"a swizzle acts on memory alone, not on {self.tile}")
+
+    def __repr__(self) -> str:
+        return f"ComposeLayout({self.swizzle!r}, {self.tile!r})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tile.shape
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return self.tile.axes
+
+    @property
+    def linear(self) -> TileLayout:
+        return self.tile
+
+    def cosize(self, axis: Axis = m) -> int:
+        if axis != m:
+            return 1
+        return -(-self.tile.cosize() // self.swizzle.atom) * self.swizzle.atom
+
+    def group(self, shape: Sequence[int]) -> ComposeLayout:
+        return ComposeLayout(self.swizzle, self.tile.group(shape))
+
+    def apply(self, *coords: Coord) -> dict[Axis, Coord]:
+        """As `TileLayout.apply`. Where each iter of the tile either steps over whole rows of the atom or stays within
+        one, the result is written `rows + (column ^ row % 8 * chunk)`: the XOR touches only what it must.
+        """
+        swizzle, digits = self.swizzle, list(self.tile.digits(*coords))
+        across = [(it, digit) for it, digit in digits if it.stride % swizzle.span == 0]
+        within = [(it, digit) for it, digit in digits if it.stride % swizzle.span != 0]
+        if sum(it.reach for it, _ in within) >= swizzle.span:
+            return {m: swizzle(_total(digits))}
+        # Iters that step over whole atoms come back to the same row of the pattern: they stay out of the XOR.
+        row = _total([(it, digit) for it, digit in across if it.stride % swizzle.atom], unit=swizzle.span)
+        moved = mod(div(row, ATOM_ROWS >> swizzle.mode.value), 1 << swizzle.mode.value)
+        return {m: add(_total(across), xor(_total(within), mul(moved, swizzle.chunk)))}
+
+
+def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> Layout:
+    """The shared-memory layout of a tile that TMA fills or drains and that the tensor core reads K-major.
+
+    The 8-row × `mode.span_bytes` atom is tiled over the last two dimensions. Rows follow one another, so a tile whose
+    last dimension is wider than the span is a sequence of span-wide slabs, each with all rows. Earlier dimensions
+    (stages, consumers) are outermost. Without a swizzle the slabs are 16 bytes wide, which is the core-matrix order
+    that MMA descriptors describe; a plain row-major tile is `TileLayout(S[shape])`.
+
+    Raises LayoutError where `shape` has fewer than two dimensions or is no whole number of atoms.
+    """
+    swizzle = SwizzleLayout(mode, dtype_bits(dtype))
+    if len(shape) < 2:
+        raise LayoutError(f"tma_shared_layout tiles rows × columns, and shape {tuple(shape)} has no two dimensions")
+    *outer, rows, cols = S[tuple(shape)].dims
+    n_rows, n_cols = rows[0].extent, cols[0].extent
+    if n_rows % ATOM_ROWS:
+        raise LayoutError(f"{mode!r} needs a multiple of {ATOM_ROWS} rows in the last but one dimension, not {n_rows}")
+    if n_cols % swizzle.span:
+        raise LayoutError(
+            f"{mode!r} needs a last dimension that is a multiple of {swizzle.span} elements of {swizzle.bits} bits "
+            f"({mode.span_bytes} bytes), not {n_cols}: widen the tile or use a narrower swizzle"
+        )
+    slabs = Iter(n_cols // swizzle.span, n_rows * swizzle.span)
+    within = Iter(swizzle.span, 1)
+    tiled = (Iter(n_rows, swizzle.span),), (slabs, within) if slabs.extent > 1 else (within,)
+    tile = TileLayout(Spec((*outer, *tiled)))
+    return tile if mode is SwizzleMode.SWIZZLE_NONE else ComposeLayout(swizzle, tile)
+
+
+def dtype_bits(dtype: Any) -> int:
+    """Bits of one element of `dtype`: a name such as "float16", or an object that has `.bits` or prints as a name.
+
+    Raises LayoutError for anything else.
+    """
+    bits = getattr(dtype, "bits", None)
+    if isinstance(bits, int):
+        return bits
+    name = str(dtype).removeprefix("torch.")
+    if name == "bool":
+        return 8
+    match = re.fullmatch(r"(?:b?float|u?int)(\d+)(?:_\w+)?", name)
+    if match is None:
+        raise LayoutError(f'{dtype!r} is no element type: use a name such as "float16"')
+    return int(match[1])
+
+
+def _total(digits: Sequence[tuple[Iter, Coord]], unit: int = 1) -> Coord:
+    """Where the digits lead together, in units of `unit` elements."""
+    place: Coord = 0
+    for it, digit in digits:
+        place = add(place, mul(digit, it.stride // unit))
+    return place
