@@ -1,0 +1,61 @@
+# make run     install, then run the ladder of reference kernels in the simulator
+# make test    install, then run every test
+# make lint    ruff and pyright
+# make clean   remove the environment and the caches
+#
+# PYTHON chooses the interpreter (3.10 or newer), VENV the environment's folder, LADDER and PYTEST add arguments:
+#   make run LADDER='--steps 1-3 --size 1024'
+#   make test PYTEST='tests/tirx_mini/layout'
+# pip's own settings apply (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS, …).
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+LADDER ?=
+PYTEST ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := $(PIP) install -qq --constraint constraints.txt
+REQUIREMENTS := pyproject.toml constraints.txt
+
+# A stamp a set of packages: the second run of any target starts at once.
+BASE := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint clean
+
+help:
+	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
+
+run: $(BASE)
+	$(BIN)/python -m tirx_mini ladder $(LADDER)
+
+# The step tests judge the reference kernels here; a student's `pytest tests/test_step01.py` judges gemm_kernels.py.
+test: $(DEV)
+	$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --kernels kernels_ref $(PYTEST)
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tirx_mini needs Python 3.10 or newer, and $(PYTHON) is " + sys.version.split()[0] + ": say which with make PYTHON=…")'
+	$(PYTHON) -m venv $(VENV)
+
+# setuptools comes first and builds the package itself, so that no build environment of another version is made.
+$(BASE): $(BIN)/python $(REQUIREMENTS)
+	@echo "Installing tirx_mini into $(VENV)"
+	@$(INSTALL) setuptools
+	@$(INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): $(BASE)
+	@echo "Installing the development tools into $(VENV)"
+	@$(INSTALL) --no-build-isolation --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,182 @@
+"""The import rules of the house: what pyproject.toml says of them holds, and each rule bites when it is broken."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "tirx_mini"
+ROOMS = ("ir", "layout", "isa", "tile", "script", "lang", "passes", "codegen", "runtime", "sim", "report")
+FRONT = ("compat", "ladder")  # what stands before the front door, as the user does
+
+
+def lint_imports(project: Path) -> subprocess.CompletedProcess[str]:
+    """Run the contracts of pyproject.toml over the package `tirx_mini` that lies in `project`."""
+    command = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+    env = {**os.environ, "PYTHONPATH": str(project)}
+    return subprocess.run([sys.executable, "-c", command], cwd=project, env=env, capture_output=True, text=True)
+
+
+def package_with(tmp_path: Path, imports: Sequence[tuple[str, str]], rooms: Sequence[str] = ROOMS) -> Path:
+    """A project with this one's contracts whose rooms are empty but for `imports`, pairs of (importer, imported)."""
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    for room in rooms:
+        folder = tmp_path / "tirx_mini" / room
+        folder.mkdir(parents=True)
+        lines = [f"import tirx_mini.{imported}\n" for importer, imported in imports if importer == room]
+        (folder / "__init__.py").write_text("".join(lines))
+    (tmp_path / "tirx_mini" / "__init__.py").touch()
+    return tmp_path
+
+
+def test_contracts_hold() -> None:
+    result = lint_imports(ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_designed_imports_are_legal(tmp_path: Path) -> None:
+    designed = [
+        ("isa", "ir"), ("isa", "layout"),
+        ("tile", "ir"), ("tile", "layout"), ("tile", "isa"),
+        ("script", "ir"), ("script", "layout"), ("script", "isa"), ("script", "tile"),
+        ("lang", "script"), ("lang", "ir"), ("lang", "layout"),
+        ("passes", "ir"), ("passes", "layout"), ("passes", "isa"), ("passes", "tile"),
+        ("codegen", "ir"), ("codegen", "isa"),
+        ("runtime", "ir"), ("runtime", "codegen"),
+        ("sim", "ir"), ("sim", "layout"), ("sim", "isa"),
+        ("report", "sim"), ("report", "ir"),
+    ]  # fmt: skip
+    result = lint_imports(package_with(tmp_path, designed))
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        ("ir", "layout"), ("ir", "isa"), ("layout", "ir"), ("layout", "tile"),
+        ("isa", "tile"), ("isa", "sim"), ("tile", "passes"), ("tile", "script"),
+        ("script", "lang"), ("script", "passes"), ("script", "sim"), ("lang", "passes"), ("lang", "sim"),
+        ("passes", "script"), ("passes", "sim"), ("passes", "codegen"),
+        ("codegen", "script"), ("codegen", "sim"), ("codegen", "tile"), ("codegen", "passes"), ("codegen", "runtime"),
+        ("sim", "script"), ("sim", "codegen"), ("sim", "tile"), ("sim", "passes"), ("sim", "report"),
+        ("runtime", "sim"), ("runtime", "passes"),
+        ("report", "script"), ("report", "passes"), ("report", "codegen"), ("report", "runtime"),
+    ],
+)  # fmt: skip
+def test_a_forbidden_import_is_found(tmp_path: Path, importer: str, imported: str) -> None:
+    result = lint_imports(package_with(tmp_path, [(importer, imported)]))
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert f"tirx_mini.{importer} -> tirx_mini.{imported} (l.1)" in result.stdout
+
+
+def test_a_room_without_a_place_is_found(tmp_path: Path) -> None:
+    result = lint_imports(package_with(tmp_path, [], rooms=(*ROOMS, "attic")))
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "tirx_mini.attic" in result.stdout
+
+
+@dataclass(frozen=True)
+class Import:
+    """`from module import name` (name is None for `import module`) at `line` of `path`."""
+
+    path: Path
+    line: int
+    module: str
+    name: str | None
+
+    def __str__(self) -> str:
+        what = f"import {self.module}" if self.name is None else f"from {self.module} import {self.name}"
+        return f"{self.path}:{self.line}: {what}"
+
+
+def imports_of(package: Path) -> Iterator[Import]:
+    """Every import in the package, those inside functions too, relative ones made absolute."""
+    for path in sorted(package.rglob("*.py")):
+        here = path.relative_to(package.parent)
+        for node in ast.walk(ast.parse(path.read_text(), str(path))):
+            if isinstance(node, ast.Import):
+                yield from (Import(here, node.lineno, alias.name, None) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = here.parent.parts[: len(here.parent.parts) - node.level + 1] if node.level else ()
+                module = ".".join([*base, *([node.module] if node.module else [])])
+                yield from (Import(here, node.lineno, module, alias.name) for alias in node.names)
+
+
+def exported(room: Path) -> frozenset[str]:
+    """The names in a room's `__all__`."""
+    for node in ast.parse((room / "__init__.py").read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return frozenset(ast.literal_eval(node.value))
+    return frozenset()
+
+
+def is_module(folder: Path, name: str | None) -> bool:
+    return name is not None and ((folder / name).is_dir() or (folder / f"{name}.py").is_file())
+
+
+def trespass(item: Import, package: Path) -> bool:
+    """Whether the import takes from another room, or from the package's front door, what is not offered to it."""
+    own = item.path.parts[1] if len(item.path.parts) > 2 else None  # None: a module beside the rooms
+    root, *inner = item.module.split(".")
+    if root != package.name or (inner and inner[0] == own):
+        return False
+    if not inner:  # from tirx_mini import …: rooms must not depend on the front door, which depends on them
+        return own is not None and own not in FRONT and not is_module(package, item.name)
+    room = package / inner[0]
+    if not room.is_dir():
+        return False
+    hidden = item.name is not None and (item.name.startswith("_") or is_module(room, item.name))
+    return len(inner) > 1 or (hidden and item.name not in exported(room))
+
+
+def trespasses(package: Path) -> list[str]:
+    return [str(item) for item in imports_of(package) if trespass(item, package)]
+
+
+def test_nobody_reaches_past_a_neighbours_init() -> None:
+    assert trespasses(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "allowed"),
+    [
+        ("from tirx_mini.ir import Expr", True),
+        ("from tirx_mini.ir import public", True),
+        ("from tirx_mini import ir", True),
+        ("from tirx_mini.ir.expr import Expr", False),
+        ("from ..ir.expr import Expr", False),
+        ("import tirx_mini.ir.expr", False),
+        ("from tirx_mini.ir import expr", False),
+        ("from tirx_mini.ir import _secret", False),
+        ("from ..ir import expr", False),
+        ("from tirx_mini import simulate", False),
+        ("import tirx_mini", False),
+        ("from .machine import Gpu", True),
+        ("import numpy.linalg", True),
+        ("from tirx_mini.sim.machine import Gpu", True),
+        ("def f():\n    from tirx_mini.ir.expr import Expr", False),
+    ],
+)
+def test_trespasses_are_told_from_visits(tmp_path: Path, statement: str, allowed: bool) -> None:
+    package = package_with(tmp_path, []) / "tirx_mini"
+    (package / "ir" / "expr.py").touch()
+    (package / "ir" / "public.py").touch()
+    (package / "ir" / "__init__.py").write_text('__all__ = ["Expr", "public"]\n')
+    (package / "sim" / "machine.py").touch()
+    (package / "sim" / "translate.py").write_text(statement + "\n")
+    assert (trespasses(package) == []) is allowed
+
+
+def test_every_room_has_a_docstring() -> None:
+    rooms = [path for path in sorted(PACKAGE.iterdir()) if (path / "__init__.py").exists()]
+    assert rooms
+    for room in rooms:
+        assert ast.get_docstring(ast.parse((room / "__init__.py").read_text())), f"{room.name} does not say what it is"
