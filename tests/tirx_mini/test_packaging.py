@@ -90,7 +90,7 @@ def test_everything_an_install_brings_is_pinned() -> None:
     wanted = [item for item in [*BASE, *EXTRAS["dev"]] if applies(item, {})]
     seen: set[tuple[str, str]] = set()
     names = {canonicalize_name(name) for item in wanted for name in needs(item, seen)}
-    assert {"numpy", "torch", "sympy", "pluggy"} <= names  # the search went below the first level
+    assert {"numpy", "torch", "mdurl", "pluggy"} <= names  # the search went below the first level
     assert names - {canonicalize_name(pin.name) for pin in pins()} == set()
 
 
