@@ -50,7 +50,7 @@ $(BIN)/python:
 
 # setuptools comes first and builds the package itself, so that no build environment of another version is made.
 $(BASE): $(BIN)/python $(REQUIREMENTS)
-	@echo "Installing tirx_mini into $(VENV)"
+	@echo "Installing tirx_mini into $(VENV) (minutes the first time, PyTorch being large)"
 	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable .
 	@touch $@
