@@ -19,7 +19,7 @@ from .stmt import Seq, Stmt, seq
 Node = Expr | Stmt
 
 _PLAIN = frozenset(
-    "span dtype name op attrs options kind parent scope lanes step parallel extents message".split()  # noqa: SIM905
+    "span dtype name op attrs options kind parent scope lanes step parallel extents message".split()
 )
 """Fields that hold no nodes."""
 
