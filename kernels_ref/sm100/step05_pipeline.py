@@ -1,0 +1,131 @@
+"""Step 5: a software pipeline. While the MMA reads one stage of shared memory, TMA fills the other.
+
+Asmem, Bsmem and tma_bar have PIPE_DEPTH stages. The first PIPE_DEPTH tiles are fetched ahead; from then on each turn
+waits for the tile of its stage, multiplies, and refills the stage. A barrier flips its phase each time its stage is
+used, so the phase to wait for flips when the stage wraps around to 0.
+"""
+
+from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tid_in_wg, tma_shared_layout
+from tirx_mini.script import tirx as Tx
+from utils import check_shape
+
+BLK_M, BLK_N, BLK_K = 128, 128, 64
+PIPE_DEPTH = 2
+DTYPE_SIZE = 2
+TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
+
+
+def hgemm_v5(M, N, K, dtype="float16"):
+    """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
+    check_shape("hgemm_v5", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
+    K_TILES = K // BLK_K
+    PRE_NUM = min(PIPE_DEPTH, K_TILES)
+    A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
+    B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
+    D_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (BLK_M, BLK_N))
+
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
+        with Tx.kernel():
+            bx, by = Tx.cta_id([M // BLK_M, N // BLK_N], parent="kernel")
+            wg_id = Tx.warpgroup_id([1], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+            m_st = Tx.meta_var(bx * BLK_M)
+            n_st = Tx.meta_var(by * BLK_N)
+
+            # Shared memory: the tiles, the barriers that TMA and the MMA arrive on, and where alloc writes its address.
+            pool = Tx.PoolAllocator()
+            tmem_addr = pool.alloc((1,), "uint32")
+            tma_bar = pool.alloc((PIPE_DEPTH,), "uint64")
+            mma_bar = pool.alloc((1,), "uint64")
+            Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
+            Bsmem = pool.alloc((PIPE_DEPTH, BLK_N, BLK_K), dtype, layout=B_layout)
+            Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
+            pool.commit()
+
+            # Tensor memory is allocated by a whole warp; each barrier is initialised by one thread, for one arrival.
+            if warp_id == 0:
+                Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)
+                if lane_id == 0:
+                    for i in Tx.unroll(PIPE_DEPTH):
+                        Tx.ptx.mbarrier.init(tma_bar.ptr_to([i]), 1)
+                    Tx.ptx.mbarrier.init(mma_bar.ptr_to([0]), 1)
+            Tx.ptx.fence.proxy_async("shared::cta")
+            Tx.ptx.fence.mbarrier_init()
+            Tx.cuda.cta_sync()
+
+            tmem = Tx.decl_buffer(
+                (128, 512), "float32", scope="tmem", allocated_addr=tmem_addr[0],
+                layout=TileLayout(S[(128, 512) : (1 @ TLane, 1 @ TCol)]),
+            )
+            Dreg = Tx.alloc_local((BLK_N,), "float32")
+            Dreg_wg = Dreg.view(128, BLK_N, layout=TileLayout(S[(128, BLK_N) : (1 @ tid_in_wg, 1)]))
+            Dreg_16b = Tx.alloc_local((BLK_N,), dtype)
+            stage: Tx.int32
+            phase_tma: Tx.int32
+            phase_mma: Tx.int32
+            stage = 0
+            phase_tma = 0
+            phase_mma = 0
+
+            @Tx.inline
+            def tma_load(stage, k):
+                k_st = Tx.meta_var(k * BLK_K)
+                tma = Tx.meta_var({"dispatch": "tma", "cta_group": 1, "mbar": tma_bar.ptr_to([stage])})
+                Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
+                Tx.copy_async(Bsmem[stage, :, :], B[n_st : n_st + BLK_N, k_st : k_st + BLK_K], **tma)
+                Tx.ptx.mbarrier.arrive.expect_tx(tma_bar.ptr_to([stage]), TMA_BYTES)
+
+            @Tx.inline
+            def mma(stage, k):
+                Tx.gemm_async(
+                    tmem[:, :BLK_N], Asmem[stage, :, :], Bsmem[stage, :, :],
+                    accum=(k != 0), dispatch="tcgen05", cta_group=1,
+                )
+                Tx.ptx.tcgen05.commit(mma_bar.ptr_to([0]), cta_group=1)
+
+            @Tx.inline
+            def write_back():
+                # The elected thread saw the last MMA done; the barrier tells the others.
+                Tx.cuda.cta_sync()
+                Tx.ptx.tcgen05.fence.after_thread_sync()
+                with Tx.warpgroup():
+                    Tx.copy(Dreg_wg[:, :], tmem[:, :BLK_N])
+                with Tx.thread():
+                    Tx.cast(Dreg_16b[:], Dreg[:])
+                    Tx.copy(Dsmem[warp_id * 32 + lane_id, :], Dreg_16b[:])
+                    # TMA reads shared memory through another proxy: each thread that wrote makes its row visible there.
+                    Tx.ptx.fence.proxy_async("shared::cta")
+                Tx.cuda.cta_sync()
+                if warp_id == 0:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        Tx.copy_async(D[m_st : m_st + BLK_M, n_st : n_st + BLK_N], Dsmem[:, :], dispatch="tma")
+                        Tx.ptx.cp_async.bulk.commit_group()
+                        Tx.ptx.cp_async.bulk.wait_group(0)
+
+            if warp_id == 0:
+                with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                    for k in range(PRE_NUM):
+                        tma_load(k, k)
+                    for k in range(K_TILES):
+                        Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([stage]), phase_tma)
+                        Tx.ptx.tcgen05.fence.after_thread_sync()
+                        mma(stage, k)
+                        # The next load of this stage overwrites what this MMA reads; the other's is under way.
+                        Tx.ptx.mbarrier.try_wait(mma_bar.ptr_to([0]), phase_mma)
+                        phase_mma = phase_mma ^ 1
+                        if k + PIPE_DEPTH < K_TILES:
+                            tma_load(stage, k + PIPE_DEPTH)
+                        stage = (stage + 1) % PIPE_DEPTH
+                        if stage == 0:
+                            phase_tma = phase_tma ^ 1
+            write_back()
+
+            # No warp may still be reading when tensor memory is given back.
+            Tx.cuda.cta_sync()
+            if warp_id == 0:
+                Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=1)
+                Tx.ptx.tcgen05.dealloc(tmem_addr[0], n_cols=512, cta_group=1)
+
+    return kernel

@@ -1,0 +1,187 @@
+"""Step 9: clusters of two CTAs, whose tensor cores work as one. The pair computes a 256 × 256 tile of D.
+
+    CTA 0: D[0:128, 0:256]      its shared memory: A[0:128],   B[0:128]
+    CTA 1: D[128:256, 0:256]    its shared memory: A[128:256], B[128:256]
+
+One thread of CTA 0 issues each MMA for both: each CTA's tensor core multiplies its own rows of A by the rows of B of
+both. So CTA 0's tma2mma counts the bytes of both, and what the MMA says (mma2tma, mma2ld) it says to both CTAs.
+"""
+
+from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TCGen05Bar, TMABar
+from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tid_in_wg, tma_shared_layout
+from tirx_mini.script import tirx as Tx
+from utils import check_shape
+
+SM_COUNT = 148
+BLK_M, BLK_N, BLK_K = 128, 128, 64
+CTA_GROUP = 2
+MMA_N = BLK_N * CTA_GROUP
+WG_NUMBER = 2
+PIPE_DEPTH = 4
+TMEM_LD_N = 64
+EPI_N = 64
+DTYPE_SIZE = 2
+TMA_BYTES = CTA_GROUP * (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
+
+
+def hgemm_v9(M, N, K, dtype="float16"):
+    """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
+    check_shape("hgemm_v9", multiple={"M": (M, BLK_M * CTA_GROUP), "N": (N, MMA_N), "K": (K, BLK_K)})
+    K_TILES = K // BLK_K
+    A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
+    B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
+    D_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (BLK_M, EPI_N))
+
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
+        with Tx.kernel():
+            bx = Tx.cta_id([SM_COUNT], parent="kernel")
+            cbx, cby = Tx.cta_id([CTA_GROUP, 1], parent="cluster")
+            wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+
+            # Cluster c computes the tiles c, c + SM_COUNT // 2, … of the scheduler's order. m_st: this CTA's rows of A
+            # and D. b_st: the rows of B it loads. n_st: the columns of D, which are the rows of B of the whole pair.
+            tile_scheduler = ClusterPersistentScheduler2D(
+                "ts", num_m_tiles=M // (BLK_M * CTA_GROUP), num_n_tiles=N // MMA_N, l2_group_size=8,
+                num_clusters=SM_COUNT // CTA_GROUP,
+            )
+            tile_scheduler.init(bx // CTA_GROUP)
+            m_st = Tx.meta_var((tile_scheduler.m_idx * CTA_GROUP + cbx) * BLK_M)
+            n_st = Tx.meta_var(tile_scheduler.n_idx * MMA_N)
+            b_st = Tx.meta_var(n_st + cbx * BLK_N)
+
+            # Shared memory: the barriers between the actors, the tiles, and where alloc writes its address.
+            pool = Tx.PoolAllocator()
+            tmem_addr = pool.alloc((1,), "uint32")
+            tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
+            mma2tma = TCGen05Bar(pool, PIPE_DEPTH, "mma2tma")
+            mma2ld = TCGen05Bar(pool, 1, "mma2ld")
+            ld2mma = MBarrier(pool, 1, "ld2mma")
+            tma2mma_cta0 = tma2mma.remote_view(0)
+            Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
+            Bsmem = pool.alloc((PIPE_DEPTH, BLK_N, BLK_K), dtype, layout=B_layout)
+            Dsmem = pool.alloc((BLK_M, EPI_N), dtype, layout=D_layout)
+            pool.commit()
+
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            tma2mma.init(1)
+            mma2tma.init(1)
+            mma2ld.init(1)
+            ld2mma.init(128 * CTA_GROUP)
+            # Tensor memory is allocated by a whole warp, here one of each CTA.
+            if wg_id == 0:
+                if warp_id == 0:
+                    Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=2)
+            Tx.ptx.fence.proxy_async("shared::cta")
+            Tx.ptx.fence.mbarrier_init()
+            # The other CTA's barriers are there once all threads of the cluster have come here.
+            Tx.cuda.cluster_sync()
+
+            tmem = Tx.decl_buffer(
+                (128, 512), "float32", scope="tmem", allocated_addr=tmem_addr[0],
+                layout=TileLayout(S[(128, 512) : (1 @ TLane, 1 @ TCol)]),
+            )
+            Dreg = Tx.alloc_local((TMEM_LD_N,), "float32")
+            Dreg_wg = Dreg.view(128, TMEM_LD_N, layout=TileLayout(S[(128, TMEM_LD_N) : (1 @ tid_in_wg, 1)]))
+            Dreg_16b = Tx.alloc_local((MMA_N,), dtype)
+
+            # One state for each end: TMA and MMA step through the stages, MMA and write-back hand over tensor memory.
+            tma_phase = PipelineState("tma", PIPE_DEPTH)
+            mma_phase = PipelineState("mma", PIPE_DEPTH)
+            ld_phase = PipelineState("ld", 1)
+            wb_phase = PipelineState("wb", 1)
+            tma_phase.init(is_producer=True)
+            mma_phase.init(is_producer=False)
+            ld_phase.init(is_producer=True)
+            wb_phase.init(is_producer=False)
+
+            @Tx.inline
+            def tma_load(stage, k):
+                k_st = Tx.meta_var(k * BLK_K)
+                tma = Tx.meta_var({"dispatch": "tma", "cta_group": 2, "mbar": tma2mma_cta0.ptr_to([stage])})
+                Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
+                Tx.copy_async(Bsmem[stage, :, :], B[b_st : b_st + BLK_N, k_st : k_st + BLK_K], **tma)
+                if cbx == 0:
+                    tma2mma_cta0.arrive(stage, TMA_BYTES)
+
+            @Tx.inline
+            def mma(stage, k):
+                Tx.gemm_async(
+                    tmem[:, :MMA_N], Asmem[stage, :, :], Bsmem[stage, :, :],
+                    accum=(k != 0), dispatch="tcgen05", cta_group=2,
+                )
+                mma2tma.arrive(stage, cta_group=2, cta_mask=3)
+
+            @Tx.inline
+            def read_tmem():
+                for i in Tx.unroll(MMA_N // TMEM_LD_N):
+                    with Tx.warpgroup():
+                        Tx.copy(Dreg_wg[:, :], tmem[:, i * TMEM_LD_N : (i + 1) * TMEM_LD_N])
+                    with Tx.thread():
+                        Tx.cast(Dreg_16b[i * TMEM_LD_N : (i + 1) * TMEM_LD_N], Dreg[:])
+
+            @Tx.inline
+            def store():
+                for i in Tx.unroll(MMA_N // EPI_N):
+                    with Tx.thread():
+                        Tx.copy(Dsmem[warp_id * 32 + lane_id, :], Dreg_16b[i * EPI_N : (i + 1) * EPI_N])
+                        # TMA reads shared memory through another proxy: each thread makes its row visible there.
+                        Tx.ptx.fence.proxy_async("shared::cta")
+                    Tx.cuda.warpgroup_sync(1)
+                    if warp_id == 0:
+                        with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                            n_epi = Tx.meta_var(n_st + i * EPI_N)
+                            Tx.copy_async(D[m_st : m_st + BLK_M, n_epi : n_epi + EPI_N], Dsmem[:, :], dispatch="tma")
+                            Tx.ptx.cp_async.bulk.commit_group()
+                            Tx.ptx.cp_async.bulk.wait_group(0)
+                    # The next chunk overwrites Dsmem.
+                    Tx.cuda.warpgroup_sync(1)
+
+            if wg_id == 1:
+                if warp_id == 3:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        while tile_scheduler.valid():
+                            for k in range(K_TILES):
+                                mma2tma.wait(tma_phase.stage, tma_phase.phase)
+                                tma_load(tma_phase.stage, k)
+                                tma_phase.move_to_next_stage()
+                            tile_scheduler.next_tile()
+                        # The last arrivals on mma2tma come after the last load; both CTAs must still be there.
+                        for _ in range(PIPE_DEPTH):
+                            mma2tma.wait(tma_phase.stage, tma_phase.phase)
+                            tma_phase.move_to_next_stage()
+                elif warp_id == 0:
+                    if cbx == 0:
+                        with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                            while tile_scheduler.valid():
+                                ld2mma.wait(ld_phase.stage, ld_phase.phase)
+                                ld_phase.move_to_next_stage()
+                                for k in range(K_TILES):
+                                    tma2mma.wait(mma_phase.stage, mma_phase.phase)
+                                    Tx.ptx.tcgen05.fence.after_thread_sync()
+                                    mma(mma_phase.stage, k)
+                                    mma_phase.move_to_next_stage()
+                                mma2ld.arrive(0, cta_group=2, cta_mask=3)
+                                tile_scheduler.next_tile()
+            elif wg_id == 0:
+                while tile_scheduler.valid():
+                    mma2ld.wait(wb_phase.stage, wb_phase.phase)
+                    wb_phase.move_to_next_stage()
+                    Tx.ptx.tcgen05.fence.after_thread_sync()
+                    read_tmem()
+                    # All is in registers: the MMA warp may begin the next tile while this one is stored.
+                    Tx.ptx.tcgen05.fence.before_thread_sync()
+                    ld2mma.arrive(0, cta_id=0, pred=True)
+                    store()
+                    tile_scheduler.next_tile()
+
+            # No warp of either CTA may still be reading when tensor memory is given back, or arrive at a CTA that is gone.
+            Tx.cuda.cluster_sync()
+            if wg_id == 0:
+                if warp_id == 0:
+                    Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=2)
+                    Tx.ptx.tcgen05.dealloc(tmem_addr[0], n_cols=512, cta_group=2)
+
+    return kernel
