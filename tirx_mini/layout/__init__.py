@@ -43,7 +43,7 @@ All layouts are immutable and hashable, compare by structure, and print as the e
 """
 
 from .algebra import compose, inverse, inverse_tile, is_bijective, is_injective
-from .arith import Coord, known_divisor
+from .arith import Coord
 from .axis import (
     AXES,
     Axis,
@@ -103,7 +103,6 @@ __all__ = [
     "inverse_tile",
     "is_bijective",
     "is_injective",
-    "known_divisor",
     "laneid",
     "m",
     "mma_descriptor_params",

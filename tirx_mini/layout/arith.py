@@ -46,8 +46,3 @@ def xor(x: Coord, y: Coord) -> Coord:
 def to_bytes(elements: Coord, bits: int) -> Coord:
     """A count of `bits`-wide elements as a count of bytes."""
     return mul(elements, bits // 8) if bits >= 8 else div(elements, 8 // bits)
-
-
-def known_divisor(x: Coord) -> int:
-    """The largest number known to divide `x`; 0, which everything divides, for 0 itself; 1 where nothing is known."""
-    return x if isinstance(x, int) else 1

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .arith import Coord, add, known_divisor, to_bytes
+from .arith import Coord, add, to_bytes
 from .axis import LayoutError, m
-from .slicing import Divisor, SlicedLayout, slice_region
+from .slicing import Divisor, SlicedLayout, known_divisor, slice_region, unknown
 from .swizzle import ATOM_ROWS, CHUNK_BYTES, ComposeLayout, SwizzleLayout, SwizzleMode, dtype_bits
 from .tile import Iter, Layout, TileLayout, coalesce
 
@@ -34,7 +34,7 @@ class TmaBox:
 
 
 def tma_boxes(
-    layout: Layout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor = known_divisor
+    layout: Layout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor = unknown
 ) -> tuple[Coord, tuple[TmaBox, ...]]:
     """The shared-memory side of a TMA copy of `layout[start : start + extent, …]`.
 
@@ -93,7 +93,7 @@ def mma_descriptor_params(
     dtype: Any,
     starts: Sequence[Coord] | None = None,
     extents: Sequence[int] | None = None,
-    divisor: Divisor = known_divisor,
+    divisor: Divisor = unknown,
 ) -> DescriptorParams:
     """Descriptor parameters of the K-major operand `layout[start : start + extent, …]`; the whole layout by default.
 
@@ -108,7 +108,7 @@ def mma_descriptor_params(
     swizzle = layout.swizzle if isinstance(layout, ComposeLayout) else SwizzleLayout(SwizzleMode.SWIZZLE_NONE, bits)
     if swizzle.bits != bits:
         raise LayoutError(f"the layout swizzles elements of {swizzle.bits} bits, and {dtype} has {bits}")
-    if divisor(starts[-1]) % swizzle.chunk or extents[-1] % swizzle.chunk:
+    if known_divisor(starts[-1], divisor) % swizzle.chunk or extents[-1] % swizzle.chunk:
         raise LayoutError(f"K begins and ends at a multiple of {swizzle.chunk} elements ({CHUNK_BYTES} bytes)")
     # K may begin inside an atom: the hardware's own address takes that up. All else must fall on whole atoms.
     region = slice_region(layout, (*starts[:-1], 0), (*extents[:-1], layout.shape[-1]), divisor)

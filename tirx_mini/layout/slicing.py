@@ -16,13 +16,23 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from .arith import Coord, add, div, known_divisor, mod, mul
+from .arith import Coord, add, div, mod, mul
 from .axis import Axis, LayoutError
 from .swizzle import ComposeLayout
 from .tile import Dim, Iter, Layout, Spec, TileLayout, coalesce, still
 
 Divisor = Callable[[Coord], int]
-"""What is known to divide a start: `known_divisor` knows about ints, a compiler's analysis about expressions too."""
+"""The largest number known to divide a symbolic start; 0, which everything divides, where it is known to be 0."""
+
+
+def unknown(_start: Coord) -> int:
+    """The divisor of a start of which nothing is known."""
+    return 1
+
+
+def known_divisor(start: Coord, divisor: Divisor) -> int:
+    """The largest number known to divide any start: an int speaks for itself."""
+    return start if isinstance(start, int) else divisor(start)
 
 
 class SlicedLayout(NamedTuple):
@@ -41,19 +51,21 @@ class _Term(NamedTuple):
 
 
 def slice_region(
-    layout: Layout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor = known_divisor
+    layout: Layout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor = unknown
 ) -> SlicedLayout:
     """Split `layout[start : start + extent, …]` into the place of its first element and a layout of what follows.
 
-    The slice is taken to lie within the layout. Raises LayoutError, with the reason, where no such split exists.
+    The slice is taken to lie within the layout. Constant starts are best given as ints, of which most is known. Raises
+    LayoutError, with the reason, where no such split exists.
     """
     if not len(starts) == len(extents) == layout.ndim:
         raise LayoutError(f"a slice of {layout.ndim} dimensions needs as many starts and extents, not {len(starts)}")
     terms: list[_Term] = []
     dims: list[Dim] = []
     for index, (dim, start, extent) in enumerate(zip(layout.linear.dims, starts, extents, strict=True)):
+        known = known_divisor(start, divisor)
         try:
-            moved, kept = _slice_dim(coalesce(dim), start, extent, divisor(start))
+            moved, kept = _slice_dim(coalesce(dim), start if known else 0, extent, known)
         except LayoutError as error:
             raise LayoutError(f"dimension {index}: {error}") from None
         terms += moved

@@ -1,0 +1,38 @@
+"""Register fragments against the PTX ISA's own formulas."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirx_mini.layout import (
+    LayoutError,
+    is_bijective,
+    laneid,
+    m,
+    tcgen05_ld_layout,
+    tid_in_wg,
+    wgmma_accumulator_layout,
+    wid_in_wg,
+)
+
+
+@pytest.mark.parametrize("n", [8, 64, 136, 256])
+def test_the_wgmma_accumulator(n: int) -> None:
+    """The ISA goes from thread and register to the element; the layout goes back."""
+    layout = wgmma_accumulator_layout(n)
+    assert layout.shape == (64, n) and is_bijective(layout)
+    for thread in range(128):
+        for register in range(n // 2):
+            row = thread // 32 * 16 + thread % 32 // 4 + (8 if register % 4 >= 2 else 0)
+            col = register // 4 * 8 + thread % 4 * 2 + register % 2
+            assert layout.apply(row, col) == {wid_in_wg: thread // 32, laneid: thread % 32, m: register}
+
+
+def test_the_wgmma_accumulator_has_a_width_that_wgmma_has() -> None:
+    for n in (0, 12, 264):
+        with pytest.raises(LayoutError, match="8, 16, … 256 columns"):
+            wgmma_accumulator_layout(n)
+
+
+def test_a_tensor_memory_load_gives_each_thread_its_row() -> None:
+    assert tcgen05_ld_layout(64).apply(77, 5) == {tid_in_wg: 77, m: 5}
