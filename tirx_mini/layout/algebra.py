@@ -82,7 +82,9 @@ def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
     covered = 1
     for it in moving:
         if it.stride % covered or not it.stride:
-            raise LayoutError(f"{inner} does not shuffle digits: stride {it.stride} is no multiple of {covered}")
+            raise LayoutError(
+                f"{inner} does not shuffle digits: stride {it.stride} is no positive multiple of {covered}"
+            )
         radix += [it.stride // covered, it.extent]
         covered = it.stride * it.extent
     if outer.size() % covered:

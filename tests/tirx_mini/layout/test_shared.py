@@ -85,6 +85,7 @@ def test_plain_tiles_have_boxes_too() -> None:
         (tma_shared_layout("float16", B128, (64, 64)), (4, 0), (8, 64), "begin it on a whole atom"),
         (TileLayout(S[(128, 64)]), (0, 0), (128, 32), "fills packed rows of 32 elements"),
         (TileLayout(S[(64, 64) : (1, 64)]), (0, 0), (64, 64), "fills packed rows"),
+        (TileLayout(S[((2, 4), 8) : ((8, 16), 1)]), (0, 0), (8, 8), "fills packed rows"),
         (TileLayout(S[(8, 512)]), (0, 0), (8, 512), "at most 256 elements wide"),
         (TileLayout(S[(8, 64) : (1 @ TLane, 1)]), (0, 0), (8, 64), "fills packed rows"),
     ],
@@ -129,6 +130,7 @@ def test_offsets_of_a_k_major_half_precision_tile(mode, stride, leading) -> None
     layout = tma_shared_layout("float16", mode, (128, 64))
     params = mma_descriptor_params(layout, "float16")
     assert (params.stride_byte_offset, params.leading_byte_offset) == (stride, leading)
+    assert mma_descriptor_params(layout, "float16", (0, 0), (8, 64)).stride_byte_offset == stride
     slab = 128 * mode.span_bytes
     for k in range(0, 64, 16):
         assert params.byte_offset(k) == k * 2 // mode.span_bytes * slab + k * 2 % mode.span_bytes
@@ -151,6 +153,7 @@ def test_k_advances_by_32_bytes_inside_the_atom() -> None:
         (tma_shared_layout("float16", B128, (64, 64)), "float16", (0, 4), (64, 16), "multiple of 8 elements"),
         (tma_shared_layout("float16", B128, (2, 64, 64)), "float16", None, None, "extent 1 in any earlier"),
         (TileLayout(S[(64, 64)]), "float16", None, None, "rows of 16 bytes, packed in groups of 8"),
+        (TileLayout(S[(8, 8) : (8, 2)]), "float16", None, None, "rows of 16 bytes, packed in groups of 8"),
         (TileLayout(S[(64, (4, 2, 8)) : (8, (512, 4096, 1))]), "float16", None, None, "not evenly spaced"),
         (TileLayout(S[(64, 64) : (1 @ TLane, 1)]), "float16", None, None, "not evenly spaced"),
     ],

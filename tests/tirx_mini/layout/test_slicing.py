@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.tirx_mini.layout.strategies import SWIZZLED, shared_layouts, tiles
 from tests.tirx_mini.layout.symbolic import Name, evaluate
 from tirx_mini.layout import (
     ComposeLayout,
+    Iter,
     Layout,
     LayoutError,
     S,
+    Spec,
+    SwizzleLayout,
     SwizzleMode,
     TCol,
     TileLayout,
@@ -83,6 +88,36 @@ def test_whole_atoms_are_never_refused(made, data: st.DataObject) -> None:
     assert_slice(layout, starts, extents, base, part)
 
 
+@st.composite
+def swizzled_tiles(draw: st.DrawFn) -> ComposeLayout:
+    """Tiles whose strides meet the swizzle's rows and atoms in all the ways there are."""
+    strides = st.sampled_from([1, 2, 8, 16, 32, 64, 96, 128, 256, 512, 1024])
+    iters = st.builds(Iter, st.sampled_from([2, 3, 4, 8]), strides)
+    dims = draw(st.lists(st.lists(iters, min_size=1, max_size=3).map(tuple), min_size=1, max_size=2))
+    mode = draw(st.sampled_from(SWIZZLED))
+    return ComposeLayout(SwizzleLayout(mode, draw(st.sampled_from([8, 16]))), TileLayout(Spec(tuple(dims))))
+
+
+@settings(max_examples=400)
+@given(st.one_of(tiles(), swizzled_tiles()), st.data())
+def test_a_symbolic_slice_holds_for_each_start_or_is_refused(layout: Layout, data: st.DataObject) -> None:
+    extents, divisors = [], []
+    for whole in layout.shape:
+        sizes = [size for size in range(1, whole + 1) if whole % size == 0]
+        extents.append(data.draw(st.sampled_from(sizes)))
+        divisors.append(data.draw(st.sampled_from(sizes)))
+    names = [f"i{dim}" for dim in range(layout.ndim)]
+    known = dict(zip(names, divisors, strict=True))
+    try:
+        base, part = slice_region(layout, [Name(name) for name in names], extents, lambda start: known[start.name])
+    except LayoutError:
+        return
+    choices = (range(0, whole - e + 1, d) for whole, e, d in zip(layout.shape, extents, divisors, strict=True))
+    for starts in itertools.islice(itertools.product(*choices), 64):
+        values = dict(zip(names, starts, strict=True))
+        assert_slice(layout, starts, extents, {axis: evaluate(place, **values) for axis, place in base.items()}, part)
+
+
 def test_a_stage_is_one_multiplication() -> None:
     layout = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (4, 2, 128, 64))
     base, part = slice_region(layout, (Name("stage"), Name("consumer"), 0, 0), (1, 1, 128, 64))
@@ -105,7 +140,6 @@ def test_a_slice_inside_one_digit_keeps_the_inner_digits() -> None:
 
 
 def test_a_symbolic_start_inside_a_block_needs_to_be_known_to_stay_there() -> None:
-    layout = TileLayout(S[(4, 64) : (64, 1)]).group((256,)).group((2, 128))
     blocks = TileLayout(S[((4, 16),) : ((100, 1),)])
     start = Name("i")
     base, part = slice_region(blocks, (start,), (8,), divisor=lambda _: 8)
@@ -116,7 +150,8 @@ def test_a_symbolic_start_inside_a_block_needs_to_be_known_to_stay_there() -> No
         slice_region(blocks, (start,), (8,), divisor=lambda _: 4)
     with pytest.raises(LayoutError, match="nor stays inside"):
         slice_region(blocks, (0,), (24,))
-    assert slice_region(layout, (start, 0), (1, 128)).base
+    base, part = slice_region(blocks, (19,), (8,))  # of an int all is known
+    assert base == {m: 103} and part == TileLayout(S[8:1])
 
 
 def test_divisors_that_are_no_powers_of_two() -> None:
@@ -124,6 +159,10 @@ def test_divisors_that_are_no_powers_of_two() -> None:
     base, part = slice_region(blocks, (Name("i"),), (6,), divisor=lambda _: 18)
     for i in (0, 18, 36):
         assert_slice(blocks, (i,), (6,), {m: evaluate(base[m], i=i)}, part)
+    # A multiple of 8 is 16, and 16 % 12 is 4 and no multiple of 8: the swizzle's atom of 128 would be cut at 64.
+    swizzle = SwizzleLayout(SwizzleMode.SWIZZLE_32B_ATOM, 16)
+    with pytest.raises(LayoutError, match="multiple of 64 elements"):
+        slice_region(ComposeLayout(swizzle, TileLayout(S[((4, 12),) : ((1024, 16),)])), (Name("i"),), (4,), lambda _: 8)
 
 
 @pytest.mark.parametrize("mode", SWIZZLED)

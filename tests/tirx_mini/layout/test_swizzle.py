@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 import tirx_mini.layout as layout_room
-from tests.tirx_mini.layout.strategies import DTYPES, SWIZZLED, coordinates, itemsize, shared_layouts, swizzled_bytes
+from tests.tirx_mini.layout.strategies import (
+    DTYPES,
+    SWIZZLED,
+    coordinates,
+    itemsize,
+    shared_layouts,
+    swizzled_bytes,
+    tiles,
+)
 from tests.tirx_mini.layout.symbolic import Name
 from tirx_mini.layout import (
     ComposeLayout,
@@ -118,6 +127,14 @@ def test_a_tile_that_straddles_the_atom_is_swizzled_by_the_plain_formula() -> No
     for row, col in coordinates(column_major.shape):
         address = swizzled_bytes((row + col * 128) * 2, B128)
         assert column_major.apply_m(row, col) * 2 == address
+
+
+@given(tiles(axes=(m,)), st.sampled_from(SwizzleMode), st.sampled_from([8, 16, 32]))
+@example(TileLayout(S[(8, 3) : (64, 32)]), B128, 16)  # the columns reach just one row too far
+@example(TileLayout(S[(4, 2, 3) : (512, 64, 16)]), B64, 16)
+def test_a_swizzle_acts_on_whatever_place_the_tile_gives(tile: TileLayout, mode: SwizzleMode, bits: int) -> None:
+    swizzle = SwizzleLayout(mode, bits)
+    np.testing.assert_array_equal(ComposeLayout(swizzle, tile).to_table()[m], swizzle(tile.to_table()[m]))
 
 
 def test_cosize_is_whole_atoms() -> None:
