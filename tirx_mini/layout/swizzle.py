@@ -154,8 +154,8 @@ def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> La
     swizzle = SwizzleLayout(mode, dtype_bits(dtype))
     if len(shape) < 2:
         raise LayoutError(f"tma_shared_layout tiles rows × columns, and shape {tuple(shape)} has no two dimensions")
-    *outer, rows, cols = S[tuple(shape)].dims
-    n_rows, n_cols = rows[0].extent, cols[0].extent
+    row_major = TileLayout(S[tuple(shape)])
+    n_rows, n_cols = row_major.shape[-2:]
     if n_rows % ATOM_ROWS:
         raise LayoutError(f"{mode!r} needs a multiple of {ATOM_ROWS} rows in the last but one dimension, not {n_rows}")
     if n_cols % swizzle.span:
@@ -166,7 +166,7 @@ def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> La
     slabs = Iter(n_cols // swizzle.span, n_rows * swizzle.span)
     within = Iter(swizzle.span, 1)
     tiled = (Iter(n_rows, swizzle.span),), (slabs, within) if slabs.extent > 1 else (within,)
-    tile = TileLayout(Spec((*outer, *tiled)))
+    tile = TileLayout(Spec((*row_major.dims[:-2], *tiled)))
     return tile if mode is SwizzleMode.SWIZZLE_NONE else ComposeLayout(swizzle, tile)
 
 
