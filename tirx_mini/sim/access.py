@@ -1,0 +1,188 @@
+"""Plain loads and stores of a warp: bounds, alignment, hazards, values and time, for all lanes in one NumPy operation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .dtypes import numpy_dtype
+from .image import GlobalBuffer, SharedBuffer
+from .shadow import Segment
+
+if TYPE_CHECKING:
+    from .warp import Warp
+
+Buffer = SharedBuffer | GlobalBuffer
+
+
+class _Span:
+    """Where an access goes: `items` of the access's width, of which `where` are touched.
+
+    index: element offsets of the active lanes. granules: what it touches in `segment`.
+    """
+
+    __slots__ = ("granules", "index", "items", "segment", "where", "width")
+
+    def __init__(self, w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
+        size = buffer.dtype.itemsize
+        self.width = width = size * lanes
+        if isinstance(index, np.ndarray):
+            if index.ndim and not w.mask.full:
+                index = index[..., w.mask.lanes]
+        else:
+            index = int(index)
+        self.index = index
+        check_bounds(w, buffer, index, lanes)
+        if lanes > 1:
+            _check_alignment(w, buffer, index, lanes)
+        if isinstance(buffer, SharedBuffer):
+            smem = w.cta.smem
+            self.items, offset, self.segment = smem.view(width), buffer.byte_offset, smem.segment_of(buffer)
+        else:
+            memory = w.gpu.memory
+            self.items, offset, self.segment = memory.view(buffer.slot, width), 0, memory.segments.get(buffer.slot)
+        self.where = (index // lanes if lanes > 1 else index) + offset // width
+        self.granules = None if self.segment is None else _granules(self.segment, index, size, offset, width)
+
+
+def _granules(segment: Segment, index: Any, size: int, offset: int, width: int) -> Any:
+    granule, start = segment.granule, offset - segment.start
+    if not isinstance(index, np.ndarray):
+        first = index * size + start
+        return slice(first // granule, -(-(first + width) // granule))
+    if width <= granule:
+        return index // (granule // size) + start // granule if start % granule == 0 else (index * size + start) // granule
+    first = (index * size + start) // granule
+    return first[..., None] + np.arange(width // granule)
+
+
+def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
+    """Raise an out-of-bounds fault where a thread's elements are not all inside `buffer`."""
+    limit = buffer.size - lanes
+    if isinstance(index, np.ndarray):
+        if not index.size or index.view(f"u{index.itemsize}").max() <= limit:
+            return
+        bad = index[(index < 0) | (index > limit)]
+        element = int(bad.flat[0])
+    else:
+        if 0 <= index <= limit:
+            return
+        element = int(index)
+    raise w.fault(
+        "out-of-bounds",
+        f"element {element} of {buffer.name} is accessed, but {buffer.name} has {buffer.size} elements",
+        buffer=buffer.name, hint="check the loop bounds and offsets that lead to this index",
+    )  # fmt: skip
+
+
+def _check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
+    width = lanes * buffer.dtype.itemsize
+    bad = (index & (lanes - 1)).any() if isinstance(index, np.ndarray) else index & (lanes - 1)
+    start = buffer.byte_offset if isinstance(buffer, SharedBuffer) else 0
+    if bad or start % width:
+        raise w.fault(
+            "misaligned-access",
+            f"a {width}-byte access to {buffer.name} is not at a multiple of {width} bytes",
+            buffer=buffer.name, rule="PTX ISA: vector loads and stores are aligned to their size",
+        )  # fmt: skip
+
+
+def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
+    """See `Warp.load`."""
+    span = _Span(w, buffer, index, lanes)
+    items = _read(w, buffer, span)
+    dtype = numpy_dtype(buffer.dtype)
+    if not isinstance(items, np.ndarray):
+        values = np.asarray(items).view(dtype) if lanes == 1 else np.asarray(items).reshape(1).view(dtype)
+        return values.item() if lanes == 1 else values
+    values = items.view(dtype)
+    if lanes > 1:
+        values = values.reshape(*items.shape, lanes)
+    return values if w.mask.full else _spread(w, values, items.ndim)
+
+
+def _spread(w: Warp, values: np.ndarray, rank: int) -> np.ndarray:
+    """Values of the active lanes at their places among all lanes (axis rank - 1)."""
+    shape = (*values.shape[: rank - 1], 32, *values.shape[rank:])
+    full = np.zeros(shape, values.dtype)
+    full[(..., w.mask.lanes, *(slice(None),) * (values.ndim - rank))] = values
+    return full
+
+
+def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int) -> None:
+    """See `Warp.store`."""
+    span = _Span(w, buffer, index, lanes)
+    dtype = numpy_dtype(buffer.dtype)
+    uniform = not isinstance(index, np.ndarray)
+    if isinstance(value, np.ndarray):
+        rank = value.ndim - (lanes > 1)
+        if rank > 0 and not w.mask.full:
+            value = value[(..., w.mask.lanes, *(slice(None),) * (lanes > 1))]
+        if uniform and rank > 0:
+            value = _one_value(w, buffer, value)
+    value = np.ascontiguousarray(value, dtype)
+    if lanes > 1:
+        value = np.ascontiguousarray(np.broadcast_to(value, (*np.shape(span.index), lanes)))
+        value = value.reshape(-1).view(span.items.dtype).reshape(np.shape(span.index))
+    else:
+        value = value.view(span.items.dtype).reshape(value.shape if value.ndim and not uniform else ())
+    _write(w, buffer, span, value)
+
+
+def _one_value(w: Warp, buffer: Buffer, value: np.ndarray) -> np.ndarray:
+    """What remains where all active lanes write to one place: the last one's value, and a finding if they differ."""
+    if (value != value[:1]).any():
+        w.report("race", "error", f"several lanes of one warp write different values to the same element of {buffer.name}",
+                 buffer=buffer.name, hint="let one thread write it, or give each thread its own element")
+    return value[-1]
+
+
+def copy(w: Warp, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int) -> None:
+    """See `Warp.copy`."""
+    source = _Span(w, src, src_index, lanes)
+    target = _Span(w, dst, dst_index, lanes)
+    items = _read(w, src, source)
+    if not isinstance(dst_index, np.ndarray) and isinstance(items, np.ndarray):
+        items = _one_value(w, dst, items)
+    _write(w, dst, target, items)
+
+
+def _read(w: Warp, buffer: Buffer, span: _Span) -> Any:
+    if span.segment is not None:
+        actor = w.loads
+        actor.span = w.span
+        span.segment.read(span.granules, actor)
+    _spend(w, buffer, span, write=False)
+    return span.items[span.where]
+
+
+def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
+    segment, where = span.segment, span.where
+    if segment is not None:
+        actor = w.stores
+        actor.span = w.span
+        actor.same = lambda: span.items[where].tobytes() == np.asarray(items).tobytes()
+        segment.write(span.granules, actor)
+        w.wrote |= w.mask.word
+    span.items[where] = items
+    if isinstance(buffer, SharedBuffer):
+        if w.cta.smem.watched:
+            w.cta.stored_over_barrier(w, buffer, span.index, span.width)
+    _spend(w, buffer, span, write=True)
+
+
+def _spend(w: Warp, buffer: Buffer, span: _Span, write: bool) -> None:
+    """The time the access takes: issue and bank cycles in shared memory; latency and bandwidth beyond."""
+    count = span.index.size if isinstance(span.index, np.ndarray) else 1
+    issues = count / w.mask.count if count > 1 else 1
+    if isinstance(buffer, SharedBuffer):
+        spec = w.gpu.spec
+        w.time += max(issues, count * span.width / spec.smem_bytes_per_cycle)
+        if not write:
+            w.time += spec.smem_latency
+        return
+    w.time += issues
+    done = w.gpu.traffic.generic(w.cta.sm, w.time, buffer.slot, span.where, span.width, count, write)
+    if not write:
+        w.time = done

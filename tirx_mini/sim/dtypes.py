@@ -1,0 +1,25 @@
+"""The NumPy types of the IR's dtypes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import ml_dtypes
+import numpy as np
+
+from tirx_mini.ir import DataType
+
+_EXTENDED = {
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "float8_e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+    "float8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
+}
+
+
+@lru_cache(maxsize=None)
+def numpy_dtype(dtype: DataType) -> np.dtype:
+    """The type of one lane of `dtype`, as NumPy holds it in memory."""
+    name = str(dtype.scalar)
+    if name == "handle":
+        return np.dtype(np.uint64)
+    return _EXTENDED.get(name) or np.dtype(name)

@@ -1,0 +1,65 @@
+"""Sets of lanes of a warp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+LANES = 32
+FULL_WORD = 0xFFFFFFFF
+
+
+class Mask:
+    """A set of lanes. Masks are interned: equal sets are one object, so `is` compares them.
+
+    word: the set as a 32-bit integer, lane 0 lowest. bits: the set as bool[32]. lanes: its members, ascending, int64.
+    count: how many. full: all 32. first: the lowest member (0 where empty).
+    """
+
+    __slots__ = ("bits", "count", "first", "full", "lanes", "word")
+
+    _interned: dict[int, Mask] = {}
+
+    def __init__(self, word: int) -> None:
+        self.word = word
+        self.bits = np.array([(word >> lane) & 1 for lane in range(LANES)], dtype=bool)
+        self.lanes = np.flatnonzero(self.bits)
+        self.count = len(self.lanes)
+        self.full = self.count == LANES
+        self.first = int(self.lanes[0]) if self.count else 0
+        self.bits.setflags(write=False)
+        self.lanes.setflags(write=False)
+
+    @staticmethod
+    def of(word: int) -> Mask:
+        """The mask with the lanes of a 32-bit word."""
+        mask = Mask._interned.get(word)
+        if mask is None:
+            mask = Mask._interned[word] = Mask(word)
+        return mask
+
+    @staticmethod
+    def from_bits(bits: np.ndarray) -> Mask:
+        """The mask of the lanes where a bool[32] array holds."""
+        return Mask.of(int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little"))
+
+    def where(self, cond: Any) -> Mask:
+        """The lanes of this mask where `cond` (a bool, or bool[32]) holds: the mask of a branch's `then`."""
+        if isinstance(cond, np.ndarray):
+            return Mask.of(self.word & Mask.from_bits(cond).word)
+        return self if cond else EMPTY
+
+    def minus(self, other: Mask) -> Mask:
+        """The lanes of this mask that are not in `other`: the mask of a branch's `else`."""
+        return Mask.of(self.word & ~other.word)
+
+    def __bool__(self) -> bool:
+        return self.word != 0
+
+    def __repr__(self) -> str:
+        return f"Mask({self.word:#010x})"
+
+
+EMPTY = Mask.of(0)
+FULL = Mask.of(FULL_WORD)

@@ -1,0 +1,212 @@
+"""Who touched each piece of memory last, and whether the next one may.
+
+A shadow holds, for each granule of a memory, the number of the access that wrote it last and, for each agent that has
+read it since, the number of that read; 0 means none. Granules are as wide as the narrowest access that the kernel makes
+there, so two accesses meet in a granule exactly where they meet in memory. An access that conflicts with an earlier one
+of which its agent does not know is a race, in whichever order the two were simulated.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import Span
+
+from .causality import PROXY, Agent, Snapshot
+
+GENERIC, ASYNC = "generic", "async"
+"""Proxies (PTX ISA: "Proxies"): ordinary loads and stores; TMA, and the shared-memory operands of tensor cores."""
+
+
+class Access:
+    """One operation's accesses to a memory. what: "store", "TMA load", …; role: who, in words."""
+
+    __slots__ = ("agent", "cluster", "epoch", "proxy", "role", "span", "what", "write")
+
+    def __init__(self, agent: int, epoch: int, cluster: int, proxy: str, write: bool, what: str, role: str,
+                 span: Span | None) -> None:
+        self.agent = agent
+        self.epoch = epoch
+        self.cluster = cluster
+        self.proxy = proxy
+        self.write = write
+        self.what = what
+        self.role = role
+        self.span = span
+
+
+class Actor:
+    """On whose behalf memory is accessed: an agent, with what findings say of it.
+
+    tcgen05: whether these are accesses of tcgen05 operations, which `fence::after_thread_sync` of the issuing thread
+    orders after others; `fenced` is what that thread had fenced, and `own` the agents whose accesses need no such
+    fence, because the same thread issued and awaited them. same: for a write, whether it writes what is there already.
+    """
+
+    __slots__ = ("agent", "cluster", "fenced", "own", "proxy", "role", "same", "span", "tcgen05", "what")
+
+    def __init__(self, agent: Agent | Snapshot, cluster: int, proxy: str, what: str, role: str,
+                 span: Span | None = None) -> None:
+        self.agent = agent
+        self.cluster = cluster
+        self.proxy = proxy
+        self.what = what
+        self.role = role
+        self.span = span
+        self.tcgen05 = False
+        self.fenced: np.ndarray | None = None
+        self.own: tuple[int, ...] = ()
+        self.same: Callable[[], bool] | None = None
+
+    def sees(self, agent: int, epoch: int) -> bool:
+        """Whether the issuing thread has fenced after an access of `agent` at `epoch`."""
+        if agent in self.own or agent == self.agent.index:
+            return True
+        return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
+
+
+Select = Any
+"""Which granules of a segment: a slice, or an integer array."""
+
+Complain = Callable[[str, "Segment", Select, np.ndarray, Access, Actor, bool], None]
+"""Called with (kind, segment, selection, ids, the earlier access, the later one, whether the later one writes).
+
+kind: "race", "proxy" (no fence.proxy.async between), "tcgen05" (no fence::after_thread_sync between) or
+"uninitialised" (the earlier access is then None). ids: the array of access numbers that the selection applies to.
+"""
+
+
+class AccessLog:
+    """The numbered accesses of one memory. Number 0 stands for none."""
+
+    __slots__ = ("accesses",)
+
+    def __init__(self) -> None:
+        self.accesses: list[Any] = [None]
+
+    def number(self, actor: Actor, write: bool) -> int:
+        """The number of an access by `actor` now; the same one for the same place in the same epoch."""
+        agent, last = actor.agent, self.accesses[-1]
+        if (last is None or last.epoch != agent.epoch or last.agent != agent.index or last.span is not actor.span
+                or last.write != write or last.what is not actor.what or last.cluster != actor.cluster):
+            self.accesses.append(Access(agent.index, agent.epoch, actor.cluster, actor.proxy, write, actor.what,
+                                        actor.role, actor.span))
+        return len(self.accesses) - 1
+
+
+class Segment:
+    """The shadow of the units [start, stop) of a memory (bytes, as a rule), `granule` of them to an entry.
+
+    shape: how the entries are arranged; one row unless given. initialised: whether they hold data from the beginning.
+    single_reader: remember one reader of each granule, not one of each agent (for memories of very many agents).
+    """
+
+    __slots__ = ("complain", "granule", "log", "readers", "single_reader", "start", "stop", "writes")
+
+    def __init__(self, start: int, stop: int, granule: int, log: AccessLog, complain: Complain, *,
+                 shape: tuple[int, ...] | None = None, initialised: bool = False, single_reader: bool = False) -> None:
+        self.start, self.stop, self.granule = start, stop, granule
+        self.log, self.complain = log, complain
+        self.writes = np.full(shape or -(-(stop - start) // granule), -1 if initialised else 0, np.int32)
+        self.readers: dict[int, np.ndarray] = {}
+        self.single_reader = single_reader
+
+    def span(self, start: int, stop: int) -> slice:
+        """The granules of a byte range of the memory."""
+        return slice((start - self.start) // self.granule, -(-(stop - self.start) // self.granule))
+
+    def read(self, where: Select, actor: Actor) -> None:
+        """`actor` reads the granules `where`."""
+        for number in distinct(self.writes[where]):
+            self._check(number, where, self.writes, actor, False)
+        key = 0 if self.single_reader else actor.agent.index
+        reads = self.readers.get(key)
+        if reads is None:
+            reads = self.readers[key] = np.zeros_like(self.writes)
+        reads[where] = self.log.number(actor, False)
+
+    def write(self, where: Select, actor: Actor) -> None:
+        """`actor` writes the granules `where`."""
+        for number in distinct(self.writes[where]):
+            if number > 0:
+                self._check(number, where, self.writes, actor, True)
+        for reads in self.readers.values():
+            found = reads[where]
+            if found.any():
+                for number in distinct(found):
+                    if number:
+                        self._check(number, where, reads, actor, True)
+                reads[where] = 0
+        self.writes[where] = self.log.number(actor, True)
+
+    def forget(self, where: Select) -> None:
+        """The granules hold nothing any more: reading them is reading uninitialised memory."""
+        self.writes[where] = 0
+        for reads in self.readers.values():
+            reads[where] = 0
+
+    def _check(self, number: int, where: Select, ids: np.ndarray, actor: Actor, writes: bool) -> None:
+        if number <= 0:
+            if number == 0:
+                self.complain("uninitialised", self, where, ids, None, actor, writes)  # type: ignore[arg-type]
+            return
+        earlier = self.log.accesses[number]
+        if earlier.cluster != actor.cluster or not actor.agent.knows(earlier.agent, earlier.epoch):
+            self.complain("race", self, where, ids, earlier, actor, writes)
+        elif (earlier.proxy is GENERIC and actor.proxy is ASYNC and earlier.write
+              and actor.agent.known.item(PROXY, earlier.agent) < earlier.epoch):
+            self.complain("proxy", self, where, ids, earlier, actor, writes)
+        elif actor.tcgen05 and not actor.sees(earlier.agent, earlier.epoch):
+            self.complain("tcgen05", self, where, ids, earlier, actor, writes)
+
+
+def distinct(ids: np.ndarray) -> list[int]:
+    """The different numbers in an array, few as a rule."""
+    flat = ids.reshape(-1)
+    found: list[int] = []
+    while flat.size:
+        first = flat.item(0)
+        found.append(first)
+        flat = flat[flat != first]
+        if len(found) == 8:
+            return found + np.unique(flat).tolist()
+    return found
+
+
+class Shadow:
+    """The segments of one linear memory, in order of address; bytes between them are not watched."""
+
+    def __init__(self, segments: list[Segment]) -> None:
+        self.segments = segments
+        self._starts = [segment.start for segment in segments]
+
+    def segment(self, address: int) -> Segment | None:
+        """The segment that holds the byte `address`."""
+        position = bisect_right(self._starts, address) - 1
+        if position >= 0 and address < self.segments[position].stop:
+            return self.segments[position]
+        return None
+
+    def pieces(self, start: int, stop: int) -> Iterator[tuple[Segment, slice]]:
+        """The watched parts of a byte range."""
+        position = max(0, bisect_right(self._starts, start) - 1)
+        for segment in self.segments[position:]:
+            if segment.start >= stop:
+                break
+            low, high = max(start, segment.start), min(stop, segment.stop)
+            if low < high:
+                yield segment, segment.span(low, high)
+
+    def read(self, start: int, stop: int, actor: Actor) -> None:
+        """`actor` reads a byte range."""
+        for segment, where in self.pieces(start, stop):
+            segment.read(where, actor)
+
+    def write(self, start: int, stop: int, actor: Actor) -> None:
+        """`actor` writes a byte range."""
+        for segment, where in self.pieces(start, stop):
+            segment.write(where, actor)
