@@ -177,7 +177,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
                     store()
                     tile_scheduler.next_tile()
 
-            # No warp of either CTA may still be reading when tensor memory is given back, or arrive at a CTA that is gone.
+            # No warp of either CTA may still read tensor memory when it is given back, or arrive at a CTA that is gone.
             Tx.cuda.cluster_sync()
             if wg_id == 0:
                 if warp_id == 0:

@@ -1,0 +1,134 @@
+"""The step tests' options and fixtures: which kernels, on which machine, at which sizes; and how a failure looks.
+
+    pytest tests/test_step03.py                                # gemm_kernels.py, in the simulator or on a Blackwell GPU
+    pytest tests/test_step03.py --sizes 256,512                # only these sizes
+    pytest tests --kernels kernels_ref --target sim            # the references
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
+
+ROOT = Path(__file__).parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kernels")
+    group.addoption("--kernels", default="gemm_kernels.py", metavar="PATH", help="kernel file or folder under test")
+    group.addoption("--target", default=None, metavar="TARGET", help="sim, sim:GPU or cuda")
+    group.addoption("--sizes", default=None, metavar="N,…", help="only these sizes")
+    group.addoption("--full", action="store_true", help="also the sizes that take the simulator minutes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not (config.getoption("--target") or "").startswith("sim"):
+        choose_gpu()
+
+
+def choose_gpu() -> None:
+    """Make the GPU with the least memory in use the only visible one, unless the user has chosen."""
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
+        return
+    query = ["nvidia-smi", "--query-gpu=memory.used,index", "--format=csv,noheader,nounits"]
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, check=True, timeout=20).stdout
+    except (OSError, subprocess.SubprocessError):
+        return
+    gpus = sorted(tuple(map(int, line.split(","))) for line in answer.splitlines() if line.strip())
+    if gpus:
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(gpus[0][1])
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A step test runs once a shape: `STEP` of its module says which."""
+    if "shape" not in metafunc.fixturenames or not hasattr(metafunc.module, "STEP"):
+        return
+    from tirx_mini.ladder import STEPS
+
+    step = STEPS[metafunc.module.STEP]
+    sizes = metafunc.config.getoption("--sizes")
+    if sizes:
+        shapes = tuple(step.shape(int(size)) for size in sizes.split(","))
+    else:
+        shapes = step.all_shapes(full_run(metafunc.config))
+    metafunc.parametrize("shape", list(dict.fromkeys(shapes)), ids=lambda shape: "x".join(map(str, shape)))
+
+
+def full_run(config: pytest.Config) -> bool:
+    """Whether the large sizes run too: where asked for, and on a GPU, where they cost nothing."""
+    return config.getoption("--full") or target_of(config).startswith("cuda")
+
+
+def target_of(config: pytest.Config) -> str:
+    from utils import default_target
+
+    return config.getoption("--target") or default_target()
+
+
+@pytest.fixture(scope="session")
+def target(pytestconfig: pytest.Config) -> str:
+    """The machine that the kernels run on."""
+    return target_of(pytestconfig)
+
+
+@pytest.fixture(scope="module")
+def hgemm(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
+    """The kernel factory under test: ``hgemm(M, N, K, dtype="float16")``."""
+    return kernel_factory(Path(pytestconfig.getoption("--kernels")), request.module.STEP)
+
+
+@pytest.fixture(scope="module")
+def reference(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
+    """The reference's factory, to compare times with; one that gives None where the reference itself is under test."""
+    from tirx_mini.ladder import default_kernels
+
+    references = default_kernels().resolve()
+    if Path(pytestconfig.getoption("--kernels")).resolve().is_relative_to(references):
+        return lambda *shape: None
+    return kernel_factory(references, request.module.STEP)
+
+
+def kernel_factory(path: Path, step: int) -> Any:
+    from tirx_mini.ladder import KernelFileError, load_kernels
+
+    place = path if path.exists() else ROOT / path
+    kernels = load_kernels(place)
+    if step not in kernels:
+        raise KernelFileError(f"{place} defines no hgemm_v{step}")
+    return kernels[step]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """What is wrong with a kernel is shown as its page, without the Python frames that led there."""
+    report = yield
+    error = call.excinfo.value if call.excinfo else None
+    if error is not None and is_step_test(item) and isinstance(error, page_errors()):
+        text = str(error)
+        headline = f"{type(error).__name__}: {text.splitlines()[0]}"
+        path, line, _ = item.location
+        entry = ReprEntryNative([text + "\n"])
+        crash = ReprFileLocation(path, (line or 0) + 1, headline)
+        report.longrepr = ReprExceptionInfo(ReprTraceback([entry], None, "native"), crash)
+    return report
+
+
+def is_step_test(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and hasattr(item.module, "STEP")
+
+
+def page_errors() -> tuple[type[BaseException], ...]:
+    """The errors that explain themselves."""
+    from tirx_mini import SimulationError
+    from tirx_mini.ir import TirxError
+    from tirx_mini.ladder import KernelFileError
+    from utils import TooSlow, WrongResult
+
+    return TirxError, SimulationError, KernelFileError, WrongResult, TooSlow

@@ -1,0 +1,133 @@
+"""Each mistake that leaves a pattern in D is recognised from D alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tirx_mini.report import Mismatch, explain_mismatch
+
+K_TILE = 64
+
+
+def operands(m: int, n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    return tuple(rng.standard_normal(shape).astype(np.float16).astype(np.float32) for shape in ((m, k), (n, k)))
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a @ b.T).astype(np.float16).astype(np.float32)
+
+
+def explain(got: np.ndarray, a: np.ndarray, b: np.ndarray) -> Mismatch:
+    return explain_mismatch(got, product(a, b), a, b, rtol=1e-3, atol=1e-2)
+
+
+def test_the_headline_counts_and_shows_the_first_wrong_element() -> None:
+    a, b = operands(128, 128, 64)
+    got = product(a, b)
+    right = got[3, 5]
+    got[3, 5] = 1234.0
+    found = explain(got, a, b)
+    assert found.headline == f"0.0% of D is wrong (1 of 16,384 elements): D[3, 5] is 1234, and should be {right:.6g}"
+    assert found.where == ("in the tile, 1 of 16,384 elements are wrong; rows affected: 3",)
+
+
+def test_agreement_has_nothing_to_explain() -> None:
+    a, b = operands(128, 128, 64)
+    with pytest.raises(ValueError, match="nothing to explain"):
+        explain(product(a, b), a, b)
+
+
+def test_what_was_never_written() -> None:
+    a, b = operands(256, 256, 64)
+    got = product(a, b)
+    got[128:, :128] = np.nan
+    found = explain(got, a, b)
+    assert "nothing was written there" in found.cause
+    assert found.suspect == "D"
+    assert found.where == ("1 of 4 tiles of 128 × 128 are affected: (1, 0)", "tile (1, 0) is wrong throughout")
+
+
+def test_b_read_at_the_offset_of_a() -> None:
+    a, b = operands(256, 256, 128)
+    got = product(a, b)
+    got[:128, 128:] = product(a[:128], b[:128])
+    got[128:, :128] = product(a[128:], b[128:])
+    found = explain(got, a, b)
+    assert found.suspect == "B"
+    assert "tile (0, 1) holds what belongs into tile (0, 0)" in found.cause
+    assert "multiplied rows 0-127 of B, and should have multiplied rows 128-255" in found.cause
+
+
+def test_a_read_at_the_wrong_rows() -> None:
+    a, b = operands(256, 128, 64)
+    got = product(a, b)
+    got[128:] = product(a[:128], b)
+    assert explain(got, a, b).suspect == "A"
+
+
+def test_tiles_written_to_each_others_place() -> None:
+    a, b = operands(256, 256, 64)
+    want = product(a, b)
+    got = want.copy()
+    got[:128, 128:], got[128:, :128] = want[128:, :128], want[:128, 128:]
+    found = explain(got, a, b)
+    assert found.suspect == "D"
+    assert "place in D is wrong" in found.cause
+
+
+def test_a_transposed_result() -> None:
+    a, b = operands(128, 128, 64)
+    assert "transposed" in explain(product(a, b).T.copy(), a, b).cause
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ((0, 0, 0, 1), "accum has to be true for all K tiles but the first"),
+        ((1, 1, 1, 0), "the loop ends one turn early"),
+        ((0, 1, 1, 1), "the second MMA overwrites the first"),
+        ((1, 0, 0, 1), "of 4 K tiles, 2 are missing in D (1, 2)"),
+        ((2, 1, 1, 1), "K tile 0 is in D 2 times"),
+        ((0, 0, 0, 0), "D is zero"),
+    ],
+)
+def test_k_tiles_that_are_missing_or_counted_twice(times: tuple[int, ...], words: str) -> None:
+    a, b = operands(128, 128, K_TILE * len(times))
+    scale = np.repeat(np.array(times, dtype=np.float32), K_TILE)
+    assert words in explain(product(a * scale, b), a, b).cause
+
+
+@settings(max_examples=25, deadline=None)
+@given(times=st.lists(st.integers(0, 3), min_size=1, max_size=8).filter(lambda times: set(times) != {1}))
+def test_any_mixture_of_k_tiles_is_explained(times: list[int]) -> None:
+    a, b = operands(128, 128, K_TILE * len(times))
+    scale = np.repeat(np.array(times, dtype=np.float32), K_TILE)
+    assert explain(product(a * scale, b), a, b).cause
+
+
+def test_the_row_of_one_thread() -> None:
+    a, b = operands(128, 128, 64)
+    got = product(a, b)
+    got[77] += 5
+    found = explain(got, a, b)
+    assert "thread 77 of the warpgroup" in found.cause
+    assert found.where == ("in the tile, row 77 is wrong throughout and the others are right",)
+
+
+def test_the_rows_of_a_warp() -> None:
+    a, b = operands(128, 128, 64)
+    got = product(a, b)
+    got[32:64] += 5
+    assert "rows of warp 1 are wrong" in explain(got, a, b).cause
+
+
+def test_noise_has_no_cause() -> None:
+    a, b = operands(128, 128, 128)
+    got = product(a, b) + np.random.default_rng(2).standard_normal((128, 128)).astype(np.float32)
+    found = explain(got, a, b)
+    assert found.cause == ""
+    assert "help" not in str(found)

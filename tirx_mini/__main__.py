@@ -1,0 +1,24 @@
+"""The command line: ``python -m tirx_mini ladder``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from tirx_mini import ladder
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tirx_mini", description="GEMM kernels, simulated and compiled.")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    command = commands.add_parser("ladder", help="run the ten steps in the simulator and print a table")
+    ladder.add_arguments(command)
+    command.set_defaults(run=ladder.run_ladder)
+    options = parser.parse_args(arguments)
+    return options.run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""The ladder: ten kernels, each one step from the one before, run and judged in one table.
+
+`STEPS` says what the steps are and at which sizes they are judged, `load_kernels` finds their kernels in a file or a
+folder, `run_task` simulates one of them at one size. ``python -m tirx_mini ladder`` puts it all together.
+"""
+
+from .cli import add_arguments, make_tasks, parse_steps, run_ladder
+from .kernels import Factory, KernelFileError, default_kernels, load_kernels
+from .rows import Row, Task, run_task
+from .steps import STEPS, Shape, Step, shape_text
+from .table import ladder_table
+
+__all__ = [
+    "STEPS",
+    "Factory",
+    "KernelFileError",
+    "Row",
+    "Shape",
+    "Step",
+    "Task",
+    "add_arguments",
+    "default_kernels",
+    "ladder_table",
+    "load_kernels",
+    "make_tasks",
+    "parse_steps",
+    "run_ladder",
+    "run_task",
+    "shape_text",
+]

@@ -1,0 +1,77 @@
+"""Finding kernels: a student's file with ``hgemm_v1 … hgemm_v10``, or a folder with one file a step."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from ..ir import PrimFunc
+
+Factory = Callable[..., PrimFunc]
+"""``hgemm_vN(M, N, K, dtype="float16")``: the kernel for that shape."""
+
+_FACTORY = re.compile(r"hgemm_v(\d+)")
+
+
+class KernelFileError(Exception):
+    """A kernel file that cannot be used; the message is one sentence for the user."""
+
+
+def load_kernels(path: Path | str, arch: str = "sm100") -> Mapping[int, Factory]:
+    """The kernel factories in `path` by step number.
+
+    path: a Python file that defines ``hgemm_vN``, or a folder of such files, directly or under `arch`. It can import
+    the modules next to it (`utils`). Raises `KernelFileError` where there is nothing to load, or Python cannot run it.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise KernelFileError(f"there is no kernel file {path}")
+    if path.is_dir():
+        folder = path / arch if (path / arch).is_dir() else path
+        files, root = sorted(folder.glob("step*.py")), path.resolve().parent
+    else:
+        files, root = [path], path.resolve().parent
+    with _importable(root):
+        modules = [_load(file) for file in files]
+    found = {
+        int(match.group(1)): factory
+        for module in modules
+        for name, factory in vars(module).items()
+        if (match := _FACTORY.fullmatch(name)) and callable(factory)
+    }
+    if not found:
+        raise KernelFileError(f"{path} defines no hgemm_v1 … hgemm_v10")
+    return dict(sorted(found.items()))
+
+
+def default_kernels() -> Path:
+    """The reference kernels: `kernels_ref` of the working directory, else the one beside the package."""
+    here = Path("kernels_ref")
+    return here if here.is_dir() else Path(__file__).parents[2] / "kernels_ref"
+
+
+def _load(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise KernelFileError(f"{file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise KernelFileError(f"{file}:{error.lineno}: {error.msg}: {(error.text or '').strip()}") from error
+    return module
+
+
+@contextmanager
+def _importable(root: Path) -> Iterator[None]:
+    """The modules beside a kernel file can be imported while it is loaded."""
+    sys.path.insert(0, str(root))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(root))

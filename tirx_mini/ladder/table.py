@@ -1,0 +1,51 @@
+"""How the ladder looks in a terminal: a table of at most 80 columns, and a bar while it is being filled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from .rows import Row
+from .steps import STEPS, shape_text
+
+_STYLES = {"ok": "green", "wrong": "bold red"}
+
+
+def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
+    """The rows in the order given. Times are predictions of the simulator's clock."""
+    table = Table(
+        title=f"The ladder in the simulator ({gpu.upper()}; time, TFLOPS and share of peak from a rough clock)",
+        caption="max error: against float64; wall: seconds to build and simulate",
+        box=None,
+        pad_edge=False,
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("step", no_wrap=True)
+    for name in ("size", "verdict", "findings", "max error", "µs", "TFLOPS", "peak", "wall s"):
+        table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
+    previous = None
+    for row in rows:
+        name = f"{row.step} {STEPS[row.step].title}" if row.step != previous else ""
+        table.add_row(name, *_cells(row))
+        previous = row.step
+    return table
+
+
+def _cells(row: Row) -> tuple[str | Text, ...]:
+    return (
+        shape_text(row.shape),
+        Text(row.verdict, style=_STYLES.get(row.verdict, "red")),
+        str(row.findings),
+        _number(row.max_abs_error, ".3f"),
+        _number(row.time_us, ".1f"),
+        _number(row.tflops, ".1f"),
+        _number(row.peak_share, ".0%"),
+        f"{row.wall_s:.1f}",
+    )
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)

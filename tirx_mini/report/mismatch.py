@@ -1,0 +1,232 @@
+"""What a wrong matrix product looks like: how much is wrong, where, and which mistake leaves that pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
+
+WARP_ROWS = 32
+MIN_SAMPLE = 16
+"""Rows and columns of a tile from which the K tiles in it are told apart."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The explanation of a wrong result.
+
+    headline: how much of D is wrong. where: which tiles and rows, one sentence each. cause: the mistake that leaves
+    this pattern, "" where none is recognised. suspect: "A", "B" or "D", the matrix accessed at the wrong place.
+    """
+
+    headline: str
+    where: tuple[str, ...]
+    cause: str = ""
+    suspect: str | None = None
+
+    def __str__(self) -> str:
+        lines = [self.headline, *(f"  {text}" for text in self.where)]
+        return "\n".join([*lines, f"help: {self.cause}"] if self.cause else lines)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A wrong product: got and want (M, N), a (M, K), b (N, K); `wrong` marks the elements, `tile` their grid."""
+
+    got: Array
+    want: Array
+    a: Array
+    b: Array
+    wrong: Mask
+    tile: tuple[int, int]
+    block_k: int
+    rtol: float
+    atol: float
+
+    def close(self, got: Array, want: Array) -> Mask:
+        return np.isclose(got, want, rtol=self.rtol, atol=self.atol)
+
+    def part(self, matrix: npt.NDArray, tile: tuple[int, int]) -> npt.NDArray:
+        rows, cols = self.tile
+        return matrix[tile[0] * rows : (tile[0] + 1) * rows, tile[1] * cols : (tile[1] + 1) * cols]
+
+    def tiles(self) -> Iterator[tuple[int, int]]:
+        rows, cols = (-(-extent // step) for extent, step in zip(self.got.shape, self.tile, strict=True))
+        return ((i, j) for i in range(rows) for j in range(cols))
+
+    def first_wrong_tile(self) -> tuple[int, int]:
+        return next(tile for tile in self.tiles() if self.part(self.wrong, tile).any())
+
+
+def explain_mismatch(
+    got: Array,
+    want: Array,
+    a: Array,
+    b: Array,
+    *,
+    rtol: float,
+    atol: float,
+    tile: tuple[int, int] = (128, 128),
+    block_k: int = 64,
+) -> Mismatch:
+    """Explain why `got` (M, N) is not `want` = `a` (M, K) @ `b` (N, K).T.
+
+    Elements are wrong where they differ by more than atol + rtol · |want|, or are NaN. tile: the part of D that a CTA
+    computes at once; block_k: the columns of A and B that it multiplies at once. Raises `ValueError` if none is wrong.
+    """
+    wrong = ~np.isclose(got, want, rtol=rtol, atol=atol)
+    if not wrong.any():
+        raise ValueError("the two results agree: there is nothing to explain")
+    case = _Case(got, want, a, b, wrong, tile, block_k, rtol, atol)
+    count = int(wrong.sum())
+    row, col = (int(index) for index in np.argwhere(wrong)[0])
+    headline = (
+        f"{count / wrong.size:.1%} of D is wrong ({count:,} of {wrong.size:,} elements): "
+        f"D[{row}, {col}] is {got[row, col]:.6g}, and should be {want[row, col]:.6g}"
+    )
+    cause, suspect = next((found for pattern in _PATTERNS if (found := pattern(case))), ("", None))
+    return Mismatch(headline, tuple(_where(case)), cause, suspect)
+
+
+def _where(case: _Case) -> Iterator[str]:
+    """Which tiles are wrong and, in the first that is wrong in part, which rows and columns."""
+    parts = {tile: case.part(case.wrong, tile) for tile in case.tiles()}
+    bad = [tile for tile, part in parts.items() if part.any()]
+    if len(parts) > 1:
+        rows, cols = case.tile
+        if len(bad) == len(parts):
+            yield f"all {len(parts)} tiles of {rows} × {cols} are affected"
+        else:
+            names = ", ".join(f"({i}, {j})" for i, j in bad[:6]) + (", …" if len(bad) > 6 else "")
+            yield f"{len(bad)} of {len(parts)} tiles of {rows} × {cols} are affected: {names}"
+    tile = bad[0]
+    part = parts[tile]
+    name = f"tile ({tile[0]}, {tile[1]})" if len(parts) > 1 else "the tile"
+    if part.all():
+        yield f"{name} is wrong throughout"
+        return
+    for axis, what in ((1, "row"), (0, "column")):
+        whole, touched = part.all(axis=axis), part.any(axis=axis)
+        if whole.any() and bool((whole == touched).all()):
+            lines = f"{what} {{}} is" if whole.sum() == 1 else f"{what}s {{}} are"
+            yield f"in {name}, {lines.format(_ranges(np.flatnonzero(whole)))} wrong throughout and the others are right"
+            return
+    yield f"in {name}, {int(part.sum()):,} of {part.size:,} elements are wrong; rows affected: {_ranges(_rows_of(part))}"
+
+
+def _rows_of(part: Mask) -> npt.NDArray[np.intp]:
+    return np.flatnonzero(part.any(axis=1))
+
+
+def _ranges(indices: npt.NDArray[np.intp]) -> str:
+    """`0-31, 64` of [0, …, 31, 64]; at most four ranges."""
+    runs = np.split(indices, np.flatnonzero(np.diff(indices) != 1) + 1)
+    names = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+
+
+Found = tuple[str, str | None] | None
+
+
+def _unwritten(case: _Case) -> Found:
+    if not np.isnan(case.got[case.wrong]).all():
+        return None
+    text = "these elements are NaN: nothing was written there, or the kernel computed with memory nobody had written"
+    return text, "D"
+
+
+def _other_tile(case: _Case) -> Found:
+    """The tile holds the right values of another tile: an operand was read, or D written, at another tile's place."""
+    here = case.first_wrong_tile()
+    part = case.part(case.got, here)
+    for there in case.tiles():
+        other = case.part(case.want, there)
+        if there == here or other.shape != part.shape or not case.close(part, other).all():
+            continue
+        rows, cols = case.tile
+        (i, j), (p, q) = here, there
+        if i != p and j != q:
+            return f"tile ({i}, {j}) holds what belongs into tile ({p}, {q}): the tile's place in D is wrong", "D"
+        matrix, step, is_at, should = ("B", cols, q, j) if i == p else ("A", rows, p, i)
+        text = (
+            f"tile ({i}, {j}) holds what belongs into tile ({p}, {q}): its CTA multiplied rows {is_at * step}-"
+            f"{is_at * step + step - 1} of {matrix}, and should have multiplied rows {should * step}-"
+            f"{should * step + step - 1}"
+        )
+        return text, matrix
+    return None
+
+
+def _transposed(case: _Case) -> Found:
+    if case.got.shape[0] != case.got.shape[1] or not case.close(case.got, case.want.T).all():
+        return None
+    return "D is transposed: rows and columns are exchanged somewhere between tensor memory and D", "D"
+
+
+def _k_tiles(case: _Case) -> Found:
+    """The tile is a sum of whole K tiles, but not each of them once."""
+    rows, cols = (slice(start * step, start * step + MIN_SAMPLE) for start, step in
+                  zip(case.first_wrong_tile(), case.tile, strict=True))  # fmt: skip
+    got = case.got[rows, cols].astype(np.float64)
+    starts = range(0, case.a.shape[1], case.block_k)
+    if not np.isfinite(got).all() or got.size < len(starts):
+        return None
+    products = [
+        case.a[rows, k : k + case.block_k].astype(np.float64) @ case.b[cols, k : k + case.block_k].T for k in starts
+    ]
+    basis = np.stack([product.ravel() for product in products], axis=1)
+    found = np.rint(np.linalg.lstsq(basis, got.ravel(), rcond=None)[0]).astype(int)
+    if (found == 1).all() or not case.close((basis @ found).astype(np.float32), got.ravel().astype(np.float32)).all():
+        return None
+    return _k_tiles_text([int(times) for times in found]), None
+
+
+def _k_tiles_text(times: list[int]) -> str:
+    """What it means that K tile t is in the sum `times[t]` times."""
+    count, last = len(times), len(times) - 1
+    present = [t for t, n in enumerate(times) if n]
+    if not present:
+        return "D is zero: no product was added up"
+    if count > 1 and present == [last] and times[last] == 1:
+        return (
+            f"only the last of {count} K tiles is in D: every MMA overwrites the sum, so accum has to be true for all "
+            "K tiles but the first"
+        )
+    if max(times) == 1:
+        missing = [t for t, n in enumerate(times) if not n]
+        names = ", ".join(map(str, missing[:6])) + (", …" if len(missing) > 6 else "")
+        reason = {
+            (0,): ": the second MMA overwrites the first, or the loop begins at 1",
+            (last,): ": the loop ends one turn early, or the result is read before the last MMA is done",
+        }.get(tuple(missing), "")
+        verb = "is" if len(missing) == 1 else "are"
+        return f"of {count} K tiles, {len(missing)} {verb} missing in D ({names}){reason}"
+    often = next(t for t, n in enumerate(times) if n > 1)
+    return f"K tile {often} is in D {times[often]} times: the loop loads the same columns of A and B again"
+
+
+def _rows(case: _Case) -> Found:
+    """Whole rows are wrong: a thread owns a row, a warp 32 of them."""
+    part = case.part(case.wrong, case.first_wrong_tile())
+    rows = np.flatnonzero(part.all(axis=1))
+    if not len(rows) or not (part.all(axis=1) == part.any(axis=1)).all() or len(rows) == len(part):
+        return None
+    if len(rows) == 1:
+        return f"exactly one row is wrong, row {rows[0]}: one thread writes it, thread {rows[0]} of the warpgroup", "D"
+    warps = sorted({int(row) // WARP_ROWS for row in rows})
+    if len(rows) == len(warps) * WARP_ROWS:
+        names = ", ".join(map(str, warps))
+        text = (
+            f"exactly the rows of warp{'s' * (len(warps) > 1)} {names} are wrong: look at what these threads do "
+            "differently, or at a wait that they do not take part in"
+        )
+        return text, None
+    return None
+
+
+_PATTERNS: tuple[Callable[[_Case], Found], ...] = (_unwritten, _other_tile, _transposed, _k_tiles, _rows)

@@ -1,0 +1,182 @@
+"""What tests and students call: data, running a kernel, checking its result and its time.
+
+    kernel = hgemm_v3(1024, 1024, 1024)
+    A, B, D = prepare_data(1024, 1024, 1024)
+    run = compile_and_run(kernel, A, B, D)          # in the simulator where there is no Blackwell GPU
+    verify(A, B, D, run)
+    check_timing(run, reference_kernel)
+
+Kernels compute D (M, N) = A (M, K) @ B (N, K).T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+import tirx_mini as tvm
+from tirx_mini.ir import Buffer, PrimFunc, Region, TileCall, walk
+from tirx_mini.report import Mismatch, explain_mismatch
+from tirx_mini.target import Target
+
+TOLERANCES = {torch.float16: (1e-3, 1e-2), torch.bfloat16: (1.6e-2, 1e-2)}
+"""(rtol, atol) by dtype: an ulp of the result, and what a different order of summation may add near zero."""
+TIME_TOLERANCE = 0.30
+"""How much longer than the reference a kernel may take."""
+
+
+def check_shape(
+    kernel: str,
+    *,
+    exact: Mapping[str, tuple[int, int]] | None = None,
+    multiple: Mapping[str, tuple[int, int]] | None = None,
+) -> None:
+    """Refuse a shape that the kernel's tiles do not cover; dimensions are given as ``{"M": (M, tile)}``.
+
+    exact: these have to be the tile itself. multiple: these have to be a positive multiple of it. Raises `ValueError`.
+    """
+    for name, (size, tile) in (exact or {}).items():
+        if size != tile:
+            raise ValueError(f"{kernel} computes one tile in {name}: {name} has to be {tile}, and it is {size}")
+    for name, (size, tile) in (multiple or {}).items():
+        if size <= 0 or size % tile:
+            raise ValueError(f"{kernel} needs {name} to be a multiple of {tile}, and {name} is {size}")
+
+
+def has_gpu(major: int = 10) -> bool:
+    """Whether this machine's GPU is of the architecture that a kernel file is for (10: Blackwell, 9: Hopper)."""
+    return torch.cuda.is_available() and torch.cuda.get_device_capability()[0] == major
+
+
+def default_target() -> str:
+    """ "cuda" where there is a Blackwell GPU, else "sim"."""
+    return "cuda" if has_gpu() else "sim"
+
+
+def prepare_data(
+    M: int, N: int, K: int, dtype: str = "float16", target: str | None = None, seed: int = 0
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """A (M, K) and B (N, K) of random normal numbers, and D (M, N) full of NaN, so that what is not written shows.
+
+    They are where `target` computes: on the GPU for "cuda", else in main memory.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    kind = getattr(torch, dtype)
+    device = "cuda" if Target(target or default_target()).kind == "cuda" else "cpu"
+    A = torch.randn((M, K), generator=generator).to(kind).to(device)
+    B = torch.randn((N, K), generator=generator).to(kind).to(device)
+    return A, B, torch.full((M, N), float("nan"), dtype=kind, device=device)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A kernel that ran. ms: measured on a GPU, predicted in the simulator. report: the simulator's, else None."""
+
+    kernel: PrimFunc
+    target: str
+    ms: float | None = None
+    report: tvm.Report | None = None
+
+
+def compile_and_run(
+    kernel: PrimFunc, A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, target: str | None = None
+) -> Run:
+    """Run `kernel` once and write D. Raises `SimulationError`, a whole page, where the simulator finds an error."""
+    target = target or default_target()
+    chosen = Target(target)
+    if chosen.kind == "cuda":
+        tvm.compile(tvm.IRModule({"main": kernel}), target=target)(A, B, D)
+        torch.cuda.synchronize()
+        return Run(kernel, target)
+    report = tvm.simulate(kernel, A, B, D, gpu=chosen.detail or "b200")
+    if report.verdict != "ok":
+        raise tvm.SimulationError(report)
+    return Run(kernel, target, None if report.time_us is None else report.time_us / 1000, report)
+
+
+class WrongResult(AssertionError):
+    """D is not A @ B.T; the message says how much, where, and what that looks like."""
+
+
+def verify(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, run: Run | None = None) -> None:
+    """Check D against torch.matmul. Raises `WrongResult`, pointing into the kernel of `run` where it can."""
+    rtol, atol = TOLERANCES[D.dtype]
+    on_gpu = D.is_cuda
+    want = torch.matmul(A, B.T) if on_gpu else torch.matmul(A.float(), B.float().T).to(D.dtype)
+    if torch.allclose(D, want, rtol=rtol, atol=atol):
+        return
+    got, want, a, b = (tensor.float().cpu().numpy() for tensor in (D, want, A, B))
+    mismatch = explain_mismatch(got, want, a, b, rtol=rtol, atol=atol)
+    raise WrongResult(_page(mismatch, run))
+
+
+def _page(mismatch: Mismatch, run: Run | None) -> str:
+    """The explanation, with the lines of the kernel that move the suspected matrix."""
+    lines = [str(mismatch)]
+    index = {"A": 0, "B": 1, "D": 2}.get(mismatch.suspect or "")
+    if run is not None and index is not None:
+        matrix = run.kernel.params[index]
+        calls = [node for node in walk(run.kernel.body) if isinstance(node, TileCall)]
+        moves = [call for call in calls if any(isinstance(o, Region) and o.buffer is matrix for o in call.operands)]
+        for span in dict.fromkeys(call.span.user for call in moves if call.span is not None):
+            lines += [f"note: {mismatch.suspect} is accessed here", *tvm.excerpt(span)]
+    return "\n".join(lines)
+
+
+def benchmark(
+    kernel: PrimFunc, M: int, N: int, K: int, dtype: str = "float16", target: str | None = None, repeat: int = 30
+) -> tuple[float, float]:
+    """(milliseconds, TFLOPS) of one launch: the mean of `repeat` on a GPU after 10 to warm up, else the simulator's."""
+    target = target or default_target()
+    if Target(target).kind == "cuda":
+        ms = _measure(kernel, M, N, K, dtype, target, repeat)
+    else:
+        ms = _predicted(compile_and_run(kernel, *prepare_data(M, N, K, dtype, target), target=target))
+    return ms, 2 * M * N * K / (ms * 1e9)
+
+
+def _predicted(run: Run) -> float:
+    if run.ms is None:
+        raise ValueError("the simulator predicted no time for this kernel")
+    return run.ms
+
+
+def _measure(kernel: PrimFunc, M: int, N: int, K: int, dtype: str, target: str, repeat: int) -> float:
+    exe = tvm.compile(tvm.IRModule({"main": kernel}), target=target)
+    data = prepare_data(M, N, K, dtype, target)
+    for _ in range(10):
+        exe(*data)
+    start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(repeat):
+        exe(*data)
+    stop.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(stop) / repeat
+
+
+class TooSlow(AssertionError):
+    """The kernel takes much longer than the reference."""
+
+
+def check_timing(run: Run, reference: PrimFunc | None, tolerance: float = TIME_TOLERANCE) -> None:
+    """Check that the kernel of `run` takes at most `tolerance` longer than `reference` on the same machine.
+
+    Both are measured on a GPU, and predicted in the simulator. reference: None where the kernel is the reference
+    itself. Raises `TooSlow`.
+    """
+    if reference is None:
+        return
+    (M, K), (N, _) = (matrix.shape for matrix in run.kernel.params[:2] if isinstance(matrix, Buffer))
+    dtype = str(reference.params[0].dtype)
+    simulated = Target(run.target).kind == "sim"
+    ms = _predicted(run) if simulated else benchmark(run.kernel, M, N, K, dtype, run.target)[0]
+    reference_ms, _ = benchmark(reference, M, N, K, dtype, run.target)
+    if ms > reference_ms * (1 + tolerance):
+        raise TooSlow(
+            f"the result is right, but the kernel takes {ms * 1000:.1f} us where the reference takes "
+            f"{reference_ms * 1000:.1f} us ({'predicted' if simulated else 'measured'}); at most {tolerance:.0%} more "
+            "is allowed"
+        )
