@@ -1,0 +1,144 @@
+"""The launch of a kernel, from the extents of the ids that it declares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tirx_mini.ir import Expr, Launch, PrimFunc, ScopeIds, Span, TirxError, Var, special
+
+MOST_THREADS = 1024
+MOST_CLUSTER = 16
+DEFAULT_PARENT: Mapping[str, str] = {
+    "cluster": "kernel", "cta": "kernel", "warpgroup": "cta", "warp": "cta", "thread": "cta", "lane": "warp",
+}  # fmt: skip
+"""What an id numbers units within where its declaration does not say (the native dialect)."""
+
+_FIXED: Mapping[tuple[str, str], int] = {("warp", "warpgroup"): 4, ("thread", "warp"): 32, ("thread", "warpgroup"): 128}
+"""How many units of a kind their parent always has."""
+
+_THREADS_OF: Mapping[str, int] = {"warpgroup": 128, "warp": 32, "thread": 1}
+
+_ID: Mapping[tuple[str, str], Callable[[], Expr]] = {
+    ("warpgroup", "cta"): lambda: special("warp_id_in_cta") >> 2,
+    ("warp", "warpgroup"): lambda: special("warp_id_in_cta") % 4,
+    ("warp", "cta"): lambda: special("warp_id_in_cta"),
+    ("thread", "warp"): lambda: special("threadIdx.x") % 32,
+    ("thread", "warpgroup"): lambda: special("threadIdx.x") % 128,
+    ("thread", "cta"): lambda: special("threadIdx.x"),
+}
+"""The number of the executing unit within its parent, for units that are numbered along one dimension."""
+
+_PAIRS = (*_ID, ("cta", "kernel"), ("cta", "cluster"), ("cluster", "kernel"))
+
+
+@dataclass
+class Declared:
+    """What the ids of a kernel say of its launch, each with the declaration that said it."""
+
+    extents: dict[tuple[str, str], ScopeIds] = field(default_factory=dict)
+
+    def add(self, ids: ScopeIds) -> tuple[str, str]:
+        kind, parent = unit(ids)
+        _check(ids, kind, parent)
+        known = self.extents.setdefault((kind, parent), ids)
+        if known.extents != ids.extents:
+            message = f"{kind} ids within the {parent} have extents {_text(ids)} here and {_text(known)} before"
+            raise _conflict(message, ids, known)
+        return kind, parent
+
+    def launch(self, func: PrimFunc) -> Launch:
+        grid, cluster = self._dims("cta", "kernel"), self._dims("cta", "cluster")
+        if ("cluster", "kernel") in self.extents and ("cta", "kernel") not in self.extents:
+            clusters = self._dims("cluster", "kernel")
+            grid = (clusters[0] * cluster[0], clusters[1] * cluster[1], clusters[2] * cluster[2])
+        self._check_cluster(grid, cluster, func.span)
+        return Launch(grid, self._threads(func), cluster)
+
+    def _dims(self, kind: str, parent: str) -> tuple[int, int, int]:
+        ids = self.extents.get((kind, parent))
+        x, y, z = (*(ids.extents if ids else ()), 1, 1, 1)[:3]
+        return x, y, z
+
+    def _check_cluster(self, grid: tuple[int, ...], cluster: tuple[int, ...], span: Span | None) -> None:
+        ids, size = self.extents.get(("cta", "cluster")), math.prod(cluster)
+        place = ids.span if ids else span
+        if size > MOST_CLUSTER:
+            raise TirxError(f"a cluster of {size} CTAs is too large: the hardware takes {MOST_CLUSTER}", place)
+        for axis, extent, part in zip("xyz", grid, cluster, strict=True):
+            if extent % part:
+                kernel = self.extents.get(("cta", "kernel"))
+                raise TirxError(
+                    f"{extent} CTAs along {axis} do not divide into clusters of {part}",
+                    kernel.span if kernel else place,
+                    f'make the extent of cta_id(parent="kernel") along {axis} a multiple of {part}',
+                    notes=(("the cluster's extents are declared here", place),),
+                )
+
+    def _threads(self, func: PrimFunc) -> int:
+        """Threads a CTA, from every declaration that says something of it."""
+        claims: list[tuple[int, ScopeIds]] = []
+        for (kind, parent), ids in self.extents.items():
+            if parent == "cta":
+                claims.append((math.prod(ids.extents) * _THREADS_OF[kind], ids))
+        if not claims:  # ids within a warpgroup or a warp alone: there is then one of it
+            within = [(_THREADS_OF[parent], ids) for (_, parent), ids in self.extents.items() if parent in _THREADS_OF]
+            claims = sorted(within, key=lambda claim: claim[0])[-1:]
+        if not claims:
+            raise TirxError(
+                f"{func.name} does not say how many threads a CTA has", func.span,
+                'declare it: wg_id = Tx.warpgroup_id([1], parent="cta"), or tx = Tx.thread_id([128], parent="cta")',
+            )  # fmt: skip
+        threads, first = claims[0]
+        for other, ids in claims[1:]:
+            if other != threads:
+                raise _conflict(f"this makes {other} threads a CTA, and an earlier declaration {threads}", ids, first)
+        if threads > MOST_THREADS:
+            raise TirxError(f"a CTA of {threads} threads is too large: the hardware takes {MOST_THREADS}", first.span)
+        return threads
+
+
+def unit(ids: ScopeIds) -> tuple[str, str]:
+    """The kind and parent that `ids` number, spelled one way. Raises TirxError for a pair that does not exist."""
+    kind, parent = ids.kind, ids.parent or DEFAULT_PARENT.get(ids.kind, "")
+    if kind == "lane":
+        kind = "thread"
+    if (kind, parent) not in _PAIRS:
+        parents = ", ".join(repr(p) for k, p in _PAIRS if k == kind)
+        raise TirxError(f"{ids.kind} ids are not numbered within a {parent}", ids.span, f"use one of parent={parents}")
+    return kind, parent
+
+
+def _check(ids: ScopeIds, kind: str, parent: str) -> None:
+    if len(ids.extents) > 3 or min(ids.extents) < 1:
+        raise TirxError(f"{kind} ids have one to three positive extents, not {_text(ids)}", ids.span)
+    fixed = _FIXED.get((kind, parent))
+    if fixed is not None and math.prod(ids.extents) != fixed:
+        raise TirxError(f"a {parent} has {fixed} {kind}s, not {_text(ids)}", ids.span,
+                        f'write {kind}_id([{fixed}], parent="{parent}")')
+
+
+def _text(ids: ScopeIds) -> str:
+    return " × ".join(map(str, ids.extents))
+
+
+def _conflict(message: str, ids: ScopeIds, before: ScopeIds) -> TirxError:
+    return TirxError(message, ids.span, "make the two declarations agree", notes=(("declared before here", before.span),))
+
+
+def id_values(ids: ScopeIds, launch: Launch) -> dict[Var, Expr]:
+    """Each variable of a declaration as an expression over special registers; the first extent varies fastest."""
+    kind, parent = unit(ids)
+    if kind in ("cta", "cluster"):
+        prefix = "clusterCtaIdx" if parent == "cluster" else "blockIdx"
+        parts = launch.cluster if kind == "cluster" else (1, 1, 1)
+        return {v: special(f"{prefix}.{a}") // part for v, a, part in zip(ids.vars, "xyz", parts, strict=False)}
+    number = _ID[kind, parent]()
+    if len(ids.vars) == 1:
+        return {ids.vars[0]: number}
+    values: dict[Var, Expr] = {}
+    for var, extent in zip(ids.vars, ids.extents, strict=True):
+        values[var] = number % extent
+        number = number // extent
+    return values

@@ -1,0 +1,49 @@
+"""The named lowering pipeline: each pass is a function PrimFunc -> PrimFunc, printable before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tirx_mini.ir import PrimFunc
+
+from .flatten import flatten_buffers
+from .scopes import lower_scopes
+from .shared_memory import plan_shared_memory
+from .simplify import simplify_function
+from .tiles import dispatch_tile_primitives
+from .verify import verify_lowered
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One step of the pipeline: `run` is the function, `doc` what it leaves behind, in a line."""
+
+    name: str
+    doc: str
+    run: Callable[[PrimFunc], PrimFunc]
+
+
+PIPELINE: tuple[Pass, ...] = (
+    Pass("LowerScopes", "scopes and ids become special registers and conditions; the launch is known", lower_scopes),
+    Pass("DispatchTilePrimitives", "tile calls become instructions", dispatch_tile_primitives),
+    Pass("FlattenBuffers", "layouts are applied and views resolved: one flat index an access", flatten_buffers),
+    Pass("PlanSharedMemory", "one dynamic allocation holds every shared buffer", plan_shared_memory),
+    Pass("Simplify", "constants folded, indices simplified, dead branches gone", simplify_function),
+    Pass("VerifyLowered", "the invariants of lowered IR are checked", verify_lowered),
+)
+
+
+def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = None) -> PrimFunc:
+    """`func` lowered to what codegen and the simulator consume.
+
+    after: called with each pass's name and its result. A function that has a launch is lowered already and passes through.
+    Raises TirxError for a mistake in the kernel.
+    """
+    if func.launch is not None:
+        return func
+    for step in PIPELINE:
+        func = step.run(func)
+        if after is not None:
+            after(step.name, func)
+    return func

@@ -1,0 +1,63 @@
+"""What a pass knows of values as it walks: bounds of loop variables and special registers, what variables are bound to."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import Analyzer, Bind, Expr, For, If, Launch, Mutator, PrimFunc, Stmt, Var, int_value, unary
+
+
+def launch_ranges(launch: Launch) -> Analyzer:
+    """Inclusive bounds of the special registers of a launch."""
+    ranges: dict[Var | str, tuple[int, int]] = {
+        "threadIdx.x": (0, launch.threads - 1),
+        "warp_id_in_cta": (0, launch.warps - 1),
+        "cluster_ctarank": (0, launch.cluster_size - 1),
+    }
+    for axis, grid, cluster in zip("xyz", launch.grid, launch.cluster, strict=True):
+        ranges[f"blockIdx.{axis}"] = (0, grid - 1)
+        ranges[f"clusterCtaIdx.{axis}"] = (0, cluster - 1)
+        ranges[f"gridDim.{axis}"] = (grid, grid)
+    return Analyzer(ranges)
+
+
+def launch_of(func: PrimFunc) -> Launch:
+    """The launch that LowerScopes found."""
+    if func.launch is None:
+        raise ValueError(f"{func.name} has no launch yet: run LowerScopes first")
+    return func.launch
+
+
+class RangedMutator(Mutator):
+    """A mutator that keeps an analyzer, the bound values and the enclosing `if` conditions of the place it is at."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.analyzer = launch_ranges(launch)
+        self.values: dict[Var, Expr] = {}
+        self.guards: list[Expr] = []
+
+    def visit_Bind(self, node: Bind) -> Stmt:
+        rebuilt = self.rebuild(node)
+        bounds = self.analyzer.bounds(rebuilt.value) if rebuilt.value.dtype.is_integer else None
+        if bounds is not None:
+            self.analyzer = self.analyzer.bind(node.var, *bounds)
+        self.values[node.var] = rebuilt.value
+        return rebuilt
+
+    def visit_For(self, node: For) -> Stmt:
+        start, stop = self.expr(node.start), self.expr(node.stop)
+        low, high = self.analyzer.bounds(start), self.analyzer.bounds(stop)
+        if low is not None and high is not None and node.step > 0:
+            last = high[1] - 1
+            if int_value(start) is not None and last >= low[0]:
+                last -= (last - low[0]) % node.step
+            self.analyzer = self.analyzer.bind(node.var, low[0], max(low[0], last))
+        return self.rebuild(node)
+
+    def visit_If(self, node: If) -> Stmt:
+        cond = self.expr(node.cond)
+        self.guards.append(cond)
+        then = self.stmt(node.then)
+        self.guards[-1] = unary("not", cond, span=cond.span)
+        orelse = self.stmt(node.orelse) if node.orelse is not None else None
+        self.guards.pop()
+        same = cond is node.cond and then is node.then and orelse is node.orelse
+        return node if same else If(cond, then, orelse, span=node.span)

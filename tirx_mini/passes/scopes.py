@@ -1,0 +1,95 @@
+"""LowerScopes: from the hierarchy of scopes to the code of one thread.
+
+Ids become special registers (``warp_id`` is ``warp_id_in_cta % 4``), filters become conditions, every tile call learns the
+scope it was called in, and the launch (grid, cluster, threads) follows from the extents of the ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tirx_mini.ir import (
+    SCOPE_KINDS,
+    Buffer,
+    Expr,
+    If,
+    Mutator,
+    PrimFunc,
+    Scope,
+    ScopeIds,
+    Seq,
+    Stmt,
+    TileCall,
+    TirxError,
+    Var,
+    walk,
+)  # fmt: skip
+
+from .launch import Declared, id_values
+
+
+def lower_scopes(func: PrimFunc) -> PrimFunc:
+    """`func` with its launch, without scopes and ids. Raises TirxError where the declarations do not make one launch."""
+    declared = Declared()
+    ids = [node for node in walk(func.body) if isinstance(node, ScopeIds)]
+    for node in ids:
+        declared.add(node)
+    launch = declared.launch(func)
+    values: dict[Var, Expr] = {}
+    for node in ids:
+        values |= id_values(node, launch)
+    return replace(func, body=_Lower(values).stmt(func.body), launch=launch)
+
+
+class _Lower(Mutator):
+    def __init__(self, values: Mapping[Var, Expr]) -> None:
+        self.values = values
+        self.scope: Scope | None = None
+        self.buffers: dict[Buffer, Buffer] = {}
+
+    def visit_Var(self, node: Var) -> Expr:
+        value = self.values.get(node)
+        return node if value is None else value if node.span is None else replace(value, span=node.span)
+
+    def visit_ScopeIds(self, node: ScopeIds) -> Stmt:
+        return Seq((), span=node.span)
+
+    def visit_Scope(self, node: Scope) -> Stmt:
+        outer = self.scope
+        if outer is not None and SCOPE_KINDS.index(node.kind) < SCOPE_KINDS.index(outer.kind):
+            raise TirxError(
+                f"a {node.kind} scope cannot open inside a {outer.kind} scope: not all of the {node.kind} gets there",
+                node.span,
+                f"close the {outer.kind} scope first",
+                notes=((f"the {outer.kind} scope opens here", outer.span),),
+            )
+        filtered = self.expr(node.filter) if node.filter is not None else None
+        self.scope = node
+        body = self.stmt(node.body)
+        self.scope = outer
+        return body if filtered is None else If(filtered, body, span=node.span)
+
+    def visit_TileCall(self, node: TileCall) -> Stmt:
+        call = self.rebuild(node)
+        options = tuple((name, self.field(value)) for name, value in call.options)
+        if call.scope is not None:
+            return replace(call, options=options)
+        kind = self.scope.kind if self.scope is not None else "kernel"
+        if kind in ("kernel", "cluster"):
+            raise TirxError(
+                f"{node.op} is called in {kind} scope, which does not say which threads do it together",
+                node.span,
+                "open a scope around it: `with Tx.cta():` for all threads, `with Tx.warpgroup():`, `with Tx.warp():`, or "
+                "`with Tx.thread():` for each thread by itself",
+            )
+        return replace(call, options=options, scope=kind)
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        """Tensor memory at an address that mentions an id."""
+        if buffer.allocated_addr is None:
+            return buffer
+        if buffer not in self.buffers:
+            address = self.expr(buffer.allocated_addr)
+            self.buffers[buffer] = buffer if address is buffer.allocated_addr else replace(buffer, allocated_addr=address)
+        return self.buffers[buffer]

@@ -1,0 +1,66 @@
+"""PlanSharedMemory: one dynamic allocation holds every shared buffer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tirx_mini.ir import AllocBuffer, Buffer, DataType, DeclBuffer, Mutator, PrimFunc, Stmt, seq, walk
+
+from .ranges import launch_of
+
+POOL_ALIGN = 1024
+"""What the allocation is aligned to, so that every swizzle pattern in it is (the widest repeats after 1024 bytes)."""
+TILE_ALIGN = 16
+
+
+def plan_shared_memory(func: PrimFunc) -> PrimFunc:
+    """`func` with every shared buffer a view of one buffer "smem", whose size the launch asks for.
+
+    The pool comes first; what `alloc_shared` made follows it in program order.
+    """
+    launch = launch_of(func)
+    roots = [node.buffer for node in walk(func.body) if isinstance(node, AllocBuffer) and node.buffer.scope == "shared"]
+    if not roots:
+        return func
+    pools = [root for root in roots if _is_pool(func, root)]
+    if len(roots) == 1 and pools:
+        return replace(func, launch=replace(launch, smem_bytes=roots[0].nbytes))
+    offsets: dict[Buffer, int] = {}
+    total = 0
+    for root in (*pools, *(root for root in roots if root not in pools)):
+        align = POOL_ALIGN if root in pools else max(root.align, TILE_ALIGN)
+        offsets[root] = -(-total // align) * align
+        total = offsets[root] + _extent(root)
+    smem = Buffer("smem", (total,), DataType("uint8"), "shared", align=POOL_ALIGN)
+    body = _Place(smem, offsets, set(pools)).stmt(func.body)
+    return replace(func, body=seq(AllocBuffer(smem), body), launch=replace(launch, smem_bytes=total))
+
+
+def _is_pool(func: PrimFunc, root: Buffer) -> bool:
+    return root.dtype == "uint8" and root.ndim == 1 and root.align >= POOL_ALIGN
+
+
+def _extent(root: Buffer) -> int:
+    """Bytes that a root takes, padding of its layout included."""
+    elements = root.layout.cosize() if root.layout is not None else root.size
+    return elements * root.dtype.itemsize
+
+
+class _Place(Mutator):
+    def __init__(self, smem: Buffer, offsets: dict[Buffer, int], pools: set[Buffer]) -> None:
+        self.smem, self.offsets, self.pools = smem, offsets, pools
+        self.placed: dict[Buffer, Buffer] = {}
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        if buffer.scope != "shared":
+            return buffer
+        if buffer not in self.placed:
+            root, start = (buffer, 0) if buffer.source is None else (buffer.source, buffer.byte_offset)
+            offset = self.offsets[root] + start
+            self.placed[buffer] = replace(buffer, source=self.smem, byte_offset=offset)
+        return self.placed[buffer]
+
+    def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
+        if node.buffer.scope != "shared":
+            return node
+        return seq() if node.buffer in self.pools else DeclBuffer(self.buffer(node.buffer), span=node.span)

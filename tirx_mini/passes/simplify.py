@@ -1,0 +1,112 @@
+"""Simplify: constants folded, indices in their simplest form, branches that are never taken gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tirx_mini.ir import (
+    AddressOf,
+    Bind,
+    BufferLoad,
+    BufferStore,
+    Const,
+    Expr,
+    For,
+    If,
+    Mutator,
+    PrimFunc,
+    Ramp,
+    Seq,
+    Special,
+    Stmt,
+    Var,
+    While,
+    binary,
+    int_value,
+    walk,
+)  # fmt: skip
+
+from .ranges import RangedMutator, launch_of
+
+
+def simplify_function(func: PrimFunc) -> PrimFunc:
+    """`func` with every expression simplified by what is known of the launch and the loops around it.
+
+    An index is written ``uniform + (per lane)``: what all lanes share is computed once for them, and what all
+    iterations of a loop share can be taken out of it.
+    """
+    return func.with_body(_Simplify(func).stmt(func.body))
+
+
+class _Simplify(RangedMutator):
+    def __init__(self, func: PrimFunc) -> None:
+        super().__init__(launch_of(func))
+        self.per_lane: set[Var] = set()
+
+    def expr(self, node: Expr) -> Expr:
+        if isinstance(node, (Var, Const, Special)):
+            return node
+        return _GroupIndices(self).expr(self.analyzer.simplify(node))
+
+    def index(self, index: Expr) -> Expr:
+        """`index` as ``uniform + (per lane)``."""
+        if isinstance(index, Ramp):
+            return replace(index, base=self.index(index.base))
+        lane, uniform = self.analyzer.partition(index, self.varies)
+        if isinstance(uniform, Const):
+            return binary("+", lane, uniform, span=index.span)
+        return binary("+", uniform, lane, span=index.span)
+
+    def varies(self, expr: Expr) -> bool:
+        """Whether the lanes of a warp may have different values of `expr`, as far as its variables tell."""
+        return any(
+            part.name == "threadIdx.x" if isinstance(part, Special) else isinstance(part, Var) and part in self.per_lane
+            for part in walk(expr)
+        )
+
+    def visit_Bind(self, node: Bind) -> Stmt:
+        if self.varies(node.value):
+            self.per_lane.add(node.var)
+        return super().visit_Bind(node)
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        indices = tuple(self.index(index) for index in node.indices)
+        return replace(node, indices=indices, value=self.expr(node.value))
+
+    def visit_If(self, node: If) -> Stmt:
+        cond = self.expr(node.cond)
+        if isinstance(cond, Const):
+            taken = node.then if cond.value else node.orelse
+            return self.stmt(taken) if taken is not None else Seq((), span=node.span)
+        rebuilt = super().visit_If(node)
+        assert isinstance(rebuilt, If)
+        empty = isinstance(rebuilt.orelse, Seq) and not rebuilt.orelse.stmts
+        return replace(rebuilt, orelse=None) if empty else rebuilt
+
+    def visit_For(self, node: For) -> Stmt:
+        start, stop = int_value(self.expr(node.start)), int_value(self.expr(node.stop))
+        if start is not None and stop is not None and start >= stop and node.step > 0:
+            return Seq((), span=node.span)
+        return super().visit_For(node)
+
+    def visit_While(self, node: While) -> Stmt:
+        rebuilt = self.rebuild(node)
+        never = isinstance(rebuilt.cond, Const) and not rebuilt.cond.value
+        return Seq((), span=node.span) if never else rebuilt
+
+
+class _GroupIndices(Mutator):
+    """Rewrites the indices of loads and addresses within an expression."""
+
+    def __init__(self, simplifier: _Simplify) -> None:
+        self.simplifier = simplifier
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        return self._indexed(node)
+
+    def visit_AddressOf(self, node: AddressOf) -> Expr:
+        return self._indexed(node)
+
+    def _indexed(self, node: Any) -> Expr:
+        return replace(node, indices=tuple(self.simplifier.index(index) for index in node.indices))

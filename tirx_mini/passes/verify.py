@@ -1,0 +1,93 @@
+"""VerifyLowered: what codegen and the simulator may rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirx_mini.ir import (
+    AddressOf,
+    AllocBuffer,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    DeclBuffer,
+    Expr,
+    For,
+    PrimFunc,
+    Ramp,
+    Region,
+    Scope,
+    ScopeIds,
+    Stmt,
+    TileCall,
+    Var,
+    walk,
+)  # fmt: skip
+
+
+class LoweringError(AssertionError):
+    """The pipeline broke an invariant of lowered IR: a fault of the compiler, not of the kernel."""
+
+
+def verify_lowered(func: PrimFunc) -> PrimFunc:
+    """`func` itself. Raises LoweringError, with every breach, where it is no lowered function."""
+    problems = list(_problems(func))
+    if problems:
+        raise LoweringError(f"{func.name} is not lowered: " + "; ".join(problems))
+    return func
+
+
+def _problems(func: PrimFunc) -> Iterator[str]:
+    if func.launch is None:
+        yield "it has no launch"
+    known: set[Buffer] = {param for param in func.params if isinstance(param, Buffer)}
+    variables: set[Var] = {param for param in func.params if isinstance(param, Var)}
+    variables |= {tensor_map.var for tensor_map in func.tensor_maps}
+    for node in walk(func.body):
+        yield from _statement(node, known, variables)
+        if isinstance(node, (BufferLoad, BufferStore, AddressOf)):
+            yield from _access(node, known)
+    smem = [buffer for buffer in known if buffer.scope == "shared" and buffer.source is None]
+    if len(smem) > 1:
+        yield f"it has {len(smem)} shared allocations: {', '.join(sorted(buffer.name for buffer in smem))}"
+    if smem and func.launch is not None and func.launch.smem_bytes < smem[0].nbytes:
+        yield f"the launch asks for {func.launch.smem_bytes} bytes of shared memory, and {smem[0].name} has {smem[0].nbytes}"
+
+
+def _statement(node: Expr | Stmt, known: set[Buffer], variables: set[Var]) -> Iterator[str]:
+    if isinstance(node, (Scope, ScopeIds, TileCall, Region)):
+        yield f"a {type(node).__name__} is left"
+    elif isinstance(node, (AllocBuffer, DeclBuffer)):
+        known.add(node.buffer)
+        yield from _declared(node, known)
+    elif isinstance(node, Bind):
+        variables.add(node.var)
+    elif isinstance(node, For):
+        variables.add(node.var)
+    elif isinstance(node, Var) and node not in variables:
+        yield f"{node.name} is used before it is bound"
+
+
+def _declared(node: AllocBuffer | DeclBuffer, known: set[Buffer]) -> Iterator[str]:
+    buffer = node.buffer
+    if isinstance(node, DeclBuffer) and (buffer.scope != "shared" or buffer.source is None):
+        yield f"{buffer.name} is declared, but is no view of shared memory"
+    if buffer.source is not None and (buffer.source.source is not None or buffer.source not in known):
+        yield f"{buffer.name} is a view of {buffer.source.name}, which is not the shared allocation"
+    if buffer.scope == "tmem":
+        yield f"{buffer.name} is tensor memory, which lowered code addresses by number"
+
+
+def _access(node: BufferLoad | BufferStore | AddressOf, known: set[Buffer]) -> Iterator[str]:
+    buffer = node.buffer
+    if len(node.indices) != 1:
+        yield f"an access of {buffer.name} has {len(node.indices)} indices"
+    if buffer not in known:
+        yield f"{buffer.name} is accessed, but neither a parameter nor declared before"
+    lanes = node.indices[0].lanes if isinstance(node.indices[0], Ramp) else 1
+    value = node.value if isinstance(node, BufferStore) else node
+    if not isinstance(node, AddressOf) and value.dtype != buffer.dtype.with_lanes(lanes):
+        yield f"an access of {lanes} elements of {buffer.name} ({buffer.dtype}) has a value of {value.dtype}"
+
+

@@ -1,0 +1,22 @@
+"""Tile primitives (copy, cast, gemm_async, …): what a kernel may call, and the rules that turn calls into instructions."""
+
+from collections.abc import Sequence
+
+from . import elementwise, mma, tensor_memory
+from .context import Context, TensorMaps
+from .ops import OPS, TileOp
+from .region import Tile, as_region, coordinate, layout_of
+from .rule import Refusal, Rule, dispatch
+
+RULES: Sequence[Rule] = (
+    tensor_memory.TensorMemoryLoad(),
+    tensor_memory.TensorMemoryStore(),
+    elementwise.Elementwise(),
+    mma.Tcgen05Mma(),
+)
+"""All dispatch rules, in the order in which they are tried."""
+
+__all__ = [
+    "Context", "OPS", "RULES", "Refusal", "Rule", "TensorMaps", "Tile", "TileOp", "as_region", "coordinate", "dispatch",
+    "layout_of",
+]  # fmt: skip

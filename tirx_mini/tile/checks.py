@@ -1,0 +1,82 @@
+"""What can be said of a tile call from its operands alone, when it is written."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import Expr, Region, TileCall, TirxError
+
+from .region import Tile
+
+
+def nothing(call: TileCall) -> None:
+    """Any operands go."""
+
+
+def same_extents(call: TileCall) -> None:
+    """All tiles have the same extents, dimensions of extent 1 not counted."""
+    tiles = [Tile(operand) for operand in call.operands if isinstance(operand, Region)]
+    for tile in tiles[1:]:
+        if tile.extents != tiles[0].extents:
+            raise _unequal(call, tiles[0], tile)
+
+
+def copy(call: TileCall) -> None:
+    """One dtype and the same extents on both sides."""
+    same_extents(call)
+    dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+    if dst.dtype != src.dtype:
+        raise TirxError(
+            f"{call.op} moves bits as they are, but {src.buffer.name} is {src.dtype} and {dst.buffer.name} is {dst.dtype}",
+            call.span,
+            f"convert in registers first: Tx.cast(registers of {dst.dtype}, registers of {src.dtype}), then copy",
+        )
+
+
+def elementwise(call: TileCall) -> None:
+    """The same extents, one dtype, and scalars that are values."""
+    same_extents(call)
+    dtypes = {str(operand.dtype) for operand in call.operands if isinstance(operand, Region)}
+    if len(dtypes) > 1:
+        raise TirxError(f"the tiles of {call.op} have dtypes {', '.join(sorted(dtypes))}", call.span, "Tx.cast them to one dtype")
+
+
+def gemm(call: TileCall) -> None:
+    """C is M × N, A is M × K, B is N × K; with cta_group=2, N is the rows of B of both CTAs. `accum` is a condition."""
+    c, a, b = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+    for tile, role, dims in ((c, "C", "M × N"), (a, "A", "M × K"), (b, "B", "N × K")):
+        if len(tile.extents) != 2:
+            raise TirxError(
+                f"{role} of {call.op} is an {dims} tile, but this slice of {tile.buffer.name} has extents {_text(tile)}",
+                tile.region.span or call.span,
+                "index the stage, as in Asmem[stage, :, :]" if len(tile.extents) > 2 else None,
+            )
+    group = call.option("cta_group", 1)
+    (m, n), (a_m, k), (b_n, b_k) = c.extents, a.extents, b.extents
+    shapes = f"C {_text(c)}, A {_text(a)}, B {_text(b)}"
+    if a_m != m:
+        raise TirxError(f"A has {a_m} rows and C has {m} ({shapes})", call.span)
+    if b_k != k:
+        raise TirxError(f"A has K = {k} and B has K = {b_k} ({shapes})", call.span, "B is N × K: its rows run along N")
+    if isinstance(group, int) and n != b_n * group:
+        wide = f"{b_n} × cta_group {group} = {b_n * group}" if group > 1 else str(b_n)
+        raise TirxError(
+            f"C has {n} columns, and the product has {wide} ({shapes})",
+            call.span,
+            f"slice C to the product's width, as in {c.buffer.name}[:, :{b_n * group}]",
+        )
+    accum = call.option("accum", False)
+    numeric = isinstance(accum, Expr) and (accum.dtype.is_bool or accum.dtype.is_integer)
+    if not numeric and not (isinstance(accum, (bool, int)) and accum in (0, 1)):
+        raise TirxError(f"accum is a condition, not {accum!r}", call.span, "write accum=False, accum=True or accum=(k != 0)")
+
+
+def _unequal(call: TileCall, first: Tile, other: Tile) -> TirxError:
+    return TirxError(
+        f"the tiles of {call.op} differ: {first.buffer.name} is {_text(first)} and {other.buffer.name} is {_text(other)}",
+        call.span,
+        "slice both to the same extents (dimensions of extent 1 do not count)",
+        notes=tuple((f"{t.buffer.name} is {_text(t)} here", t.region.span) for t in (first, other) if t.region.span),
+    )
+
+
+def _text(tile: Tile) -> str:
+    return " × ".join(map(str, tile.extents)) or "a single element"

@@ -1,0 +1,151 @@
+"""Everything that computes each element of a tile by itself: copies through registers, casts, fills, arithmetic.
+
+One emission serves them all. The destination decides which thread handles which element (`partition`), every source is read at the
+same coordinates, and the operation is applied to a vector at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from tirx_mini.ir import BufferLoad, BufferStore, DataType, Expr, Region, Stmt, TileCall, binary, cast, seq, unary
+
+from .access import load, store, vector_index
+from .context import Context
+from .issue import issue
+from .partition import VECTOR_BYTES, by_register, linear, memory_lanes, register_lanes
+from .region import Tile
+from .registers import RegisterTile, register_tile
+from .rule import Refusal, Rule
+
+MEMORY = ("global", "shared")
+
+Compute = Callable[[DataType, Sequence[Expr]], Expr]
+"""From the destination's (vector) dtype and the operands' values to the value to store."""
+
+COMPUTE: Mapping[str, Compute] = {
+    "copy": lambda dtype, v: v[0],
+    "cast": lambda dtype, v: cast(dtype, v[0]),
+    "fill": lambda dtype, v: cast(dtype, v[0]),
+    "add": lambda dtype, v: binary("+", v[0], v[1]),
+    "sub": lambda dtype, v: binary("-", v[0], v[1]),
+    "mul": lambda dtype, v: binary("*", v[0], v[1]),
+    "fdiv": lambda dtype, v: binary("/", v[0], v[1]),
+    "maximum": lambda dtype, v: binary("max", v[0], v[1]),
+    "minimum": lambda dtype, v: binary("min", v[0], v[1]),
+    "neg": lambda dtype, v: unary("-", v[0]),
+}
+
+MOST_LANES: Mapping[str, int] = {"copy": VECTOR_BYTES, "cast": 2}
+"""Elements that an operation takes at once, 1 if not named: copies a whole access, conversions a pair (PTX: cvt.rn.f16x2.f32)."""
+
+
+class Elementwise(Rule):
+    """Each thread of the scope handles vectors of its own, in registers or in memory."""
+
+    name = "vector"
+    ops = tuple(COMPUTE)
+    doc = "element by element, in vectors of up to 16 bytes"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst = Tile(call.operands[0])  # type: ignore[arg-type]
+        tiles = [dst, *(Tile(operand) for operand in call.operands[1:] if isinstance(operand, Region))]
+        for tile in tiles:
+            if tile.scope not in (*MEMORY, "local"):
+                raise Refusal(f"{tile.buffer.name} is in tensor memory, which only tcgen05 instructions reach")
+        views = [tile for tile in tiles if tile.has_thread_axes]
+        private = [tile for tile in tiles if tile.scope == "local" and not tile.has_thread_axes]
+        if views and private:
+            raise Refusal(
+                f"{views[0].buffer.name} is spread over many threads' registers and {private[0].buffer.name} is one thread's",
+                f"in thread scope use {views[0].buffer.root.name}, the alloc_local buffer under the view",
+            )
+        if views:
+            return _spread(call, ctx, dst, views)
+        return _dealt(call, ctx, tiles, private)
+
+
+def _dealt(call: TileCall, ctx: Context, tiles: list[Tile], private: list[Tile]) -> Stmt:
+    """Every tile in memory, or everything in the executing thread's hands."""
+    dst, inner = tiles[0], ctx
+    if len(private) == len(tiles) or (private and dst.scope == "local"):
+        inner = replace(ctx, scope="thread")  # each thread computes its own registers, in whatever scope it is asked to
+    elif private and ctx.scope != "thread":
+        raise Refusal(
+            f"registers are private to each thread, so in {ctx.scope} scope every thread would store {private[0].buffer.name} "
+            f"to the same place",
+            "call it in thread scope, or give the registers a view whose layout says which thread holds what",
+        )
+    _whole_scope(inner)
+    lanes = _vector(call, [memory_lanes(inner, tile) for tile in tiles])
+
+    def body(inside: Context, step: Expr, at: tuple[Expr, ...]) -> Stmt:
+        def read(operand: Expr) -> Expr:
+            return load(inside, Tile(operand), at, lanes) if isinstance(operand, Region) else operand
+
+        return store(inside, dst, at, lanes, _value(call, dst, lanes, [read(operand) for operand in call.operands[1:]]))
+
+    return seq(linear(inner, dst.extents, lanes).loop(inner, body), _proxy_fence(dst, inner), span=ctx.span)
+
+
+def _spread(call: TileCall, ctx: Context, dst: Tile, views: list[Tile]) -> Stmt:
+    """Register views say which thread holds what: everything else follows them."""
+    if ctx.scope == "thread":
+        raise Refusal(
+            f"{views[0].buffer.name} is spread over many threads' registers, and in thread scope each thread is alone",
+            f"use {views[0].buffer.root.name}, the alloc_local buffer under the view, or call it in warpgroup scope",
+        )
+    _whole_scope(ctx)
+    registers = [register_tile(ctx, view) for view in views]
+    first = registers[0]
+    for other in registers[1:]:
+        if other.layout != first.layout:
+            raise Refusal(f"{other.tile.buffer.name} and {first.tile.buffer.name} hold their elements in different threads or orders")
+    tiles = [Tile(operand) for operand in call.operands if isinstance(operand, Region)]
+    in_memory = [memory_lanes(ctx, tile) for tile in tiles if not tile.has_thread_axes]
+    lanes = _vector(call, [*(register_lanes(ctx, r) for r in registers), *in_memory])
+
+    def register_index(inside: Context, tile: RegisterTile, step: Expr) -> tuple[Expr, ...]:
+        return vector_index((inside.simplify(tile.base + step * lanes),), lanes)
+
+    def body(inside: Context, step: Expr, at: tuple[Expr, ...]) -> Stmt:
+        def read(operand: Expr) -> Expr:
+            if not isinstance(operand, Region):
+                return operand
+            tile = Tile(operand)
+            if not tile.has_thread_axes:
+                return load(inside, tile, at, lanes)
+            own = register_tile(ctx, tile)
+            return BufferLoad(tile.dtype.with_lanes(lanes), own.root, register_index(inside, own, step), span=ctx.span)
+
+        value = _value(call, dst, lanes, [read(operand) for operand in call.operands[1:]])
+        if dst.has_thread_axes:
+            return BufferStore(first.root, register_index(inside, first, step), value, span=ctx.span)
+        return store(inside, dst, at, lanes, value)
+
+    return seq(by_register(ctx, first, lanes).loop(ctx, body), _proxy_fence(dst, ctx), span=ctx.span)
+
+
+def _value(call: TileCall, dst: Tile, lanes: int, values: list[Expr]) -> Expr:
+    dtype = dst.dtype.with_lanes(lanes)
+    return cast(dtype, COMPUTE[call.op](dtype, values))
+
+
+def _vector(call: TileCall, widths: list[int]) -> int:
+    """Elements that one step handles: as many as every access allows, but no more than the operation takes at once."""
+    return math.gcd(*widths, MOST_LANES.get(call.op, 1))
+
+
+def _whole_scope(ctx: Context) -> None:
+    split = ctx.split_scope()
+    if split:
+        raise Refusal(split, f"call it where all of them get, or in a narrower scope than {ctx.scope}")
+
+
+def _proxy_fence(dst: Tile, ctx: Context) -> Stmt | None:
+    """Cooperative writers make their own stores visible to the async proxy (TMA, MMA); the kernel then only has to synchronise."""
+    if dst.scope != "shared" or ctx.scope == "thread":
+        return None
+    return issue("fence.proxy.async", space="shared::cta", span=ctx.span)

@@ -1,0 +1,124 @@
+"""The tile primitives that a kernel may call, and what can be checked as soon as one is written.
+
+`OPS` is the one table: the Tx namespace is generated from it, and `TileOp.build` makes the call. A primitive names its
+operands (tiles, or values where the name is in `values`) and its options with their defaults.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tirx_mini.ir import Expr, Region, Span, TileCall, TirxError, as_expr
+
+from . import checks
+from .region import as_region
+
+SCOPES = ("cta", "warpgroup", "warp", "thread")
+
+
+@dataclass(frozen=True)
+class TileOp:
+    """A tile primitive.
+
+    operands: names in order; those in `values` are scalars, those in `either` a tile or a scalar, all others tiles.
+    options: keyword arguments with their defaults; None means not given. aliases: other spellings of options.
+    check: raises TirxError for operands that no rule could ever take.
+    """
+
+    name: str
+    operands: tuple[str, ...]
+    doc: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    check: Callable[[TileCall], None] = checks.same_extents
+    values: tuple[str, ...] = ()
+    either: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The primitive as a Python function: operands, then options as keywords."""
+        kinds = inspect.Parameter
+        return inspect.Signature(
+            [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in self.operands]
+            + [kinds(name, kinds.KEYWORD_ONLY, default=default) for name, default in self.options.items()]
+        )
+
+    def build(self, *args: Any, span: Span | None = None, scope: str | None = None, **kwargs: Any) -> TileCall:
+        """The call of this primitive at `span`, bound to `scope` where the spelling says so (``Tx.cta.copy``).
+
+        Raises TirxError for wrong arguments, and for operands that cannot go together.
+        """
+        try:
+            bound = dict(zip(self.operands, args, strict=False))
+            options = self._options(args, bound, kwargs)
+            operands = tuple(self._operand(name, bound[name]) for name in self.operands)
+            call = TileCall(self.name, operands, tuple(options.items()), scope, span=span)
+            self.check(call)
+        except TirxError as error:
+            raise error.at(span) from None
+        return call
+
+    def _options(self, args: tuple[Any, ...], bound: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The options by their own names; operands given as keywords go to `bound`."""
+        if len(args) > len(self.operands):
+            names = [name for name in self.options][: len(args) - len(self.operands)]
+            extra = f"; give {', '.join(f'{n}=' for n in names)} by name" if names else ""
+            raise TirxError(f"{self.name} takes {len(self.operands)} operands ({', '.join(self.operands)}), not {len(args)}{extra}")
+        options: dict[str, Any] = {}
+        for key, value in kwargs.items():
+            name = self.aliases.get(key, key)
+            if name in self.operands:
+                if name in bound:
+                    raise TirxError(f"{self.name} is given {name} twice")
+                bound[name] = value
+            elif name in self.options:
+                if value is not None:
+                    options[name] = value
+            else:
+                close = difflib.get_close_matches(key, [*self.options, *self.operands], 1)
+                hint = f"did you mean {close[0]}=?" if close else f"its options are {', '.join(self.options) or 'none'}"
+                raise TirxError(f"{self.name} has no option {key}", hint=hint)
+        missing = [name for name in self.operands if name not in bound]
+        if missing:
+            raise TirxError(f"{self.name} needs {', '.join(missing)}", hint=f"write {self.name}({', '.join(self.operands)})")
+        return options
+
+    def _operand(self, name: str, value: Any) -> Expr:
+        if name in self.values:
+            expr = as_expr(value)
+            if isinstance(expr, Region):
+                raise TirxError(f"the {name} of {self.name} is a value, not a tile", expr.span)
+            return expr
+        if name in self.either and not hasattr(value, "region") and not isinstance(value, Region):
+            return as_expr(value)
+        return as_region(value)
+
+
+def _elementwise(name: str, doc: str, *sources: str) -> TileOp:
+    return TileOp(name, ("dst", *sources), doc, check=checks.elementwise, either=sources[1:])
+
+
+_ALL = (
+    TileOp("copy", ("dst", "src"), "Copy a tile; done for the executing threads when the call returns.",
+           {"dispatch": None}, checks.copy),
+    TileOp("copy_async", ("dst", "src"), "Start copying a tile: TMA, cp.async or tensor memory to registers.",
+           {"dispatch": None, "mbar": None, "cta_group": 1, "cta_mask": None}, checks.copy,
+           aliases={"multicast": "cta_mask", "bar": "mbar"}),
+    TileOp("cast", ("dst", "src"), "Convert each element to the destination's dtype.", {}, checks.same_extents),
+    TileOp("fill", ("dst", "value"), "Set every element to one value.", {}, checks.nothing, values=("value",)),
+    TileOp("gemm_async", ("C", "A", "B"), "Start C = A @ B.T, or C += A @ B.T where `accum` holds.",
+           {"accum": False, "dispatch": None, "cta_group": 1}, checks.gemm),
+    _elementwise("add", "dst = a + b.", "a", "b"),
+    _elementwise("sub", "dst = a - b.", "a", "b"),
+    _elementwise("mul", "dst = a * b.", "a", "b"),
+    _elementwise("fdiv", "dst = a / b.", "a", "b"),
+    _elementwise("maximum", "dst = max(a, b).", "a", "b"),
+    _elementwise("minimum", "dst = min(a, b).", "a", "b"),
+    _elementwise("neg", "dst = -a.", "a"),
+)  # fmt: skip
+
+OPS: Mapping[str, TileOp] = {op.name: op for op in _ALL}

@@ -1,0 +1,110 @@
+"""Who moves what: how a tile's elements are dealt to the threads of a scope, and the loop in which each does its part.
+
+Two ways exist. Memory is dealt in order, neighbouring vectors to neighbouring threads, so that a warp's accesses are
+coalesced. A register view says itself which thread holds which element; then every operand follows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tirx_mini.ir import UNROLLED, Expr, For, If, Stmt, as_expr, const
+from tirx_mini.layout import inverse, m, tx, vector_length
+
+from .context import Context
+from .region import Tile, coordinate
+from .registers import RegisterTile
+
+VECTOR_BYTES = 16
+"""The widest access of one thread (PTX ISA: ld, st with .v4.b32)."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Each thread of a scope handles `lanes` neighbouring elements in each of `steps` steps.
+
+    coords(step): the tile coordinates of the first of them, for the executing thread.
+    guard(step): the condition under which the thread takes part; None where all do.
+    """
+
+    steps: int
+    lanes: int
+    coords: Callable[[Expr], tuple[Expr, ...]]
+    guard: Callable[[Expr], Expr | None]
+
+    def loop(self, ctx: Context, body: Callable[[Context, Expr, tuple[Expr, ...]], Stmt]) -> Stmt:
+        """``body(context, step, coordinates)`` in a loop over the steps, or alone where there is but one."""
+        var, inside = ctx.loop_var(self.steps)
+        step: Expr = var if self.steps > 1 else const(0)
+        coords = tuple(inside.simplify(coord) for coord in self.coords(step))
+        stmt = body(inside, step, coords)
+        guard = self.guard(step)
+        if guard is not None:
+            stmt = If(inside.simplify(guard), stmt, span=ctx.span)
+        if self.steps == 1:
+            return stmt
+        return For(var, const(0), const(self.steps), stmt, kind=UNROLLED, parallel=True, span=ctx.span)
+
+
+def linear(ctx: Context, extents: Sequence[int], lanes: int) -> Partition:
+    """The elements in row-major order, `lanes` to each thread in turn."""
+    vectors = math.prod(extents) // lanes
+
+    def number(step: Expr) -> Expr:
+        return step * ctx.threads + ctx.thread
+
+    def coords(step: Expr) -> tuple[Expr, ...]:
+        if not extents:
+            return ()
+        *outer, last = extents
+        rest, at = number(step), []
+        for extent in (last // lanes, *reversed(outer)):
+            at.append(rest % extent)
+            rest = rest // extent
+        return (*reversed(at[1:]), at[0] * lanes)
+
+    def guard(step: Expr) -> Expr | None:
+        return number(step) < vectors if vectors % ctx.threads else None
+
+    return Partition(-(-vectors // ctx.threads), lanes, coords, guard)
+
+
+def by_register(ctx: Context, registers: RegisterTile, lanes: int) -> Partition:
+    """Each thread handles the elements that it holds, `lanes` registers in each step."""
+    layout = registers.layout
+    element_at = inverse(layout)
+
+    def coords(step: Expr) -> tuple[Expr, ...]:
+        place = {tx: ctx.thread, m: step * lanes}
+        return tuple(as_expr(coord) for coord in element_at(*(place[axis] for axis in layout.axes)))
+
+    def guard(step: Expr) -> Expr | None:
+        return ctx.thread < registers.threads if registers.threads < ctx.threads else None
+
+    return Partition(registers.count // lanes, lanes, coords, guard)
+
+
+def register_lanes(ctx: Context, registers: RegisterTile) -> int:
+    """How many of a thread's registers, from an aligned one on, are neighbours along the tile's last dimension."""
+    most = VECTOR_BYTES // registers.tile.dtype.itemsize
+    return math.gcd(vector_length(registers.layout), most, registers.count, ctx.divisor(coordinate(registers.base)))
+
+
+def memory_lanes(ctx: Context, tile: Tile) -> int:
+    """How many neighbouring elements of a tile one aligned access may take: a power of two, at most 16 bytes."""
+    if not tile.kept or tile.kept[-1] != tile.buffer.ndim - 1:
+        return 1
+    run = math.gcd(vector_length(tile.layout), tile.extents[-1], ctx.divisor(coordinate(tile.starts[-1])))
+    bytes_apart = math.gcd(VECTOR_BYTES, *_offsets(tile))
+    return math.gcd(run, max(1, bytes_apart // tile.dtype.itemsize))
+
+
+def _offsets(tile: Tile) -> list[int]:
+    """Where the buffer begins in what it is a view of, in bytes, for each link of the chain of views."""
+    offsets, buffer = [], tile.buffer
+    while buffer.source is not None:
+        offsets.append(buffer.byte_offset)
+        buffer = buffer.source
+    return offsets

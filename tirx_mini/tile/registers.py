@@ -1,0 +1,98 @@
+"""Register views: tiles that are spread over the registers of a scope's threads.
+
+``Dreg.view(128, 64, layout=TileLayout(S[(128, 64) : (1@tid_in_wg, 1)]))`` is a warpgroup's 128 × 64 tile of which
+thread r holds row r, in the 64 registers of its own `Dreg`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tirx_mini.ir import HANDLE, AddressOf, Buffer, Expr, as_expr, int_value
+from tirx_mini.layout import AXES, Axis, LayoutError, S, TileLayout, is_bijective, m, slice_region, tx
+
+from .context import Context
+from .region import Tile, coordinate
+from .rule import Refusal
+
+# How a layout's axis counts the threads of a scope: thread = place * factor. Lanes of tensor memory are a warpgroup's.
+_THREAD_AXES: Mapping[str, Mapping[str, int]] = {
+    "warp": {"laneid": 1},
+    "warpgroup": {"tid_in_wg": 1, "TLane": 1, "laneid": 1, "wid_in_wg": 32},
+    "cta": {"tx": 1, "tid_in_wg": 1, "laneid": 1, "warpid": 32, "wid_in_wg": 32, "wgid": 128},
+}
+_ONE_WARPGROUP: Mapping[str, int] = {"tx": 1, "warpid": 32}
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """The part of a register view that one thread holds: `count` registers of the view's root from `base` on.
+
+    layout: tile coordinates to (tx, register), without the base. threads: how many threads hold a part.
+    """
+
+    tile: Tile
+    base: Expr
+    layout: TileLayout
+    count: int
+    threads: int
+
+    @property
+    def root(self) -> Buffer:
+        """The thread's own buffer under the view."""
+        return self.tile.buffer.root
+
+    def pointer(self, register: int) -> Expr:
+        """The address of one of the thread's registers, counted from 0."""
+        return AddressOf(HANDLE, self.root, (self.base + register,))
+
+
+def register_tile(ctx: Context, tile: Tile) -> RegisterTile:
+    """`tile` of a register view as what each thread of the scope holds. Raises Refusal where it is no such thing."""
+    name = tile.buffer.name
+    whole = _thread_layout(ctx, tile)
+    try:
+        region = slice_region(whole, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
+        layout = region.layout.linear.group(tile.extents)
+    except LayoutError as error:
+        raise Refusal(f"the slice of {name} cannot be read register by register: {error}") from None
+    if int_value(ctx.simplify(as_expr(region.base.get(tx, 0)))) != 0:
+        raise Refusal(f"the slice of {name} leaves out the first threads", "slice its columns, not its rows")
+    if not is_bijective(layout):
+        raise Refusal(f"the slice of {name} is not a whole run of each thread's registers")
+    threads = layout.cosize(tx)
+    if threads > ctx.threads:
+        raise Refusal(f"{name} is spread over {threads} threads, and the {ctx.scope} has {ctx.threads}")
+    return RegisterTile(tile, ctx.simplify(as_expr(region.base.get(m, 0))), layout, layout.cosize(m), threads)
+
+
+def _thread_layout(ctx: Context, tile: Tile) -> TileLayout:
+    """The layout of a register view with one thread axis, `tx`, which counts the threads of the scope.
+
+    Other spellings of it (`tid_in_wg`, `laneid` with `wid_in_wg`, lanes of tensor memory) become that one. Raises Refusal
+    where the layout means nothing in this scope.
+    """
+    buffer, root = tile.buffer, tile.buffer.root
+    factors = dict(_THREAD_AXES.get(ctx.scope, {}))
+    if ctx.scope == "warpgroup" and ctx.launch.threads == 128:
+        factors |= _ONE_WARPGROUP
+    names = {axis.name for axis in tile.layout.axes} - {"m", "TCol"}
+    unknown = ", ".join(sorted(names - factors.keys()))
+    if unknown:
+        raise Refusal(f"the layout of {buffer.name} counts {unknown}, which means nothing in {ctx.scope} scope")
+    if buffer.dtype != root.dtype:
+        raise Refusal(f"{buffer.name} is {buffer.dtype}, and the registers under it are {root.dtype}")
+    return _renamed(tile.layout.linear, {AXES[name]: (tx, factors[name]) for name in names} | {AXES["TCol"]: (m, 1)})
+
+
+def _renamed(layout: TileLayout, table: Mapping[Axis, tuple[Axis, int]]) -> TileLayout:
+    """`layout` with some axes renamed, their strides multiplied."""
+
+    def stride(axis: Axis, value: int) -> object:
+        new, factor = table.get(axis, (axis, 1))
+        return value * factor @ new
+
+    extents = tuple(tuple(it.extent for it in dim) for dim in layout.dims)
+    strides = tuple(tuple(stride(it.axis, it.stride) for it in dim) for dim in layout.dims)
+    return TileLayout(S[extents:strides]).simplify()

@@ -1,0 +1,80 @@
+"""Dispatch: from a tile primitive to the instructions that carry it out.
+
+A `Rule` is one way to carry out an operation. It emits statements, or raises `Refusal` with the reason why it cannot serve
+the call. `dispatch` takes the first rule that does not refuse; where all refuse, the error lists every rule with its reason.
+"""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from tirx_mini.ir import Stmt, TileCall, TirxError
+
+from .context import Context
+
+
+class Refusal(Exception):
+    """Why a rule cannot carry out a call. hint: what to write instead."""
+
+    def __init__(self, reason: str, hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.hint = reason, hint
+
+
+class Rule(ABC):
+    """One way to carry out the operations `ops`.
+
+    name: what ``dispatch="…"`` calls it, and what error pages call it. doc: what it does, in a few words.
+    """
+
+    name: ClassVar[str]
+    ops: ClassVar[tuple[str, ...]]
+    doc: ClassVar[str]
+
+    @abstractmethod
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        """The statements that carry out `call`. Raises Refusal where this rule cannot."""
+
+
+def dispatch(call: TileCall, ctx: Context, rules: Sequence[Rule]) -> Stmt:
+    """`call` as instructions, by the first of `rules` that takes it.
+
+    Raises TirxError where none does, with each rule's reason.
+    """
+    candidates = [rule for rule in rules if call.op in rule.ops]
+    wanted = call.option("dispatch")
+    if wanted is not None:
+        candidates = _named(call, wanted, candidates)
+    refusals: list[tuple[Rule, Refusal]] = []
+    for rule in candidates:
+        try:
+            return rule.emit(call, ctx)
+        except Refusal as refusal:
+            refusals.append((rule, refusal))
+    if len(refusals) == 1:
+        rule, refusal = refusals[0]
+        raise TirxError(f"{rule.name} cannot do this {call.op}: {refusal.reason}", call.span, refusal.hint)
+    hints = [refusal.hint for _, refusal in refusals if refusal.hint]
+    raise TirxError(
+        f"no rule can do this {call.op} in {ctx.scope} scope",
+        call.span,
+        hints[0] if hints else None,
+        notes=tuple((f"{rule.name} ({rule.doc}): {refusal.reason}", None) for rule, refusal in refusals),
+    )
+
+
+def _named(call: TileCall, wanted: object, candidates: list[Rule]) -> list[Rule]:
+    named = [rule for rule in candidates if rule.name == wanted]
+    if named:
+        return named
+    names = [rule.name for rule in candidates]
+    listed = ", ".join(f'"{name}"' for name in names)
+    close = difflib.get_close_matches(str(wanted), names, 1)
+    raise TirxError(
+        f'{call.op} has no dispatch "{wanted}"; it has {listed}',
+        call.span,
+        f'did you mean dispatch="{close[0]}"?' if close else f"use one of {listed}, or leave dispatch out",
+    )

@@ -1,0 +1,131 @@
+"""Tensor memory: its addresses, and copies between it and a warpgroup's registers.
+
+An address is lane << 16 | column. ``tcgen05.ld.32x32b.xN`` gives each thread of a warp N neighbouring columns of its own lane, and
+warp w of a warpgroup reaches lanes 32w … 32w + 31 only (PTX ISA, tcgen05.ld, "Access restrictions").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, seq, special
+from tirx_mini.layout import LayoutError, S, TCol, TileLayout, TLane, m, slice_region, tx
+
+from .context import Context
+from .issue import issue
+from .region import Tile, coordinate
+from .registers import RegisterTile, register_tile
+from .rule import Refusal, Rule
+
+LANES = 128
+MOST_COLUMNS = 128
+"""Columns that one tcgen05.ld.32x32b takes at most."""
+
+
+def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
+    """The address of the first element of `tile`, which is `lanes` × `columns` words from lane 0 on.
+
+    Raises Refusal where the tile has another shape or its layout is not (1@TLane, 1@TCol).
+    """
+    name = tile.buffer.name
+    if tile.scope != "tmem":
+        raise Refusal(f"{name} is in {tile.scope} memory, not in tensor memory", 'declare it with scope="tmem"')
+    if tile.buffer.allocated_addr is None:
+        raise Refusal(f"{name} has no address", "give decl_buffer allocated_addr=, the word that tcgen05.alloc wrote to")
+    if tile.dtype.bits != 32:
+        raise Refusal(f"{name} holds {tile.dtype}, and a column of tensor memory is 32 bits", 'declare it as "float32"')
+    if tile.extents != (lanes, columns):
+        raise Refusal(f"the {tile.describe()} is not {lanes} × {columns}")
+    try:
+        region = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
+        layout = region.layout.linear.group(tile.extents).simplify()
+    except LayoutError as error:
+        raise Refusal(f"the slice of {name} is not one block of tensor memory: {error}") from None
+    if layout != TileLayout(S[(lanes, columns) : (1 @ TLane, 1 @ TCol)]):
+        raise Refusal(
+            f"the rows of {name} are not lanes of tensor memory, its columns not columns",
+            f"declare it with layout=TileLayout(S[{tile.buffer.shape} : (1@TLane, 1@TCol)])",
+        )
+    if coordinate(ctx.simplify(as_expr(region.base.get(TLane, 0)))) != 0:
+        raise Refusal(f"the slice of {name} does not begin at lane 0", "slice its columns, not its rows")
+    column = ctx.simplify(as_expr(region.base.get(TCol, 0)))
+    return cast(UINT32, tile.buffer.allocated_addr) + cast(UINT32, column)
+
+
+def warp_lanes(ctx: Context) -> Expr:
+    """The lane field of an address for the executing warp: 32 lanes for each warp of the warpgroup."""
+    return cast(UINT32, ctx.simplify(special("warp_id_in_cta") % 4 * 32)) << 16
+
+
+def chunks(columns: int) -> Iterator[tuple[int, int]]:
+    """(first, number) of the accesses that make up `columns`: powers of two, widest first."""
+    first = 0
+    while first < columns:
+        number = min(MOST_COLUMNS, 1 << ((columns - first).bit_length() - 1))
+        yield first, number
+        first += number
+
+
+class _TensorMemoryCopy(Rule):
+    """The 128 lanes of a tile against the 128 threads of the warpgroup, a column to a register."""
+
+    def registers(self, ctx: Context, view: Tile) -> RegisterTile:
+        if ctx.scope != "warpgroup":
+            raise Refusal(
+                f"a warp reaches 32 of the 128 lanes, so it takes all four warps of a warpgroup, and this is {ctx.scope} scope",
+                "call it in `with Tx.warpgroup():`",
+            )
+        if view.scope != "local":
+            raise Refusal(f"{view.buffer.name} is in {view.scope} memory: tensor memory is copied to and from registers only")
+        if not view.has_thread_axes:
+            raise Refusal(
+                f"{view.buffer.name} is one thread's registers, not a tile of the warpgroup",
+                f"use {view.buffer.name}.view(128, N, layout=TileLayout(S[(128, N) : (1@tid_in_wg, 1)]))",
+            )
+        registers = register_tile(ctx, view)
+        columns = registers.count
+        if registers.layout.simplify() != TileLayout(S[(LANES, columns) : (1 @ tx, 1 @ m)]):
+            raise Refusal(
+                f"{view.buffer.name} does not hold row r in thread r",
+                f"give the view layout=TileLayout(S[(128, {columns}) : (1@tid_in_wg, 1)])",
+            )
+        split = ctx.split_scope()
+        if split:
+            raise Refusal(split, "all four warps of the warpgroup have to execute it")
+        return registers
+
+
+class TensorMemoryLoad(_TensorMemoryCopy):
+    name = "tcgen05.ld"
+    ops = ("copy", "copy_async")
+    doc = "tensor memory to a warpgroup's registers"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        if src.scope != "tmem":
+            raise Refusal(f"{src.buffer.name} is in {src.scope} memory, not in tensor memory")
+        registers = self.registers(ctx, dst)
+        address = tmem_address(ctx, src, LANES, registers.count) + warp_lanes(ctx)
+        loads = [
+            issue("tcgen05.ld", registers.pointer(first), address + first, shape="32x32b", num=number, span=ctx.span)
+            for first, number in chunks(registers.count)
+        ]
+        return seq(*loads, issue("tcgen05.wait.ld", span=ctx.span) if call.op == "copy" else None, span=ctx.span)
+
+
+class TensorMemoryStore(_TensorMemoryCopy):
+    name = "tcgen05.st"
+    ops = ("copy", "copy_async")
+    doc = "a warpgroup's registers to tensor memory"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        if dst.scope != "tmem":
+            raise Refusal(f"{dst.buffer.name} is in {dst.scope} memory, not in tensor memory")
+        registers = self.registers(ctx, src)
+        address = tmem_address(ctx, dst, LANES, registers.count) + warp_lanes(ctx)
+        stores = [
+            issue("tcgen05.st", address + first, registers.pointer(first), shape="32x32b", num=number, span=ctx.span)
+            for first, number in chunks(registers.count)
+        ]
+        return seq(*stores, issue("tcgen05.wait.st", span=ctx.span) if call.op == "copy" else None, span=ctx.span)

@@ -1,0 +1,80 @@
+"""Which threads of a CTA reach a statement, as far as its enclosing conditions tell at compile time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import Binary, BufferLoad, Call, Cast, Const, Expr, Select, Special, Unary, walk
+
+_BINARY: Mapping[str, Callable[..., Any]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.mod, "<<": np.left_shift,
+    ">>": np.right_shift, "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "min": np.minimum, "max": np.maximum,
+    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+    "and": np.logical_and, "or": np.logical_or,
+}  # fmt: skip
+_UNARY: Mapping[str, Callable[..., Any]] = {"-": np.negative, "~": np.invert, "not": np.logical_not}
+_THREAD_NUMBERS = ("threadIdx.x", "warp_id_in_cta")
+
+
+def active_threads(guards: Iterable[Expr], threads: int) -> np.ndarray | None:
+    """The threads that get past all `guards`, as booleans; None where a guard may differ between threads in a way not known.
+
+    A guard that is the same for all threads (a loop bound, a tile index) is taken to hold. `elect.sync` keeps one lane of
+    each warp.
+    """
+    active = np.ones(threads, bool)
+    for condition in (part for guard in guards for part in conjuncts(guard)):
+        if isinstance(condition, Call) and condition.op == "elect.sync":
+            for first in range(0, threads, 32):
+                others = np.flatnonzero(active[first : first + 32])[1:]
+                active[first + others] = False
+            continue
+        value = evaluate(condition, threads)
+        if value is not None:
+            active &= value.astype(bool)
+        elif varies(condition):
+            return None
+    return active
+
+
+def conjuncts(guard: Expr) -> Iterator[Expr]:
+    """The conditions that ``a and b and …`` joins."""
+    if isinstance(guard, Binary) and guard.op == "and":
+        yield from conjuncts(guard.a)
+        yield from conjuncts(guard.b)
+    else:
+        yield guard
+
+
+def varies(expr: Expr) -> bool:
+    """Whether the value may differ between the threads of a CTA."""
+    return any(
+        part.name in _THREAD_NUMBERS if isinstance(part, Special) else isinstance(part, (Call, BufferLoad))
+        for part in walk(expr)
+    )
+
+
+def evaluate(expr: Expr, threads: int) -> np.ndarray | None:
+    """The value of `expr` in each thread of a CTA; None where it depends on more than the thread's number."""
+    if isinstance(expr, Const):
+        return np.asarray(expr.value)
+    if isinstance(expr, Special):
+        tid = np.arange(threads)
+        return {"threadIdx.x": tid, "warp_id_in_cta": tid >> 5}.get(expr.name)
+    if isinstance(expr, Cast):
+        return evaluate(expr.value, threads) if not expr.dtype.is_float else None
+    if isinstance(expr, Binary) and expr.op in _BINARY:
+        return _apply(_BINARY[expr.op], (expr.a, expr.b), threads)
+    if isinstance(expr, Unary):
+        return _apply(_UNARY[expr.op], (expr.value,), threads)
+    if isinstance(expr, Select):
+        return _apply(np.where, (expr.cond, expr.a, expr.b), threads)
+    return None
+
+
+def _apply(function: Callable[..., Any], operands: tuple[Expr, ...], threads: int) -> np.ndarray | None:
+    values = [evaluate(operand, threads) for operand in operands]
+    return None if any(value is None for value in values) else np.asarray(function(*values))
