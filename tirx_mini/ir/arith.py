@@ -8,7 +8,8 @@ below 128.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import math
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -139,10 +140,22 @@ class Analyzer:
             return self._binary_bounds(expr)
         return None
 
+    def divisor(self, expr: Expr) -> int:
+        """The largest number known to divide `expr`; 0, which everything divides, for the constant 0."""
+        linear = self._linear(expr)
+        return math.gcd(linear.constant, *(coefficient for _, coefficient in linear.terms.values()))
+
     def divisible(self, expr: Expr, divisor: int) -> bool:
         """Whether `expr` is always a multiple of `divisor`."""
+        return self.divisor(expr) % divisor == 0
+
+    def partition(self, expr: Expr, chosen: Callable[[Expr], bool]) -> tuple[Expr, Expr]:
+        """`expr` as a sum of two: the summands that are `chosen`, and the constant with the others."""
         linear = self._linear(expr)
-        return linear.constant % divisor == 0 and all(c % divisor == 0 for _, c in linear.terms.values())
+        picked, rest = Linear(), Linear(linear.constant)
+        for identity, (term, coefficient) in linear.terms.items():
+            (picked if chosen(term) else rest).terms[identity] = (term, coefficient)
+        return self._emit(picked, expr.dtype, expr), self._emit(rest, expr.dtype, expr)
 
     # -- bounds -------------------------------------------------------------------------------------------------
 
@@ -212,13 +225,25 @@ class Analyzer:
             return a.plus(b, 1 if expr.op == "+" else -1)
         if expr.op == "*" and not (a.terms and b.terms):
             return Linear().plus(a, b.constant) if not b.terms else Linear().plus(b, a.constant)
+        if expr.op == "^":
+            return self._scaled_xor(expr, a, b)
         if b.terms:
             return None
-        if expr.op == "<<" and 0 <= b.constant < expr.dtype.bits:
+        if expr.op == "<<" and expr.dtype.is_signed and 0 <= b.constant < expr.dtype.bits:  # unsigned: a bit field
             return Linear().plus(a, 1 << b.constant)
         if expr.op in ("//", ">>", "%", "&"):
             return self._divided(expr, a, b.constant)
         return None
+
+    def _scaled_xor(self, expr: Binary, a: Linear, b: Linear) -> Linear | None:
+        """(g * x) ^ (g * y) as g * (x ^ y), for the largest such power of two."""
+        numbers = [c for side in (a, b) for c in (side.constant, *(coefficient for _, coefficient in side.terms.values()))]
+        common = math.gcd(*numbers)
+        common &= -common
+        if common <= 1:
+            return None
+        x, y = (self._emit(side.split(common)[0], expr.dtype, expr) for side in (a, b))
+        return Linear().plus(self._linear(binary("^", x, y, span=expr.span)), common)
 
     def _divided(self, expr: Binary, a: Linear, b: int) -> Linear | None:
         """a // divisor or a % divisor, split into the part that divides and the rest."""
@@ -232,13 +257,15 @@ class Analyzer:
         quotient = None
         if bounds is not None and bounds[0] // divisor == bounds[1] // divisor:
             quotient = bounds[0] // divisor
-        if expr.op in ("//", ">>"):
-            if quotient is not None:
-                return Linear(whole.constant + quotient, whole.terms)
-            return whole.plus(self._atom(expr, rest, b)) if whole.terms or whole.constant else None
+        floor = expr.op in ("//", ">>")
         if quotient is not None:
+            if floor:
+                return Linear(whole.constant + quotient, whole.terms)
             return Linear(rest.constant - quotient * divisor, rest.terms)
-        return self._atom(expr, rest, b) if whole.terms or whole.constant else None
+        left = self._reduced(expr, rest, divisor) or self._nested(expr, rest, divisor)
+        if left is None and (whole.terms or whole.constant):
+            left = self._atom(expr, rest, b)
+        return whole.plus(left) if left is not None and floor else left
 
     def _atom(self, expr: Binary, rest: Linear, b: int) -> Linear:
         inner = self._emit(rest, expr.dtype, expr.a)
@@ -246,6 +273,31 @@ class Analyzer:
         divided = Binary(expr.dtype, expr.op, inner, const(b, expr.dtype), span=expr.span)
         out.add(divided, 1)
         return out
+
+    def _reduced(self, expr: Binary, rest: Linear, divisor: int) -> Linear | None:
+        """(g * x) // (g * n) as x // n and (g * x) % (g * n) as g * (x % n), where such a g > 1 exists."""
+        common = math.gcd(divisor, rest.constant, *(coefficient for _, coefficient in rest.terms.values()))
+        if common == 1:
+            return None
+        x = self._emit(rest.split(common)[0], expr.dtype, expr.a)
+        op = "//" if expr.op in ("//", ">>") else "%"
+        divided = self._linear(binary(op, x, const(divisor // common, expr.dtype), span=expr.span))
+        return divided if op == "//" else Linear().plus(divided, common)
+
+    def _nested(self, expr: Binary, rest: Linear, divisor: int) -> Linear | None:
+        """(x % (n * d)) % d as x % d, and (x // n) // d as x // (n * d)."""
+        if rest.constant or len(rest.terms) != 1:
+            return None
+        ((inner, coefficient),) = rest.terms.values()
+        if coefficient != 1 or not isinstance(inner, Binary) or not isinstance(inner.b, Const):
+            return None
+        modulus = {"%": inner.b.value, "&": inner.b.value + 1}.get(inner.op, 0)
+        if expr.op in ("%", "&") and modulus and modulus % divisor == 0:
+            return self._linear(binary("%", inner.a, const(divisor, expr.dtype), span=expr.span))
+        if expr.op in ("//", ">>") and inner.op in ("//", ">>"):
+            first = inner.b.value if inner.op == "//" else 1 << int(inner.b.value)
+            return self._linear(binary("//", inner.a, const(int(first) * divisor, expr.dtype), span=expr.span))
+        return None
 
     def _emit(self, linear: Linear, dtype: DataType, origin: Expr) -> Expr:
         total: Expr | None = None
