@@ -114,9 +114,11 @@ def _where(case: _Case) -> Iterator[str]:
         whole, touched = part.all(axis=axis), part.any(axis=axis)
         if whole.any() and bool((whole == touched).all()):
             lines = f"{what} {{}} is" if whole.sum() == 1 else f"{what}s {{}} are"
-            yield f"in {name}, {lines.format(_ranges(np.flatnonzero(whole)))} wrong throughout and the others are right"
+            which = lines.format(_ranges(np.flatnonzero(whole)))
+            yield f"in {name}, {which} wrong throughout and the others are right"
             return
-    yield f"in {name}, {int(part.sum()):,} of {part.size:,} elements are wrong; rows affected: {_ranges(_rows_of(part))}"
+    rows = _ranges(_rows_of(part))
+    yield f"in {name}, {int(part.sum()):,} of {part.size:,} elements are wrong; rows affected: {rows}"
 
 
 def _rows_of(part: Mask) -> npt.NDArray[np.intp]:
