@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 
 import tirx_mini as tvm
-from tirx_mini.ir import Buffer, PrimFunc, Region, TileCall, walk
+from tirx_mini.ir import Buffer, PrimFunc, Region, TileCall, excerpt, walk
 from tirx_mini.report import Mismatch, explain_mismatch
 from tirx_mini.target import Target
 
@@ -121,7 +121,7 @@ def _page(mismatch: Mismatch, run: Run | None) -> str:
         calls = [node for node in walk(run.kernel.body) if isinstance(node, TileCall)]
         moves = [call for call in calls if any(isinstance(o, Region) and o.buffer is matrix for o in call.operands)]
         for span in dict.fromkeys(call.span.user for call in moves if call.span is not None):
-            lines += [f"note: {mismatch.suspect} is accessed here", *tvm.excerpt(span)]
+            lines += [f"note: {mismatch.suspect} is accessed here", *excerpt(span)]
     return "\n".join(lines)
 
 

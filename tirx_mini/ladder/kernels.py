@@ -38,11 +38,11 @@ def load_kernels(path: Path | str, arch: str = "sm100") -> Mapping[int, Factory]
         files, root = [path], path.resolve().parent
     with _importable(root):
         modules = [_load(file) for file in files]
-    found = {
+    found: dict[int, Factory] = {
         int(match.group(1)): factory
         for module in modules
         for name, factory in vars(module).items()
-        if (match := _FACTORY.fullmatch(name)) and callable(factory)
+        if (match := _FACTORY.fullmatch(name)) and isinstance(factory, Callable)
     }
     if not found:
         raise KernelFileError(f"{path} defines no hgemm_v1 … hgemm_v10")

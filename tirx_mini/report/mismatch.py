@@ -202,10 +202,11 @@ def _k_tiles_text(times: list[int]) -> str:
     if max(times) == 1:
         missing = [t for t, n in enumerate(times) if not n]
         names = ", ".join(map(str, missing[:6])) + (", …" if len(missing) > 6 else "")
-        reason = {
-            (0,): ": the second MMA overwrites the first, or the loop begins at 1",
-            (last,): ": the loop ends one turn early, or the result is read before the last MMA is done",
-        }.get(tuple(missing), "")
+        reason = ""
+        if missing == [0]:
+            reason = ": the second MMA overwrites the first, or the loop begins at 1"
+        elif missing == [last]:
+            reason = ": the loop ends one turn early, or the result is read before the last MMA is done"
         verb = "is" if len(missing) == 1 else "are"
         return f"of {count} K tiles, {len(missing)} {verb} missing in D ({names}){reason}"
     often = next(t for t, n in enumerate(times) if n > 1)

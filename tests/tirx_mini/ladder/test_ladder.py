@@ -64,7 +64,8 @@ def test_a_kernel_file_can_import_its_neighbours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [(None, "there is no kernel file"), ("x = 1\n", "defines no hgemm_v1"), ("def f(:\n", "mine.py:1")]
+    ("text", "words"),
+    [(None, "there is no kernel file"), ("x = 1\n", "defines no hgemm_v1"), ("def f(:\n", "mine.py:1")],
 )
 def test_a_file_that_has_no_kernels(tmp_path: Path, text: str | None, words: str) -> None:
     path = tmp_path / "mine.py"

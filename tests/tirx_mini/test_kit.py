@@ -1,0 +1,128 @@
+"""The assignment's flow: shapes that are refused, results that are judged, and the skeleton's first failure."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from tirx_mini.ladder import STEPS, Factory, load_kernels
+from utils import (
+    Run,
+    TooSlow,
+    WrongResult,
+    benchmark,
+    check_shape,
+    check_timing,
+    compile_and_run,
+    prepare_data,
+    verify,
+)
+
+ROOT = Path(__file__).parents[2]
+SKELETON = ROOT / "gemm_kernels.py"
+REFERENCES = load_kernels(ROOT / "kernels_ref")
+MULTIPLES = {
+    2: (None, None, 64),
+    **dict.fromkeys(range(3, 9), (128, 128, 64)),
+    9: (256, 256, 64),
+    10: (512, 256, 64),
+}
+"""What M, N and K of each step have to be multiples of; None where only one tile will do."""
+
+
+def pytest_of(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_skeleton_fails_with_the_first_todo_and_its_line(step: int) -> None:
+    result = pytest_of(f"tests/test_step{step:02}.py", "--target", "sim", "-x")
+    lines = SKELETON.read_text(encoding="utf-8").splitlines()
+    start = next(n for n, text in enumerate(lines) if text.startswith(f"def hgemm_v{step}("))
+    todo = next(n for n, text in enumerate(lines, 1) if n > start and "# TODO: " in text)
+    assert result.returncode == 1
+    sentence = f"TODO at line {todo} is not filled in"
+    summary = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+    assert len(summary) == 1
+    assert sentence in result.stdout
+    assert sentence in summary[0]
+    assert "Traceback" not in result.stdout
+    assert "tirx_mini/" not in result.stdout
+
+
+@pytest.mark.parametrize("kernels", ["gemm_kernels.py", "kernels_ref"])
+@pytest.mark.parametrize("step", MULTIPLES)
+def test_shapes_that_the_tiles_do_not_cover(step: int, kernels: str) -> None:
+    factory: Factory = load_kernels(ROOT / kernels)[step]
+    shape = [multiple or 128 for multiple in MULTIPLES[step]]
+    for axis, name in enumerate("MNK"):
+        bad = list(shape)
+        bad[axis] += 32
+        multiple = MULTIPLES[step][axis]
+        words = f"{name} to be a multiple of {multiple}, and {name} is {bad[axis]}"
+        if multiple is None:
+            words = f"{name} has to be 128"
+        with pytest.raises(ValueError, match=words):
+            factory(*bad)
+
+
+def test_step_1_is_one_tile() -> None:
+    with pytest.raises(ValueError, match="K has to be 64, and it is 128"):
+        REFERENCES[1](128, 128, 128)
+
+
+def test_no_dimension_may_be_zero() -> None:
+    with pytest.raises(ValueError, match="multiple of 64, and K is 0"):
+        check_shape("hgemm", multiple={"K": (0, 64)})
+
+
+def test_data_begins_as_nan_and_depends_on_the_seed() -> None:
+    a, b, d = prepare_data(128, 256, 64, dtype="bfloat16", target="sim")
+    assert (a.shape, b.shape, d.shape) == ((128, 64), (256, 64), (128, 256))
+    assert d.dtype is torch.bfloat16
+    assert bool(d.isnan().all())
+    again, other = (prepare_data(128, 256, 64, dtype="bfloat16", target="sim", seed=seed)[0] for seed in (0, 1))
+    assert torch.equal(a, again)
+    assert not torch.equal(a, other)
+
+
+def test_a_right_result_passes_and_a_wrong_element_does_not() -> None:
+    a, b, d = prepare_data(128, 128, 64, target="sim")
+    d.copy_(a.float() @ b.float().T)
+    verify(a, b, d)
+    d[5, 7] += 1
+    with pytest.raises(WrongResult, match=r"1 of 16,384 elements\): D\[5, 7\]"):
+        verify(a, b, d)
+
+
+def test_a_kernel_that_never_writes_does_not_pass() -> None:
+    a, b, d = prepare_data(128, 128, 64, target="sim")
+    with pytest.raises(WrongResult, match=r"100\.0% of D is wrong"):
+        verify(a, b, d)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_reference_runs_is_right_and_is_timed(dtype: str) -> None:
+    kernel = REFERENCES[2](128, 128, 128, dtype=dtype)
+    a, b, d = prepare_data(128, 128, 128, dtype=dtype, target="sim")
+    run = compile_and_run(kernel, a, b, d, "sim")
+    verify(a, b, d, run)
+    ms, tflops = benchmark(kernel, 128, 128, 128, dtype=dtype, target="sim")
+    assert run.ms == pytest.approx(ms)
+    assert tflops == pytest.approx(2 * 128**3 / ms / 1e9)
+
+
+def test_a_slow_kernel_is_too_slow() -> None:
+    kernel = REFERENCES[2](128, 128, 128)
+    a, b, d = prepare_data(128, 128, 128, target="sim")
+    run = compile_and_run(kernel, a, b, d, "sim")
+    assert run.ms is not None
+    check_timing(run, kernel)
+    slow = Run(run.kernel, run.target, run.ms * 1.31, run.report)
+    with pytest.raises(TooSlow, match=r"predicted.*at most 30% more"):
+        check_timing(slow, kernel)
