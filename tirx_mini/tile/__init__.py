@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from . import elementwise, mma, tensor_memory
+from . import cp_async, elementwise, mma, tensor_memory, tma
 from .context import Context, TensorMaps
 from .ops import OPS, TileOp
 from .region import Tile, as_region, coordinate, layout_of
@@ -12,6 +12,9 @@ RULES: Sequence[Rule] = (
     tensor_memory.TensorMemoryLoad(),
     tensor_memory.TensorMemoryStore(),
     elementwise.Elementwise(),
+    tma.TmaLoad(),
+    tma.TmaStore(),
+    cp_async.CpAsync(),
     mma.Tcgen05Mma(),
 )
 """All dispatch rules, in the order in which they are tried."""

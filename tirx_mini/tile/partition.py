@@ -14,7 +14,7 @@ from tirx_mini.ir import UNROLLED, Expr, For, If, Stmt, as_expr, const
 from tirx_mini.layout import inverse, m, tx, vector_length
 
 from .context import Context
-from .region import Tile, coordinate
+from .region import Tile, coordinate, offsets
 from .registers import RegisterTile
 
 VECTOR_BYTES = 16
@@ -34,8 +34,13 @@ class Partition:
     coords: Callable[[Expr], tuple[Expr, ...]]
     guard: Callable[[Expr], Expr | None]
 
-    def loop(self, ctx: Context, body: Callable[[Context, Expr, tuple[Expr, ...]], Stmt]) -> Stmt:
-        """``body(context, step, coordinates)`` in a loop over the steps, or alone where there is but one."""
+    def loop(
+        self, ctx: Context, body: Callable[[Context, Expr, tuple[Expr, ...]], Stmt], *, parallel: bool = True
+    ) -> Stmt:
+        """``body(context, step, coordinates)`` in a loop over the steps, or alone where there is but one.
+
+        parallel: whether the loop may be executed as one operation, which instructions may not.
+        """
         var, inside = ctx.loop_var(self.steps)
         step: Expr = var if self.steps > 1 else const(0)
         coords = tuple(inside.simplify(coord) for coord in self.coords(step))
@@ -45,7 +50,7 @@ class Partition:
             stmt = If(inside.simplify(guard), stmt, span=ctx.span)
         if self.steps == 1:
             return stmt
-        return For(var, const(0), const(self.steps), stmt, kind=UNROLLED, parallel=True, span=ctx.span)
+        return For(var, const(0), const(self.steps), stmt, kind=UNROLLED, parallel=parallel, span=ctx.span)
 
 
 def linear(ctx: Context, extents: Sequence[int], lanes: int) -> Partition:
@@ -97,14 +102,6 @@ def memory_lanes(ctx: Context, tile: Tile) -> int:
     if not tile.kept or tile.kept[-1] != tile.buffer.ndim - 1:
         return 1
     run = math.gcd(vector_length(tile.layout), tile.extents[-1], ctx.divisor(coordinate(tile.starts[-1])))
-    bytes_apart = math.gcd(VECTOR_BYTES, *_offsets(tile))
+    bytes_apart = math.gcd(VECTOR_BYTES, *offsets(tile))
     return math.gcd(run, max(1, bytes_apart // tile.dtype.itemsize))
 
-
-def _offsets(tile: Tile) -> list[int]:
-    """Where the buffer begins in what it is a view of, in bytes, for each link of the chain of views."""
-    offsets, buffer = [], tile.buffer
-    while buffer.source is not None:
-        offsets.append(buffer.byte_offset)
-        buffer = buffer.source
-    return offsets

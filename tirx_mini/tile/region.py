@@ -43,6 +43,15 @@ def coordinate(expr: Expr) -> Coord:
     return expr if value is None else value
 
 
+def offsets(tile: Tile) -> list[int]:
+    """Where the tile's buffer begins in what it is a view of, in bytes, for each link of the chain of views."""
+    links, buffer = [], tile.buffer
+    while buffer.source is not None:
+        links.append(buffer.byte_offset)
+        buffer = buffer.source
+    return links
+
+
 @dataclass(frozen=True)
 class Tile:
     """A region as a box of `extents`, its dimensions of extent 1 dropped."""

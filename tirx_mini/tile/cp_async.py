@@ -1,0 +1,49 @@
+"""copy_async by cp.async: each thread asks for vectors of its own, without going through registers."""
+
+from __future__ import annotations
+
+import math
+
+from tirx_mini.ir import HANDLE, AddressOf, Expr, Stmt, TileCall
+
+from .context import Context
+from .issue import issue
+from .partition import linear, memory_lanes
+from .region import Tile
+from .rule import Refusal, Rule
+
+SIZES = (4, 8, 16)
+"""Bytes of one cp.async (PTX ISA, "cp.async")."""
+
+
+class CpAsync(Rule):
+    """Global to shared memory; complete after the issuing thread's cp.async.wait_group and a barrier."""
+
+    name = "cp_async"
+    ops = ("copy_async",)
+    doc = "16-byte cp.async by every thread of the scope, global to shared memory"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        if (dst.scope, src.scope) != ("shared", "global"):
+            raise Refusal(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
+        if call.option("mbar") is not None:
+            raise Refusal(
+                "it completes in a group of the issuing thread and takes no mbar",
+                "drop mbar=, then Tx.ptx.cp_async.commit_group(), wait_group(n) and a barrier",
+            )
+        split = ctx.split_scope()
+        if split:
+            raise Refusal(split)
+        lanes = math.gcd(memory_lanes(ctx, dst), memory_lanes(ctx, src))
+        size = lanes * dst.dtype.itemsize
+        if size not in SIZES:
+            raise Refusal(f"only {size} bytes at a time are contiguous and aligned on both sides, and it moves {SIZES}")
+
+        def body(inside: Context, _: Expr, at: tuple[Expr, ...]) -> Stmt:
+            def pointer(tile: Tile) -> Expr:
+                return AddressOf(HANDLE, tile.buffer, tuple(inside.simplify(i) for i in tile.index(at)), span=ctx.span)
+
+            return issue("cp.async", pointer(dst), pointer(src), size, span=ctx.span)
+
+        return linear(ctx, dst.extents, lanes).loop(ctx, body, parallel=False)

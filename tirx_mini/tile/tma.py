@@ -1,0 +1,176 @@
+"""copy_async by TMA: one thread asks the engine to move boxes between global and shared memory.
+
+A tensor map says how the engine sees the global buffer (dimensions, strides, box, swizzle); an instruction names the map, the
+coordinates of a box, and a place in shared memory. A tile whose rows are wider than its swizzle span (a 128-column fp16 tile with
+128-byte swizzle) is several boxes, one for each slab. PTX ISA, "cp.async.bulk.tensor"; CUDA driver API, cuTensorMapEncodeTiled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tirx_mini.ir import HANDLE, AddressOf, Expr, Region, Stmt, TensorMap, TileCall, as_expr, int_value, seq
+from tirx_mini.layout import LayoutError, SwizzleMode, TmaBox, m, swizzle_mode, tma_boxes
+
+from .context import Context
+from .issue import issue
+from .region import Tile, coordinate, offsets
+from .rule import Refusal, Rule
+
+MOST_RANK = 5
+MOST_STRIDE = 1 << 40
+GLOBAL_ALIGN = 16
+SHARED_ALIGN = 128
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One box of a copy: its tensor map, its coordinates (innermost first) and its place in the shared buffer, in elements."""
+
+    map: TensorMap
+    coords: tuple[Expr, ...]
+    place: Expr
+
+
+class TmaLoad(Rule):
+    name = "tma"
+    ops = ("copy_async",)
+    doc = "TMA load, global to shared memory, completing on an mbarrier"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        if (dst.scope, src.scope) != ("shared", "global"):
+            raise Refusal(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
+        bar = _barrier(call)
+        _single_thread(ctx)
+        attrs = _load_attributes(call)
+        loads = [
+            issue(
+                "cp.async.bulk.tensor.load",
+                AddressOf(HANDLE, dst.buffer, (box.place,)), box.map.var, bar, *box.coords,
+                dim=box.map.rank, **attrs, span=ctx.span,
+            )
+            for box in _transfers(ctx, dst, src)
+        ]  # fmt: skip
+        return seq(*loads, span=ctx.span)
+
+
+class TmaStore(Rule):
+    name = "tma"
+    ops = ("copy_async",)
+    doc = "TMA store, shared to global memory, completing in a bulk group"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        if (dst.scope, src.scope) != ("global", "shared"):
+            raise Refusal(f"it goes from shared to global memory, not from {src.scope} to {dst.scope}")
+        for option in ("mbar", "cta_mask"):
+            if call.option(option) is not None:
+                raise Refusal(
+                    f"a store completes in a bulk group and takes no {option}",
+                    "drop it, and follow the copy by Tx.ptx.cp_async.bulk.commit_group() and wait_group(0)",
+                )
+        _single_thread(ctx)
+        stores = [
+            issue(
+                "cp.async.bulk.tensor.store",
+                box.map.var, AddressOf(HANDLE, src.buffer, (box.place,)), *box.coords,
+                dim=box.map.rank, span=ctx.span,
+            )
+            for box in _transfers(ctx, src, dst)
+        ]  # fmt: skip
+        return seq(*stores, span=ctx.span)
+
+
+def _barrier(call: TileCall) -> Expr:
+    bar = call.option("mbar")
+    if bar is None:
+        raise Refusal("a load has to say which mbarrier counts its bytes", "give mbar=bar.ptr_to([stage])")
+    bar = as_expr(bar)
+    if isinstance(bar, Region) or not (bar.dtype.is_handle or bar.dtype == "uint32"):
+        raise Refusal(f"mbar is the address of an mbarrier, not a {bar.dtype} value", "write mbar=bar.ptr_to([stage])")
+    return bar
+
+
+def _load_attributes(call: TileCall) -> dict[str, int]:
+    """The modifiers of a load that differ from the plain instruction's."""
+    group, mask = call.option("cta_group", 1), call.option("cta_mask")
+    if group not in (1, 2):
+        raise Refusal(f"cta_group is 1 or 2, not {group!r}")
+    attrs = {"cta_group": group} if group != 1 else {}
+    if mask is not None:
+        value = int_value(mask)
+        if value is None or not 0 < value < 1 << 16:
+            raise Refusal(f"cta_mask is a constant of 16 bits, one for each CTA of the cluster, not {mask!r}")
+        attrs["cta_mask"] = value
+    return attrs
+
+
+def _single_thread(ctx: Context) -> None:
+    many = ctx.not_single_thread()
+    if many:
+        raise Refusal(
+            f"one thread asks for the whole tile, but {many}",
+            'put it under `with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:`, in one warp',
+        )
+
+
+def _transfers(ctx: Context, shared: Tile, remote: Tile) -> Iterator[Transfer]:
+    """The boxes of the copy between a tile in shared memory and one of the same extents in global memory."""
+    dims, strides = _tensor(remote)
+    mode = swizzle_mode(shared.layout)
+    swizzle = 0 if mode is SwizzleMode.SWIZZLE_NONE else mode.span_bytes
+    base, boxes = _boxes(ctx, shared, mode)
+    for box in boxes:
+        first = {axis: box.start[of] for axis, of in zip(remote.kept, shared.kept, strict=True)}
+        extent = {axis: box.extent[of] for axis, of in zip(remote.kept, shared.kept, strict=True)}
+        shape = tuple(extent.get(axis, 1) for axis in range(len(dims)))
+        if shape[-1] * remote.dtype.itemsize % GLOBAL_ALIGN:
+            raise Refusal(
+                f"the rows of a box are {shape[-1]} × {remote.dtype} = {shape[-1] * remote.dtype.itemsize} bytes, and TMA moves "
+                f"multiples of {GLOBAL_ALIGN}"
+            )
+        tensor_map = ctx.tensor_maps.get(remote.buffer, dims[::-1], strides[-2::-1], shape[::-1], swizzle, ctx.span)
+        coords = tuple(ctx.simplify(start + first.get(axis, 0)) for axis, start in enumerate(remote.starts))
+        yield Transfer(tensor_map, coords[::-1], ctx.simplify(base + box.offset))
+
+
+def _boxes(ctx: Context, shared: Tile, mode: SwizzleMode) -> tuple[Expr, Sequence[TmaBox]]:
+    """Where the tile begins in its buffer, in elements, and its boxes. Raises Refusal where TMA cannot address them."""
+    name, itemsize = shared.buffer.name, shared.dtype.itemsize
+    try:
+        starts = [coordinate(start) for start in shared.starts]
+        base, boxes = tma_boxes(shared.layout, starts, shared.region.extents, ctx.divisor)
+    except LayoutError as error:
+        raise Refusal(
+            f"{name} is not laid out as TMA moves it: {error}",
+            "allocate it with layout=tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, shape)",
+        ) from None
+    align = max(SHARED_ALIGN, mode.atom_bytes)
+    if any(offset % align for offset in offsets(shared)):
+        raise Refusal(f"{name} begins at byte {sum(offsets(shared))} of shared memory, and TMA with {mode!r} needs a multiple of "
+                      f"{align}", f"pool.alloc(…, align={align}), or pool.move_base_to a multiple of {align}")  # fmt: skip
+    apart = math.gcd(ctx.divisor(base), *(box.offset for box in boxes)) * itemsize
+    if apart % SHARED_ALIGN:
+        raise Refusal(f"the boxes of this slice of {name} begin at multiples of {apart} bytes, and TMA needs {SHARED_ALIGN}")
+    return as_expr(base), boxes
+
+
+def _tensor(tile: Tile) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Extents, and strides in bytes, of a global buffer, outermost first. Raises Refusal where TMA has no such tensors."""
+    buffer, itemsize = tile.buffer, tile.dtype.itemsize
+    iters = tile.layout.linear.dims
+    if tile.layout.axes != (m,) or any(len(dim) > 1 for dim in iters) or iters[-1][0].stride != 1:
+        raise Refusal(f"{buffer.name} is not a plain tensor with contiguous rows: its layout is {tile.layout}")
+    strides = tuple(dim[0].stride * itemsize for dim in iters)
+    if len(strides) > MOST_RANK:
+        raise Refusal(f"{buffer.name} has {len(strides)} dimensions, and a tensor map has at most {MOST_RANK}")
+    for stride in strides[:-1]:
+        if stride % GLOBAL_ALIGN or stride >= MOST_STRIDE:
+            raise Refusal(
+                f"the rows of {buffer.name} are {stride} bytes apart, and TMA needs a multiple of {GLOBAL_ALIGN}",
+                f"pad its last dimension to a multiple of {GLOBAL_ALIGN // itemsize} elements",
+            )
+    return buffer.shape, strides
