@@ -1,4 +1,4 @@
-"""The intermediate representation: types, expressions, statements, buffers, functions; walking and arithmetic."""
+"""The intermediate representation: types, expressions, statements, buffers, functions; walking, arithmetic, printing."""
 
 from .arith import Analyzer, simplify
 from .buffer import SCOPES, Buffer, scalar, shared_address
@@ -34,6 +34,7 @@ from .expr import (
     wrap,
 )  # fmt: skip
 from .func import IRModule, Launch, PrimFunc
+from .printer import expr_text, instruction_path, script, stmt_text
 from .span import Diagnostic, Span, SpanStack, TirxError, excerpt
 from .stmt import (
     SCOPE_KINDS,
@@ -106,6 +107,10 @@ __all__ = [
     "IRModule",
     "Launch",
     "PrimFunc",
+    "expr_text",
+    "instruction_path",
+    "script",
+    "stmt_text",
     "Diagnostic",
     "Span",
     "SpanStack",

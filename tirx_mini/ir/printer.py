@@ -1,0 +1,385 @@
+"""The IR as source text, in the style of TVMScript; the text of a function parses back to an equal function.
+
+`expr_text` and `stmt_text` show a part, `script` a whole kernel: as the front end built it, or lowered.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .buffer import Buffer
+from .dtype import DataType
+from .expr import (
+    AddressOf, Binary, BufferLoad, Call, Cast, Const, Expr, Ramp, Region, Select, Special, Str, Unary, Var, binary, cast,
+    select, unary,
+)  # fmt: skip
+from .func import PrimFunc
+from .span import TirxError
+from .stmt import (
+    SERIAL, AllocBuffer, Bind, Break, BufferStore, Continue, DeclBuffer, Evaluate, For, Hint, If, Scope, ScopeIds, Seq, Stmt,
+    TensorMap, TileCall, While,
+)  # fmt: skip
+from .visit import walk
+
+_INDENT = "    "
+_ATOM, _NOT, _UNARY = 20, 4, 12
+_PRECEDENCE: Mapping[str, int] = {
+    "or": 2, "and": 3, "==": 5, "!=": 5, "<": 5, "<=": 5, ">": 5, ">=": 5, "|": 6, "^": 7, "&": 8, "<<": 9, ">>": 9,
+    "+": 10, "-": 10, "*": 11, "/": 11, "//": 11, "%": 11,
+}  # fmt: skip
+_RESERVED = frozenset({"Tx", "T", "range", "float"})
+
+
+def expr_text(expr: Expr) -> str:
+    """An expression as Python text."""
+    return Printer().expr(expr)
+
+
+def stmt_text(stmt: Stmt) -> str:
+    """A statement as lines of Python text."""
+    return "\n".join(Printer().stmt(stmt, 0))
+
+
+def script(func: PrimFunc) -> str:
+    """A kernel as Python text, which `tirx_mini.script.from_source` reads back."""
+    return Printer(set(_layout_names(func))).func(func)
+
+
+def instruction_path(op: str) -> str:
+    """How an instruction is called in the language: ``ptx.`` and its name, Python's keywords joined to what precedes.
+
+    ``cp.async.bulk.commit_group`` is ``ptx.cp_async.bulk.commit_group``.
+    """
+    parts: list[str] = []
+    for part in op.split("."):
+        if keyword.iskeyword(part) and parts:
+            parts[-1] += f"_{part}"
+        else:
+            parts.append(part)
+    return ".".join(["ptx", *parts])
+
+
+def _layout_names(func: PrimFunc) -> Iterator[str]:
+    """Identifiers that the printed layouts use; no variable may hide them."""
+    buffers = [p for p in func.params if isinstance(p, Buffer)]
+    buffers += [node.buffer for node in walk(func.body) if isinstance(node, (AllocBuffer, DeclBuffer))]
+    for buffer in buffers:
+        if buffer.layout is not None:
+            yield from re.findall(r"[A-Za-z_]\w*", repr(buffer.layout))
+
+
+@dataclass
+class Printer:
+    """Turns nodes into text and gives each variable and buffer a name of its own."""
+
+    taken: set[str] = field(default_factory=set)
+    _names: dict[Any, str] = field(default_factory=dict)
+
+    def name(self, node: Var | Buffer) -> str:
+        """The name of a variable or buffer, made unique when it is first seen."""
+        known = self._names.get(node)
+        if known is None:
+            base = re.sub(r"\W", "_", node.name) or "x"
+            if base[0].isdigit() or keyword.iskeyword(base) or base in _RESERVED:
+                base = f"_{base}"
+            known, number = base, 0
+            while known in self.taken:
+                number += 1
+                known = f"{base}_{number}"
+            self.taken.add(known)
+            self._names[node] = known
+        return known
+
+    # -- expressions --------------------------------------------------------------------------------------------
+
+    def expr(self, expr: Any, level: int = 0) -> str:
+        """The text of an expression, in parentheses where its operator binds less tightly than `level`."""
+        handler = _EXPRESSIONS.get(type(expr))
+        if handler is None:
+            return f"<{type(expr).__name__}>"
+        text, own = handler(self, expr)
+        return f"({text})" if own < level else text
+
+    def _var(self, expr: Var) -> tuple[str, int]:
+        return self.name(expr), _ATOM
+
+    def _const(self, expr: Const) -> tuple[str, int]:
+        plain = _literal(expr.value)
+        if expr.dtype.lanes > 1:
+            return f'Tx.const({plain}, "{expr.dtype}")', _ATOM
+        if expr.dtype in ("int32", "bool", "float32") and not plain.startswith('"'):
+            return plain, _UNARY if plain.startswith("-") else _ATOM
+        return f"Tx.{expr.dtype}({plain})", _ATOM
+
+    def _operand(self, expr: Expr, other: Expr, level: int) -> str:
+        """An operand; a literal takes the type of the other side by itself."""
+        if isinstance(expr, Const) and not isinstance(other, Const) and expr.dtype == other.dtype and _is_plain(expr):
+            text = _literal(expr.value)
+            return f"({text})" if text.startswith("-") and level > _UNARY else text
+        return self.expr(expr, level)
+
+    def _binary(self, expr: Binary) -> tuple[str, int]:
+        if not _is_normal(expr, lambda: binary(expr.op, expr.a, expr.b)):
+            parts = self.list([expr.a, expr.b])
+            return f'Tx.node("binary", "{expr.op}", "{expr.dtype}", {parts})', _ATOM
+        if expr.op in ("min", "max"):
+            return f"Tx.{expr.op}({self._operand(expr.a, expr.b, 0)}, {self._operand(expr.b, expr.a, 0)})", _ATOM
+        own = _PRECEDENCE[expr.op]
+        left = own + 1 if own == _PRECEDENCE["=="] else own
+        return f"{self._operand(expr.a, expr.b, left)} {expr.op} {self._operand(expr.b, expr.a, own + 1)}", own
+
+    def _unary(self, expr: Unary) -> tuple[str, int]:
+        if not _is_normal(expr, lambda: unary(expr.op, expr.value)):
+            return f'Tx.node("unary", "{expr.op}", "{expr.dtype}", {self.expr(expr.value)})', _ATOM
+        if expr.op == "not":
+            return f"not {self.expr(expr.value, _NOT)}", _NOT
+        return f"{expr.op}{self.expr(expr.value, _UNARY)}", _UNARY
+
+    def _cast(self, expr: Cast) -> tuple[str, int]:
+        if not _is_normal(expr, lambda: cast(expr.dtype, expr.value)):
+            return f'Tx.node("cast", "{expr.dtype}", {self.expr(expr.value)})', _ATOM
+        return f"Tx.{expr.dtype}({self.expr(expr.value)})", _ATOM
+
+    def _select(self, expr: Select) -> tuple[str, int]:
+        parts = self.list([expr.cond, expr.a, expr.b])
+        if not _is_normal(expr, lambda: select(expr.cond, expr.a, expr.b)):
+            return f'Tx.node("select", "{expr.dtype}", {parts})', _ATOM
+        return f"Tx.if_then_else({parts})", _ATOM
+
+    def _ramp(self, expr: Ramp) -> tuple[str, int]:
+        return f"Tx.ramp({self.expr(expr.base)}, {expr.lanes})", _ATOM
+
+    def _load(self, expr: BufferLoad) -> tuple[str, int]:
+        return self.element(expr.buffer, expr.indices), _ATOM
+
+    def element(self, buffer: Buffer, indices: tuple[Expr, ...]) -> str:
+        """``buf[i, j]``, ``buf.flat[offset]``, or the name alone of a scalar."""
+        if buffer.scalar and len(indices) == 1 and isinstance(indices[0], Const) and indices[0].value == 0:
+            return self.name(buffer)
+        return f"{self._place(buffer, indices)}[{self.list(indices)}]"
+
+    def _place(self, buffer: Buffer, indices: tuple[Expr, ...]) -> str:
+        flat = len(indices) == 1 and buffer.ndim != 1
+        return f"{self.name(buffer)}.flat" if flat else self.name(buffer)
+
+    def _address(self, expr: AddressOf) -> tuple[str, int]:
+        if expr.buffer.scalar:
+            return f"Tx.address_of({self.name(expr.buffer)})", _ATOM
+        return f"{self._place(expr.buffer, expr.indices)}.ptr_to([{self.list(expr.indices)}])", _ATOM
+
+    def _region(self, expr: Region) -> tuple[str, int]:
+        """Extents of 1 are indices, but one of them is a slice where nothing else would show that this is a tile."""
+        parts: list[str] = []
+        single = [isinstance(r.extent, Const) and r.extent.value == 1 for r in expr.ranges]
+        for axis, r in enumerate(expr.ranges):
+            if single[axis] and not (all(single) and axis == len(single) - 1):
+                parts.append(self.expr(r.start))
+            else:
+                parts.append(f"{self.expr(r.start)}:{self.expr(binary('+', r.start, r.extent))}")
+        return f"{self.name(expr.buffer)}[{', '.join(parts)}]", _ATOM
+
+    def _call(self, expr: Call) -> tuple[str, int]:
+        args = [self.expr(arg) for arg in expr.args]
+        args += [f"{name}={self.value(value)}" for name, value in expr.attrs]
+        path = instruction_path(expr.op)
+        if all(part.isidentifier() for part in path.split(".")):
+            return f"Tx.{path}({', '.join(args)})", _ATOM
+        return f"Tx.call({', '.join([repr(expr.op), *args])})", _ATOM
+
+    def _special(self, expr: Special) -> tuple[str, int]:
+        return f"Tx.{expr.name}", _ATOM
+
+    def _str(self, expr: Str) -> tuple[str, int]:
+        return repr(expr.value), _ATOM
+
+    def list(self, exprs: Iterable[Expr]) -> str:
+        return ", ".join(self.expr(e) for e in exprs)
+
+    def value(self, value: Any) -> str:
+        """An option: an expression or a Python value."""
+        if isinstance(value, Buffer):
+            return self.name(value)
+        if isinstance(value, (tuple, list)):
+            inner = ", ".join(self.value(item) for item in value)
+            return f"({inner},)" if len(value) == 1 else f"({inner})"
+        return self.expr(value) if isinstance(value, Expr) else repr(str(value) if isinstance(value, DataType) else value)
+
+    # -- statements ---------------------------------------------------------------------------------------------
+
+    def stmt(self, stmt: Stmt, depth: int) -> list[str]:
+        """The lines of a statement."""
+        handler = _STATEMENTS.get(type(stmt))
+        if handler is None:
+            return [f"{_INDENT * depth}<{type(stmt).__name__}>"]
+        return handler(self, stmt, depth)
+
+    def _line(self, text: str, depth: int) -> list[str]:
+        return [_INDENT * depth + text]
+
+    def _block(self, head: str, body: Stmt, depth: int) -> list[str]:
+        return [f"{_INDENT * depth}{head}:", *(self.stmt(body, depth + 1) or self._line("pass", depth + 1))]
+
+    def _seq(self, stmt: Seq, depth: int) -> list[str]:
+        return [line for part in stmt.stmts for line in self.stmt(part, depth)]
+
+    def _bind(self, stmt: Bind, depth: int) -> list[str]:
+        value = self.expr(stmt.value)
+        if isinstance(stmt.value, (Var, AddressOf)):
+            value = f"Tx.let({value})"
+        return self._line(f"{self.name(stmt.var)} = {value}", depth)
+
+    def _alloc(self, stmt: AllocBuffer, depth: int) -> list[str]:
+        buffer, name = stmt.buffer, self.name(stmt.buffer)
+        if buffer.scalar:
+            return self._line(f"{name}: Tx.{buffer.dtype}", depth)
+        function = "alloc_shared" if buffer.scope == "shared" else "alloc_local"
+        extra = {"layout": buffer.layout, "align": buffer.align or None}
+        if buffer.scope == "local" and buffer.align:
+            function = "alloc_buffer"
+        return self._line(f"{name} = Tx.{function}({self._storage(buffer, extra)})", depth)
+
+    def _decl(self, stmt: DeclBuffer, depth: int) -> list[str]:
+        buffer = stmt.buffer
+        extra = {"scope": buffer.scope, "allocated_addr": buffer.allocated_addr, "source": buffer.source,
+                 "byte_offset": buffer.byte_offset or None, "layout": buffer.layout, "align": buffer.align or None}
+        storage = self._storage(buffer, extra)
+        return self._line(f"{self.name(buffer)} = Tx.decl_buffer({storage})", depth)
+
+    def _storage(self, buffer: Buffer, extra: Mapping[str, Any]) -> str:
+        given = [f"{key}={self.value(value)}" for key, value in extra.items() if value is not None]
+        return ", ".join([repr(buffer.shape), f'"{buffer.dtype}"', *given])
+
+    def _store(self, stmt: BufferStore, depth: int) -> list[str]:
+        value, dtype = stmt.value, stmt.buffer.dtype
+        plain = isinstance(value, Const) and value.dtype == dtype and _is_plain(value)
+        text = _literal(value.value) if plain and isinstance(value, Const) else self.expr(value)
+        return self._line(f"{self.element(stmt.buffer, stmt.indices)} = {text}", depth)
+
+    def _evaluate(self, stmt: Evaluate, depth: int) -> list[str]:
+        return self._line(self.expr(stmt.call), depth)
+
+    def _if(self, stmt: If, depth: int, word: str = "if") -> list[str]:
+        condition = self.expr(stmt.cond)
+        if isinstance(stmt.cond, Const):
+            condition = f"Tx.bool({condition})"
+        lines = self._block(f"{word} {condition}", stmt.then, depth)
+        if isinstance(stmt.orelse, If):
+            return lines + self._if(stmt.orelse, depth, "elif")
+        return lines if stmt.orelse is None else lines + self._block("else", stmt.orelse, depth)
+
+    def _for(self, stmt: For, depth: int) -> list[str]:
+        zero = isinstance(stmt.start, Const) and stmt.start.value == 0 and stmt.start.dtype == "int32" and stmt.step == 1
+        bounds = [self.expr(stmt.stop)] if zero else [self.expr(stmt.start), self.expr(stmt.stop)]
+        if stmt.step != 1:
+            bounds.append(str(stmt.step))
+        if stmt.parallel:
+            bounds.append("parallel=True")
+        function = "range" if stmt.kind == SERIAL and not stmt.parallel else "Tx.serial" if stmt.kind == SERIAL else "Tx.unroll"
+        return self._block(f"for {self.name(stmt.var)} in {function}({', '.join(bounds)})", stmt.body, depth)
+
+    def _while(self, stmt: While, depth: int) -> list[str]:
+        constant = isinstance(stmt.cond, Const) and not stmt.cond.value
+        condition = f"Tx.bool({self.expr(stmt.cond)})" if constant else self.expr(stmt.cond)
+        return self._block(f"while {condition}", stmt.body, depth)
+
+    def _break(self, stmt: Break, depth: int) -> list[str]:
+        return self._line("break", depth)
+
+    def _continue(self, stmt: Continue, depth: int) -> list[str]:
+        return self._line("continue", depth)
+
+    def _hint(self, stmt: Hint, depth: int) -> list[str]:
+        attrs = f", {{{', '.join(f'{key!r}: {self.value(value)}' for key, value in stmt.attrs)}}}" if stmt.attrs else ""
+        call = f"Tx.hint({stmt.message!r}{attrs})"
+        return self._line(call, depth) if stmt.body is None else self._block(f"with {call}", stmt.body, depth)
+
+    def _ids(self, stmt: ScopeIds, depth: int) -> list[str]:
+        names = ", ".join(self.name(var) for var in stmt.vars)
+        return self._line(f'{names} = Tx.{stmt.kind}_id({list(stmt.extents)}, parent="{stmt.parent}")', depth)
+
+    def _scope(self, stmt: Scope, depth: int) -> list[str]:
+        parent = "" if stmt.parent is None else f'parent="{stmt.parent}"'
+        condition = "" if stmt.filter is None else f"[{self.expr(stmt.filter)}]"
+        return self._block(f"with Tx.{stmt.kind}({parent}){condition}", stmt.body, depth)
+
+    def _tile(self, stmt: TileCall, depth: int) -> list[str]:
+        args = [self.expr(operand) for operand in stmt.operands]
+        args += [f"{name}={self.value(value)}" for name, value in stmt.options]
+        owner = "Tx" if stmt.scope is None else f"Tx.{stmt.scope}"
+        return self._line(f"{owner}.{stmt.op}({', '.join(args)})", depth)
+
+    # -- functions ----------------------------------------------------------------------------------------------
+
+    def func(self, func: PrimFunc) -> str:
+        """The whole kernel, with the imports its text needs as comments."""
+        params = ",\n".join(_INDENT + self._param(p) for p in func.params)
+        head = [
+            "# from tirx_mini.script import tirx as Tx",
+            "# from tirx_mini.layout import *",
+            "@Tx.prim_func(tirx=True)",
+            f"def {func.name}(\n{params},\n):" if params else f"def {func.name}():",
+        ]
+        body: list[str] = []
+        if func.attrs:
+            body.append(f"Tx.func_attr({dict(func.attrs)!r})")
+        if func.launch is not None:
+            launch = func.launch
+            body.append(f"Tx.launch(grid={launch.grid}, threads={launch.threads}, cluster={launch.cluster}, "
+                        f"smem_bytes={launch.smem_bytes})")
+        body += [self._tensor_map(tensor_map) for tensor_map in func.tensor_maps]
+        lines = [_INDENT + line for line in body] + self.stmt(func.body, 1)
+        return "\n".join([*head, *(lines or [f"{_INDENT}pass"])]) + "\n"
+
+    def _param(self, param: Buffer | Var) -> str:
+        if isinstance(param, Var):
+            return f"{self.name(param)}: Tx.{param.dtype}"
+        scope = param.scope if param.scope != "global" else None
+        extra = {"scope": scope, "layout": param.layout, "align": param.align or None}
+        return f"{self.name(param)}: Tx.Buffer({self._storage(param, extra)})"
+
+    def _tensor_map(self, tensor_map: TensorMap) -> str:
+        fields = {"dims": tensor_map.dims, "strides": tensor_map.strides, "box": tensor_map.box,
+                  "swizzle": tensor_map.swizzle, "l2_promotion": tensor_map.l2_promotion}
+        given = ", ".join(f"{key}={value}" for key, value in fields.items())
+        return f"{self.name(tensor_map.var)} = Tx.tensor_map({self.name(tensor_map.buffer)}, {given})"
+
+
+def _is_plain(expr: Const) -> bool:
+    """Whether a literal can be written without its type where the type is known."""
+    return expr.dtype.lanes == 1 and (expr.dtype.is_integer or expr.dtype.is_bool or
+                                      (isinstance(expr.value, float) and math.isfinite(expr.value)))
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'"{value}"'
+    return repr(value)
+
+
+def _is_normal(expr: Expr, build: Callable[[], Expr]) -> bool:
+    """Whether the operators of the language build just this node from its parts, without simplifying."""
+    try:
+        built = build()
+    except TirxError:
+        return False
+    names = ("a", "b", "value", "cond")
+    same = all(getattr(built, name, None) is getattr(expr, name, None) for name in names)
+    return type(built) is type(expr) and built.dtype == expr.dtype and same
+
+
+_EXPRESSIONS: Mapping[type, Callable[[Printer, Any], tuple[str, int]]] = {
+    Var: Printer._var, Const: Printer._const, Str: Printer._str, Special: Printer._special, Unary: Printer._unary,
+    Binary: Printer._binary, Cast: Printer._cast, Select: Printer._select, Ramp: Printer._ramp, BufferLoad: Printer._load,
+    AddressOf: Printer._address, Call: Printer._call, Region: Printer._region,
+}  # fmt: skip
+_STATEMENTS: Mapping[type, Callable[[Printer, Any, int], list[str]]] = {
+    Seq: Printer._seq, Bind: Printer._bind, AllocBuffer: Printer._alloc, DeclBuffer: Printer._decl,
+    BufferStore: Printer._store, Evaluate: Printer._evaluate, If: Printer._if, For: Printer._for, While: Printer._while,
+    Break: Printer._break, Continue: Printer._continue, Hint: Printer._hint, ScopeIds: Printer._ids, Scope: Printer._scope,
+    TileCall: Printer._tile,
+}  # fmt: skip

@@ -1,0 +1,9 @@
+"""The front end: from a Python function to the IR, with every node's place in the source."""
+
+from . import tirx
+from .diagnostics import unfilled
+from .inline import inline
+from .memory import PoolAllocator
+from .prim_func import from_source, prim_func
+
+__all__ = ["PoolAllocator", "from_source", "inline", "prim_func", "tirx", "unfilled"]

@@ -1,0 +1,310 @@
+"""Assignment, as TVMScript has it.
+
+``x: Tx.int32`` declares a mutable scalar; assigning to it stores. The first ``x = expr`` of an IR value (or of a plain
+number) binds a value that does not change; a second one is an error. Everything else, `Tx.meta_var` included, is
+Python's: a name for an object.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from tirx_mini.ir import (
+    AddressOf, Bind, Buffer, BufferLoad, BufferStore, Call, Const, Expr, Region, Span, Str, TirxError, Var, as_expr, cast,
+    const, scalar, walk,
+)  # fmt: skip
+from .builder import stamp
+from .environment import MISSING, Bound, Gone
+from .expressions import Evaluator, is_runtime
+from .handles import DType, Flat, Let, data_type, meta_var
+
+
+class Assigner(Evaluator):
+    """An evaluator that also assigns."""
+
+    def assign(self, target: ast.expr, value_node: ast.expr) -> None:
+        """``target = value``."""
+        if isinstance(target, (ast.Tuple, ast.List)):
+            self._assign_tuple(target, value_node)
+        else:
+            value = self.eval(value_node, _names(target))
+            self.store(target, value, meta=self._is_meta(value_node), source=value_node)
+
+    def _assign_tuple(self, target: ast.Tuple | ast.List, value_node: ast.expr) -> None:
+        """Several targets: all values are computed before the first is stored."""
+        if isinstance(value_node, (ast.Tuple, ast.List)) and not _starred(value_node) and not _starred(target):
+            if len(value_node.elts) != len(target.elts):
+                raise self._count(target, value_node, len(value_node.elts))
+            nodes: Sequence[ast.expr] = value_node.elts
+            values = [self.eval(node, _names(part)) for part, node in zip(target.elts, nodes, strict=True)]
+            metas = [self._is_meta(node) for node in nodes]
+        else:
+            names = [name for part in target.elts for name in _names(part)]
+            values = self.iterate(value_node, self.eval(value_node, names))
+            metas = [self._is_meta(value_node)] * len(values)
+            nodes = [value_node] * len(values)
+        self.unpack(target, values, metas, nodes)
+
+    def unpack(self, target: ast.Tuple | ast.List, values: list[Any], metas: list[bool], nodes: Sequence[ast.expr]) -> None:
+        """Assign `values` to the parts of `target`, a starred one taking what is left."""
+        star = next((i for i, part in enumerate(target.elts) if isinstance(part, ast.Starred)), None)
+        if star is not None and len(values) >= len(target.elts) - 1:
+            taken = len(values) - len(target.elts) + 1
+            values = [*values[:star], values[star : star + taken], *values[star + taken :]]
+            metas = [*metas[:star], True, *metas[star + taken :]]
+            nodes = [*nodes[:star], target.elts[star], *nodes[star + taken :]]
+        if len(values) != len(target.elts):
+            raise self._count(target, nodes[0] if nodes else target, len(values))
+        stores = [self._stores(part) for part in target.elts]
+        if sum(stores) and len(values) > 1:
+            values = [self._snapshot(value) for value in values]
+        for part, value, meta, node in zip(target.elts, values, metas, nodes, strict=True):
+            self.store(part.value if isinstance(part, ast.Starred) else part, value, meta=meta, source=node)
+
+    def _count(self, target: ast.Tuple | ast.List, value_node: ast.expr, given: int) -> TirxError:
+        return self.error(target, f"{len(target.elts)} names are assigned, but `{ast.unparse(value_node)}` gives "
+                                  f"{given} value{'s' * (given != 1)}")
+
+    def _stores(self, target: ast.expr) -> bool:
+        """Whether assigning to `target` writes to storage of the kernel."""
+        if isinstance(target, ast.Name):
+            return self._scalar(target.id) is not None
+        return isinstance(target, (ast.Subscript, ast.Attribute))
+
+    def _snapshot(self, value: Any) -> Any:
+        """The value as it is now: what it loads may be overwritten before it is used."""
+        if is_runtime(value) and any(isinstance(part, BufferLoad) for part in walk(value)):
+            return self._bind("previous", value)
+        return value
+
+    def _is_meta(self, node: ast.expr) -> bool:
+        """Whether the value of `node` is written as ``Tx.meta_var(…)``."""
+        if isinstance(node, ast.IfExp):
+            return self._is_meta(node.body) and self._is_meta(node.orelse)
+        if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
+            return False
+        return ast.unparse(node.func).endswith("meta_var") and self.eval(node.func) is meta_var
+
+    # -- one target ---------------------------------------------------------------------------------------------
+
+    def store(self, target: ast.expr, value: Any, *, meta: bool = False, source: ast.expr | None = None) -> None:
+        """Assign an evaluated value to one target."""
+        if isinstance(target, ast.Name):
+            self._store_name(target, value, meta, source)
+        elif isinstance(target, ast.Subscript):
+            self.store_item(target, self._container(target.value), self.eval(target.slice), value)
+        elif isinstance(target, ast.Attribute):
+            self._store_attribute(target, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            values = self.iterate(source or target, value)
+            self.unpack(target, values, [meta] * len(values), [source or target] * len(values))
+        else:
+            raise self.error(target, f"`{ast.unparse(target)}` cannot be assigned to")
+
+    def _scalar(self, name: str) -> Buffer | None:
+        """The mutable scalar that `name` stands for, here or in a function around this one."""
+        found = self.env.find(name) or self.env.find_captured(name)
+        return found[1] if found and isinstance(found[1], Buffer) and found[1].scalar else None
+
+    def _store_name(self, target: ast.Name, value: Any, meta: bool, source: ast.expr | None) -> None:
+        name, span = target.id, self.span(target)
+        declared = self._scalar(name)
+        if declared is not None and not meta and _is_value(value):
+            self.emit_store(target, declared, (const(0),), value)
+            return
+        known = self._known(name)
+        self._check_rebinding(target, value, known, meta, source)
+        if meta or not _is_value(value) or (not is_runtime(value) and _holds_number(known)):
+            self.set_name(name, value.value if isinstance(value, Let) and meta else value)
+        elif isinstance(value, Let):
+            self.set_name(name, Bound(self._bind(name, value.value), span))
+        else:
+            self.set_name(name, Bound(self._named_value(name, value), span, literal=_literal(value)))
+
+    def _known(self, name: str) -> Any:
+        env = self.env.function
+        found = self.env.find_captured(name) if name in env.nonlocals else self.env.find(name)
+        return found[1] if found else MISSING
+
+    def set_name(self, name: str, value: Any) -> None:
+        """Make `name` stand for `value`: in the block that knows it, else in this one."""
+        if name in self.env.function.nonlocals:
+            found = self.env.find_captured(name)
+            if found is not None:
+                found[0].names[name] = value
+                return
+        self.env.names[name] = value
+
+    def _named_value(self, name: str, value: Any) -> Expr:
+        """The IR value that `name` is bound to; a bare variable or address needs no new one."""
+        expr = as_expr(value)
+        if isinstance(expr, Var):
+            return expr
+        if isinstance(expr, AddressOf) and not any(isinstance(part, (BufferLoad, Call)) for part in walk(expr)):
+            return expr
+        return self._bind(name, expr)
+
+    def _bind(self, name: str, value: Any) -> Var:
+        expr = as_expr(value)
+        var = Var(expr.dtype, name, span=self.builder.span)
+        self.builder.emit(Bind(var, expr))
+        return var
+
+    def _check_rebinding(self, target: ast.Name, value: Any, known: Any, meta: bool, source: ast.expr | None) -> None:
+        name, span = target.id, self.span(target)
+        if known is MISSING:
+            captured = self.env.find_captured(name)
+            if captured and isinstance(captured[1], Bound) and source is not None and _reads(source, name):
+                raise self._rebinding(name, captured[1], value, span)
+        elif isinstance(known, Bound) and _is_value(value) and not meta:
+            raise self._rebinding(name, known, value, span)
+
+    def _rebinding(self, name: str, known: Bound, value: Any, span: Span) -> TirxError:
+        note = ((f"`{name}` gets its value here", known.span),)
+        if known.how == "loop variable":
+            return TirxError(f"`{name}` is a loop variable and cannot be assigned", span, "use another name", note)
+        if known.how == "parameter":
+            return TirxError(f"`{name}` is a parameter: assigning it would not change the caller's variable", span,
+                             f"leave `{name}` out of the parameters to assign the kernel's own, or use another name", note)
+        first = known.literal if known.literal is not None else "…"
+        return TirxError(
+            f"`{name}` already has a value, and a value that is bound by `=` does not change", span,
+            f"declare it as a variable where it gets its first value: `{name}: Tx.{known.expr.dtype} = {first}`", note)
+
+    # -- elements and attributes --------------------------------------------------------------------------------
+
+    def _container(self, node: ast.expr) -> Any:
+        return self.attribute(node) if isinstance(node, ast.Attribute) else self.eval(node)
+
+    def store_item(self, target: ast.Subscript, owner: Any, key: Any, value: Any) -> None:
+        """``owner[key] = value``."""
+        if isinstance(owner, Flat):
+            self.emit_store(target, owner.buffer, (as_expr(key),), value)
+            return
+        if not isinstance(owner, Buffer):
+            if isinstance(owner, Expr):
+                raise self.error(target, f"`{ast.unparse(target.value)}` is a value and its elements cannot be assigned")
+            self.guarded(target, _set_item, owner, key, value)
+            return
+        place = self.guarded(target, owner.__getitem__, key)
+        if isinstance(place, Region):
+            raise self.error(target, f"a slice of {owner.name} is a tile and cannot be assigned with `=`",
+                             f"write Tx.copy({ast.unparse(target)}, …), Tx.cast or Tx.fill, or assign a single element")
+        if owner.scope == "tmem":
+            raise self.error(target, f"{owner.name} is in tensor memory, which has no single elements",
+                             "the tensor core writes it (Tx.gemm_async); a warpgroup reads it with Tx.copy")
+        self.emit_store(target, owner, place.indices, value)
+
+    def emit_store(self, target: ast.expr, buffer: Buffer, indices: tuple[Expr, ...], value: Any) -> None:
+        if not _is_value(value) or isinstance(value, Let):
+            raise self.error(target, f"{_kind(value)} cannot be stored in `{ast.unparse(target)}`, "
+                                     f"which holds {buffer.dtype}")
+        expr = as_expr(value, buffer.dtype if not is_runtime(value) and not isinstance(value, bool) else None)
+        lanes = getattr(indices[-1], "lanes", 1)
+        self.builder.emit(BufferStore(buffer, indices, cast(buffer.dtype.with_lanes(lanes), expr)))
+
+    def _store_attribute(self, target: ast.Attribute, value: Any) -> None:
+        owner = self.eval(target.value)
+        old = getattr(owner, target.attr, None)
+        if isinstance(old, Buffer) and old.scalar and _is_value(value):
+            self.emit_store(target, old, (const(0),), value)
+            return
+        if isinstance(owner, (Expr, Buffer)):
+            raise self.error(target, f"`{ast.unparse(target.value)}` is part of the kernel; its attributes cannot be assigned")
+        self.guarded(target, setattr, owner, target.attr, value)
+
+    # -- declarations and augmented assignment ------------------------------------------------------------------
+
+    def declare(self, node: ast.AnnAssign) -> None:
+        """``x: Tx.int32`` and ``x: Tx.int32 = value``."""
+        if isinstance(node.annotation, ast.Constant) and isinstance(node.annotation.value, str):
+            kind: Any = DType(self.guarded(node.annotation, data_type, node.annotation.value))
+        else:
+            kind = self.eval(node.annotation)
+        if not isinstance(kind, DType) or not isinstance(node.target, ast.Name):
+            shown = ast.unparse(node.annotation)
+            raise self.error(node.annotation, f"`{shown}` is no dtype of the kernel",
+                             f"declare a variable as `{ast.unparse(node.target)}: Tx.int32`")
+        value = None if node.value is None else self.eval(node.value)
+        name = node.target.id
+        variable = self.builder.alloc(scalar(name, kind.dtype, self.span(node)))
+        self.env.names[name] = variable
+        if value is not None:
+            self.emit_store(node.target, variable, (const(0),), value)
+
+    def augment(self, node: ast.AugAssign) -> None:
+        """``target op= value``; the target's parts are evaluated once."""
+        target = node.target
+        if isinstance(target, ast.Subscript):
+            owner, key = self._container(target.value), self.eval(target.slice)
+            old = self.item(target, owner, key)
+            self.store_item(target, owner, key, self._combined(node, old))
+            return
+        if isinstance(target, ast.Attribute):
+            self._store_attribute(target, self._combined(node, self.eval(target)))
+            return
+        assert isinstance(target, ast.Name)
+        known = self._known(target.id)
+        if known is MISSING and self._scalar(target.id) is None and self.env.find_captured(target.id):
+            captured = self.env.find_captured(target.id)
+            if captured and not isinstance(captured[1], (Bound, Gone)):
+                raise self.error(target, f"`{target.id}` belongs to the function around this one",
+                                 f"write `nonlocal {target.id}` first, or declare it `{target.id}: Tx.int32 = …`")
+        value = self._combined(node, self.eval(target))
+        self.store(target, value, source=target)
+
+    def _combined(self, node: ast.AugAssign, old: Any) -> Any:
+        value = self.binary(node, node.op, old, self.eval(node.value))
+        if isinstance(value, Expr) and value.span is None:
+            stamp(value, self.span(node))
+        return value
+
+
+def _set_item(owner: Any, key: Any, value: Any) -> None:
+    owner[key] = value
+
+
+def _names(target: ast.expr) -> list[str]:
+    if isinstance(target, ast.Name):
+        return [target.id]
+    if isinstance(target, ast.Attribute):
+        return [target.attr]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [name for part in target.elts for name in _names(part)]
+    return []
+
+
+def _starred(node: ast.Tuple | ast.List) -> bool:
+    return any(isinstance(part, ast.Starred) for part in node.elts)
+
+
+def _reads(node: ast.expr, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
+def _is_value(value: Any) -> bool:
+    """Whether a value is one number of the kernel (rather than a tile, a string or a Python object)."""
+    if isinstance(value, Expr):
+        return not isinstance(value, (Region, Str))
+    return isinstance(value, (bool, int, float, Let))
+
+
+def _literal(value: Any) -> Any:
+    if isinstance(value, Const):
+        return value.value
+    return None if is_runtime(value) else value
+
+
+def _holds_number(known: Any) -> bool:
+    """Whether a name stands for a Python number (a parameter of an inline function, a `Tx.meta_var`)."""
+    return isinstance(known, (bool, int, float))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Region):
+        return f"a slice of {value.buffer.name}"
+    if isinstance(value, Buffer):
+        return f"the whole buffer {value.name}"
+    return "None" if value is None else f"a Python {type(value).__name__}"

@@ -1,0 +1,166 @@
+"""The function under construction: where statements go, and the place in the source they come from.
+
+The functions of the `Tx` namespace find the builder of the kernel that is being read through `current`; so do the
+inline functions and the objects of `lang` that a kernel uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tirx_mini.ir import (
+    AllocBuffer, Buffer, DeclBuffer, Expr, Launch, PrimFunc, Scope, Span, Stmt, TensorMap, TirxError, Var, children, seq,
+)  # fmt: skip
+
+_CURRENT: ContextVar[Builder | None] = ContextVar("builder", default=None)
+_MAX_INLINE_DEPTH = 64
+
+
+def current(what: str) -> Builder:
+    """The builder of the kernel being read. Raises `TirxError` outside of one."""
+    builder = _CURRENT.get()
+    if builder is None:
+        raise TirxError(f"{what} can only be used inside a kernel", hint="put it in a function under @Tx.prim_func")
+    return builder
+
+
+def stamp(node: Any, span: Span | None) -> Any:
+    """Give `node`, and what is below it, the place `span` where it has none yet: a fresh node is placed once."""
+    if isinstance(node, (Expr, Stmt)) and node.span is None:
+        object.__setattr__(node, "span", span)
+        for child in children(node):
+            stamp(child, span)
+    return node
+
+
+@dataclass
+class Block:
+    """The statements of one block. `rest_of`: the scope that this block, open to the kernel's end, is the body of."""
+
+    stmts: list[Stmt] = field(default_factory=list)
+    rest_of: Scope | None = None
+
+
+@dataclass
+class Builder:
+    """Collects the statements of one kernel.
+
+    span: the place being read; new nodes are stamped with it.
+    params: the parameters in the order of the call; `Tx.match_buffer` turns a pointer into a buffer.
+    """
+
+    name: str
+    span: Span | None = None
+    params: list[Buffer | Var] = field(default_factory=list)
+    attrs: dict[str, Any] = field(default_factory=dict)
+    launch: Launch | None = None
+    tensor_maps: list[TensorMap] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=lambda: [Block()])
+    inline_depth: int = 0
+    _names: tuple[str, ...] = ()
+    _declared: set[Buffer] = field(default_factory=set)
+    _unfinished: dict[Any, TirxError] = field(default_factory=dict)
+
+    # -- statements ---------------------------------------------------------------------------------------------
+
+    def emit(self, stmt: Stmt) -> None:
+        """Append a statement to the current block."""
+        self.blocks[-1].stmts.append(stamp(stmt, self.span))
+
+    @contextmanager
+    def block(self) -> Iterator[Block]:
+        """A new innermost block, for the body of a loop, branch or scope."""
+        block = Block()
+        self.blocks.append(block)
+        depth = len(self.blocks)
+        try:
+            yield block
+        finally:
+            del self.blocks[depth - 1 :]
+
+    def body(self, block: Block) -> Stmt:
+        """The statement that a finished block is."""
+        return seq(*block.stmts)
+
+    def open_rest(self, kind: str) -> None:
+        """All that follows in the kernel is in a scope of `kind` (``T.device_entry()``)."""
+        if len(self.blocks) > 1:
+            raise TirxError("the device entry belongs at the top of the kernel, outside of every block")
+        self.blocks.append(Block(rest_of=Scope(kind, seq(), span=self.span)))
+
+    def finish(self, span: Span) -> PrimFunc:
+        """The kernel. Raises `TirxError` for what was begun and not ended, such as a pool without commit."""
+        for error in self._unfinished.values():
+            raise error
+        top = self.blocks.pop()
+        if top.rest_of is not None:
+            self.blocks[0].stmts.append(replace(top.rest_of, body=seq(*top.stmts)))
+            top = self.blocks.pop()
+        return PrimFunc(self.name, tuple(self.params), seq(*top.stmts, span=span), tuple(self.attrs.items()),
+                        self.launch, tuple(self.tensor_maps), span=span)
+
+    # -- buffers ------------------------------------------------------------------------------------------------
+
+    def alloc(self, buffer: Buffer) -> Buffer:
+        """Emit the allocation of new storage."""
+        self._declared.add(buffer)
+        self.emit(AllocBuffer(buffer))
+        return buffer
+
+    def declare(self, buffer: Buffer) -> Buffer:
+        """Emit the declaration of a view, once, under the name of the variable it is assigned to."""
+        if buffer.source is None and buffer.allocated_addr is None or buffer in self._declared:
+            return buffer
+        named = replace(buffer, name=self.take_name(buffer.name), span=buffer.span or self.span)
+        self._declared.add(named)
+        self.emit(DeclBuffer(named))
+        return named
+
+    # -- names, open ends ---------------------------------------------------------------------------------------
+
+    def suggest_names(self, names: Sequence[str]) -> None:
+        """The variables that the next call is assigned to; what it makes is named after them."""
+        self._names = tuple(names)
+
+    def take_name(self, default: str) -> str:
+        """The next suggested name, or `default`."""
+        if not self._names:
+            return default
+        name, self._names = self._names[0], self._names[1:]
+        return name
+
+    def begin(self, what: Any, error: TirxError) -> None:
+        """`what` must be ended before the kernel ends, else it is `error`."""
+        self._unfinished[what] = error.at(self.span)
+
+    def end(self, what: Any) -> None:
+        self._unfinished.pop(what, None)
+
+    @contextmanager
+    def inlining(self, name: str) -> Iterator[Span | None]:
+        """The body of an inline function; yields the place of the call."""
+        call = self.span
+        self.inline_depth += 1
+        if self.inline_depth > _MAX_INLINE_DEPTH:
+            self.inline_depth = 0
+            raise TirxError(f"`{name}` calls itself without end: {_MAX_INLINE_DEPTH} calls are open", call,
+                            "an inline function is expanded when the kernel is read, so its recursion must end on a Python value")
+        try:
+            yield call
+        finally:
+            self.inline_depth = max(0, self.inline_depth - 1)
+            self.span = call
+
+
+@contextmanager
+def building(builder: Builder) -> Iterator[Builder]:
+    """Make `builder` the current one."""
+    token = _CURRENT.set(builder)
+    try:
+        yield builder
+    finally:
+        _CURRENT.reset(token)

@@ -1,0 +1,76 @@
+"""What the front end says when a kernel is wrong: suggestions, unfilled TODOs, errors of other people's code."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any
+
+from tirx_mini.ir import Span, TirxError
+from .source import in_package
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """A hint with the candidates nearest to `name`, or None."""
+    known = [c for c in candidates if not c.startswith("_")]
+    folded = {c.lower(): c for c in known}
+    near = [folded[name.lower()]] if name.lower() in folded else difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
+
+
+def signature_of(function: Callable[..., Any]) -> str | None:
+    """``name(parameters)`` as one would write it, where Python knows it."""
+    name = getattr(function, "__qualname__", type(function).__name__)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    shown = [str(p.replace(annotation=inspect.Parameter.empty)) for p in parameters if p.name != "self"]
+    keyword = next((i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY), None)
+    if keyword is not None and not any(s.startswith("*") for s in shown[:keyword]):
+        shown.insert(keyword, "*")
+    return f"{name}({', '.join(shown)})"
+
+
+def todo_error(text: str | None, span: Span) -> TirxError:
+    """The page for a part of a skeleton that is not written yet."""
+    if text:
+        return TirxError(f"TODO at line {span.line} is not filled in: {text}", span)
+    return TirxError(f"line {span.line} is a placeholder: this part of the kernel is not written yet", span,
+                     "replace it by the statements that belong here")
+
+
+def unfilled(error: NotImplementedError) -> TirxError:
+    """The page for a kernel factory that raised `NotImplementedError`: it names the line that did."""
+    place = origin(error.__traceback__)
+    text = str(error).strip()
+    message = text.removeprefix("TODO").lstrip(": ") or "this kernel is not written yet"
+    if place is None:
+        return TirxError(f"TODO is not filled in: {message}")
+    return TirxError(f"TODO at line {place.line} is not filled in: {message}", place)
+
+
+def foreign(error: Exception, function: Any, span: Span) -> TirxError:
+    """An exception of a Python function that a kernel called, as a page about the line of the kernel."""
+    direct = error.__traceback__ is not None and error.__traceback__.tb_next is None
+    if isinstance(error, TypeError) and direct and function is not None:
+        signature = signature_of(function)
+        return TirxError(str(error), span, f"its signature is {signature}" if signature else None)
+    message = str(error) or type(error).__name__
+    if not type(error).__module__.startswith("tirx_mini"):
+        message = f"{type(error).__name__}: {message}" if str(error) else message
+    place = origin(error.__traceback__)
+    return TirxError(message, span, notes=() if place is None else (("raised here", place),))
+
+
+def origin(traceback: TracebackType | None) -> Span | None:
+    """The innermost line of the traceback that is not tirx_mini's own."""
+    place = None
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if not in_package(file) and not file.startswith("<frozen"):
+            place = Span(file, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return place

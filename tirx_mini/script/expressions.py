@@ -1,0 +1,456 @@
+"""Expressions: Python's own, evaluated over Python values and IR values alike.
+
+Operators on IR values build IR. What Python cannot overload (``and``, ``or``, ``not``, chained comparisons, the
+ternary) is built here. Every node gets the place of the syntax it came from.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, TirxError, as_bool, binary, select, unary
+from .builder import Builder, stamp
+from .diagnostics import did_you_mean, foreign
+from .environment import Bound, Env
+from .handles import DType, Flat, load
+from .source import FunctionSource
+
+_BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}  # fmt: skip
+_COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}  # fmt: skip
+_SYMBOL: Mapping[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+
+
+def is_runtime(value: Any) -> bool:
+    """Whether a value is only known when the kernel runs."""
+    return isinstance(value, Expr)
+
+
+@dataclass
+class Evaluator:
+    """Evaluates the expressions of one function body.
+
+    inlined_at: the call that this body is expanded at, or None for the kernel itself.
+    """
+
+    source: FunctionSource
+    builder: Builder
+    env: Env
+    inlined_at: Span | None = None
+
+    def span(self, node: Any) -> Span:
+        return self.source.span(node, self.inlined_at)
+
+    def error(self, node: Any, message: str, hint: str | None = None) -> TirxError:
+        return TirxError(message, self.span(node), hint)
+
+    def eval(self, node: ast.expr, names: Sequence[str] = ()) -> Any:
+        """The value of an expression. names: the variables it is assigned to, for what a call makes."""
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            raise self.error(node, f"{_describe(node)} cannot be used in a kernel")
+        if names and isinstance(node, (ast.Call, ast.IfExp)):
+            value = handler(self, node, names)
+        else:
+            value = handler(self, node)
+        if isinstance(value, Expr) and value.span is None:
+            stamp(value, self.span(node))
+        return value
+
+    def guarded(self, node: Any, function: Callable[..., Any], *args: Any) -> Any:
+        """``function(*args)``, whose failure is an error at `node`."""
+        try:
+            return function(*args)
+        except TirxError as error:
+            raise error.at(self.span(node)) from None
+        except RecursionError:
+            raise self.error(node, "this never ends: functions call each other without end") from None
+        except Exception as error:
+            raise foreign(error, None, self.span(node)) from None
+
+    # -- names and places ---------------------------------------------------------------------------------------
+
+    def value_of(self, stored: Any) -> Any:
+        """What reading a name or attribute gives: mutable scalars are loaded."""
+        if isinstance(stored, Bound):
+            return stored.expr
+        if isinstance(stored, Buffer) and stored.scalar:
+            return load(stored, (Const(DataType("int32"), 0),))
+        return stored
+
+    def _name(self, node: ast.Name) -> Any:
+        try:
+            return self.value_of(self.env.lookup(node.id))
+        except TirxError as error:
+            raise error.at(self.span(node)) from None
+
+    def attribute(self, node: ast.Attribute) -> Any:
+        """The object that an attribute holds; a scalar is not loaded."""
+        owner = self.eval(node.value)
+        if isinstance(owner, Buffer) and node.attr == "flat":
+            return Flat(owner)
+        try:
+            return getattr(owner, node.attr)
+        except TirxError as error:
+            raise error.at(self.span(node)) from None
+        except AttributeError as error:
+            raise self._no_attribute(node, owner, error) from None
+
+    def _no_attribute(self, node: ast.Attribute, owner: Any, error: AttributeError) -> TirxError:
+        shown = ast.unparse(node.value)
+        hint = did_you_mean(node.attr, dir(owner))
+        if isinstance(owner, Region) and hasattr(Buffer, node.attr):
+            hint = f"`{shown}` is a slice; use `{owner.buffer.name}.{node.attr}`"
+        if getattr(error, "hint", None):
+            hint = error.hint  # type: ignore[attr-defined]
+        return self.error(node, f"`{shown}` has no `{node.attr}`", hint)
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        return self.value_of(self.attribute(node))
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        owner = self.eval(node.value)
+        key = self.eval(node.slice)
+        return self.item(node, owner, key)
+
+    def item(self, node: ast.Subscript, owner: Any, key: Any) -> Any:
+        """``owner[key]``."""
+        if isinstance(owner, Expr) and not isinstance(owner, Region):
+            shown = ast.unparse(node.value)
+            raise self.error(node, f"`{shown}` is a single value and has no elements", f"write `{shown}` without the brackets")
+        if isinstance(owner, (list, tuple, str, range)) and is_runtime(key):
+            raise self.error(node, f"`{ast.unparse(node.value)}` is a Python {type(owner).__name__}: "
+                                   "it cannot be indexed by a value that is only known when the kernel runs")
+        value = self.guarded(node, operator.getitem, owner, key)
+        if isinstance(value, Region):
+            stamp(value, self.span(node))
+            self._check_extents(node, value)
+        return value
+
+    def _check_extents(self, node: ast.Subscript, region: Region) -> None:
+        """Tiles have extents known now; say which name makes one unknown."""
+        for axis, part in enumerate(region.ranges):
+            if isinstance(part.extent, Const):
+                continue
+            keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            place = keys[axis] if axis < len(keys) else node
+            bad = next((n for n in ast.walk(place) if isinstance(n, ast.Name) and self._is_inner_constant(n.id)), None)
+            if bad is not None:
+                bound = self.env.lookup(bad.id)
+                raise TirxError(
+                    f"`{bad.id}` is assigned inside the kernel, so it is a value of the running kernel, "
+                    f"and the extent of this slice of {region.buffer.name} is not a constant",
+                    self.span(place),
+                    f"define `{bad.id} = {bound.literal}` outside the kernel, beside its other constants, "
+                    f"or write `{bad.id} = Tx.meta_var({bound.literal})`",
+                    ((f"`{bad.id}` is assigned here", bound.span),),
+                )
+            raise TirxError(f"the extent of this slice of {region.buffer.name}, {part.extent!r}, is not known when the kernel is read",
+                            self.span(place), "slice start : start + TILE, where TILE is a constant defined outside the kernel")
+
+    def _is_inner_constant(self, name: str) -> bool:
+        found = self.env.find(name) or self.env.find_captured(name)
+        return found is not None and isinstance(found[1], Bound) and found[1].literal is not None
+
+    def _slice(self, node: ast.Slice) -> slice:
+        lower, upper, step = (None if part is None else self.eval(part) for part in (node.lower, node.upper, node.step))
+        return slice(lower, upper, step)
+
+    # -- operators ----------------------------------------------------------------------------------------------
+
+    def binary(self, node: Any, op: ast.operator, left: Any, right: Any) -> Any:
+        """``left op right``."""
+        try:
+            return _BINARY[type(op)](left, right)
+        except TirxError as error:
+            raise error.at(self.span(node)) from None
+        except TypeError as error:
+            for side in (left, right):
+                if isinstance(side, Buffer):
+                    raise self.error(node, f"`{_SYMBOL[type(op)]}` works on values, but {side.name} is a whole buffer",
+                                     f"use an element, {side.name}[…], or a tile primitive such as Tx.copy") from None
+            raise foreign(error, None, self.span(node)) from None
+        except Exception as error:
+            raise foreign(error, None, self.span(node)) from None
+
+    def _binop(self, node: ast.BinOp) -> Any:
+        return self.binary(node, node.op, self.eval(node.left), self.eval(node.right))
+
+    def _unary(self, node: ast.UnaryOp) -> Any:
+        value = self.eval(node.operand)
+        if isinstance(node.op, ast.Not):
+            return self.guarded(node, unary, "not", value) if is_runtime(value) else not value
+        if isinstance(node.op, ast.UAdd):
+            return value
+        return self.guarded(node, operator.neg if isinstance(node.op, ast.USub) else operator.invert, value)
+
+    def _bool(self, node: ast.BoolOp) -> Any:
+        """Python values decide now, as Python does; the IR values among the operands are combined."""
+        stop_at = isinstance(node.op, ast.Or)
+        combined: Expr | None = None
+        value: Any = None
+        for operand in node.values:
+            value = self.eval(operand)
+            if not is_runtime(value):
+                if bool(value) is stop_at:
+                    return value if combined is None else stamp(as_bool(stop_at), self.span(node))
+                continue
+            if combined is None:
+                combined = value
+            else:
+                combined = self.guarded(node, binary, "or" if stop_at else "and", combined, value)
+        return value if combined is None else combined
+
+    def _compare(self, node: ast.Compare) -> Any:
+        combined: Expr | None = None
+        value: Any = True
+        left = self.eval(node.left)
+        for op, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.eval(comparator)
+            value = self.guarded(node, _COMPARE[type(op)], left, right)
+            left = right
+            if is_runtime(value):
+                combined = value if combined is None else binary("and", combined, value)
+            elif len(node.ops) > 1 and not value:
+                return value
+        return value if combined is None else combined
+
+    def _ternary(self, node: ast.IfExp, names: Sequence[str] = ()) -> Any:
+        test = self.eval(node.test)
+        if not is_runtime(test):
+            return self.eval(node.body if test else node.orelse, names)
+        return self.guarded(node, select, test, self.eval(node.body), self.eval(node.orelse))
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call, names: Sequence[str] = ()) -> Any:
+        function = self.eval(node.func)
+        args = self._items(node.args)
+        kwargs: dict[str, Any] = {}
+        for keyword in node.keywords:
+            value = self.eval(keyword.value)
+            added = {keyword.arg: value} if keyword.arg is not None else self._mapping(keyword, value)
+            twice = next((name for name in added if name in kwargs), None)
+            if twice is not None:
+                raise self.error(node, f"`{twice}` is given twice")
+            kwargs |= added
+        return self.call(node, function, args, kwargs, names)
+
+    def call(self, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any],
+             names: Sequence[str] = ()) -> Any:
+        """``function(*args, **kwargs)`` as written at `node`."""
+        span = self.span(node)
+        shown = ast.unparse(node.func) if isinstance(node, ast.Call) else ast.unparse(node)
+        if not callable(function):
+            raise TirxError(f"`{shown}` is {_describe_value(function)} and cannot be called", span)
+        function = _RUNTIME_BUILTINS.get(function, function) if _hashable(function) else function
+        builder = self.builder
+        before, builder.span = builder.span, span
+        builder.suggest_names(names)
+        try:
+            result = function(*args, **kwargs)
+        except TirxError as error:
+            raise error.at(span) from None
+        except RecursionError:
+            raise TirxError(f"`{shown}` never ends: functions call each other without end", span) from None
+        except Exception as error:
+            raise foreign(error, function, span) from None
+        else:
+            return builder.declare(result) if isinstance(result, Buffer) else result
+        finally:
+            builder.span = before
+            builder.suggest_names(())
+
+    def _items(self, nodes: Sequence[ast.expr]) -> list[Any]:
+        """The values of a list of expressions, starred ones spread."""
+        values: list[Any] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                values.extend(self.iterate(node, self.eval(node.value)))
+            else:
+                values.append(self.eval(node))
+        return values
+
+    def _mapping(self, keyword: ast.keyword, value: Any) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise self.error(keyword.value, f"`**` needs a dict, but this is {_describe_value(value)}")
+        return dict(value)
+
+    def iterate(self, node: ast.expr, value: Any) -> list[Any]:
+        """The elements of a Python iterable."""
+        if is_runtime(value) or isinstance(value, Buffer):
+            raise self.error(node, f"{_describe_value(value)} cannot be iterated over when the kernel is read")
+        return self.guarded(node, list, value)
+
+    # -- displays, comprehensions, strings, lambdas -------------------------------------------------------------
+
+    def _dict(self, node: ast.Dict) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                result.update(self.guarded(value, dict, self.eval(value)))
+            else:
+                result[self.eval(key)] = self.eval(value)
+        return result
+
+    def _comprehension(self, node: Any) -> Any:
+        inner = replace(self, env=Env(outer=self.env))
+        if isinstance(node, ast.DictComp):
+            return {inner.eval(node.key): inner.eval(node.value) for _ in inner.generate(node.generators)}
+        values = [inner.eval(node.elt) for _ in inner.generate(node.generators)]
+        return set(values) if isinstance(node, ast.SetComp) else values
+
+    def generate(self, generators: Sequence[ast.comprehension]) -> Iterator[None]:
+        """Run the ``for … if …`` clauses of a comprehension, binding their names."""
+        if not generators:
+            yield
+            return
+        head = generators[0]
+        for item in self.iterate(head.iter, self.eval(head.iter)):
+            self._bind_plain(head.target, item)
+            if all(self.decide(test) for test in head.ifs):
+                yield from self.generate(generators[1:])
+
+    def _bind_plain(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.env.names[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            values = self.iterate(target, value)
+            if len(values) != len(target.elts):
+                raise self.error(target, f"{len(target.elts)} names for {len(values)} values")
+            for part, item in zip(target.elts, values, strict=True):
+                self._bind_plain(part, item)
+        else:
+            raise self.error(target, f"{_describe(target)} cannot be a target here")
+
+    def decide(self, node: ast.expr) -> bool:
+        """The truth of a condition that must be known now."""
+        value = self.eval(node)
+        if is_runtime(value):
+            raise self.error(node, f"`{ast.unparse(node)}` is only known when the kernel runs, but is needed when it is read")
+        return bool(value)
+
+    def _joined(self, node: ast.JoinedStr) -> str:
+        return "".join(str(self.eval(part)) for part in node.values)
+
+    def _formatted(self, node: ast.FormattedValue) -> str:
+        value = self.eval(node.value)
+        convert = {115: str, 114: repr, 97: ascii}.get(node.conversion)
+        spec = "" if node.format_spec is None else self.eval(node.format_spec)
+        return self.guarded(node, format, str(value) if is_runtime(value) else convert(value) if convert else value, spec)
+
+    def _lambda(self, node: ast.Lambda) -> Callable[..., Any]:
+        parameters = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
+        defaults = [self.eval(default) for default in node.args.defaults]
+        if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
+            raise self.error(node, "a lambda in a kernel takes plain parameters only", "write it as an @Tx.inline function")
+
+        def function(*args: Any) -> Any:
+            missing = len(parameters) - len(args)
+            if missing < 0 or missing > len(defaults):
+                raise self.error(node, f"this lambda takes {len(parameters)} arguments, not {len(args)}")
+            values = [*args, *defaults[len(defaults) - missing :]]
+            return replace(self, env=Env(outer=self.env, names=dict(zip(parameters, values, strict=True)))).eval(node.body)
+
+        return function
+
+    def _walrus(self, node: ast.NamedExpr) -> Any:
+        raise self.error(node, "`:=` is not used in kernels", "assign the value in a statement of its own")
+
+    def _constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def _tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
+        return tuple(self._items(node.elts))
+
+    def _list(self, node: ast.List) -> list[Any]:
+        return self._items(node.elts)
+
+    def _set(self, node: ast.Set) -> set[Any]:
+        return set(self._items(node.elts))
+
+
+def _extreme(op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def pick(*args: Any, **options: Any) -> Any:
+        values = list(args[0]) if len(args) == 1 else list(args)
+        if options or not any(is_runtime(v) for v in values):
+            return plain(*args, **options)
+        result = values[0]
+        for value in values[1:]:
+            result = binary(op, result, value)
+        return result
+
+    return pick
+
+
+def _absolute(value: Any) -> Any:
+    return binary("max", value, -value) if is_runtime(value) else abs(value)
+
+
+def _convert(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def conversion(*args: Any) -> Any:
+        if args and is_runtime(args[0]):
+            raise TirxError(f"Python's {plain.__name__}() needs a value that is known when the kernel is read",
+                            hint=f"use Tx.{name}(…) to convert a value of the kernel")
+        return plain(*args)
+
+    return conversion
+
+
+def _meta_range(*bounds: Any) -> range:
+    if any(is_runtime(bound) for bound in bounds):
+        raise TirxError("range over a value of the kernel can only stand in a `for` statement")
+    return range(*bounds)
+
+
+_RUNTIME_BUILTINS: Mapping[Any, Callable[..., Any]] = {
+    min: _extreme("min", min), max: _extreme("max", max), abs: _absolute, int: _convert("int32", int),
+    float: _convert("float32", float), bool: _convert("bool", bool), range: _meta_range,
+}  # fmt: skip
+
+
+def _hashable(value: Any) -> bool:
+    return isinstance(value, type) or type(value) is type(abs)
+
+
+def _describe(node: ast.AST) -> str:
+    return f"`{ast.unparse(node)}`" if len(ast.unparse(node)) < 40 else f"this {type(node).__name__}"
+
+
+def _describe_value(value: Any) -> str:
+    if isinstance(value, Buffer):
+        return f"the buffer {value.name}"
+    if isinstance(value, Region):
+        return f"a slice of {value.buffer.name}"
+    if isinstance(value, Expr):
+        return f"a value of dtype {value.dtype}"
+    if isinstance(value, DType):
+        return f"the dtype {value}"
+    return f"a Python {type(value).__name__}" if value is not None else "None"
+
+
+_HANDLERS: Mapping[type, Callable[..., Any]] = {
+    ast.Constant: Evaluator._constant, ast.Name: Evaluator._name, ast.Attribute: Evaluator._attribute,
+    ast.Subscript: Evaluator._subscript, ast.Slice: Evaluator._slice, ast.BinOp: Evaluator._binop,
+    ast.UnaryOp: Evaluator._unary, ast.BoolOp: Evaluator._bool, ast.Compare: Evaluator._compare,
+    ast.IfExp: Evaluator._ternary, ast.Call: Evaluator._call, ast.Tuple: Evaluator._tuple, ast.List: Evaluator._list,
+    ast.Set: Evaluator._set, ast.Dict: Evaluator._dict, ast.ListComp: Evaluator._comprehension,
+    ast.SetComp: Evaluator._comprehension, ast.GeneratorExp: Evaluator._comprehension,
+    ast.DictComp: Evaluator._comprehension, ast.JoinedStr: Evaluator._joined, ast.FormattedValue: Evaluator._formatted,
+    ast.Lambda: Evaluator._lambda, ast.NamedExpr: Evaluator._walrus,
+}  # fmt: skip

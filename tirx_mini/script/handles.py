@@ -1,0 +1,191 @@
+"""Values that exist only while a kernel is read: scopes, loops, hints, types of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from tirx_mini.ir import (
+    HANDLE, SCOPE_KINDS, UNROLLED, AddressOf, Buffer, BufferLoad, DataType, Expr, Hint, Scope, Stmt, TirxError, Var, as_bool,
+    as_expr, binary, cast,
+)  # fmt: skip
+from .diagnostics import did_you_mean
+
+
+@dataclass(frozen=True)
+class OpenScope:
+    """``Tx.thread(parent="warp")[cond]``: what a ``with`` statement of a kernel opens."""
+
+    kind: str
+    parent: str | None = None
+    filter: Expr | None = None
+
+    def __getitem__(self, condition: Any) -> OpenScope:
+        if isinstance(condition, slice):
+            raise TirxError(f"a {self.kind} scope is filtered by a condition, not by a slice",
+                            hint=f"number the units, as in warp_id = Tx.warp_id([4], parent=\"warpgroup\"), "
+                                 f"and write Tx.{self.kind}()[warp_id < 1]")
+        added = as_bool(condition)
+        return replace(self, filter=added if self.filter is None else binary("and", self.filter, added))
+
+    def wrap(self, body: Stmt) -> Stmt:
+        return Scope(self.kind, body, self.parent, self.filter)
+
+    def __enter__(self) -> NoReturn:
+        raise TirxError(f"`with Tx.{self.kind}()` can only be used inside a kernel", hint="put it under @Tx.prim_func")
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class ScopeKind:
+    """``Tx.cta``: calling it opens a scope; its attributes are tile primitives executed by that scope."""
+
+    kind: str
+    primitives: Callable[[str, str], Any]
+
+    def __call__(self, parent: str | None = None) -> OpenScope:
+        if parent is not None and parent not in SCOPE_KINDS:
+            raise TirxError(f"`{parent}` is no execution scope",
+                            hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}")
+        return OpenScope(self.kind, parent)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.primitives(name, self.kind)
+
+
+@dataclass(frozen=True)
+class OpenHint:
+    """``Tx.hint("…")``: as a statement it stands alone, in a ``with`` it covers the block."""
+
+    message: str
+    attrs: tuple[tuple[str, Any], ...] = ()
+
+    def wrap(self, body: Stmt | None) -> Stmt:
+        return Hint(self.message, self.attrs, body)
+
+    def __enter__(self) -> NoReturn:
+        raise TirxError("`with Tx.hint(…)` can only be used inside a kernel", hint="put it under @Tx.prim_func")
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What a ``for`` statement of a kernel runs over: one or more nested ranges."""
+
+    ranges: tuple[tuple[Expr, Expr, int], ...]
+    kind: str
+    parallel: bool = False
+
+    def __iter__(self) -> NoReturn:
+        raise TirxError("this loop runs in the kernel, so it can only stand in a `for` statement of the kernel")
+
+
+def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
+    """``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``."""
+    if not 1 <= len(bounds) <= 3:
+        raise TirxError(f"a loop takes one to three bounds, not {len(bounds)}", hint="write range(stop) or range(start, stop)")
+    step = bounds[2] if len(bounds) == 3 else 1
+    if not isinstance(step, int) or step <= 0:
+        raise TirxError("the step of a loop is a positive Python number", hint="count up, and compute the index from the counter")
+    start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
+    ends = [as_expr(end) for end in (start, stop)]
+    for end in ends:
+        if not end.dtype.is_integer:
+            raise TirxError(f"a loop counts integers, but {end!r} is {end.dtype}")
+    if ends[0].dtype != ends[1].dtype:
+        wide = max(ends, key=lambda end: (end.dtype.bits, end.dtype.code)).dtype
+        ends = [cast(wide, end) for end in ends]
+    if kind == UNROLLED and not all(hasattr(end, "value") for end in ends):
+        raise TirxError("an unrolled loop needs a number of iterations that is known when the kernel is read",
+                        hint="use Tx.serial, or a constant defined outside the kernel")
+    return Loop(((ends[0], ends[1], step),), kind, parallel)
+
+
+@dataclass(frozen=True)
+class DType:
+    """``Tx.int32``: annotates a mutable variable, types a parameter, and converts a value when called."""
+
+    dtype: DataType
+
+    def __call__(self, value: Any = 0) -> Expr:
+        if isinstance(value, str):
+            value = float(value)
+        return cast(self.dtype, value)
+
+    def __str__(self) -> str:
+        return str(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"Tx.{self.dtype}"
+
+
+@dataclass(frozen=True)
+class BufferType:
+    """``Tx.Buffer((M, K), "float16")``: the type of a kernel's argument in global memory."""
+
+    shape: tuple[int, ...]
+    dtype: DataType
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def buffer(self, name: str) -> Buffer:
+        return Buffer(name, self.shape, self.dtype, **dict(self.options))
+
+
+@dataclass(frozen=True)
+class Let:
+    """A value that is bound to a new variable where plain assignment would only name it."""
+
+    value: Expr
+
+
+def meta_var(value: Any) -> Any:
+    """``x = Tx.meta_var(expr)``: `x` is another way to write `expr`; nothing is computed or stored."""
+    return value
+
+
+@dataclass(frozen=True)
+class Flat:
+    """``buf.flat``: a buffer addressed by one offset in elements, as lowered code does."""
+
+    buffer: Buffer
+
+    def __getitem__(self, index: Any) -> Expr:
+        return load(self.buffer, (as_expr(index),))
+
+    def ptr_to(self, indices: Any) -> Expr:
+        index = indices[0] if isinstance(indices, (list, tuple)) else indices
+        return AddressOf(HANDLE, self.buffer, (as_expr(index),))
+
+
+def load(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
+    """The element at `indices`; a vector of them where the last index is a ramp."""
+    lanes = getattr(indices[-1], "lanes", 1) if indices else 1
+    return BufferLoad(buffer.dtype.with_lanes(lanes), buffer, indices)
+
+
+def data_type(dtype: Any) -> DataType:
+    """A dtype given by name or as ``Tx.float16``. Raises `TirxError` for what is none."""
+    try:
+        return DataType(str(dtype))
+    except ValueError as error:
+        raise TirxError(str(error)) from None
+
+
+def shape_of(shape: Any, what: str) -> tuple[int, ...]:
+    """A shape of Python integers. Raises `TirxError` naming the extent that is not one."""
+    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    for extent in dims:
+        if isinstance(extent, Expr):
+            name = f"`{extent.name}`" if isinstance(extent, Var) else repr(extent)
+            raise TirxError(f"the shape of {what} needs numbers known when the kernel is read, but {name} is a value of the kernel",
+                            hint=f"define {name} outside the kernel, or as Tx.meta_var(…)")
+        if not isinstance(extent, int) or extent < 1:
+            raise TirxError(f"an extent of {what} is a positive whole number, not {extent!r}")
+    return dims

@@ -1,0 +1,123 @@
+"""Inline functions: expanded where they are called, their lines remembered with the line of the call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tirx_mini.ir import Expr, Region, TirxError
+from .builder import current
+from .environment import Bound, Env, Outside
+from .source import FunctionSource, source_of
+
+
+@dataclass(frozen=True, eq=False)
+class InlineFunction:
+    """A function whose body becomes part of the kernel at each call.
+
+    origin: the Python function, read at the first call, or the source of a function written inside a kernel.
+    outer: the names around it: the kernel it is written in, or the Python world.
+    defaults: values of the default arguments, positional and keyword-only, by name.
+    """
+
+    origin: Callable[..., Any] | FunctionSource
+    outer: Env | Outside
+    defaults: Mapping[str, Any]
+
+    @cached_property
+    def source(self) -> FunctionSource:
+        return self.origin if isinstance(self.origin, FunctionSource) else source_of(self.origin)
+
+    @property
+    def __name__(self) -> str:
+        return self.origin.node.name if isinstance(self.origin, FunctionSource) else self.origin.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from .statements import Executor, Returned
+
+        builder = current(f"`{self.__name__}`")
+        given = self.bind(args, kwargs)
+        with builder.inlining(self.__name__) as call:
+            env = Env(outer=self.outer)
+            for name, value in given.items():
+                fixed = isinstance(value, Expr) and not isinstance(value, Region)
+                env.names[name] = Bound(value, self.source.span(self._parameter(name), call), "parameter") if fixed else value
+            outcome = Executor(self.source, builder, env, call).run(self.source.node.body)
+        return outcome.value if isinstance(outcome, Returned) else None
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else BoundInline(self, instance)
+
+    def _parameter(self, name: str) -> ast.arg:
+        arguments = self.source.node.args
+        return next(arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if arg.arg == name)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of each parameter. Raises `TirxError` with the signature where arguments do not fit."""
+        node = self.source.node.args
+        names = [arg.arg for arg in (*node.posonlyargs, *node.args)]
+        every = [*names, *(arg.arg for arg in node.kwonlyargs)]
+        if len(args) > len(names) and node.vararg is None:
+            raise self._mismatch(f"takes {len(names)} argument{'s' * (len(names) != 1)}, but {len(args)} are given")
+        given: dict[str, Any] = dict(zip(names, args, strict=False))
+        extra: dict[str, Any] = {}
+        for name, value in kwargs.items():
+            if name in given:
+                raise self._mismatch(f"got `{name}` twice")
+            if name not in every and node.kwarg is None:
+                raise self._mismatch(f"has no parameter `{name}`")
+            (given if name in every else extra)[name] = value
+        missing = [name for name in every if name not in given and name not in self.defaults]
+        if missing:
+            raise self._mismatch(f"needs {', '.join(f'`{name}`' for name in missing)}")
+        bound = {name: given[name] if name in given else self.defaults[name] for name in every}
+        if node.vararg is not None:
+            bound[node.vararg.arg] = tuple(args[len(names) :])
+        if node.kwarg is not None:
+            bound[node.kwarg.arg] = extra
+        return bound
+
+    def _mismatch(self, problem: str) -> TirxError:
+        return TirxError(f"`{self.__name__}` {problem}",
+                         hint=f"its signature is {self.__name__}({ast.unparse(self.source.node.args)})")
+
+
+@dataclass(frozen=True, eq=False)
+class BoundInline:
+    """An inline method of an object."""
+
+    function: InlineFunction
+    instance: Any
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(self.instance, *args, **kwargs)
+
+
+def default_values(arguments: ast.arguments, positional: Sequence[Any], keyword: Sequence[Any]) -> dict[str, Any]:
+    """Default values by parameter name, given in the order of the syntax tree (None for a keyword-only one without)."""
+    names = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args)]
+    defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True))
+    for arg, node, value in zip(arguments.kwonlyargs, arguments.kw_defaults, keyword, strict=True):
+        if node is not None:
+            defaults[arg.arg] = value
+    return defaults
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Decorator: the function's statements are expanded into the kernel at each call.
+
+    It may have parameters and defaults, use (and, for declared scalars, assign) what is around it, and return a value.
+    """
+    if isinstance(function, InlineFunction):
+        return function
+    code, positional = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True)) | (function.__kwdefaults__ or {})
+    return InlineFunction(function, Outside.of(function), defaults)

@@ -1,0 +1,208 @@
+"""Storage: the functions of the `Tx` namespace that allocate and declare buffers, and the shared-memory pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tirx_mini.ir import (
+    AddressOf, Buffer, BufferLoad, DataType, Expr, Region, Span, TirxError, Var, as_expr, const, int_value, scalar,
+)  # fmt: skip
+from tirx_mini.layout import ComposeLayout, Layout, LayoutError, SwizzleMode, tma_shared_layout
+from .builder import Builder, current
+from .handles import BufferType, data_type, shape_of
+
+POOL_ALIGN = 1024
+"""Bytes: the pool starts at a multiple of the largest swizzle atom (8 rows of 128 bytes)."""
+
+
+def buffer_type(shape: Any, dtype: Any = "float32", *, scope: str = "global", layout: Any = None, align: int = 0) -> BufferType:
+    """``A: Tx.Buffer((M, K), "float16")``: a kernel's argument, row-major in global memory unless `layout` says otherwise."""
+    dims = shape_of(shape, "a buffer")
+    check_layout("a buffer", dims, layout)
+    return BufferType(dims, data_type(dtype), (("scope", scope), ("layout", layout), ("align", align)))
+
+
+def match_buffer(pointer: Any, shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int = 0) -> Buffer:
+    """``A = T.match_buffer(A_ptr, (256,), "float32")``: the buffer that a pointer argument points to."""
+    builder = current("T.match_buffer")
+    position = next((i for i, p in enumerate(builder.params) if p is pointer), None)
+    if position is None:
+        raise TirxError("T.match_buffer needs a parameter of the kernel of type T.handle, which no buffer is matched to yet")
+    kind = buffer_type(shape, dtype, layout=layout, align=align)
+    buffer = Buffer(builder.take_name("buf"), kind.shape, kind.dtype, "global", layout, align=align, span=builder.span)
+    builder.params[position] = buffer
+    return buffer
+
+
+def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "local", *, layout: Any = None, align: int = 0,
+                 name: str | None = None) -> Buffer:
+    """New storage in `scope`: "local" (registers of each thread) or "shared" (one copy a CTA)."""
+    builder = current("Tx.alloc_buffer")
+    known = {"shared.dyn": "shared"}.get(scope, scope)
+    if known not in ("local", "shared"):
+        hint = "declare it with Tx.decl_buffer(…, scope=\"tmem\", allocated_addr=…)" if known == "tmem" else None
+        raise TirxError(f"buffers are allocated in \"local\" or \"shared\" memory, not in \"{scope}\"", hint=hint)
+    label = name or builder.take_name("buf" if known == "local" else "smem_buf")
+    dims = shape_of(shape, label)
+    check_layout(label, dims, layout)
+    return builder.alloc(Buffer(label, dims, data_type(dtype), known, layout, align=align, span=builder.span))
+
+
+def alloc_local(shape: Any, dtype: Any = "float32", *, layout: Any = None, name: str | None = None) -> Buffer:
+    """Registers: each thread has its own copy of `shape` elements."""
+    return alloc_buffer(shape, dtype, "local", layout=layout, name=name)
+
+
+def alloc_shared(shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int = 0, name: str | None = None) -> Buffer:
+    """Shared memory: one copy of `shape` elements for the CTA, placed by the compiler."""
+    return alloc_buffer(shape, dtype, "shared", layout=layout, align=align, name=name)
+
+
+def alloc_scalar(dtype: Any = "int32", name: str | None = None) -> Buffer:
+    """A mutable variable, as ``x: Tx.int32`` declares it: reading the name loads it, assigning stores."""
+    builder = current("Tx.alloc_scalar")
+    return builder.alloc(scalar(name or builder.take_name("x"), data_type(dtype), builder.span))
+
+
+def variable_name(default: str) -> str:
+    """The name of the variable that the object being made is assigned to."""
+    return current("this object").take_name(default)
+
+
+def decl_buffer(shape: Any, dtype: Any = "float32", *, scope: str = "tmem", allocated_addr: Any = None, layout: Any = None,
+                source: Buffer | None = None, byte_offset: int = 0, align: int = 0, name: str | None = None) -> Buffer:
+    """A name for storage that exists: tensor memory at `allocated_addr`, or a view of `source` from `byte_offset`.
+
+    allocated_addr: the address that tcgen05.alloc wrote (``tmem_addr[0]`` or the buffer itself), or a number.
+    """
+    builder = current("Tx.decl_buffer")
+    label = name or builder.take_name("buf")
+    dims = shape_of(shape, label)
+    if source is None and scope != "tmem":
+        raise TirxError("Tx.decl_buffer names storage that exists already: tensor memory, or another buffer (source=)",
+                        hint="use Tx.alloc_local for registers and Tx.PoolAllocator for shared memory")
+    if scope == "tmem" and allocated_addr is None:
+        raise TirxError(f"{label} needs the address of its tensor memory", hint="write allocated_addr=tmem_addr[0]")
+    address = None if allocated_addr is None else _address(allocated_addr)
+    check_layout(label, dims, layout)
+    return builder.declare(Buffer(label, dims, data_type(dtype), scope, layout, source, byte_offset, address, align,
+                                  span=builder.span))
+
+
+def _address(value: Any) -> Expr:
+    if isinstance(value, Buffer):
+        return value[(0,) * value.ndim]
+    if isinstance(value, Region):
+        raise TirxError("allocated_addr is one value", hint=f"write {value.buffer.name}[0]")
+    return const(value, "uint32") if isinstance(value, int) else as_expr(value)
+
+
+def address_of(place: Any) -> Expr:
+    """A pointer to a buffer's first element, or to the element ``buf[i]``."""
+    if isinstance(place, Buffer):
+        return place.data
+    if isinstance(place, BufferLoad):
+        return AddressOf(DataType("handle"), place.buffer, place.indices)
+    if isinstance(place, Region):
+        return AddressOf(DataType("handle"), place.buffer, tuple(part.start for part in place.ranges))
+    raise TirxError(f"Tx.address_of needs a buffer or an element of one, not {place!r}")
+
+
+def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
+    """Refuse a layout that is not one of `shape`."""
+    if layout is None:
+        return
+    if not isinstance(layout, Layout):
+        raise TirxError(f"the layout of {name} is {layout!r}, which is no layout",
+                        hint="use tma_shared_layout(…) or TileLayout(S[shape : strides])")
+    if layout.shape == shape:
+        return
+    try:
+        layout.group(shape)
+    except LayoutError:
+        raise TirxError(f"{name} has shape {shape}, but its layout is for shape {layout.shape}",
+                        hint="give both the same shape") from None
+
+
+class PoolAllocator:
+    """Lays out a CTA's shared memory: buffers one after another, each aligned to what its layout needs.
+
+    The pool is one allocation; its size is known at `commit`, after which nothing can be added.
+    """
+
+    def __init__(self, base: Any = None) -> None:
+        self._builder: Builder = current("Tx.PoolAllocator")
+        self._offset = 0
+        self._end = 0
+        self._committed: Span | None = None
+        self._pool = self._builder.alloc(Buffer("smem", (0,), DataType("uint8"), "shared", align=POOL_ALIGN,
+                                                span=self._builder.span))
+        self._builder.begin(self, TirxError(
+            "this shared-memory pool is never committed, so its buffers have no memory", self._builder.span,
+            "call pool.commit() after the last allocation"))
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the pool to where the next allocation may begin."""
+        return self._offset
+
+    def alloc(self, shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int | None = None,
+              name: str | None = None, scope: str = "shared") -> Buffer:
+        """A shared-memory buffer of `shape`. align: bytes; by default what the layout and dtype need."""
+        label = name or self._builder.take_name("buf")
+        if self._committed is not None:
+            raise TirxError(f"{label} is allocated after pool.commit(), when the pool's size is already fixed",
+                            hint="move this allocation before pool.commit()", notes=(("committed here", self._committed),))
+        dims, kind = shape_of(shape, label), data_type(dtype)
+        check_layout(label, dims, layout)
+        offset = _round_up(self._offset, align or default_align(dims, kind, layout))
+        buffer = Buffer(label, dims, kind, "shared", layout, self._pool, offset, align=align or 0, span=self._builder.span)
+        self._offset = offset + stored_bytes(dims, kind, layout)
+        self._end = max(self._end, self._offset)
+        return self._builder.declare(buffer)
+
+    def alloc_mma(self, shape: Any, dtype: Any = "float16", *, swizzle_mode: SwizzleMode = SwizzleMode.SWIZZLE_128B_ATOM,
+                  align: int | None = None, name: str | None = None) -> Buffer:
+        """A tile that TMA fills and the tensor core reads: `alloc` with the layout of `swizzle_mode`."""
+        layout = tma_shared_layout(str(data_type(dtype)), swizzle_mode, shape_of(shape, name or "the tile"))
+        return self.alloc(shape, dtype, layout=layout, align=align, name=name)
+
+    def move_base_to(self, offset: int) -> None:
+        """The next allocation begins `offset` bytes from the start of the pool; buffers may overlap by it."""
+        place = int_value(offset)
+        if place is None or place < 0:
+            raise TirxError("pool.move_base_to takes a number of bytes known when the kernel is read",
+                            hint="define it outside the kernel" if isinstance(offset, Var) else None)
+        if self._committed is not None:
+            raise TirxError("the pool is committed, so its base cannot move", notes=(("committed here", self._committed),))
+        self._offset = place
+
+    def commit(self) -> None:
+        """Fix the pool's size: the bytes up to the end of the furthest buffer."""
+        if self._committed is not None:
+            raise TirxError("the pool is committed twice", hint="keep one pool.commit(), after the last allocation",
+                            notes=(("first here", self._committed),))
+        self._committed = self._builder.span
+        self._builder.end(self)
+        object.__setattr__(self._pool, "shape", (max(self._end, 1),))  # the one thing that was not known when it was made
+
+
+def default_align(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
+    """Bytes: a swizzled tile starts at its atom (8 rows of the swizzle's width), others at 16, barriers at 8."""
+    if isinstance(layout, ComposeLayout):
+        return layout.swizzle.mode.atom_bytes
+    if dtype == "uint64" or stored_bytes(shape, dtype, layout) < 16:
+        return dtype.itemsize
+    return max(dtype.itemsize, 16)
+
+
+def stored_bytes(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
+    """Bytes from the first to the last element as the layout places them."""
+    if layout is None:
+        return Buffer("", shape, dtype).nbytes
+    return -(-layout.cosize() * dtype.bits // 8)
+
+
+def _round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple
+

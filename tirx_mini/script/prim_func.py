@@ -1,0 +1,122 @@
+"""``@Tx.prim_func``: from a Python function to the IR of a kernel."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from tirx_mini import layout as _layout
+from tirx_mini.ir import HANDLE, Buffer, PrimFunc, Span, TirxError, Var
+from .builder import Builder, building
+from .environment import Bound, Env, Outside
+from .handles import BufferType, DType
+from .source import FunctionSource, source_of
+from .statements import Executor
+
+_texts = count(1)
+
+
+def prim_func(function: Callable[..., Any] | None = None, *, tirx: bool = True, private: bool = False,
+              check_well_formed: bool = True) -> Any:
+    """Decorator: read the function as a kernel; the name then stands for its `PrimFunc`.
+
+    The keyword arguments are accepted for the sake of TIRx kernels. Raises `TirxError` for a mistake in the kernel.
+    """
+    __tracebackhide__ = True
+    if function is None:
+        return _with_caller
+    return _read(function, _caller_locals(2))
+
+
+def _with_caller(function: Callable[..., Any]) -> PrimFunc:
+    __tracebackhide__ = True
+    return _read(function, _caller_locals(2))
+
+
+def _caller_locals(depth: int) -> Mapping[str, Any]:
+    """The names around the kernel's definition: annotations may use some that the function itself does not."""
+    frame = inspect.currentframe()
+    for _ in range(depth):
+        frame = frame.f_back if frame is not None else None
+    return {} if frame is None else frame.f_locals
+
+
+def _read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
+    __tracebackhide__ = True
+    try:
+        return read(function, caller)
+    except TirxError as error:
+        mistake = error.with_traceback(None)
+    raise mistake from None
+
+
+def read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
+    """The kernel that `function` is. caller: names of the place of its definition."""
+    source = source_of(function)
+    span = source.span(source.node)
+    span = replace(span, end_line=span.line, end_column=0)
+    builder = Builder(function.__name__, span)
+    env = Env(outer=Outside.of(function, caller))
+    executor = Executor(source, builder, env)
+    with building(builder):
+        _parameters(function, source, executor)
+        executor.run(source.node.body)
+        return builder.finish(span)
+
+
+def _parameters(function: Callable[..., Any], source: FunctionSource, executor: Executor) -> None:
+    """Make each parameter a buffer or a variable, as its annotation says."""
+    arguments = source.node.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+        raise TirxError("a kernel takes plain parameters without defaults", executor.span(source.node))
+    for arg in (*arguments.posonlyargs, *arguments.args):
+        span = executor.span(arg)
+        kind = function.__annotations__.get(arg.arg)
+        if isinstance(kind, str) and arg.annotation is not None:
+            kind = executor.eval(arg.annotation)
+        if isinstance(kind, str):
+            kind = executor.guarded(arg, lambda name: DType(_dtype(name)), kind)
+        value = _parameter(arg.arg, kind, span)
+        executor.builder.params.append(value)
+        executor.env.names[arg.arg] = value if isinstance(value, Buffer) or value.dtype == HANDLE else Bound(value, span, "parameter")
+
+
+def _dtype(name: str) -> Any:
+    from tirx_mini.ir import DataType
+
+    return DataType(name)
+
+
+def _parameter(name: str, kind: Any, span: Span) -> Buffer | Var:
+    if isinstance(kind, BufferType):
+        return replace(kind.buffer(name), span=span)
+    if isinstance(kind, DType):
+        return Var(kind.dtype, name, span=span)
+    raise TirxError(f"the parameter `{name}` needs a type", span, f"write `{name}: Tx.Buffer((M, N), \"float16\")` or `{name}: Tx.int32`")
+
+
+def from_source(text: str, extra: Mapping[str, Any] | None = None) -> PrimFunc:
+    """The kernel that a text defines, such as one that `script()` gave.
+
+    In the text, `Tx` and `T` are the language and the names of `tirx_mini.layout` are known, besides those of `extra`.
+    """
+    from . import tirx
+
+    file = f"<kernel {next(_texts)}>"
+    body = textwrap.dedent(text)
+    linecache.cache[file] = (len(body), None, body.splitlines(keepends=True), file)
+    names: dict[str, Any] = {name: getattr(_layout, name) for name in _layout.__all__}
+    names |= {"Tx": tirx, "T": tirx, "__name__": file, **(extra or {})}
+    try:
+        exec(compile(body, file, "exec"), names)
+    except SyntaxError as error:
+        raise TirxError(f"the text is no Python: {error.msg}", Span(file, error.lineno or 1)) from None
+    functions = [value for value in names.values() if isinstance(value, PrimFunc)]
+    if not functions:
+        raise TirxError("the text defines no kernel", hint="define a function under @Tx.prim_func")
+    return functions[-1]

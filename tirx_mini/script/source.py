@@ -1,0 +1,121 @@
+"""Where the text of a kernel comes from: its syntax tree, its lines, and the places of its nodes."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from tirx_mini.ir import Span, TirxError
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionSource:
+    """A function as it is written.
+
+    line_shift: what to add to a node's line number to get the line of the file.
+    library: whether the text is tirx_mini's own, so that reports show the line that called it.
+    """
+
+    file: str
+    node: ast.FunctionDef
+    line_shift: int
+    library: bool
+
+    def span(self, node: Any, inlined_at: Span | None = None) -> Span:
+        """The place of a node of this function, seen as inlined at `inlined_at`."""
+        shift = self.line_shift
+        return Span(self.file, node.lineno + shift, node.col_offset, (node.end_lineno or node.lineno) + shift,
+                    node.end_col_offset or 0, inlined_at, self.library)
+
+    def line(self, number: int, inlined_at: Span | None = None) -> Span:
+        """The text of a whole line of the file."""
+        text = linecache.getline(self.file, number).rstrip()
+        return Span(self.file, number, len(text) - len(text.lstrip()), number, len(text), inlined_at, self.library)
+
+    def nested(self, node: ast.FunctionDef) -> FunctionSource:
+        """A function written inside this one."""
+        return FunctionSource(self.file, node, self.line_shift, self.library)
+
+    def comment(self, node: ast.stmt) -> tuple[int, str] | None:
+        """The comment that stands at a statement: on its line, or in the lines just above. (line, text) or None."""
+        line = node.lineno + self.line_shift
+        after = linecache.getline(self.file, line)[node.end_col_offset or 0 :].strip()
+        if after.startswith("#"):
+            return line, after.lstrip("#").strip()
+        block: list[str] = []
+        above = line - 1
+        while above > 0 and not linecache.getline(self.file, above).strip():
+            above -= 1
+        while above > 0 and linecache.getline(self.file, above).strip().startswith("#"):
+            block.insert(0, linecache.getline(self.file, above).strip().lstrip("#").strip())
+            above -= 1
+        return (above + 1, "\n".join(block)) if block else None
+
+
+def in_package(file: str) -> bool:
+    """Whether `file` is one of tirx_mini's own."""
+    return file.startswith(_PACKAGE)
+
+
+def source_of(function: Callable[..., Any]) -> FunctionSource:
+    """The source of a Python function. Raises `TirxError` where it cannot be read."""
+    return _source_of(function.__code__, function.__code__.co_filename)
+
+
+@lru_cache(maxsize=512)
+def _source_of(code: CodeType, file: str) -> FunctionSource:
+    linecache.checkcache(file)
+    lines = linecache.getlines(file)
+    if not lines or code.co_firstlineno > len(lines):
+        raise TirxError(f"the source of `{code.co_name}` cannot be read from {file}",
+                        hint="write the kernel in a file, or pass its text to tirx_mini.script.from_source")
+    indent = _indent(lines[code.co_firstlineno - 1])
+    for end in _ends(lines, code, indent):
+        node = _parse(lines[code.co_firstlineno - 1 : end], indent)
+        if node is not None:
+            return FunctionSource(file, node, code.co_firstlineno - 2, in_package(file))
+    raise TirxError(f"the source of `{code.co_name}` in {file}, line {code.co_firstlineno}, has changed since it was loaded",
+                    hint="load the file again")
+
+
+def _ends(lines: list[str], code: CodeType, indent: int) -> Iterator[int]:
+    """Line numbers at which the function may end, the nearest first.
+
+    The code knows the last line that does something; after it there may still be lines of the same statement, and
+    placeholders that compile to nothing.
+    """
+    end = _last_line(code)
+    while end < len(lines):
+        text = lines[end].strip()
+        if text and not text.startswith("#") and _indent(lines[end]) <= indent:
+            yield end
+        end += 1
+    yield end
+
+
+def _last_line(code: CodeType) -> int:
+    last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
+    return max([last, *(_last_line(const) for const in code.co_consts if isinstance(const, CodeType))])
+
+
+def _parse(lines: list[str], indent: int) -> ast.FunctionDef | None:
+    """The function that `lines` hold, or None where they are cut off in the middle of a statement."""
+    head = "if True:\n" if indent else "\n"
+    try:
+        module = ast.parse(head + "".join(lines))
+    except SyntaxError:
+        return None
+    body = module.body[0].body if indent and isinstance(module.body[0], ast.If) else module.body
+    return body[0] if body and isinstance(body[0], ast.FunctionDef) else None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

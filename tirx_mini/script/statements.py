@@ -1,0 +1,391 @@
+"""Statements: an ``if``, ``while`` or ``for`` over Python values is decided now; over IR values it becomes IR."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tirx_mini.ir import (
+    SERIAL, Break, Call, Continue, Evaluate, Expr, For, If, Span, Stmt, TirxError, Var, While, as_bool, const, unary,
+)  # fmt: skip
+from .assignment import Assigner
+from .builder import stamp
+from .diagnostics import did_you_mean, todo_error
+from .environment import Bound, Env, keeps_meaning
+from .expressions import is_runtime
+from .handles import Loop, OpenHint, OpenScope, loop
+from .inline import InlineFunction, default_values, inline
+
+_MAX_UNROLL = 65536
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The body ended with ``return value``."""
+
+    value: Any
+
+
+Outcome = Returned | str | None
+"""How a list of statements ended: None, a `Returned`, or "break"/"continue" of a loop that runs while reading."""
+
+
+@dataclass
+class Executor(Assigner):
+    """Executes the statements of one function body.
+
+    nesting: what the current statement is inside of: "loop", "branch" and "scope" of the kernel, "unrolled" for a loop
+        that runs while the kernel is read.
+    """
+
+    nesting: list[str] = field(default_factory=list)
+
+    def run(self, statements: Sequence[ast.stmt]) -> Outcome:
+        """Execute statements in order."""
+        for node in statements:
+            self.builder.span = self.span(node)
+            handler = _HANDLERS.get(type(node))
+            if handler is None:
+                raise self.error(node, f"`{_keyword(node)}` cannot be used in a kernel")
+            try:
+                outcome = handler(self, node)
+            except TirxError as error:
+                raise error.at(self.span(node)) from None
+            if outcome is not None:
+                return outcome
+        return None
+
+    @contextmanager
+    def _inside(self, what: str, span: Span) -> Iterator[Callable[[], Stmt]]:
+        """A block of the kernel with its own names; yields what gives its body once it is done."""
+        self.env = Env(parent=self.env)
+        self.nesting.append(what)
+        with self.builder.block() as block:
+            yield lambda: self.builder.body(block)
+        self.nesting.pop()
+        inner, self.env = self.env, self._parent()
+        inner.leave(span, keeps_meaning if what == "scope" else _keep_nothing, conditional=what == "branch")
+
+    def _parent(self) -> Env:
+        assert self.env.parent is not None
+        return self.env.parent
+
+    # -- simple statements --------------------------------------------------------------------------------------
+
+    def _expression(self, node: ast.Expr) -> Outcome:
+        if isinstance(node.value, ast.Constant):
+            if node.value.value is Ellipsis:
+                raise self._placeholder(node)
+            return None
+        value = self.eval(node.value)
+        if isinstance(value, Call):
+            self.builder.emit(Evaluate(value, span=self.span(node)))
+        elif isinstance(value, OpenHint):
+            self.builder.emit(value.wrap(None))
+        elif isinstance(value, Expr):
+            raise self.error(node, f"`{_short(node.value)}` computes a value that nothing uses",
+                             "assign it, as in `phase = phase ^ 1`")
+        elif callable(value) and not isinstance(node.value, ast.Call):
+            raise self.error(node, f"`{_short(node.value)}` is a function and is not called", f"write `{_short(node.value)}()`")
+        elif isinstance(value, (OpenScope, Loop)):
+            raise self.error(node, f"`{_short(node.value)}` does nothing by itself",
+                             "open it with `with`" if isinstance(value, OpenScope) else "use it in a `for` statement")
+        return None
+
+    def _pass(self, node: ast.Pass) -> Outcome:
+        comment = self.source.comment(node)
+        if comment is not None and "TODO" in comment[1]:
+            raise self._placeholder(node)
+        return None
+
+    def _placeholder(self, node: ast.stmt) -> TirxError:
+        """The error of an unfilled part; it points at the TODO where there is one."""
+        comment = self.source.comment(node)
+        if comment is None or "TODO" not in comment[1]:
+            return todo_error(None, self.span(node))
+        lines = comment[1].splitlines()
+        first = next(i for i, line in enumerate(lines) if "TODO" in line)
+        text = " ".join(" ".join(lines[first:]).split())
+        text = text[text.index("TODO") + 4 :].lstrip(" :-–—.") or "this part of the kernel"
+        line = comment[0] + first
+        return todo_error(text, self.source.line(line, self.inlined_at))
+
+    def _assign(self, node: ast.Assign) -> Outcome:
+        first, *others = node.targets
+        self.assign(first, node.value)
+        for target in others:
+            self.assign(target, first)
+        return None
+
+    def _augment(self, node: ast.AugAssign) -> Outcome:
+        self.augment(node)
+        return None
+
+    def _declare(self, node: ast.AnnAssign) -> Outcome:
+        self.declare(node)
+        return None
+
+    def _delete(self, node: ast.Delete) -> Outcome:
+        for target in node.targets:
+            if not isinstance(target, ast.Name):
+                raise self.error(target, "only names can be deleted in a kernel")
+            self.eval(target)
+            self.env.names.pop(target.id, None)
+        return None
+
+    def _nonlocal(self, node: ast.Nonlocal) -> Outcome:
+        self.env.function.nonlocals.update(node.names)
+        return None
+
+    def _import(self, node: ast.Import) -> Outcome:
+        for alias in node.names:
+            module = self.guarded(node, importlib.import_module, alias.name)
+            top = module if alias.asname else importlib.import_module(alias.name.split(".")[0])
+            self.env.names[alias.asname or alias.name.split(".")[0]] = top
+        return None
+
+    def _import_from(self, node: ast.ImportFrom) -> Outcome:
+        module = self.guarded(node, importlib.import_module, node.module or "")
+        for alias in node.names:
+            if not hasattr(module, alias.name):
+                raise self.error(node, f"`{node.module}` has no `{alias.name}`", did_you_mean(alias.name, dir(module)))
+            self.env.names[alias.asname or alias.name] = getattr(module, alias.name)
+        return None
+
+    def _assert(self, node: ast.Assert) -> Outcome:
+        if not self.decide(node.test):
+            message = "this does not hold" if node.msg is None else str(self.eval(node.msg))
+            raise self.error(node.test, f"`{_short(node.test)}`: {message}")
+        return None
+
+    def _raise(self, node: ast.Raise) -> Outcome:
+        if node.exc is None:
+            raise self.error(node, "`raise` needs an exception here")
+        value = self.eval(node.exc)
+        if value is NotImplementedError or isinstance(value, NotImplementedError):
+            text = "" if isinstance(value, type) else str(value).removeprefix("TODO").lstrip(": ")
+            raise todo_error(text, self.span(node)) if text else self._placeholder(node)
+        raise self.error(node, str(value) if isinstance(value, Exception) else f"`{_short(node.exc)}` is raised")
+
+    # -- functions ----------------------------------------------------------------------------------------------
+
+    def _function(self, node: ast.FunctionDef) -> Outcome:
+        """A function inside the kernel is an inline function, decorated or not."""
+        positional = [self.eval(default) for default in node.args.defaults]
+        keyword = [None if default is None else self.eval(default) for default in node.args.kw_defaults]
+        function: Any = InlineFunction(self.source.nested(node), self.env, default_values(node.args, positional, keyword))
+        for decorator in reversed(node.decorator_list):
+            wrapper = self.eval(decorator)
+            if wrapper is not inline:
+                function = self.call(decorator, wrapper, (function,), {})
+        self.env.names[node.name] = function
+        return None
+
+    def _return(self, node: ast.Return) -> Outcome:
+        value = None if node.value is None else self.eval(node.value)
+        if not set(self.nesting) <= {"scope", "unrolled"}:
+            raise self.error(node, f"`return` inside a {'loop' if 'loop' in self.nesting else 'branch'} of the kernel is not "
+                                   "possible: every thread runs to the end", "put the rest of the statements under an `if`")
+        return Returned(value)
+
+    # -- branches and loops -------------------------------------------------------------------------------------
+
+    def _if(self, node: ast.If) -> Outcome:
+        test = self.eval(node.test)
+        if not is_runtime(test):
+            return self.run(node.body if self.guarded(node.test, bool, test) else node.orelse)
+        span = self.span(node)
+        condition = stamp(self.guarded(node.test, as_bool, test), self.span(node.test))
+        then = self._branch(node.body, span)
+        orelse = self._branch(node.orelse, span) if node.orelse else None
+        self.builder.emit(If(condition, then, orelse, span=span))
+        return None
+
+    def _branch(self, statements: Sequence[ast.stmt], span: Span) -> Stmt:
+        with self._inside("branch", span) as body:
+            self.run(statements)
+            stmt = body()
+        return stmt
+
+    def _while(self, node: ast.While) -> Outcome:
+        if node.orelse:
+            raise self.error(node.orelse[0], "a loop of a kernel has no `else`")
+        span = self.span(node)
+        with self.builder.block() as before:
+            test = const(True) if isinstance(node.test, ast.Constant) and node.test.value else self.eval(node.test)
+        if not is_runtime(test):
+            self.builder.blocks[-1].stmts.extend(before.stmts)
+            return self._while_reading(node, bool(test))
+        condition = stamp(self.guarded(node.test, as_bool, test), self.span(node.test))
+        with self._inside("loop", span) as body:
+            if before.stmts:  # the condition takes statements of its own: they are part of every round
+                self.builder.blocks[-1].stmts.extend(before.stmts)
+                self.builder.emit(If(unary("not", condition), Break(), span=span))
+                condition = const(True, span=span)
+            self.run(node.body)
+            inner = body()
+        self.builder.emit(While(condition, inner, span=span))
+        return None
+
+    def _while_reading(self, node: ast.While, first: bool) -> Outcome:
+        """A ``while`` whose condition is a Python value runs now."""
+        rounds, going = 0, first
+        while going:
+            rounds += 1
+            if rounds > _MAX_UNROLL:
+                raise self.error(node, f"this loop runs while the kernel is read and has not ended after {_MAX_UNROLL} rounds",
+                                 "its condition is a Python value that never becomes false; use a variable of the kernel")
+            outcome = self._round(node.body)
+            if outcome == "break":
+                return None
+            if isinstance(outcome, Returned):
+                return outcome
+            going = self.decide(node.test)
+        return None
+
+    def _round(self, body: Sequence[ast.stmt]) -> Outcome:
+        self.nesting.append("unrolled")
+        outcome = self.run(body)
+        self.nesting.pop()
+        return outcome
+
+    def _for(self, node: ast.For) -> Outcome:
+        if node.orelse:
+            raise self.error(node.orelse[0], "a loop of a kernel has no `else`")
+        iterable = self._iterable(node.iter)
+        if isinstance(iterable, Loop):
+            self._loop(node, iterable)
+            return None
+        items = self.iterate(node.iter, iterable)
+        if len(items) > _MAX_UNROLL:
+            raise self.error(node.iter, f"this loop is unrolled while the kernel is read, and {len(items)} rounds are too many",
+                             "use range(…) or Tx.serial(…) for a loop of the kernel")
+        for item in items:
+            self.builder.span = self.span(node)
+            self._forget(node.target)
+            self.store(node.target, item, meta=True, source=node.iter)
+            outcome = self._unrolled_round(node)
+            if outcome == "break":
+                break
+            if isinstance(outcome, Returned):
+                return outcome
+        return None
+
+    def _unrolled_round(self, node: ast.For) -> Outcome:
+        """One round of a loop over Python values: what it binds is its own."""
+        outer = self.env
+        self.env = Env(parent=outer)
+        outcome = self._round(node.body)
+        inner, self.env = self.env, outer
+        inner.leave(self.span(node), lambda value: not isinstance(value, Bound), conditional=False)
+        return outcome
+
+    def _forget(self, target: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.env.names.pop(target.id, None)
+
+    def _iterable(self, node: ast.expr) -> Any:
+        """What a ``for`` runs over; a plain ``range(…)`` is a loop of the kernel."""
+        if isinstance(node, ast.Call) and not node.keywords and self.eval(node.func) is range:
+            return self.guarded(node, loop, SERIAL, tuple(self._items(node.args)))
+        return self.eval(node)
+
+    def _loop(self, node: ast.For, description: Loop) -> None:
+        targets = list(node.target.elts) if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
+        ranges = description.ranges
+        if len(targets) != len(ranges):
+            raise self.error(node.target, f"{len(targets)} names for {len(ranges)} loop{'s' * (len(ranges) != 1)}")
+        span = self.span(node)
+        variables: list[Var] = []
+        with self._inside("loop", span) as body:
+            for target, (start, _, _) in zip(targets, ranges, strict=True):
+                if not isinstance(target, ast.Name):
+                    raise self.error(target, "a loop variable is a plain name")
+                variables.append(Var(start.dtype, target.id, span=self.span(target)))
+                self.env.names[target.id] = Bound(variables[-1], self.span(target), "loop variable")
+            self.run(node.body)
+            inner = body()
+        for var, (start, stop, step) in reversed(list(zip(variables, ranges, strict=True))):
+            inner = For(var, start, stop, inner, step, description.kind, description.parallel, span=span)
+        self.builder.emit(inner)
+
+    def _break(self, node: ast.Break) -> Outcome:
+        return self._leave_loop(node, "break", Break(span=self.span(node)))
+
+    def _continue(self, node: ast.Continue) -> Outcome:
+        return self._leave_loop(node, "continue", Continue(span=self.span(node)))
+
+    def _leave_loop(self, node: ast.stmt, word: str, stmt: Stmt) -> Outcome:
+        for position, what in enumerate(reversed(self.nesting)):
+            if what == "loop":
+                self.builder.emit(stmt)
+                return None
+            if what == "unrolled":
+                if position:
+                    raise self.error(node, f"`{word}` depends on a value of the kernel, but the loop around it is unrolled while "
+                                           "the kernel is read", "make it a loop of the kernel with range(…)")
+                return word
+        raise self.error(node, f"`{word}` outside of a loop")
+
+    # -- with ---------------------------------------------------------------------------------------------------
+
+    def _with(self, node: ast.With) -> Outcome:
+        return self._with_items(node, list(node.items))
+
+    def _with_items(self, node: ast.With, items: list[ast.withitem]) -> Outcome:
+        if not items:
+            return self.run(node.body)
+        item, rest = items[0], items[1:]
+        manager = self._manager(item.context_expr)
+        if isinstance(manager, (OpenScope, OpenHint)):
+            if item.optional_vars is not None:
+                raise self.error(item.optional_vars, f"`{_short(item.context_expr)}` has no value to name")
+            span = self.span(item.context_expr)
+            filtered = isinstance(manager, OpenScope) and manager.filter is not None
+            with self._inside("branch" if filtered else "scope", self.span(node)) as body:
+                outcome = self._with_items(node, rest)
+                inner = body()
+            self.builder.span = span
+            self.builder.emit(stamp(manager.wrap(inner), span))
+            return outcome
+
+        with ExitStack() as stack:
+            value = self.guarded(item.context_expr, stack.enter_context, manager)
+            if item.optional_vars is not None:
+                self.store(item.optional_vars, value, meta=True)
+            return self._with_items(node, rest)
+
+    def _manager(self, node: ast.expr) -> Any:
+        value = self.eval(node)
+        if isinstance(value, (OpenScope, OpenHint)) or hasattr(type(value), "__enter__"):
+            return value
+        hint = f"write `with {_short(node)}():`" if callable(value) else None
+        raise self.error(node, f"`{_short(node)}` is not a scope", hint)
+
+
+def _keep_nothing(value: Any) -> bool:
+    return False
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _keyword(node: ast.stmt) -> str:
+    return {"Try": "try", "ClassDef": "class", "Match": "match", "Global": "global", "AsyncFor": "async for",
+            "AsyncWith": "async with", "AsyncFunctionDef": "async def", "TryStar": "try"}.get(type(node).__name__, "this")
+
+
+_HANDLERS: Mapping[type, Callable[..., Outcome]] = {
+    ast.Expr: Executor._expression, ast.Pass: Executor._pass, ast.Assign: Executor._assign,
+    ast.AugAssign: Executor._augment, ast.AnnAssign: Executor._declare, ast.Delete: Executor._delete,
+    ast.Nonlocal: Executor._nonlocal, ast.Import: Executor._import, ast.ImportFrom: Executor._import_from,
+    ast.Assert: Executor._assert, ast.Raise: Executor._raise, ast.FunctionDef: Executor._function,
+    ast.Return: Executor._return, ast.If: Executor._if, ast.While: Executor._while, ast.For: Executor._for,
+    ast.Break: Executor._break, ast.Continue: Executor._continue, ast.With: Executor._with,
+}  # fmt: skip

@@ -1,0 +1,306 @@
+"""The language, as kernels import it: ``from tirx_mini.script import tirx as Tx`` (or ``as T``).
+
+What is not a function here is generated: dtypes from their names, ``Tx.ptx`` and ``Tx.cuda`` from the instruction table,
+tile primitives (``Tx.copy``, ``Tx.cta.copy``) from the table of tile operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from tirx_mini.ir import (
+    SCOPE_KINDS, SERIAL, SPECIALS, UNROLLED, Binary, Call, Cast, DataType, Evaluate, Expr, Launch, Ramp, ScopeIds, Select,
+    Special, TensorMap, TirxError, Unary, Var, as_bool, as_expr, binary, const, int_value, select, special,
+)  # fmt: skip
+from tirx_mini.tile import OPS
+from .builder import current
+from .diagnostics import did_you_mean
+from .handles import DType, Let, Loop, OpenHint, ScopeKind, data_type, loop, meta_var
+from .inline import inline
+from .instructions import namespace, raw_call, unknown
+from .memory import (
+    PoolAllocator, address_of, alloc_buffer, alloc_local, alloc_scalar, alloc_shared, buffer_type, decl_buffer, match_buffer,
+    variable_name,
+)  # fmt: skip
+from .prim_func import prim_func
+
+Buffer = buffer_type
+SMEMPool = PoolAllocator
+call = raw_call
+
+# -- the kernel and its scopes -------------------------------------------------------------------------------------
+
+
+def device_entry() -> None:
+    """What follows runs on the device (the native dialect's form of ``with Tx.kernel():``)."""
+    current("T.device_entry").open_rest("kernel")
+
+
+def func_attr(attrs: Mapping[str, Any]) -> None:
+    """Attach attributes to the kernel."""
+    current("Tx.func_attr").attrs.update(attrs)
+
+
+def _ids(kind: str, extents: Any, parent: str) -> Any:
+    builder = current(f"Tx.{kind}_id")
+    counts = tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
+    known = [int_value(extent) for extent in counts]
+    for extent, value in zip(counts, known, strict=True):
+        if value is None or value < 1:
+            raise TirxError(f"the number of {kind}s is a positive number known when the kernel is read, not {extent!r}")
+    if parent not in SCOPE_KINDS:
+        raise TirxError(f"`{parent}` is no execution scope",
+                        hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}")
+    variables = tuple(Var(DataType("int32"), builder.take_name(f"{kind}_id"), span=builder.span) for _ in counts)
+    builder.emit(ScopeIds(variables, tuple(value or 1 for value in known), kind, parent))
+    return variables[0] if len(variables) == 1 else variables
+
+
+def cluster_id(extents: Any, parent: str = "kernel") -> Any:
+    """The index of the cluster in the grid."""
+    return _ids("cluster", extents, parent)
+
+
+def cta_id(extents: Any, parent: str = "kernel") -> Any:
+    """The index of the CTA in the grid, or with parent="cluster" in its cluster; one variable for each extent."""
+    return _ids("cta", extents, parent)
+
+
+def cta_id_in_cluster(extents: Any) -> Any:
+    """The index of the CTA in its cluster."""
+    return _ids("cta", extents, "cluster")
+
+
+def warpgroup_id(extents: Any, parent: str = "cta") -> Any:
+    """The index of the warpgroup (4 warps) in the CTA."""
+    return _ids("warpgroup", extents, parent)
+
+
+def warp_id(extents: Any, parent: str = "cta") -> Any:
+    """The index of the warp in the CTA, or with parent="warpgroup" in its warpgroup."""
+    return _ids("warp", extents, parent)
+
+
+def warp_id_in_wg(extents: Any) -> Any:
+    """The index of the warp in its warpgroup."""
+    return _ids("warp", extents, "warpgroup")
+
+
+def thread_id(extents: Any, parent: str = "cta") -> Any:
+    """The index of the thread in the CTA, or in its warpgroup or warp."""
+    return _ids("thread", extents, parent)
+
+
+def thread_id_in_wg(extents: Any) -> Any:
+    """The index of the thread in its warpgroup."""
+    return _ids("thread", extents, "warpgroup")
+
+
+def lane_id(extents: Any) -> Any:
+    """The index of the thread in its warp."""
+    return _ids("thread", extents, "warp")
+
+
+def filter(unit: Any, low: Any, high: Any = None) -> Expr:  # noqa: A001 - the name that kernels use
+    """The condition of a scope: ``Tx.filter(warp_id, 0, 2)`` is 0 <= warp_id < 2; ``Tx.filter(lane_id, lane_id == 0)``
+    is its second argument."""
+    if high is None:
+        return as_bool(low)
+    return binary("and", binary("<=", low, unit), binary("<", unit, high))
+
+
+def hint(message: str, attrs: Mapping[str, Any] | None = None, **more: Any) -> OpenHint:
+    """A message for readers and tools, as a statement or around a block; it changes nothing."""
+    return OpenHint(message, tuple({**(attrs or {}), **more}.items()))
+
+
+# -- loops ---------------------------------------------------------------------------------------------------------
+
+
+def serial(*bounds: Any, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """A loop of the kernel, executed round by round."""
+    return loop(SERIAL, bounds)
+
+
+def unroll(*bounds: Any, annotations: Mapping[str, Any] | None = None, parallel: bool = False) -> Loop:
+    """A loop whose rounds are all written out; its bounds are constants."""
+    return loop(UNROLLED, bounds, parallel)
+
+
+def grid(*extents: Any) -> Loop:
+    """Nested loops: ``for i, j in Tx.grid(m, n)``."""
+    return Loop(tuple(part for extent in extents for part in loop(SERIAL, (extent,)).ranges), SERIAL)
+
+
+# -- values --------------------------------------------------------------------------------------------------------
+
+
+def let(value: Any) -> Let:
+    """``x = Tx.let(expr)`` binds `x` even to what plain assignment would only name."""
+    return Let(as_expr(value))
+
+
+def if_then_else(cond: Any, a: Any, b: Any) -> Any:
+    """`a` where `cond` holds, else `b`."""
+    return select(cond, a, b) if isinstance(cond, Expr) else (a if cond else b)
+
+
+def _fold_values(op: str, values: Sequence[Any]) -> Any:
+    result = values[0]
+    for value in values[1:]:
+        result = binary(op, result, value)
+    return result
+
+
+def min(*values: Any) -> Any:  # noqa: A001 - the name that kernels use
+    """The least of the values."""
+    return _fold_values("min", values)
+
+
+def max(*values: Any) -> Any:  # noqa: A001
+    """The greatest of the values."""
+    return _fold_values("max", values)
+
+
+def ceildiv(a: Any, b: Any) -> Any:
+    """a / b rounded up."""
+    return (a + b - 1) // b
+
+
+cdiv = ceildiv
+
+
+def truncmod(a: Any, b: Any) -> Any:
+    """The remainder of non-negative integers."""
+    return a % b
+
+
+def floordiv(a: Any, b: Any) -> Any:
+    return a // b
+
+
+def floormod(a: Any, b: Any) -> Any:
+    return a % b
+
+
+def ramp(base: Any, lanes: int) -> Expr:
+    """The index vector base, base + 1, … of a vector access."""
+    start = as_expr(base)
+    return Ramp(start.dtype.with_lanes(lanes), start, lanes)
+
+
+def evaluate(value: Any) -> None:
+    """Execute an instruction for its effect."""
+    if isinstance(value, Call):
+        current("Tx.evaluate").emit(Evaluate(value))
+
+
+# -- what only lowered functions hold ------------------------------------------------------------------------------
+
+
+def launch(grid: tuple[int, int, int], threads: int, cluster: tuple[int, int, int] = (1, 1, 1), smem_bytes: int = 0) -> None:  # noqa: A002
+    """How a lowered kernel is launched."""
+    current("Tx.launch").launch = Launch(grid, threads, cluster, smem_bytes)
+
+
+def tensor_map(buffer: Any, dims: tuple[int, ...], strides: tuple[int, ...], box: tuple[int, ...], swizzle: int,
+               l2_promotion: int = 128) -> Any:
+    """A tensor map of a lowered kernel."""
+    builder = current("Tx.tensor_map")
+    var = Var(DataType("tensormap"), builder.take_name("tensor_map"), span=builder.span)
+    builder.tensor_maps.append(TensorMap(var, buffer, dims, strides, box, swizzle, l2_promotion, builder.span))
+    return var
+
+
+def node(kind: str, *parts: Any) -> Expr:
+    """An expression exactly as given, where writing it with operators would simplify it."""
+    exprs = [as_expr(part) for part in parts if not isinstance(part, str)]
+    names = [part for part in parts if isinstance(part, str)]
+    if kind == "cast":
+        return Cast(DataType(names[0]), exprs[0])
+    if kind == "select":
+        return Select(DataType(names[0]), *exprs)
+    if kind == "unary":
+        return Unary(DataType(names[1]), names[0], exprs[0])
+    return Binary(DataType(names[1]), names[0], exprs[0], exprs[1])
+
+
+# -- what is generated ---------------------------------------------------------------------------------------------
+
+_SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
+_AXES = {"threadIdx": "xyz", "blockIdx": "xyz", "clusterCtaIdx": "xyz", "gridDim": "xyz"}
+
+
+class _Axes:
+    """``Tx.threadIdx``: special registers with components."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, axis: str) -> Special:
+        if f"{self._name}.{axis}" not in SPECIALS:
+            raise AttributeError(axis)
+        return special(f"{self._name}.{axis}")
+
+    def __dir__(self) -> list[str]:
+        return ["x", "y", "z"]
+
+
+def _primitive(name: str, scope: str | None) -> Any:
+    """A tile primitive, bound to an execution scope or not."""
+    op = OPS.get(name)
+    if op is None:
+        owner = "Tx" if scope is None else f"Tx.{scope}"
+        raise unknown(owner, name, did_you_mean(name, OPS))
+
+    def primitive(*args: Any, **kwargs: Any) -> None:
+        builder = current(f"Tx.{name}")
+        positional, extra = args[: len(op.operands)], args[len(op.operands) :]
+        options = dict(zip(op.options, extra, strict=False))
+        builder.emit(op.build(*positional, span=builder.span, scope=scope, **options, **kwargs))
+
+    primitive.__name__ = primitive.__qualname__ = name
+    primitive.__doc__ = op.doc
+    primitive.__signature__ = op.signature  # type: ignore[attr-defined]
+    return primitive
+
+
+@lru_cache(maxsize=None)
+def _generated(name: str) -> Any:
+    if name in _SCOPE_NAMES:
+        return ScopeKind(_SCOPE_NAMES[name], _primitive)
+    if name in ("ptx", "cuda"):
+        return getattr(namespace(), name)
+    if name in _AXES:
+        return _Axes(name)
+    if name in OPS:
+        return _primitive(name, None)
+    try:
+        return DType(DataType(name))
+    except ValueError:
+        return None
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name in SPECIALS:
+        return special(name)
+    value = _generated(name)
+    if value is None and name in (getattr(namespace(), "below", {})):
+        value = namespace().below[name]
+    if value is None:
+        raise unknown("Tx", name, did_you_mean(name, __dir__()))
+    return value
+
+
+def __dir__() -> list[str]:
+    own = [name for name in globals() if not name.startswith("_") and name not in _IMPORTED]
+    dtypes = ["bool", "handle", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+              "float32", "float64"]
+    return sorted({*own, *_SCOPE_NAMES, *_AXES, "ptx", "cuda", "warp_id_in_cta", "cluster_ctarank", *OPS, *dtypes})
+
+
+_IMPORTED = {"annotations", "Mapping", "Sequence", "Any", "lru_cache"}
