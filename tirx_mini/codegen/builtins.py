@@ -1,0 +1,53 @@
+"""Small device functions that are no instructions of the table: special registers, addresses, rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PREFIX = "tvm_builtin_"
+
+
+def _register(name: str, ptx: str) -> str:
+    return (
+        f"__device__ __forceinline__ int {PREFIX}{name}() {{\n"
+        f"  uint32_t value;\n"
+        f'  asm("mov.u32 %0, {ptx};" : "=r"(value));\n'
+        f"  return (int)value;\n"
+        f"}}"
+    )
+
+
+DEFINITIONS: Mapping[str, str] = {
+    "shared_address": """\
+// The 32-bit shared-memory address that PTX instructions take.
+__device__ __forceinline__ uint32_t tvm_builtin_shared_address(const void* pointer) {
+  return (uint32_t)__cvta_generic_to_shared(pointer);
+}""",
+    "floordiv": """\
+// Division and remainder that round towards minus infinity, as in Python.
+template <typename T>
+__device__ __forceinline__ T tvm_builtin_floordiv(T a, T b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}""",
+    "floormod": """\
+// A remainder with the sign of the divisor, as in Python.
+template <typename T>
+__device__ __forceinline__ T tvm_builtin_floormod(T a, T b) {
+  return a % b + (((a % b != 0) && ((a < 0) != (b < 0))) ? b : 0);
+}""",
+    "cluster_ctarank": _register("cluster_ctarank", "%%cluster_ctarank"),
+    **{f"cluster_ctaid_{axis}": _register(f"cluster_ctaid_{axis}", f"%%cluster_ctaid.{axis}") for axis in "xyz"},
+}  # fmt: skip
+
+PROLOGUE: Mapping[str, str] = {
+    "warp_id_in_cta": "int warp_id_in_cta = __shfl_sync(0xffffffff, (((int)threadIdx.x) >> 5), 0, 32);",
+    "cluster_ctarank": f"const int cluster_ctarank = {PREFIX}cluster_ctarank();",
+    **{f"clusterCtaIdx.{a}": f"const int cluster_ctaid_{a} = {PREFIX}cluster_ctaid_{a}();" for a in "xyz"},
+}
+"""Special registers that a kernel reads once, at its start. The shuffle tells the compiler that all lanes agree."""
+
+NEEDS: Mapping[str, str] = {
+    "cluster_ctarank": "cluster_ctarank",
+    **{f"clusterCtaIdx.{axis}": f"cluster_ctaid_{axis}" for axis in "xyz"},
+}
+"""The definition behind a line of the prologue."""

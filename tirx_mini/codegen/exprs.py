@@ -1,0 +1,209 @@
+"""Expressions of the lowered IR as C++ text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from tirx_mini.ir import (
+    AddressOf,
+    Binary,
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    Const,
+    DataType,
+    Expr,
+    Ramp,
+    Select,
+    Special,
+    Str,
+    TirxError,
+    Unary,
+    Var,
+    int_value,
+)  # fmt: skip
+
+from .names import Names
+from .signs import Signs
+from .types import CONVERSIONS, c_type, literal, storage_type
+
+SPECIAL_TEXT: Mapping[str, str] = {
+    **{f"{r}.{axis}": f"((int){r}.{axis})" for r in ("threadIdx", "blockIdx", "gridDim") for axis in "xyz"},
+    **{f"clusterCtaIdx.{axis}": f"cluster_ctaid_{axis}" for axis in "xyz"},
+    "warp_id_in_cta": "warp_id_in_cta",
+    "cluster_ctarank": "cluster_ctarank",
+}
+
+_SUMS, _COMPARISONS = ("+", "-"), ("==", "!=", "<", "<=", ">", ">=")
+C_OPERATORS: Mapping[str, str] = {"//": "/", "and": "&&", "or": "||"}
+"""IR operators that C++ spells differently."""
+
+BARE: Mapping[str, tuple[str, ...]] = {
+    "+": (*_SUMS, "*"), "-": (*_SUMS, "*"), "*": ("*",), "and": ("and", *_COMPARISONS), "or": ("or", *_COMPARISONS),
+    "|": ("|",), "&": ("&",), "^": ("^",), **dict.fromkeys(("<", "<=", ">", ">="), (*_SUMS, "*")),
+}  # fmt: skip
+"""The operators whose result may be a left operand without parentheses. All others get them: nobody should have to
+know that ``&`` binds less tightly than ``==``."""
+
+_BARE_RIGHT: Mapping[str, tuple[str, ...]] = {**BARE, **dict.fromkeys("+-", ("*",)), **dict.fromkeys("*|&^", ())}
+"""The same for right operands, which keep their grouping: floating-point sums depend on it."""
+_AS_BITS: Mapping[str, Callable[[int], tuple[str, int]]] = {
+    "//": lambda n: (">>", n.bit_length() - 1), "%": lambda n: ("&", n - 1)
+}  # fmt: skip
+"""Division by a power of two that rounds as the IR does, whatever the sign."""
+_ROUNDING = {"//": "floordiv", "%": "floormod"}
+
+
+class Term(NamedTuple):
+    """Rendered text and its outermost operator, "" where nothing can bind more tightly."""
+
+    text: str
+    op: str = ""
+
+
+class Calls(Protocol):
+    """What renders instructions (`helpers.Helpers`)."""
+
+    def call(self, call: Call, render: ExprRenderer) -> str: ...
+
+    def require(self, name: str) -> str: ...
+
+
+class ExprRenderer:
+    """Renders one function's expressions; `names` must hold every variable and buffer that they mention."""
+
+    def __init__(self, names: Names, signs: Signs, calls: Calls) -> None:
+        self.names, self.signs, self.calls = names, signs, calls
+        self.specials: set[str] = set()
+
+    def __call__(self, expr: Expr) -> str:
+        """`expr` as a full expression, without outer parentheses."""
+        return self._term(expr).text
+
+    def operand(self, expr: Expr, bare: tuple[str, ...] = ()) -> str:
+        """`expr` where an operator is applied to it: in parentheses unless its own operator is one of `bare`."""
+        term = self._term(expr)
+        return term.text if not term.op or term.op in bare else f"({term.text})"
+
+    def _term(self, expr: Expr) -> Term:
+        method = getattr(self, f"_{type(expr).__name__.lower()}", None)
+        if method is None:
+            raise TirxError(f"{type(expr).__name__} has no CUDA form; was the kernel lowered?", expr.span)
+        try:
+            rendered = method(expr)
+        except TirxError as error:
+            raise error.at(expr.span) from None
+        return Term(rendered) if isinstance(rendered, str) else rendered
+
+    # -- leaves -------------------------------------------------------------------------------------------------
+
+    def _var(self, expr: Var) -> str:
+        return self.names[expr]
+
+    def _const(self, expr: Const) -> str:
+        return literal(expr.value, expr.dtype)
+
+    def _str(self, expr: Str) -> str:
+        escaped = expr.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+
+    def _special(self, expr: Special) -> str:
+        self.specials.add(expr.name)
+        return SPECIAL_TEXT[expr.name]
+
+    # -- memory -------------------------------------------------------------------------------------------------
+
+    def place(self, buffer: Buffer, index: Expr, storage: str | None = None) -> str:
+        """The element (or, for a `Ramp`, the vector) of `buffer` at the flat `index`, as something to assign to."""
+        name = self.names[buffer]
+        if buffer.scalar:
+            return name
+        if not isinstance(index, Ramp):
+            return f"{name}[{self(index)}]"
+        kind = storage or c_type(buffer.dtype.with_lanes(index.lanes))
+        return f"*({kind}*){self._pointer(name, index.base)}"
+
+    def address(self, expr: AddressOf) -> str:
+        """A pointer to an element."""
+        if expr.buffer.scalar:
+            return f"&{self.names[expr.buffer]}"
+        return f"&{self.names[expr.buffer]}[{self(flat_index(expr))}]"
+
+    def copied(self, load: BufferLoad) -> str:
+        """A load whose value is only moved, in the type of the access."""
+        return self.place(load.buffer, flat_index(load), storage_type(load.dtype))
+
+    def _pointer(self, name: str, base: Expr) -> str:
+        return name if int_value(base) == 0 else f"({name} + {self.operand(base, _BARE_RIGHT['+'])})"
+
+    def _bufferload(self, expr: BufferLoad) -> str:
+        return self.place(expr.buffer, flat_index(expr))
+
+    def _addressof(self, expr: AddressOf) -> str:
+        return self.address(expr)
+
+    # -- operators ----------------------------------------------------------------------------------------------
+
+    def _unary(self, expr: Unary) -> str:
+        return f"{'!' if expr.op == 'not' else expr.op}{self.operand(expr.value)}"
+
+    def _binary(self, expr: Binary) -> str | Term:
+        if expr.op in ("min", "max"):
+            return f"{expr.op}({self(expr.a)}, {self(expr.b)})"
+        op, right = expr.op, self.operand(expr.b, _BARE_RIGHT.get(expr.op, ()))
+        if op in _AS_BITS and not (self.signs.natural(expr.a) and self.signs.natural(expr.b)):
+            divisor = int_value(expr.b)
+            if divisor is None or divisor <= 0 or divisor & (divisor - 1):
+                return f"{self.calls.require(_ROUNDING[op])}({self(expr.a)}, {self(expr.b)})"
+            op, amount = _AS_BITS[op](divisor)
+            right = literal(amount, expr.dtype)
+        text = f"{self.operand(expr.a, BARE.get(op, ()))} {C_OPERATORS.get(op, op)} {right}"
+        if expr.dtype.is_integer and expr.dtype.bits < 32:  # C++ computes it as int
+            return f"({c_type(expr.dtype)})({text})"
+        return Term(text, op)
+
+    def _select(self, expr: Select) -> Term:
+        cond = self.operand(expr.cond, _COMPARISONS)
+        return Term(f"{cond} ? {self.operand(expr.a)} : {self.operand(expr.b)}", "?:")
+
+    def _cast(self, expr: Cast) -> str | Term:
+        value, target = expr.value, expr.dtype
+        if isinstance(value, AddressOf) and target.is_integer:
+            return self._address_value(value, target)
+        if target.is_bool:
+            return Term(f"{self.operand(value, _SUMS)} != 0", "!=")
+        return convert(self, value, target)
+
+    def _address_value(self, pointer: AddressOf, target: DataType) -> str:
+        if pointer.buffer.scope == "shared":
+            address = f"{self.calls.require('shared_address')}({self.address(pointer)})"
+            return address if target == "uint32" else f"({c_type(target)}){address}"
+        return f"({c_type(target)})({self.address(pointer)})"
+
+    def _call(self, expr: Call) -> str:
+        return self.calls.call(expr, self)
+
+
+def convert(render: ExprRenderer, value: Expr, target: DataType) -> str:
+    """`value` converted to `target`, through float where the two types have no direct conversion."""
+    source = value.dtype
+    function = CONVERSIONS.get((str(source), str(target)))
+    if function:
+        return f"{function}({render(value)})"
+    text = render.operand(value)
+    inner = CONVERSIONS.get((str(source), "float32"))  # half -> anything but float
+    if inner:
+        text = f"{inner}({render(value)})"
+    outer = CONVERSIONS.get(("float32", str(target)))  # anything but float -> half
+    if outer:
+        return f"{outer}({text})" if inner else f"{outer}((float){text})"
+    return f"({c_type(target)}){text}"
+
+
+def flat_index(node: BufferLoad | AddressOf) -> Expr:
+    """The one index of a lowered access."""
+    if len(node.indices) != 1:
+        raise TirxError(f"the access to {node.buffer.name} was not flattened; was the kernel lowered?", node.span)
+    return node.indices[0]

@@ -1,0 +1,137 @@
+"""A lowered function as one self-contained CUDA C++ file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tirx_mini.ir import (
+    AllocBuffer,
+    Buffer,
+    PrimFunc,
+    Span,
+    TensorMap,
+    TirxError,
+    Var,
+    walk,
+)
+
+from .exprs import ExprRenderer
+from .helpers import Helpers
+from .names import Names, identifier
+from .signs import Signs
+from .stmts import StmtRenderer
+from .types import HEADERS, SCALARS, c_type
+from .usage import Param, mentioned_dtypes, used_params, written_params
+from .writer import Writer
+
+PRELUDE = """\
+typedef unsigned char uchar;
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+"""
+TENSOR_MAP = """\
+// What cuTensorMapEncodeTiled fills in on the host: how TMA sees a tensor in global memory.
+struct alignas(64) CUtensorMap {
+  uint64_t opaque[16];
+};
+"""
+
+
+@dataclass(frozen=True)
+class CudaSource:
+    """The emitted file.
+
+    kernel: the entry point's name. params: what it is launched with, in order. spans: for each line of `text`, where it
+    comes from.
+    """
+
+    text: str
+    kernel: str
+    params: tuple[Param, ...]
+    spans: tuple[Span | None, ...]
+
+    def span_at(self, line: int) -> Span | None:
+        """The kernel's source line behind line `line` (from 1) of the text."""
+        return self.spans[line - 1] if 0 < line <= len(self.spans) else None
+
+
+def cuda_source(func: PrimFunc, *, line_directives: bool = False, comments: bool = False) -> CudaSource:
+    """The CUDA C++ of a lowered function.
+
+    line_directives: map the text to the kernel's source by ``#line``, for profilers and debuggers.
+    comments: quote each line of the kernel's source above what it became.
+    Raises `TirxError` for what has no CUDA form.
+    """
+    if func.launch is None:
+        raise TirxError(f"{func.name} has no launch configuration; was the kernel lowered?", func.span)
+    names = Names()
+    helpers = Helpers(func)
+    expr = ExprRenderer(names, Signs(func), helpers)
+    kernel = identifier(f"{func.name}_kernel")
+    params = used_params(func)
+    body = Writer(line_directives, comments)
+    with body.block(_signature(func, kernel, _parameters(func, params, names)), span=func.span):
+        prologue_at = len(body.lines)
+        _declare_shared(func, names, body)
+        StmtRenderer(func, names, expr, body)(func.body)
+    prologue = helpers.prologue(expr.specials)
+    body.lines[prologue_at:prologue_at] = prologue
+    body.spans[prologue_at:prologue_at] = [None] * len(prologue)
+
+    head = Writer()
+    for header in sorted({HEADERS[dtype] for dtype in mentioned_dtypes(func) if dtype in HEADERS}):
+        head.line(f"#include <{header}>")
+    head.text(PRELUDE)
+    if func.tensor_maps:
+        head.text(TENSOR_MAP)
+    for definition in helpers.definitions():
+        head.line()
+        head.text(definition)
+    head.line()
+    lines = [*head.lines, *body.lines]
+    return CudaSource("\n".join(lines) + "\n", kernel, params, (*head.spans, *body.spans))
+
+
+def _signature(func: PrimFunc, kernel: str, parameters: str) -> str:
+    launch = func.launch
+    assert launch is not None
+    cluster = f"__cluster_dims__({', '.join(map(str, launch.cluster))}) " if launch.cluster_size > 1 else ""
+    return f'extern "C" __global__ void __launch_bounds__({launch.threads}) {cluster}{kernel}({parameters})'
+
+
+def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
+    written = written_params(func)
+    texts: list[str] = []
+    for param in params:
+        if isinstance(param, TensorMap):
+            texts.append(f"const __grid_constant__ CUtensorMap {names.define(param.var, param.var.name)}")
+        elif isinstance(param, Var):
+            texts.append(f"{c_type(param.dtype)} {names.define(param, param.name)}")
+        else:
+            const = "" if param in written else "const "
+            texts.append(f"{const}{SCALARS[param.dtype]}* __restrict__ {names.define(param, param.name)}")
+    return ", ".join(texts)
+
+
+def _declare_shared(func: PrimFunc, names: Names, out: Writer) -> None:
+    """The one dynamic allocation of shared memory."""
+    pools = [n.buffer for n in walk(func.body) if isinstance(n, AllocBuffer) and n.buffer.scope == "shared"]
+    if not pools:
+        return
+    if len(pools) > 1:
+        listed = ", ".join(b.name for b in pools)
+        raise TirxError(f"shared memory was not planned: {listed} are separate allocations", pools[1].span)
+    pool = pools[0]
+    align = f"__align__({pool.align}) " if pool.align else ""
+    out.line(f"extern __shared__ {align}{_byte_type(pool)} {names.define(pool, pool.name)}[];", pool.span)
+
+
+def _byte_type(pool: Buffer) -> str:
+    return "uchar" if pool.dtype == "uint8" else SCALARS[pool.dtype]

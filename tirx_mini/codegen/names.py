@@ -1,0 +1,58 @@
+"""C++ identifiers: the source's own names, made legal and unique where they would clash."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+RESERVED = frozenset(
+    # what C++ and CUDA claim, and the few names that the emitted prologue defines
+    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl const
+    constexpr const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false
+    float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+    protected public register reinterpret_cast return short signed sizeof static static_assert static_cast struct switch
+    template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t
+    while xor xor_eq half uchar ushort uint ulong min max printf threadIdx blockIdx blockDim gridDim warpSize
+    int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t size_t CUtensorMap
+    warp_id_in_cta cluster_ctarank cluster_ctaid_x cluster_ctaid_y cluster_ctaid_z""".split()
+)
+
+
+def identifier(name: str) -> str:
+    """`name` with every character that C++ does not allow replaced by an underscore."""
+    legal = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"v_{legal}" if not legal or legal[0].isdigit() or legal.startswith("__") else legal
+
+
+class Names:
+    """One name a variable or buffer. A name may come back in a block beside, never in a block inside."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set(RESERVED)
+        self._names: dict[Any, str] = {}
+
+    def define(self, node: Any, wanted: str) -> str:
+        """The name of `node` from here to the end of the current block."""
+        base = name = identifier(wanted)
+        suffix = 0
+        while name in self._taken:
+            suffix += 1
+            name = f"{base}_{suffix}"
+        self._taken.add(name)
+        self._names[node] = name
+        return name
+
+    def __getitem__(self, node: Any) -> str:
+        return self._names[node]
+
+    def __contains__(self, node: Any) -> bool:
+        return node in self._names
+
+    @contextmanager
+    def block(self) -> Iterator[None]:
+        """A C++ block: names defined inside are free again after it."""
+        taken, names = set(self._taken), dict(self._names)
+        yield
+        self._taken, self._names = taken, names

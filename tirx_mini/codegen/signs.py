@@ -1,0 +1,83 @@
+"""Which integers are never negative.
+
+The IR's ``//`` and ``%`` round towards minus infinity, C++'s towards zero. They agree where nothing is negative, which
+is nearly everywhere in a kernel; knowing it keeps the plain operators in the text.
+"""
+
+from __future__ import annotations
+
+from tirx_mini.ir import (
+    Binary,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Cast,
+    Const,
+    DataType,
+    Expr,
+    For,
+    PrimFunc,
+    Select,
+    Special,
+    Var,
+    walk,
+)  # fmt: skip
+
+_CLOSED = ("+", "*", "//", "/", "%", "<<", "|", "^")
+"""Operators whose result is not negative if neither operand is (overflow aside)."""
+
+
+class Signs:
+    """What is known of one function. Mutable scalars are assumed not negative until a store refutes it."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        nodes = list(walk(func.body))
+        self._values: dict[Var, Expr] = {n.var: n.value for n in nodes if isinstance(n, Bind)}
+        self._values.update({n.var: n.start for n in nodes if isinstance(n, For) and n.step > 0})
+        stores = [n for n in nodes if isinstance(n, BufferStore) and n.buffer.scalar]
+        self._scalars: set[Buffer] = {s.buffer for s in stores if s.buffer.dtype.is_integer}
+        self._known: dict[Expr, bool] = {}
+        refuted = True
+        while refuted:
+            self._known.clear()
+            wrong = {s.buffer for s in stores if s.buffer in self._scalars and not self.natural(s.value)}
+            self._scalars -= wrong
+            refuted = bool(wrong)
+
+    def natural(self, expr: Expr) -> bool:
+        """Whether `expr` is known to be at least zero."""
+        if expr not in self._known:
+            self._known[expr] = self._natural(expr)
+        return self._known[expr]
+
+    def _natural(self, expr: Expr) -> bool:
+        if expr.dtype.code == "uint" or expr.dtype.is_bool:
+            return True
+        if isinstance(expr, Const):
+            return expr.value >= 0
+        if isinstance(expr, Special):
+            return True
+        if isinstance(expr, Var):
+            return expr in self._values and self.natural(self._values[expr])
+        if isinstance(expr, BufferLoad):
+            return expr.buffer in self._scalars
+        if isinstance(expr, Cast):
+            return self.natural(expr.value) and _keeps_value(expr.value.dtype, expr.dtype)
+        if isinstance(expr, Select):
+            return self.natural(expr.a) and self.natural(expr.b)
+        return isinstance(expr, Binary) and self._binary(expr)
+
+    def _binary(self, expr: Binary) -> bool:
+        if expr.op in ("&", "max"):
+            return self.natural(expr.a) or self.natural(expr.b)
+        if expr.op == "%":
+            return self.natural(expr.b)
+        if expr.op == ">>":
+            return self.natural(expr.a)
+        return expr.op in (*_CLOSED, "min") and self.natural(expr.a) and self.natural(expr.b)
+
+
+def _keeps_value(source: DataType, target: DataType) -> bool:
+    """Whether a natural number of `source` is the same number in the signed type `target`."""
+    return source.bits < target.bits or (source.is_signed and source.bits == target.bits)

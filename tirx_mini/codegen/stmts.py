@@ -1,0 +1,171 @@
+"""Statements of the lowered IR as C++ text."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import (
+    UNROLLED,
+    AllocBuffer,
+    Bind,
+    Break,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Continue,
+    DeclBuffer,
+    Evaluate,
+    For,
+    Hint,
+    If,
+    PrimFunc,
+    Ramp,
+    Seq,
+    Span,
+    Stmt,
+    TirxError,
+    While,
+    walk,
+)  # fmt: skip
+
+from .exprs import ExprRenderer, flat_index
+from .names import Names
+from .types import SCALARS, c_type
+from .usage import byte_offset, loops_over_registers, vector_buffers
+from .writer import Writer
+
+
+class StmtRenderer:
+    """Writes one function's body."""
+
+    def __init__(self, func: PrimFunc, names: Names, expr: ExprRenderer, out: Writer) -> None:
+        self.names, self.expr, self.out = names, expr, out
+        self.unrolled = loops_over_registers(func)
+        self.vectorised = vector_buffers(func)
+
+    def __call__(self, stmt: Stmt) -> None:
+        method = getattr(self, f"_{type(stmt).__name__.lower()}", None)
+        if method is None:
+            raise TirxError(f"{type(stmt).__name__} has no CUDA form; was the kernel lowered?", stmt.span)
+        try:
+            method(stmt)
+        except TirxError as error:
+            raise error.at(stmt.span) from None
+
+    def _seq(self, stmt: Seq) -> None:
+        pending = list(reversed(stmt.stmts))
+        while pending:
+            first = pending.pop()
+            following = pending[-1] if pending else None
+            if isinstance(first, AllocBuffer) and _initialises(first.buffer, following):
+                self._scalar(first.buffer, pending.pop())
+            else:
+                self(first)
+
+    def _block(self, stmt: Stmt) -> None:
+        with self.names.block():
+            self(stmt)
+
+    # -- declarations -------------------------------------------------------------------------------------------
+
+    def _bind(self, stmt: Bind) -> None:
+        value = self.expr(stmt.value)  # rendered first: the name is not in scope in its own value
+        name = self.names.define(stmt.var, stmt.var.name)
+        self.out.line(f"const {c_type(stmt.var.dtype)} {name} = {value};", stmt.span)
+
+    def _allocbuffer(self, stmt: AllocBuffer) -> None:
+        buffer = stmt.buffer
+        if buffer in self.names:  # the shared-memory pool is declared with the kernel
+            return
+        if buffer.scope != "local":
+            raise TirxError(f"{buffer.name} is allocated in {buffer.scope} memory, but was not placed", stmt.span)
+        if buffer.scalar:
+            self._scalar(buffer, None, stmt.span)
+            return
+        align = f"__align__({buffer.align or 16}) " if buffer.align or buffer in self.vectorised else ""
+        name = self.names.define(buffer, buffer.name)
+        self.out.line(f"{align}{SCALARS[buffer.dtype]} {name}[{buffer.size}];", stmt.span)
+
+    def _scalar(self, buffer: Buffer, store: Stmt | None, span: Span | None = None) -> None:
+        """A mutable variable, with the value that it is given at once."""
+        value = f" = {self.expr(store.value)}" if isinstance(store, BufferStore) else ""
+        name = self.names.define(buffer, buffer.name)
+        self.out.line(f"{c_type(buffer.dtype)} {name}{value};", store.span if store else span)
+
+    def _declbuffer(self, stmt: DeclBuffer) -> None:
+        buffer = stmt.buffer
+        if buffer.scope == "tmem":
+            shape = " x ".join(map(str, buffer.shape))
+            self.out.line(f"// {buffer.name}: {shape} {buffer.dtype} in tensor memory", stmt.span)
+        elif buffer not in self.names:
+            source, start = self.names[buffer.root], byte_offset(buffer)
+            offset = f" + {start}" if start else ""
+            kind, name = SCALARS[buffer.dtype], self.names.define(buffer, buffer.name)
+            self.out.line(f"{kind}* const {name} = ({kind}*)({source}{offset});", stmt.span)
+
+    # -- effects ------------------------------------------------------------------------------------------------
+
+    def _bufferstore(self, stmt: BufferStore) -> None:
+        if len(stmt.indices) != 1:
+            raise TirxError(f"the store to {stmt.buffer.name} was not flattened; was the kernel lowered?", stmt.span)
+        index, value = stmt.indices[0], stmt.value
+        if isinstance(index, Ramp) and isinstance(value, BufferLoad) and isinstance(flat_index(value), Ramp):
+            source = self.expr.copied(value)
+            kind = source.removeprefix("*(").split("*", 1)[0]
+            self.out.line(f"{self.expr.place(stmt.buffer, index, kind)} = {source};", stmt.span)
+        else:
+            self.out.line(f"{self.expr.place(stmt.buffer, index)} = {self.expr(value)};", stmt.span)
+
+    def _evaluate(self, stmt: Evaluate) -> None:
+        self.out.line(f"{self.expr(stmt.call)};", stmt.span)
+
+    def _hint(self, stmt: Hint) -> None:
+        details = "".join(f", {key} = {value}" for key, value in stmt.attrs)
+        for line in f"hint: {stmt.message}{details}".splitlines():
+            self.out.line(f"// {line.rstrip(chr(92))}", stmt.span)
+        if stmt.body is not None:
+            self(stmt.body)
+
+    # -- control ------------------------------------------------------------------------------------------------
+
+    def _if(self, stmt: If) -> None:
+        with self.out.block(f"if ({self.expr(stmt.cond)})", span=stmt.span):
+            self._block(stmt.then)
+            orelse = stmt.orelse
+            while isinstance(orelse, If):
+                self.out.reopen(f"else if ({self.expr(orelse.cond)})")
+                self._block(orelse.then)
+                orelse = orelse.orelse
+            if orelse is not None:
+                self.out.reopen("else")
+                self._block(orelse)
+
+    def _for(self, stmt: For) -> None:
+        start, stop = self.expr(stmt.start), self.expr(stmt.stop)
+        if stmt.kind == UNROLLED or stmt in self.unrolled:
+            self.out.line("#pragma unroll", stmt.span)
+        with self.names.block():
+            name = self.names.define(stmt.var, stmt.var.name)
+            less, sign = (">", "-") if stmt.step < 0 else ("<", "+")
+            step = f"{2 * sign}{name}" if abs(stmt.step) == 1 else f"{name} {sign}= {abs(stmt.step)}"
+            head = f"for ({c_type(stmt.var.dtype)} {name} = {start}; {name} {less} {stop}; {step})"
+            with self.out.block(head, span=stmt.span):
+                self(stmt.body)
+
+    def _while(self, stmt: While) -> None:
+        with self.out.block(f"while ({self.expr(stmt.cond)})", span=stmt.span):
+            self._block(stmt.body)
+
+    def _break(self, stmt: Break) -> None:
+        self.out.line("break;", stmt.span)
+
+    def _continue(self, stmt: Continue) -> None:
+        self.out.line("continue;", stmt.span)
+
+
+def _initialises(buffer: Buffer, stmt: Stmt | None) -> bool:
+    """Whether `stmt` gives the scalar `buffer` its first value."""
+    return (
+        buffer.scalar
+        and isinstance(stmt, BufferStore)
+        and stmt.buffer is buffer
+        and not any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(stmt.value))
+    )

@@ -1,0 +1,102 @@
+"""What a lowered function does with its buffers and loops, as far as the emitted text depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tirx_mini.ir import (
+    AddressOf,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    DataType,
+    Expr,
+    For,
+    PrimFunc,
+    Ramp,
+    Stmt,
+    TensorMap,
+    Var,
+    walk,
+)
+
+Param = Buffer | Var | TensorMap
+
+
+def used_params(func: PrimFunc) -> tuple[Param, ...]:
+    """The parameters that the body mentions, then the tensor maps."""
+    nodes = list(walk(func.body))
+    buffers = {n.buffer for n in nodes if isinstance(n, (BufferLoad, BufferStore, AddressOf))}
+    variables = {n for n in nodes if isinstance(n, Var)}
+    return (*(p for p in func.params if p in (variables if isinstance(p, Var) else buffers)), *func.tensor_maps)
+
+
+def written_params(func: PrimFunc) -> frozenset[Buffer]:
+    """The global buffers that the kernel may write: by stores, or by instructions that get their address or map."""
+    maps = {m.var: m.buffer for m in func.tensor_maps}
+    written: set[Buffer] = set()
+    for node in walk(func.body):
+        if isinstance(node, BufferStore):
+            written.add(node.buffer)
+        elif isinstance(node, Call) and not _only_reads(node.op):
+            written |= {maps[arg] for arg in node.args if isinstance(arg, Var) and arg in maps}
+            written |= {arg.buffer for arg in node.args if isinstance(arg, AddressOf)}
+    return frozenset(p for p in func.params if isinstance(p, Buffer) and p in written)
+
+
+def _only_reads(op: str) -> bool:
+    if op.startswith("cp.async.bulk"):
+        return op.endswith(".load")
+    return op.startswith(("cp.async", "prefetch"))
+
+
+def loops_over_registers(func: PrimFunc) -> frozenset[For]:
+    """The loops whose variable selects an element of a register array.
+
+    Registers have no addresses: such a loop must be unrolled, or the array lives in (slow, off-chip) local memory.
+    """
+    nodes = list(walk(func.body))
+    values = {n.var: n.value for n in nodes if isinstance(n, Bind)}
+    pending = [index for n in nodes for index in _register_indices(n)]
+    reached: set[Var] = set()
+    while pending:
+        for node in walk(pending.pop()):
+            if isinstance(node, Var) and node not in reached:
+                reached.add(node)
+                if node in values:
+                    pending.append(values[node])
+    return frozenset(n for n in nodes if isinstance(n, For) and n.var in reached)
+
+
+def _register_indices(node: Expr | Stmt) -> Iterable[Expr]:
+    if not isinstance(node, (BufferLoad, BufferStore, AddressOf)):
+        return ()
+    return node.indices if node.buffer.scope == "local" and not node.buffer.scalar else ()
+
+
+def vector_buffers(func: PrimFunc) -> frozenset[Buffer]:
+    """The buffers of which some access moves several elements."""
+    return frozenset(
+        node.buffer
+        for node in walk(func.body)
+        if isinstance(node, (BufferLoad, BufferStore)) and any(isinstance(i, Ramp) for i in node.indices)
+    )
+
+
+def mentioned_dtypes(func: PrimFunc) -> frozenset[DataType]:
+    """Every type that the emitted text may name, by one lane."""
+    found = {p.dtype for p in func.params}
+    for node in walk(func.body):
+        if isinstance(node, Expr):
+            found.add(node.dtype)
+        buffer = getattr(node, "buffer", None)
+        if isinstance(buffer, Buffer):
+            found.add(buffer.dtype)
+    return frozenset(dtype.scalar for dtype in found)
+
+
+def byte_offset(buffer: Buffer) -> int:
+    """Where a view starts in the buffer at the end of its chain of views."""
+    return buffer.byte_offset + (byte_offset(buffer.source) if buffer.source is not None else 0)

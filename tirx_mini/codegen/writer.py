@@ -1,0 +1,70 @@
+"""Lines of C++ text, each with the place in the kernel's source that it comes from."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tirx_mini.ir import Span
+
+INDENT = "  "
+
+
+@dataclass
+class Writer:
+    """Collects lines. line_directives: put ``#line`` where the source line changes; comments: quote that line."""
+
+    line_directives: bool = False
+    comments: bool = False
+    lines: list[str] = field(default_factory=list)
+    spans: list[Span | None] = field(default_factory=list)
+    _depth: int = 0
+    _place: tuple[str, int] | None = None
+
+    def line(self, text: str = "", span: Span | None = None) -> None:
+        """One line at the current indentation."""
+        if span is not None:
+            self._announce(span.user)
+        self._append(f"{INDENT * self._depth}{text}" if text else "", span)
+
+    def text(self, block: str) -> None:
+        """Lines that come from no source line."""
+        for line in block.splitlines():
+            self.line(line)
+
+    @contextmanager
+    def block(self, head: str, tail: str = "}", span: Span | None = None) -> Iterator[None]:
+        """``head {`` … ``tail``."""
+        self.line(f"{head} {{", span)
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self.line(tail)
+
+    def reopen(self, head: str) -> None:
+        """Ends a block and begins another on the same line: ``} else {``."""
+        self._depth -= 1
+        self.line(f"}} {head} {{")
+        self._depth += 1
+
+    def _announce(self, span: Span) -> None:
+        place = (span.file, span.line)
+        if place == self._place:
+            return
+        self._place = place
+        if self.line_directives:
+            escaped = span.file.replace("\\", "\\\\").replace('"', '\\"')
+            self._append(f'#line {span.line} "{escaped}"', span)
+        if self.comments:
+            self._append(f"{INDENT * self._depth}// {Path(span.file).name}:{span.line}  {_source(span)}", span)
+
+    def _append(self, line: str, span: Span | None) -> None:
+        self.lines.append(line)
+        self.spans.append(span)
+
+
+def _source(span: Span) -> str:
+    return linecache.getline(span.file, span.line).strip().rstrip("\\")

@@ -1,0 +1,28 @@
+"""Compiled kernels: NVRTC, the disk cache, and launches on a GPU."""
+
+from .arguments import ArgumentError
+from .cache import CompileCache
+from .compiler import Compiled, Resources, compile_cuda
+from .driver import DriverError
+from .executable import STAGES, Executable, build
+from .sass import SassSummary, disassemble, summarise, summary_text
+from .toolchain import DEFAULT_ARCH, ToolchainError, device_arch
+
+__all__ = [
+    "ArgumentError",
+    "CompileCache",
+    "Compiled",
+    "Resources",
+    "compile_cuda",
+    "DriverError",
+    "STAGES",
+    "Executable",
+    "build",
+    "SassSummary",
+    "disassemble",
+    "summarise",
+    "summary_text",
+    "DEFAULT_ARCH",
+    "ToolchainError",
+    "device_arch",
+]

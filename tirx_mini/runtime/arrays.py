@@ -1,0 +1,29 @@
+"""NumPy arrays on the GPU and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def to_device(array: npt.NDArray[Any]) -> Any:
+    """A tensor on the current GPU with the array's elements; ml_dtypes' types become PyTorch's."""
+    import torch
+
+    contiguous = np.ascontiguousarray(array)
+    kind = getattr(torch, array.dtype.name, None)
+    if kind is None:
+        raise TypeError(f"arrays of {array.dtype} have no counterpart on the GPU")
+    if array.dtype.kind in "biuf":
+        return torch.from_numpy(contiguous).to("cuda")
+    return torch.from_numpy(contiguous.view(np.uint8)).to("cuda").view(kind).reshape(array.shape)
+
+
+def from_device(tensor: Any, array: npt.NDArray[Any]) -> None:
+    """The tensor's elements into `array`, of the same shape and type; waits for the GPU."""
+    import torch
+
+    host = tensor.cpu().contiguous().view(torch.uint8).numpy()
+    array[...] = host.view(array.dtype).reshape(array.shape)

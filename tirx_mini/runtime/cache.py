@@ -1,0 +1,88 @@
+"""Compiled kernels on disk, found again by what they were made from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tirx_mini.codegen import CudaSource
+
+from .compiler import Compiled, compile_cuda, options
+from .toolchain import load, toolchain
+
+DIRECTORY_VARIABLE = "TIRX_MINI_CACHE_DIR"
+SIZE_VARIABLE = "TIRX_MINI_CACHE_BYTES"
+DEFAULT_BYTES = 512 * 2**20
+_SCHEMA = "1"
+
+
+@dataclass(frozen=True)
+class CompileCache:
+    """A directory of compiled kernels, the least recently used ones dropped beyond `max_bytes`.
+
+    Entries are keyed by source, architecture, options and the versions of compiler and headers. Writers replace whole
+    files, so processes may share the directory; a directory that cannot be written costs the speed-up and nothing else.
+    """
+
+    directory: Path
+    max_bytes: int = DEFAULT_BYTES
+
+    @staticmethod
+    def default() -> CompileCache:
+        """The user's cache directory, or $TIRX_MINI_CACHE_DIR; $TIRX_MINI_CACHE_BYTES bounds it (0: no cache)."""
+        place = os.environ.get(DIRECTORY_VARIABLE)
+        size = os.environ.get(SIZE_VARIABLE)
+        return CompileCache(Path(place) if place else _user_cache() / "tirx_mini", int(size) if size else DEFAULT_BYTES)
+
+    def compile(self, source: CudaSource, arch: str, *, line_info: bool = False) -> Compiled:
+        """`compile_cuda`, or what it returned before."""
+        store = self._store()
+        if store is None:
+            return compile_cuda(source, arch, line_info=line_info)
+        key = self.key(source, arch, line_info)
+        with suppress(KeyError, ValueError, OSError):  # not there, damaged, or not readable: made anew
+            return _unpacked(store[key])
+        compiled = compile_cuda(source, arch, line_info=line_info)
+        with suppress(OSError):
+            store[key] = _packed(compiled)
+        return compiled
+
+    def key(self, source: CudaSource, arch: str, line_info: bool) -> str:
+        """The name of an entry."""
+        parts = (_SCHEMA, *toolchain().versions, *options(arch, line_info), source.text)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def _store(self) -> Any:
+        """cuda.core's directory of atomically written, least-recently-read-first evicted entries; None without one."""
+        if self.max_bytes <= 0:
+            return None
+        try:
+            return load("cuda.core.utils").FileStreamProgramCache(self.directory, max_size_bytes=self.max_bytes)
+        except OSError:
+            return None
+
+
+def _packed(compiled: Compiled) -> bytes:
+    head = {"arch": compiled.arch, "ptx": compiled.ptx, "log": compiled.log}
+    return json.dumps(head).encode() + b"\n" + compiled.cubin
+
+
+def _unpacked(entry: bytes) -> Compiled:
+    head, _, cubin = entry.partition(b"\n")
+    fields = json.loads(head)
+    return Compiled(fields["arch"], fields["ptx"], cubin, fields["log"])
+
+
+def _user_cache() -> Path:
+    """Where the platform keeps what can be made again."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

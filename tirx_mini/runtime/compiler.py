@@ -1,0 +1,168 @@
+"""CUDA C++ to PTX and cubin by NVRTC, and what its complaints mean for the kernel's source."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tirx_mini.codegen import CudaSource
+from tirx_mini.ir import Span, TirxError
+
+from .toolchain import load, toolchain
+
+OPTIONS = (
+    "--std=c++17",
+    "--ptxas-options=--verbose",
+    "--ptxas-options=--warn-on-spills",
+    "--ptxas-options=--warn-on-local-memory-usage",
+)
+FILE_NAME = "kernel.cu"
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What ptxas says a kernel takes: registers a thread, and bytes of stack, spills and constants."""
+
+    registers: int
+    stack_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The product of one compilation: PTX text, cubin, and what the compiler printed."""
+
+    arch: str
+    ptx: str
+    cubin: bytes
+    log: str
+
+    @property
+    def resources(self) -> Resources:
+        """Read from ptxas' verbose output."""
+
+        def number(pattern: str) -> int:
+            match = re.search(pattern, self.log)
+            return int(match.group(1)) if match else 0
+
+        return Resources(
+            registers=number(r"Used (\d+) registers"),
+            stack_bytes=number(r"(\d+) bytes stack frame"),
+            spill_store_bytes=number(r"(\d+) bytes spill stores"),
+            spill_load_bytes=number(r"(\d+) bytes spill loads"),
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of the C++ compiler and of ptxas."""
+        return tuple(line.strip() for line in self.log.splitlines() if re.search(r"\bwarning\b", line, re.IGNORECASE))
+
+
+def options(arch: str, line_info: bool) -> tuple[str, ...]:
+    """The compiler's command line."""
+    extra = ("--generate-line-info",) if line_info else ()
+    return (f"--gpu-architecture={arch}", *OPTIONS, *extra)
+
+
+def compile_cuda(source: CudaSource, arch: str, *, line_info: bool = False) -> Compiled:
+    """Compile for `arch`, as in "sm_100a"; needs no GPU.
+
+    Raises `TirxError` at the kernel's line that NVRTC or ptxas rejects, `ToolchainError` where there is no compiler.
+    """
+    program = _Program(source.text)
+    flags = options(arch, line_info)
+    if not program.compile(flags):
+        raise _translated(source, program.log, flags)
+    return Compiled(arch, program.ptx(), program.cubin(), program.log)
+
+
+class _Program:
+    """An NVRTC program. (cuda.core's Program asks for the GPU driver as soon as it is to make PTX.)"""
+
+    def __init__(self, text: str) -> None:
+        self.include = toolchain().include
+        self.nvrtc = load("cuda.bindings.nvrtc")
+        self.handle = self._check(self.nvrtc.nvrtcCreateProgram(text.encode(), FILE_NAME.encode(), 0, None, None))
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self.nvrtc.nvrtcDestroyProgram(self.handle)
+
+    def compile(self, flags: tuple[str, ...]) -> bool:
+        """Whether the text compiles; `log` has the rest."""
+        arguments = [flag.encode() for flag in (*flags, f"--include-path={self.include}")]
+        (status,) = self.nvrtc.nvrtcCompileProgram(self.handle, len(arguments), arguments)
+        result = self.nvrtc.nvrtcResult
+        if status not in (result.NVRTC_SUCCESS, result.NVRTC_ERROR_COMPILATION):
+            self._check((status,), f" ({' '.join(flags)})\n{self.log}")
+        return status == result.NVRTC_SUCCESS
+
+    @property
+    def log(self) -> str:
+        size = self._check(self.nvrtc.nvrtcGetProgramLogSize(self.handle))
+        return self._read(self.nvrtc.nvrtcGetProgramLog, size).rstrip(b"\0").decode(errors="replace").strip()
+
+    def ptx(self) -> str:
+        size = self._check(self.nvrtc.nvrtcGetPTXSize(self.handle))
+        return self._read(self.nvrtc.nvrtcGetPTX, size).rstrip(b"\0").decode()
+
+    def cubin(self) -> bytes:
+        size = self._check(self.nvrtc.nvrtcGetCUBINSize(self.handle))
+        return self._read(self.nvrtc.nvrtcGetCUBIN, size)
+
+    def _read(self, getter: Any, size: int) -> bytes:
+        data = bytearray(size)
+        self._check(getter(self.handle, data))
+        return bytes(data)
+
+    def _check(self, result: tuple[Any, ...], detail: str = "") -> Any:
+        status, *values = result
+        if status != self.nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise RuntimeError(f"NVRTC failed: {status.name}{detail}")
+        return values[0] if values else None
+
+
+_CXX = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.*)$", re.MULTILINE)
+_PTXAS = re.compile(r"line (\d+); error\s*: (.*)$", re.MULTILINE)
+_FILE = re.compile(r"^\s*\.file\s+(\d+) \"(.*)\"", re.MULTILINE)
+_LOC = re.compile(r"^\s*\.loc\s+(\d+) (\d+) \d+(?:.*inlined_at (\d+) (\d+) \d+)?")
+
+
+def _translated(source: CudaSource, log: str, flags: tuple[str, ...]) -> TirxError:
+    """The first error of `log`, at the line of the kernel that it comes from."""
+    match = _CXX.search(log)
+    if match:
+        file, line, text = match.groups()
+        return _error("the CUDA compiler", text, source, file, int(line))
+    match = _PTXAS.search(log)
+    if match:
+        return _error("the assembler (ptxas)", match.group(2), source, *_place_of_ptxas_error(source, flags))
+    return _error("the CUDA compiler", log, source, "", 0)
+
+
+def _error(who: str, what: str, source: CudaSource, file: str, line: int) -> TirxError:
+    lines = source.text.splitlines()
+    if Path(file).name != FILE_NAME:  # `#line` directives: the compiler already speaks of the kernel's source
+        return TirxError(f"{who} rejects this: {what}", Span(file, line) if line else None)
+    notes = ((f"it became the CUDA C++: {lines[line - 1].strip()}", None),) if 0 < line <= len(lines) else ()
+    return TirxError(f"{who} rejects this: {what}", source.span_at(line), notes=notes)
+
+
+def _place_of_ptxas_error(source: CudaSource, flags: tuple[str, ...]) -> tuple[str, int]:
+    """File and line behind the PTX line that ptxas refuses: compiled again, the PTX says where its lines come from."""
+    program = _Program(source.text)
+    program.compile((*flags, "--generate-line-info"))
+    match = _PTXAS.search(program.log)
+    ptx = program.ptx()
+    if match is None:
+        return "", 0
+    files = dict(_FILE.findall(ptx))
+    for text in reversed(ptx.splitlines()[: int(match.group(1))]):
+        loc = _LOC.match(text)
+        if loc:
+            file, line, outer_file, outer_line = loc.groups()
+            return files.get(outer_file or file, ""), int(outer_line or line)
+    return "", 0

@@ -1,0 +1,26 @@
+"""The CUDA driver's status codes as Python errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .toolchain import load
+
+
+class DriverError(RuntimeError):
+    """A call of the CUDA driver failed. name: the status, as CUDA_ERROR_ILLEGAL_ADDRESS."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        super().__init__(f"{text} ({name})")
+
+
+def check(result: tuple[Any, ...]) -> Any:
+    """The values of a driver call without its status; raises `DriverError` where that is no success."""
+    status, *values = result
+    if status.value:
+        driver = load("cuda.bindings.driver")
+        _, name = driver.cuGetErrorName(status)
+        _, text = driver.cuGetErrorString(status)
+        raise DriverError((name or b"unknown").decode(), (text or b"an unknown error").decode())
+    return values[0] if len(values) == 1 else tuple(values) or None

@@ -1,0 +1,127 @@
+"""What `tvm.compile` returns for a CUDA target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.codegen import CudaSource, cuda_source, written_params
+from tirx_mini.ir import PrimFunc
+
+from .arguments import check_count
+from .arrays import from_device, to_device
+from .cache import CompileCache
+from .compiler import Compiled
+from .launch import Launcher
+from .sass import disassemble
+from .toolchain import DEFAULT_ARCH, device_arch
+
+
+@dataclass(frozen=True)
+class SourceModule:
+    """TVM's view of the device code: ``exe.mod.imports[0].inspect_source()``."""
+
+    executable: Executable
+
+    def inspect_source(self, fmt: str = "") -> str:
+        """The CUDA C++, or with `fmt` "ptx" or "sass" that."""
+        return self.executable.source(fmt or "cuda")
+
+
+@dataclass(frozen=True)
+class HostModule:
+    """TVM's view of the host side, which holds the device modules."""
+
+    imports: tuple[SourceModule, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Executable:
+    """A compiled kernel: call it with PyTorch tensors on the GPU, or NumPy arrays, which are written in place.
+
+    The call returns when the kernel is queued on PyTorch's current stream; for NumPy arrays, when it is done. Raises
+    `ArgumentError` for arguments that do not fit.
+    """
+
+    func: PrimFunc
+    cuda: CudaSource
+    compiled: Compiled
+    original: PrimFunc | None = None
+    _sources: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+
+    def __call__(self, *args: Any) -> None:
+        if any(isinstance(arg, np.ndarray) for arg in args):
+            self._call_with_arrays(args)
+        else:
+            self.launcher(args)
+
+    @property
+    def arch(self) -> str:
+        """The architecture compiled for, as "sm_100a"."""
+        return self.compiled.arch
+
+    @property
+    def mod(self) -> HostModule:
+        return HostModule((SourceModule(self),))
+
+    def source(self, stage: str = "cuda") -> str:
+        """The kernel at one of `STAGES`: "tir" is as written. Raises `ValueError` for another name."""
+        if stage not in STAGES:
+            raise ValueError(f"unknown stage {stage!r}; there are {', '.join(STAGES)}")
+        if stage not in self._sources:
+            self._sources[stage] = STAGES[stage](self)
+        return self._sources[stage]
+
+    @cached_property
+    def written(self) -> frozenset[int]:
+        """Positions of the parameters that the kernel writes."""
+        written = written_params(self.func)
+        return frozenset(i for i, p in enumerate(self.func.params) if p in written)
+
+    @cached_property
+    def launcher(self) -> Launcher:
+        return Launcher(self.func, self.cuda, self.compiled, self.written)
+
+    def _call_with_arrays(self, args: tuple[Any, ...]) -> None:
+        """Arrays go to the GPU and, where the kernel writes them, come back."""
+        check_count(self.func, args)
+        staged = [to_device(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
+        self.launcher(staged)
+        for index in sorted(self.written):
+            if isinstance(args[index], np.ndarray):
+                from_device(staged[index], args[index])
+
+
+STAGES: Mapping[str, Callable[[Executable], str]] = {
+    "tir": lambda exe: (exe.original or exe.func).script(),
+    "lowered": lambda exe: exe.func.script(),
+    "cuda": lambda exe: exe.cuda.text,
+    "ptx": lambda exe: exe.compiled.ptx,
+    "sass": lambda exe: disassemble(exe.compiled.cubin),
+}
+"""What a kernel is on its way: as written, lowered, CUDA C++, PTX, machine code."""
+
+
+def build(
+    func: PrimFunc,
+    arch: str | None = None,
+    *,
+    original: PrimFunc | None = None,
+    line_info: bool = False,
+    cache: CompileCache | None = None,
+) -> Executable:
+    """Compile a lowered function.
+
+    arch: as "sm_90a"; the GPU of this machine if None, or sm_100a where there is none. original: the function as
+    written, for ``source("tir")``. line_info: keep the kernel's source lines for profilers and debuggers.
+    Raises `TirxError` for what cannot be compiled, at the line of the kernel, and `ToolchainError` where the CUDA
+    compiler is not installed.
+    """
+    source = cuda_source(func, line_directives=line_info)
+    target = arch or device_arch() or DEFAULT_ARCH
+    compiled = (cache or CompileCache.default()).compile(source, target, line_info=line_info)
+    return Executable(func, source, compiled, original)

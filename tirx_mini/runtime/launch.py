@@ -1,0 +1,143 @@
+"""A compiled kernel on the GPU: loading it, binding arguments, launching."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.codegen import CudaSource
+from tirx_mini.ir import Buffer, PrimFunc, TensorMap, TirxError, Var
+
+from .arguments import check_count, check_devices, check_overlap, check_scalar, check_tensor
+from .compiler import Compiled
+from .driver import check
+from .tensor_map import BYTES, encode
+from .toolchain import device_arch, load
+
+SMEM_LIMIT = 232_448
+"""Bytes of dynamic shared memory a CTA of Hopper and Blackwell can have."""
+
+_C_SCALARS: dict[str, Any] = {
+    "bool": ctypes.c_bool,
+    "int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32, "int64": ctypes.c_int64,
+    "uint8": ctypes.c_uint8, "uint16": ctypes.c_uint16, "uint32": ctypes.c_uint32, "uint64": ctypes.c_uint64,
+    "float32": ctypes.c_float, "float64": ctypes.c_double,
+}  # fmt: skip
+_BOUND_CALLS = 64
+"""Calls remembered: a model's layers call one kernel with this many sets of tensors before any is bound again."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One set of arguments as the driver takes them; `keep` owns the memory behind `pointers`."""
+
+    device: int
+    function: Any
+    pointers: int
+    keep: tuple[Any, ...]
+
+
+class Launcher:
+    """Launches one kernel. Binding (checks, tensor maps) happens once for each set of tensors, and is remembered."""
+
+    def __init__(self, func: PrimFunc, source: CudaSource, compiled: Compiled, written: frozenset[int]) -> None:
+        assert func.launch is not None
+        if func.launch.smem_bytes > SMEM_LIMIT:
+            raise TirxError(
+                f"{func.name} needs {func.launch.smem_bytes:,} bytes of shared memory; a CTA can have {SMEM_LIMIT:,}",
+                func.span,
+                "use fewer pipeline stages or smaller tiles",
+            )
+        self.func, self.source, self.compiled, self.written = func, source, compiled, written
+        launch = func.launch
+        self._shape = (*launch.grid, launch.threads, 1, 1, launch.smem_bytes)
+        self._position = {param: index for index, param in enumerate(func.params)}
+        self._driver = load("cuda.bindings.driver")
+        self._kernel: Any = None
+        self._bound: dict[tuple[Any, ...], Bound] = {}
+
+    def __call__(self, args: Sequence[Any]) -> None:
+        """Launch on PyTorch's current stream; returns before the kernel has finished."""
+        import torch
+
+        key = tuple([_identity(arg) for arg in args])
+        bound = self._bound.get(key)
+        if bound is None:
+            bound = self._remember(key, args)
+        if torch.cuda.current_device() == bound.device:
+            self._launch(bound, torch.cuda.current_stream().cuda_stream)
+        else:
+            with torch.cuda.device(bound.device):
+                self._launch(bound, torch.cuda.current_stream().cuda_stream)
+
+    def _launch(self, bound: Bound, stream: int) -> None:
+        launch = self._shape
+        check(self._driver.cuLaunchKernel(bound.function, *launch, stream, bound.pointers, 0))
+
+    def _remember(self, key: tuple[Any, ...], args: Sequence[Any]) -> Bound:
+        bound = self._bind(args)
+        while len(self._bound) >= _BOUND_CALLS:
+            del self._bound[next(iter(self._bound))]
+        self._bound[key] = bound
+        return bound
+
+    def _bind(self, args: Sequence[Any]) -> Bound:
+        """Checked arguments in the driver's form."""
+        check_count(self.func, args)
+        tensors = {i: a for i, a in enumerate(args) if isinstance(self.func.params[i], Buffer)}
+        for index, tensor in tensors.items():
+            check_tensor(self.func, index, tensor)
+        device = check_devices(self.func, tensors)
+        check_overlap(self.func, tensors, self.written)
+        function = self._load(device)
+        storage = tuple(self._argument(param, args) for param in self.source.params)
+        pointers = (ctypes.c_void_p * max(1, len(storage)))(*map(ctypes.addressof, storage))
+        return Bound(device, function, ctypes.addressof(pointers), (pointers, *storage))
+
+    def _argument(self, param: Buffer | Var | TensorMap, args: Sequence[Any]) -> Any:
+        """The storage of one kernel parameter."""
+        if isinstance(param, TensorMap):
+            return _map_storage(encode(param, args[self._position[param.buffer]].data_ptr()))
+        index = self._position[param]
+        if isinstance(param, Buffer):
+            return ctypes.c_uint64(args[index].data_ptr())
+        return _C_SCALARS[param.dtype](check_scalar(self.func, index, args[index]))
+
+    def _load(self, device: int) -> Any:
+        """The kernel on a device; loaded once, its shared memory allowed on each device."""
+        core = load("cuda.core")
+        core.Device(device).set_current()
+        if self._kernel is None:
+            try:
+                self._kernel = core.ObjectCode.from_cubin(self.compiled.cubin).get_kernel(self.source.kernel)
+            except Exception as error:
+                raise _not_loaded(self.func, self.compiled.arch) from error
+        driver = self._driver
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        assert self.func.launch is not None
+        check(driver.cuKernelSetAttribute(attribute, self.func.launch.smem_bytes, self._kernel.handle, device))
+        return driver.CUfunction(int(self._kernel.handle))
+
+
+def _identity(arg: Any) -> Any:
+    """What a binding depends on."""
+    if hasattr(arg, "data_ptr"):
+        return arg.data_ptr(), arg.dtype, arg.shape, arg.stride(), arg.is_cuda
+    return type(arg), arg
+
+
+def _map_storage(tensor_map: Any) -> Any:
+    """A copy of a `CUtensorMap` in memory of our own."""
+    storage = (ctypes.c_uint8 * BYTES)()
+    ctypes.memmove(storage, int(tensor_map.getPtr()), BYTES)
+    return storage
+
+
+def _not_loaded(func: PrimFunc, arch: str) -> RuntimeError:
+    here = device_arch()
+    if here != arch:
+        fix = f"compile it for target 'cuda:{here}'"
+        return RuntimeError(f"{func.name} was compiled for {arch}, but this GPU is {here}: {fix}")
+    return RuntimeError(f"the driver cannot load {func.name}: it may be older than the compiler, so update it")

@@ -1,0 +1,102 @@
+"""SASS, the machine code: its text, and how many of the instructions that matter it has."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .compiler import Compiled
+from .toolchain import ToolchainError, disassembler
+
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "tensor core": {
+        r"UTC\w*MMA": "tcgen05.mma", r"HGMMA|QGMMA|IGMMA": "wgmma", r"HMMA|IMMA|QMMA": "mma",
+        r"UTCBAR": "tcgen05.commit", r"LDTM": "tcgen05.ld", r"STTM": "tcgen05.st", r"UTCCP": "tcgen05.cp",
+        r"UTCATOMSWS": "tcgen05.alloc, dealloc",
+    },
+    "TMA": {
+        r"UTMALDG": "cp.async.bulk.tensor load", r"UTMASTG": "cp.async.bulk.tensor store",
+        r"UTMAREDG": "cp.reduce.async.bulk.tensor", r"UTMAPF": "cp.async.bulk.prefetch.tensor",
+        r"UBLKCP": "cp.async.bulk", r"UTMACMDFLUSH": "cp.async.bulk.commit_group", r"UTMACCTL": "prefetch.tensormap",
+    },
+    "barriers": {
+        r"SYNCS": "mbarrier", r"BAR": "bar.sync", r"UCGABAR_ARV|UCGABAR_WAIT": "barrier.cluster",
+        r"WARPSYNC": "bar.warp.sync", r"FENCE": "fence", r"MEMBAR": "fence.acq_rel",
+        r"DEPBAR": "wait for a group", r"ELECT": "elect.sync",
+    },
+    "memory": {
+        r"LDG": "ld.global", r"STG": "st.global", r"LDS": "ld.shared", r"STS": "st.shared", r"LDGSTS": "cp.async",
+        r"LDSM": "ldmatrix", r"STSM": "stmatrix", r"SHFL": "shfl",
+    },
+    "local memory": {r"LDL": "ld.local", r"STL": "st.local"},
+}  # fmt: skip
+"""Opcodes (as patterns) by what they do, and the PTX they come from."""
+
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class SassSummary:
+    """opcodes: full opcode -> count. groups: group -> PTX name -> count, zero counts left out."""
+
+    opcodes: Mapping[str, int]
+    groups: Mapping[str, Mapping[str, int]]
+
+    def count(self, ptx: str) -> int:
+        """How many instructions come from `ptx`, a name of `GROUPS`."""
+        return sum(names.get(ptx, 0) for names in self.groups.values())
+
+    def matching(self, pattern: str) -> int:
+        """How many instructions have an opcode that matches `pattern`, modifiers included."""
+        return sum(n for opcode, n in self.opcodes.items() if re.search(pattern, opcode))
+
+    @property
+    def local_accesses(self) -> int:
+        """Accesses to local memory: spilled registers, or arrays that found no registers."""
+        return sum(self.groups["local memory"].values())
+
+
+def disassemble(cubin: bytes) -> str:
+    """The machine code as nvdisasm prints it. Raises `ToolchainError` where it is not installed."""
+    tool = disassembler()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(cubin)
+        run = subprocess.run([tool, "--print-code", path], capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise ToolchainError(f"nvdisasm failed: {run.stderr.strip()}")
+    return run.stdout
+
+
+def summarise(sass: str) -> SassSummary:
+    """Counts of the instructions in a disassembly."""
+    opcodes = Counter(_INSTRUCTION.findall(sass))
+    groups: dict[str, dict[str, int]] = {}
+    for group, patterns in GROUPS.items():
+        counts = {ptx: _count(opcodes, pattern) for pattern, ptx in patterns.items()}
+        groups[group] = {ptx: n for ptx, n in counts.items() if n}
+    return SassSummary(dict(opcodes), groups)
+
+
+def _count(opcodes: Mapping[str, int], pattern: str) -> int:
+    base = re.compile(pattern)
+    return sum(n for opcode, n in opcodes.items() if base.fullmatch(opcode.split(".", 1)[0]))
+
+
+def summary_text(summary: SassSummary, compiled: Compiled, smem_bytes: int) -> str:
+    """The summary for a reader, a line a group."""
+    resources = compiled.resources
+    lines = [f"// {compiled.arch}: {sum(summary.opcodes.values())} instructions"]
+    for group, counts in summary.groups.items():
+        listed = ", ".join(f"{ptx} {n}" for ptx, n in counts.items()) or "none"
+        lines.append(f"//   {group:<13} {listed}")
+    spilled = resources.spill_store_bytes + resources.spill_load_bytes
+    stack = f"{spilled} bytes spilled, {resources.stack_bytes} bytes of stack"
+    lines.append(f"//   {'registers':<13} {resources.registers} a thread, {stack}")
+    lines.append(f"//   {'shared memory':<13} {smem_bytes:,} bytes a CTA")
+    return "\n".join(lines)

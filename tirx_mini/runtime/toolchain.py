@@ -1,0 +1,95 @@
+"""The CUDA compiler as pip installs it: NVRTC, its headers and the disassembler."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+DEFAULT_ARCH = "sm_100a"
+"""What is compiled for where no GPU says otherwise."""
+
+_ARCH_SPECIFIC = (90, 100, 101, 103, 110, 120, 121)
+"""Compute capabilities whose tensor-core and TMA instructions need the `a` variant of the architecture."""
+
+
+class ToolchainError(RuntimeError):
+    """The CUDA compiler or disassembler is missing; the message says what to install."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """Where NVRTC's headers are, and the versions that a cached binary depends on."""
+
+    include: Path
+    versions: tuple[str, ...]
+
+
+def load(module: str) -> Any:
+    """A module of NVIDIA's Python packages (`cuda.bindings`, `cuda.core`, `cuda.pathfinder`), imported when needed.
+
+    They exist only for some platforms, so nothing imports them by name. Raises `ToolchainError` where there are none.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ToolchainError(_missing("NVIDIA's Python packages", "cuda-core")) from error
+
+
+@cache
+def toolchain() -> Toolchain:
+    """The installed NVRTC and headers. Raises `ToolchainError` with one sentence where there are none."""
+    include = load("cuda.pathfinder").find_nvidia_header_directory("cudart")
+    if include is None:
+        raise ToolchainError(_missing("the CUDA headers", "nvidia-cuda-runtime"))
+    headers = _distribution("nvidia-cuda-runtime") or str(include)
+    return Toolchain(Path(include), (f"nvrtc {_nvrtc_version()}", f"headers {headers}"))
+
+
+@cache
+def disassembler() -> Path:
+    """nvdisasm. Raises `ToolchainError` where it is not installed."""
+    found = load("cuda.pathfinder").find_nvidia_binary_utility("nvdisasm")
+    if found is None:
+        raise ToolchainError(_missing("the disassembler", "nvidia-cuda-nvdisasm"))
+    return Path(found)
+
+
+def device_arch() -> str | None:
+    """The architecture of the current GPU, as "sm_100a"; None where there is no usable GPU."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    major, minor = torch.cuda.get_device_capability()
+    number = 10 * major + minor
+    return f"sm_{number}{'a' if number in _ARCH_SPECIFIC else ''}"
+
+
+def _nvrtc_version() -> str:
+    nvrtc = load("cuda.bindings.nvrtc")
+    try:
+        _, major, minor = nvrtc.nvrtcVersion()
+    except RuntimeError as error:  # the bindings are there, the library is not
+        raise ToolchainError(_missing("NVRTC", "nvidia-cuda-nvrtc")) from error
+    return f"{major}.{minor} {_distribution('nvidia-cuda-nvrtc')}"
+
+
+def _distribution(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _missing(what: str, package: str) -> str:
+    if sys.platform == "darwin":
+        return (
+            f"compiling to CUDA needs {what}, which NVIDIA does not publish for macOS: "
+            'use target="sim" here, or compile on Linux or Windows'
+        )
+    return f"compiling to CUDA needs {what}, which is not installed: run `pip install {package}`"
