@@ -7,7 +7,7 @@ from typing import Any
 
 from .arith import simplify
 from .dtype import HANDLE, UINT32, DataType
-from .expr import AddressOf, BufferLoad, Expr, Range, Region, as_expr, const, int_value
+from .expr import AddressOf, BufferLoad, Expr, Ramp, Range, Region, as_expr, const, int_value
 from .span import Span, TirxError
 
 SCOPES = ("global", "shared", "local", "tmem")
@@ -75,7 +75,9 @@ class Buffer:
                 f"but {len(keys)} indices are given"
             )
         if len(keys) == self.ndim and not any(isinstance(k, slice) for k in keys):
-            return BufferLoad(self.dtype, self, tuple(as_expr(k) for k in keys))
+            indices = tuple(as_expr(k) for k in keys)
+            lanes = indices[-1].lanes if isinstance(indices[-1], Ramp) else 1
+            return BufferLoad(self.dtype.with_lanes(lanes), self, indices)
         keys = keys + (slice(None),) * (self.ndim - len(keys))
         ranges = tuple(self._range(axis, k) for axis, k in enumerate(keys))
         return Region(self.dtype, self, ranges)

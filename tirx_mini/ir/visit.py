@@ -19,7 +19,7 @@ from .stmt import Seq, Stmt, seq
 Node = Expr | Stmt
 
 _PLAIN = frozenset(
-    "span dtype name op attrs options kind parent scope lanes step parallel extents message".split()
+    "span dtype name op attrs kind parent scope lanes step parallel extents message".split()
 )
 """Fields that hold no nodes."""
 
@@ -34,13 +34,18 @@ def child_fields(cls: type) -> tuple[str, ...]:
 def children(node: Node) -> Iterator[Node]:
     """The expressions and statements directly below a node (not through buffers)."""
     for name in child_fields(type(node)):
-        value = getattr(node, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, Range):
-                yield item.start
-                yield item.extent
-            elif isinstance(item, (Expr, Stmt)):
-                yield item
+        yield from _nodes(getattr(node, name))
+
+
+def _nodes(value: Any) -> Iterator[Node]:
+    if isinstance(value, (Expr, Stmt)):
+        yield value
+    elif isinstance(value, tuple):  # operands, or the (name, value) pairs of options
+        for item in value:
+            yield from _nodes(item)
+    elif isinstance(value, Range):
+        yield value.start
+        yield value.extent
 
 
 def walk(node: Node) -> Iterator[Node]:
