@@ -188,7 +188,7 @@ def floormod(a: Any, b: Any) -> Any:
 def ramp(base: Any, lanes: int) -> Expr:
     """The index vector base, base + 1, … of a vector access."""
     start = as_expr(base)
-    return Ramp(start.dtype.with_lanes(lanes), start, lanes)
+    return Ramp(start.dtype, start, lanes)
 
 
 def evaluate(value: Any) -> None:
