@@ -1,0 +1,32 @@
+"""tirx_mini: a tile DSL for tensor-core kernels, its compiler to CUDA C++, and a GPU simulator that explains.
+
+    import tirx_mini as tvm
+    from tirx_mini.script import tirx as Tx
+
+    report = tvm.simulate(kernel, A, B, D)                            # right or wrong, why, at which line, how fast
+    exe = tvm.compile(tvm.IRModule({"main": kernel}), target="sim")   # or "cuda"
+    exe(A, B, D)
+"""
+
+from . import target
+from .driver import SimulatedExecutable, compile, simulate
+from .ir import DataType, IRModule, PrimFunc, TirxError
+from .sim import Finding, Report, SimulationError
+from .target import Target
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DataType",
+    "Finding",
+    "IRModule",
+    "PrimFunc",
+    "Report",
+    "SimulatedExecutable",
+    "SimulationError",
+    "Target",
+    "TirxError",
+    "compile",
+    "simulate",
+    "target",
+]

@@ -1,0 +1,108 @@
+"""`compile` and `simulate`: the whole way of a kernel, from the front end's function to a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .ir import IRModule, PrimFunc, TirxError
+from .passes import lower
+from .sim import Report, SimulationError, failed
+from .sim import simulate as simulate_lowered
+from .target import Target
+from .targets import GpuSpec, gpu_spec
+
+if TYPE_CHECKING:
+    from .runtime import Executable, HostModule
+
+DEFAULT_GPU = "b200"
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedExecutable:
+    """What `compile` returns for a simulator target: called like the compiled kernel, it runs on the modelled GPU.
+
+    The call writes results into its arguments and raises `SimulationError` where the verdict is not "ok". `report` is
+    that of the last call.
+    """
+
+    func: PrimFunc
+    original: PrimFunc
+    gpu: GpuSpec
+    _reports: list[Report] = field(default_factory=list, init=False, repr=False)
+
+    def __call__(self, *args: Any) -> None:
+        report = simulate_lowered(self.func, args, self.gpu)
+        self._reports[:] = [report]
+        if not report.ok:
+            raise SimulationError(report)
+
+    @property
+    def report(self) -> Report | None:
+        return self._reports[-1] if self._reports else None
+
+    @cached_property
+    def compiled(self) -> Executable:
+        """The same kernel compiled for the GPU that is modelled."""
+        from .runtime import build
+
+        return build(self.func, self.gpu.arch, original=self.original)
+
+    @property
+    def mod(self) -> HostModule:
+        """TVM's view of the module: ``exe.mod.imports[0].inspect_source()`` is the CUDA C++."""
+        return self.compiled.mod
+
+    def source(self, stage: str = "cuda") -> str:
+        """The kernel at a stage: "tir", "lowered", "cuda", "ptx" or "sass"."""
+        if stage == "tir":
+            return self.original.script()
+        return self.func.script() if stage == "lowered" else self.compiled.source(stage)
+
+
+def compile(
+    mod: IRModule | PrimFunc, target: str | Target | None = None, tir_pipeline: str = "tirx"
+) -> SimulatedExecutable | Executable:
+    """A kernel ready to be called with its arguments, which it writes in place.
+
+    mod: a kernel, or a module whose function "main" is one. target: as `Target` reads it; by default that of the
+    enclosing ``with target:``, else "cuda". Raises `TirxError` for what cannot be lowered, at the line of the kernel.
+    """
+    if tir_pipeline != "tirx":
+        raise ValueError(f"there is no pipeline {tir_pipeline!r}; the one there is, is called 'tirx'")
+    chosen = target if isinstance(target, Target) else Target(target) if target else Target.current() or Target("cuda")
+    func = mod.main if isinstance(mod, IRModule) else mod
+    lowered = lower(func)
+    if chosen.kind == "sim":
+        return SimulatedExecutable(lowered, func, gpu_spec(chosen.detail or DEFAULT_GPU))
+    from .runtime import build
+
+    return build(lowered, chosen.detail, original=func)
+
+
+def simulate(
+    kernel: IRModule | PrimFunc,
+    *args: Any,
+    gpu: str | GpuSpec = DEFAULT_GPU,
+    schedules: int = 1,
+    seed: int = 0,
+    trace: bool = False,
+    log_barriers: bool = False,
+) -> Report:
+    """Run a kernel on a modelled GPU and report what it did; results are written into the arguments in place.
+
+    args: PyTorch tensors or NumPy arrays for its buffers, numbers for its scalars. gpu: "b200", "h100", "h200" or a
+    `GpuSpec`. schedules: how many orders of events to try, from `seed` on (0 is the deterministic one).
+
+    Whatever the kernel does wrong is in the report, also what keeps it from being lowered. Raises for arguments that
+    do not fit the kernel.
+    """
+    func = kernel.main if isinstance(kernel, IRModule) else kernel
+    try:
+        lowered = lower(func)
+    except TirxError as error:
+        return failed(func, error, gpu_spec(gpu).name)
+    return simulate_lowered(
+        lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers
+    )
