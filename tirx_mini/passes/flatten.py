@@ -105,8 +105,11 @@ def _storage(buffer: Buffer) -> tuple[Buffer, int]:
     while root.source is not None:
         offset, root = offset + root.byte_offset, root.source
     if root.dtype != buffer.dtype:
-        raise TirxError(f"{buffer.name} views {root.name}, which is {root.dtype}, as {buffer.dtype}", buffer.span or root.span,
-                        "registers and global memory are viewed in their own dtype; Tx.cast converts")  # fmt: skip
+        raise TirxError(
+            f"{buffer.name} views {root.name}, which is {root.dtype}, as {buffer.dtype}",
+            buffer.span or root.span,
+            "registers and global memory are viewed in their own dtype; Tx.cast converts",
+        )
     offset //= buffer.dtype.itemsize
     if root.scope == "local" and root.layout is not None:
         return replace(root, shape=(root.layout.cosize(m),), layout=None), offset

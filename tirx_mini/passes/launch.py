@@ -115,8 +115,11 @@ def _check(ids: ScopeIds, kind: str, parent: str) -> None:
         raise TirxError(f"{kind} ids have one to three positive extents, not {_text(ids)}", ids.span)
     fixed = _FIXED.get((kind, parent))
     if fixed is not None and math.prod(ids.extents) != fixed:
-        raise TirxError(f"a {parent} has {fixed} {kind}s, not {_text(ids)}", ids.span,
-                        f'write {kind}_id([{fixed}], parent="{parent}")')
+        raise TirxError(
+            f"a {parent} has {fixed} {kind}s, not {_text(ids)}",
+            ids.span,
+            f'write {kind}_id([{fixed}], parent="{parent}")',
+        )
 
 
 def _text(ids: ScopeIds) -> str:
@@ -124,7 +127,8 @@ def _text(ids: ScopeIds) -> str:
 
 
 def _conflict(message: str, ids: ScopeIds, before: ScopeIds) -> TirxError:
-    return TirxError(message, ids.span, "make the two declarations agree", notes=(("declared before here", before.span),))
+    notes = (("declared before here", before.span),)
+    return TirxError(message, ids.span, "make the two declarations agree", notes)
 
 
 def id_values(ids: ScopeIds, launch: Launch) -> dict[Var, Expr]:

@@ -37,7 +37,8 @@ PIPELINE: tuple[Pass, ...] = (
 def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = None) -> PrimFunc:
     """`func` lowered to what codegen and the simulator consume.
 
-    after: called with each pass's name and its result. A function that has a launch is lowered already and passes through.
+    after: called with each pass's name and its result. A function that has a launch is lowered already and passes
+    through.
     Raises TirxError for a mistake in the kernel.
     """
     if func.launch is not None:

@@ -1,4 +1,4 @@
-"""What a pass knows of values as it walks: bounds of loop variables and special registers, what variables are bound to."""
+"""What a pass knows of values as it walks: bounds of loop variables and special registers, values of variables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """LowerScopes: from the hierarchy of scopes to the code of one thread.
 
-Ids become special registers (``warp_id`` is ``warp_id_in_cta % 4``), filters become conditions, every tile call learns the
-scope it was called in, and the launch (grid, cluster, threads) follows from the extents of the ids.
+Ids become special registers (``warp_id`` is ``warp_id_in_cta % 4``), filters become conditions, every tile call learns
+the scope it was called in, and the launch (grid, cluster, threads) follows from the extents of the ids.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .launch import Declared, id_values
 
 
 def lower_scopes(func: PrimFunc) -> PrimFunc:
-    """`func` with its launch, without scopes and ids. Raises TirxError where the declarations do not make one launch."""
+    """`func` with its launch, without scopes and ids. Raises TirxError where the declarations make no launch."""
     declared = Declared()
     ids = [node for node in walk(func.body) if isinstance(node, ScopeIds)]
     for node in ids:
@@ -73,17 +73,9 @@ class _Lower(Mutator):
     def visit_TileCall(self, node: TileCall) -> Stmt:
         call = self.rebuild(node)
         options = tuple((name, self.field(value)) for name, value in call.options)
-        if call.scope is not None:
-            return replace(call, options=options)
-        kind = self.scope.kind if self.scope is not None else "kernel"
-        if kind in ("kernel", "cluster"):
-            raise TirxError(
-                f"{node.op} is called in {kind} scope, which does not say which threads do it together",
-                node.span,
-                "open a scope around it: `with Tx.cta():` for all threads, `with Tx.warpgroup():`, `with Tx.warp():`, or "
-                "`with Tx.thread():` for each thread by itself",
-            )
-        return replace(call, options=options, scope=kind)
+        # The native dialect has no scopes: there a bare call is one thread's.
+        around = self.scope.kind if self.scope is not None else "thread"
+        return replace(call, options=options, scope=call.scope or around)
 
     def buffer(self, buffer: Buffer) -> Buffer:
         """Tensor memory at an address that mentions an id."""
@@ -91,5 +83,6 @@ class _Lower(Mutator):
             return buffer
         if buffer not in self.buffers:
             address = self.expr(buffer.allocated_addr)
-            self.buffers[buffer] = buffer if address is buffer.allocated_addr else replace(buffer, allocated_addr=address)
+            same = address is buffer.allocated_addr
+            self.buffers[buffer] = buffer if same else replace(buffer, allocated_addr=address)
         return self.buffers[buffer]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tirx_mini.ir import PrimFunc, Stmt, TileCall
-from tirx_mini.tile import RULES, Context, TensorMaps, dispatch
+from tirx_mini.ir import PrimFunc, Region, Stmt, TileCall, TirxError
+from tirx_mini.tile import RULES, SCOPES, Context, TensorMaps, Tile, dispatch
 
 from .ranges import RangedMutator, launch_of
 
@@ -24,7 +24,19 @@ class _Dispatch(RangedMutator):
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         assert node.scope is not None
-        ctx = Context(
-            node.scope, self.launch, self.analyzer, tuple(self.guards), self.values, self.maps, span=node.span
-        )
+        scope = node.scope if node.scope in SCOPES else "thread"
+        ctx = Context(scope, self.launch, self.analyzer, tuple(self.guards), self.values, self.maps, span=node.span)
+        if scope != node.scope and not _private(node) and ctx.lanes() != 1:
+            raise TirxError(
+                f"{node.op} is called in {node.scope} scope, which does not say which threads do it together",
+                node.span,
+                "open a scope around it: `with Tx.cta():` for all threads, `with Tx.warpgroup():`, `with Tx.warp():`, "
+                "or `with Tx.thread():` for each by itself",
+            )
         return dispatch(node, ctx, RULES)
+
+
+def _private(call: TileCall) -> bool:
+    """Whether an operand is in a thread's own registers, so that the call can only mean each thread by itself."""
+    tiles = [Tile(operand) for operand in call.operands if isinstance(operand, Region)]
+    return any(tile.scope == "local" and not tile.has_thread_axes for tile in tiles)

@@ -51,8 +51,9 @@ def _problems(func: PrimFunc) -> Iterator[str]:
     smem = [buffer for buffer in known if buffer.scope == "shared" and buffer.source is None]
     if len(smem) > 1:
         yield f"it has {len(smem)} shared allocations: {', '.join(sorted(buffer.name for buffer in smem))}"
-    if smem and func.launch is not None and func.launch.smem_bytes < smem[0].nbytes:
-        yield f"the launch asks for {func.launch.smem_bytes} bytes of shared memory, and {smem[0].name} has {smem[0].nbytes}"
+    asked = func.launch.smem_bytes if func.launch is not None else 0
+    if smem and asked < smem[0].nbytes:
+        yield f"the launch asks for {asked} bytes of shared memory, and {smem[0].name} has {smem[0].nbytes}"
 
 
 def _statement(node: Expr | Stmt, known: set[Buffer], variables: set[Var]) -> Iterator[str]:
@@ -61,9 +62,7 @@ def _statement(node: Expr | Stmt, known: set[Buffer], variables: set[Var]) -> It
     elif isinstance(node, (AllocBuffer, DeclBuffer)):
         known.add(node.buffer)
         yield from _declared(node, known)
-    elif isinstance(node, Bind):
-        variables.add(node.var)
-    elif isinstance(node, For):
+    elif isinstance(node, (Bind, For)):
         variables.add(node.var)
     elif isinstance(node, Var) and node not in variables:
         yield f"{node.name} is used before it is bound"
@@ -89,5 +88,3 @@ def _access(node: BufferLoad | BufferStore | AddressOf, known: set[Buffer]) -> I
     value = node.value if isinstance(node, BufferStore) else node
     if not isinstance(node, AddressOf) and value.dtype != buffer.dtype.with_lanes(lanes):
         yield f"an access of {lanes} elements of {buffer.name} ({buffer.dtype}) has a value of {value.dtype}"
-
-

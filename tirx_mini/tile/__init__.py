@@ -1,10 +1,10 @@
-"""Tile primitives (copy, cast, gemm_async, …): what a kernel may call, and the rules that turn calls into instructions."""
+"""Tile primitives (copy, cast, gemm_async, …): what a kernel may call, and how a call becomes instructions."""
 
 from collections.abc import Sequence
 
 from . import cp_async, elementwise, mma, tensor_memory, tma
 from .context import Context, TensorMaps
-from .ops import OPS, TileOp
+from .ops import OPS, SCOPES, TileOp
 from .region import Tile, as_region, coordinate, layout_of
 from .rule import Refusal, Rule, dispatch
 
@@ -20,6 +20,6 @@ RULES: Sequence[Rule] = (
 """All dispatch rules, in the order in which they are tried."""
 
 __all__ = [
-    "Context", "OPS", "RULES", "Refusal", "Rule", "TensorMaps", "Tile", "TileOp", "as_region", "coordinate", "dispatch",
-    "layout_of",
+    "Context", "OPS", "RULES", "Refusal", "Rule", "SCOPES", "TensorMaps", "Tile", "TileOp", "as_region", "coordinate",
+    "dispatch", "layout_of",
 ]  # fmt: skip

@@ -25,9 +25,9 @@ def copy(call: TileCall) -> None:
     dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
     if dst.dtype != src.dtype:
         raise TirxError(
-            f"{call.op} moves bits as they are, but {src.buffer.name} is {src.dtype} and {dst.buffer.name} is {dst.dtype}",
+            f"{call.op} keeps the dtype, but {src.buffer.name} is {src.dtype} and {dst.buffer.name} is {dst.dtype}",
             call.span,
-            f"convert in registers first: Tx.cast(registers of {dst.dtype}, registers of {src.dtype}), then copy",
+            f"convert in registers first: Tx.cast into a {dst.dtype} buffer from alloc_local, then copy that",
         )
 
 
@@ -36,16 +36,17 @@ def elementwise(call: TileCall) -> None:
     same_extents(call)
     dtypes = {str(operand.dtype) for operand in call.operands if isinstance(operand, Region)}
     if len(dtypes) > 1:
-        raise TirxError(f"the tiles of {call.op} have dtypes {', '.join(sorted(dtypes))}", call.span, "Tx.cast them to one dtype")
+        listed = ", ".join(sorted(dtypes))
+        raise TirxError(f"the tiles of {call.op} have dtypes {listed}", call.span, "Tx.cast them to one dtype")
 
 
 def gemm(call: TileCall) -> None:
-    """C is M × N, A is M × K, B is N × K; with cta_group=2, N is the rows of B of both CTAs. `accum` is a condition."""
+    """C is M × N, A M × K, B N × K; with cta_group=2, N is the rows of B of both CTAs. `accum` is a condition."""
     c, a, b = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
     for tile, role, dims in ((c, "C", "M × N"), (a, "A", "M × K"), (b, "B", "N × K")):
         if len(tile.extents) != 2:
             raise TirxError(
-                f"{role} of {call.op} is an {dims} tile, but this slice of {tile.buffer.name} has extents {_text(tile)}",
+                f"{role} of {call.op} is an {dims} tile, but this slice of {tile.buffer.name} is {_text(tile)}",
                 tile.region.span or call.span,
                 "index the stage, as in Asmem[stage, :, :]" if len(tile.extents) > 2 else None,
             )
@@ -66,12 +67,14 @@ def gemm(call: TileCall) -> None:
     accum = call.option("accum", False)
     numeric = isinstance(accum, Expr) and (accum.dtype.is_bool or accum.dtype.is_integer)
     if not numeric and not (isinstance(accum, (bool, int)) and accum in (0, 1)):
-        raise TirxError(f"accum is a condition, not {accum!r}", call.span, "write accum=False, accum=True or accum=(k != 0)")
+        hint = "write accum=False, accum=True or accum=(k != 0)"
+        raise TirxError(f"accum is a condition, not {accum!r}", call.span, hint)
 
 
 def _unequal(call: TileCall, first: Tile, other: Tile) -> TirxError:
+    one, two = (f"{tile.buffer.name} is {_text(tile)}" for tile in (first, other))
     return TirxError(
-        f"the tiles of {call.op} differ: {first.buffer.name} is {_text(first)} and {other.buffer.name} is {_text(other)}",
+        f"the tiles of this {call.op} differ in extents: {one} and {two}",
         call.span,
         "slice both to the same extents (dimensions of extent 1 do not count)",
         notes=tuple((f"{t.buffer.name} is {_text(t)} here", t.region.span) for t in (first, other) if t.region.span),

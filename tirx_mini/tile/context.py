@@ -27,6 +27,7 @@ from .threads import active_threads
 
 SCOPE_THREADS: Mapping[str, int] = {"warpgroup": 128, "warp": 32, "thread": 1}
 
+
 @dataclass
 class TensorMaps:
     """The tensor maps that the copies of one kernel need; copies that see a buffer alike share one."""
@@ -36,7 +37,8 @@ class TensorMaps:
     def get(self, buffer: Buffer, dims: tuple[int, ...], strides: tuple[int, ...], box: tuple[int, ...], swizzle: int,
             span: Span | None) -> TensorMap:  # fmt: skip
         for known in self.maps:
-            if (known.buffer, known.dims, known.strides, known.box, known.swizzle) == (buffer, dims, strides, box, swizzle):
+            same = known.buffer is buffer and (known.dims, known.strides) == (dims, strides)
+            if same and (known.box, known.swizzle) == (box, swizzle):
                 return known
         number = sum(known.buffer is buffer for known in self.maps)
         var = Var(DataType("tensormap"), f"{buffer.name}_map{number or ''}")
@@ -98,15 +100,19 @@ class Context:
         """Which threads of a CTA get here, as booleans, where that is known at compile time (see `active_threads`)."""
         return active_threads([self.resolved(guard) for guard in self.guards], self.launch.threads)
 
+    def lanes(self) -> int | None:
+        """How many lanes of a warp get here, at most; None where that is unknown."""
+        active = self.active()
+        if active is None:
+            return None
+        return max(int(active[first : first + 32].sum()) for first in range(0, len(active), 32))
+
     def not_single_thread(self) -> str | None:
         """Why the call is executed by more than one lane of some warp; None where it is not (or that is unknown)."""
         if self.scope != "thread":
             return f"it is called in {self.scope} scope"
-        active = self.active()
-        if active is None:
-            return None
-        lanes = max(int(active[warp : warp + 32].sum()) for warp in range(0, len(active), 32))
-        return f"{lanes} lanes of each warp that gets here execute it" if lanes > 1 else None
+        lanes = self.lanes()
+        return f"{lanes} lanes of each warp that gets here execute it" if lanes is not None and lanes > 1 else None
 
     def split_scope(self) -> str | None:
         """Why only a part of the scope's threads gets here; None where all of them do, or none (or that is unknown)."""

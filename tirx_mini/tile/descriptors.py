@@ -21,7 +21,7 @@ D_TYPES: Mapping[str, int] = {"float16": 0, "float32": 1}
 
 
 def shared_constant(params: DescriptorParams) -> int:
-    """The descriptor but for its address: leading and stride byte offsets >> 4, the version in bits 46–48, the swizzle."""
+    """The descriptor but for its address: leading and stride byte offsets >> 4, version 1 in bits 46–48, swizzle."""
     leading, stride = params.leading_byte_offset >> 4, params.stride_byte_offset >> 4
     return (_SWIZZLE[params.mode] << 61) | (1 << 46) | ((stride & 0x3FFF) << 32) | ((leading & 0x3FFF) << 16)
 
@@ -33,5 +33,8 @@ def shared_descriptor(buffer: Buffer, offset: Expr, params: DescriptorParams) ->
 
 
 def instruction_descriptor(a: DataType, b: DataType, d: DataType, m: int, n: int) -> int:
-    """The instruction descriptor of kind::f16, both operands K-major: D type at bit 4, A at 7, B at 10, N >> 3 at 17, M >> 4 at 24."""
+    """The instruction descriptor of kind::f16 for an m × n product of K-major operands.
+
+    D type at bit 4, A type at 7, B type at 10, N >> 3 at 17, M >> 4 at 24.
+    """
     return (D_TYPES[d] << 4) | (A_TYPES[a] << 7) | (A_TYPES[b] << 10) | ((n >> 3) << 17) | ((m >> 4) << 24)

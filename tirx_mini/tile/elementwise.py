@@ -1,7 +1,7 @@
 """Everything that computes each element of a tile by itself: copies through registers, casts, fills, arithmetic.
 
-One emission serves them all. The destination decides which thread handles which element (`partition`), every source is read at the
-same coordinates, and the operation is applied to a vector at a time.
+One emission serves them all. The partition decides which thread handles which element, every source is read at the
+coordinates of the destination, and the operation is applied to a vector at a time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COMPUTE: Mapping[str, Compute] = {
 }
 
 MOST_LANES: Mapping[str, int] = {"copy": VECTOR_BYTES, "cast": 2}
-"""Elements that an operation takes at once, 1 if not named: copies a whole access, conversions a pair (PTX: cvt.rn.f16x2.f32)."""
+"""Elements that an operation takes at once, 1 if not named: a conversion takes a pair (PTX ISA, cvt.rn.f16x2.f32)."""
 
 
 class Elementwise(Rule):
@@ -58,9 +58,10 @@ class Elementwise(Rule):
         views = [tile for tile in tiles if tile.has_thread_axes]
         private = [tile for tile in tiles if tile.scope == "local" and not tile.has_thread_axes]
         if views and private:
+            view, own = views[0].buffer, private[0].buffer
             raise Refusal(
-                f"{views[0].buffer.name} is spread over many threads' registers and {private[0].buffer.name} is one thread's",
-                f"in thread scope use {views[0].buffer.root.name}, the alloc_local buffer under the view",
+                f"{view.name} is spread over many threads' registers and {own.name} is one thread's",
+                f"in thread scope use {view.root.name}, the alloc_local buffer under the view",
             )
         if views:
             return _spread(call, ctx, dst, views)
@@ -74,8 +75,7 @@ def _dealt(call: TileCall, ctx: Context, tiles: list[Tile], private: list[Tile])
         inner = replace(ctx, scope="thread")  # each thread computes its own registers, in whatever scope it is asked to
     elif private and ctx.scope != "thread":
         raise Refusal(
-            f"registers are private to each thread, so in {ctx.scope} scope every thread would store {private[0].buffer.name} "
-            f"to the same place",
+            f"{private[0].buffer.name} is private to each thread, and in {ctx.scope} scope all would store one tile",
             "call it in thread scope, or give the registers a view whose layout says which thread holds what",
         )
     _whole_scope(inner)
@@ -102,7 +102,8 @@ def _spread(call: TileCall, ctx: Context, dst: Tile, views: list[Tile]) -> Stmt:
     first = registers[0]
     for other in registers[1:]:
         if other.layout != first.layout:
-            raise Refusal(f"{other.tile.buffer.name} and {first.tile.buffer.name} hold their elements in different threads or orders")
+            one, two = first.tile.buffer.name, other.tile.buffer.name
+            raise Refusal(f"{one} and {two} hold their elements in different threads or orders")
     tiles = [Tile(operand) for operand in call.operands if isinstance(operand, Region)]
     in_memory = [memory_lanes(ctx, tile) for tile in tiles if not tile.has_thread_axes]
     lanes = _vector(call, [*(register_lanes(ctx, r) for r in registers), *in_memory])
@@ -145,7 +146,7 @@ def _whole_scope(ctx: Context) -> None:
 
 
 def _proxy_fence(dst: Tile, ctx: Context) -> Stmt | None:
-    """Cooperative writers make their own stores visible to the async proxy (TMA, MMA); the kernel then only has to synchronise."""
+    """Cooperative writers make their stores visible to the async proxy (TMA, MMA). The kernel synchronises."""
     if dst.scope != "shared" or ctx.scope == "thread":
         return None
     return issue("fence.proxy.async", space="shared::cta", span=ctx.span)

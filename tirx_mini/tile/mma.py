@@ -90,7 +90,7 @@ def _check_place(ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
 def _check_shape(c: Tile, a: Tile, b: Tile, group: int) -> tuple[int, int, int]:
     """Rows of this CTA, N of the instruction, and K. The instruction's M is rows * group."""
     if a.dtype not in A_TYPES or a.dtype != b.dtype or c.dtype not in D_TYPES:
-        raise Refusal(f"kind::f16 multiplies float16 or bfloat16 into float32, not {a.dtype} × {b.dtype} into {c.dtype}")
+        raise Refusal(f"it multiplies float16 or bfloat16 into float32, not {a.dtype} × {b.dtype} into {c.dtype}")
     if group not in (1, 2):
         raise Refusal(f"cta_group is 1 or 2, not {group!r}")
     (rows, k), (b_rows, _) = a.extents, b.extents
@@ -99,11 +99,10 @@ def _check_shape(c: Tile, a: Tile, b: Tile, group: int) -> tuple[int, int, int]:
         raise Refusal(f"A has {rows} rows in each CTA, and the tensor core takes 128", "choose BLK_M = 128")
     if n % step or not step <= n <= 256:
         raise Refusal(
-            f"N is {n} ({b_rows} rows of B in each of {group} CTA{'s' * (group > 1)}), and with cta_group={group} it is a "
-            f"multiple of {step} up to 256"
+            f"N is {n} ({b_rows} rows of B a CTA), and with cta_group={group} it is a multiple of {step} up to 256"
         )
     if k * a.dtype.itemsize % K_BYTES:
-        raise Refusal(f"K is {k}, and one instruction takes {K_BYTES // a.dtype.itemsize}: K must be a multiple of that")
+        raise Refusal(f"K is {k}, and has to be a multiple of the {K_BYTES // a.dtype.itemsize} of one instruction")
     return rows, n, k
 
 
@@ -135,5 +134,3 @@ def _accumulate(call: TileCall, step: Expr) -> Expr:
     if isinstance(accum, Const):
         return accum if accum.value else binary("!=", step, 0)
     return binary("or", accum, binary("!=", step, 0))
-
-

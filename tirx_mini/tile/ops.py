@@ -65,9 +65,10 @@ class TileOp:
     def _options(self, args: tuple[Any, ...], bound: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The options by their own names; operands given as keywords go to `bound`."""
         if len(args) > len(self.operands):
-            names = [name for name in self.options][: len(args) - len(self.operands)]
-            extra = f"; give {', '.join(f'{n}=' for n in names)} by name" if names else ""
-            raise TirxError(f"{self.name} takes {len(self.operands)} operands ({', '.join(self.operands)}), not {len(args)}{extra}")
+            raise TirxError(
+                f"{self.name} takes {len(self.operands)} operands ({', '.join(self.operands)}), not {len(args)}",
+                hint=f"give {', '.join(f'{name}=' for name in self.options)} by name" if self.options else None,
+            )
         options: dict[str, Any] = {}
         for key, value in kwargs.items():
             name = self.aliases.get(key, key)
@@ -84,7 +85,8 @@ class TileOp:
                 raise TirxError(f"{self.name} has no option {key}", hint=hint)
         missing = [name for name in self.operands if name not in bound]
         if missing:
-            raise TirxError(f"{self.name} needs {', '.join(missing)}", hint=f"write {self.name}({', '.join(self.operands)})")
+            hint = f"write {self.name}({', '.join(self.operands)})"
+            raise TirxError(f"{self.name} needs {', '.join(missing)}", hint=hint)
         return options
 
     def _operand(self, name: str, value: Any) -> Expr:

@@ -104,4 +104,3 @@ def memory_lanes(ctx: Context, tile: Tile) -> int:
     run = math.gcd(vector_length(tile.layout), tile.extents[-1], ctx.divisor(coordinate(tile.starts[-1])))
     bytes_apart = math.gcd(VECTOR_BYTES, *offsets(tile))
     return math.gcd(run, max(1, bytes_apart // tile.dtype.itemsize))
-

@@ -70,8 +70,8 @@ def register_tile(ctx: Context, tile: Tile) -> RegisterTile:
 def _thread_layout(ctx: Context, tile: Tile) -> TileLayout:
     """The layout of a register view with one thread axis, `tx`, which counts the threads of the scope.
 
-    Other spellings of it (`tid_in_wg`, `laneid` with `wid_in_wg`, lanes of tensor memory) become that one. Raises Refusal
-    where the layout means nothing in this scope.
+    Other spellings of it (`tid_in_wg`, `laneid` with `wid_in_wg`, lanes of tensor memory) become that one. Raises
+    Refusal where the layout means nothing in this scope.
     """
     buffer, root = tile.buffer, tile.buffer.root
     factors = dict(_THREAD_AXES.get(ctx.scope, {}))

@@ -1,7 +1,8 @@
 """Dispatch: from a tile primitive to the instructions that carry it out.
 
-A `Rule` is one way to carry out an operation. It emits statements, or raises `Refusal` with the reason why it cannot serve
-the call. `dispatch` takes the first rule that does not refuse; where all refuse, the error lists every rule with its reason.
+A `Rule` is one way to carry out an operation. It emits statements, or raises `Refusal` with the reason why it cannot
+serve the call. `dispatch` takes the first rule that does not refuse; where all refuse, the error lists every rule with
+its reason.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tensor memory: its addresses, and copies between it and a warpgroup's registers.
 
-An address is lane << 16 | column. ``tcgen05.ld.32x32b.xN`` gives each thread of a warp N neighbouring columns of its own lane, and
-warp w of a warpgroup reaches lanes 32w … 32w + 31 only (PTX ISA, tcgen05.ld, "Access restrictions").
+An address is lane << 16 | column. ``tcgen05.ld.32x32b.xN`` gives each thread of a warp N neighbouring columns of its
+own lane, and warp w of a warpgroup reaches lanes 32w … 32w + 31 only (PTX ISA, tcgen05.ld, "Access restrictions").
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
     if tile.scope != "tmem":
         raise Refusal(f"{name} is in {tile.scope} memory, not in tensor memory", 'declare it with scope="tmem"')
     if tile.buffer.allocated_addr is None:
-        raise Refusal(f"{name} has no address", "give decl_buffer allocated_addr=, the word that tcgen05.alloc wrote to")
+        raise Refusal(f"{name} has no address", "give decl_buffer allocated_addr=, the word that tcgen05.alloc wrote")
     if tile.dtype.bits != 32:
         raise Refusal(f"{name} holds {tile.dtype}, and a column of tensor memory is 32 bits", 'declare it as "float32"')
     if tile.extents != (lanes, columns):
@@ -72,11 +72,11 @@ class _TensorMemoryCopy(Rule):
     def registers(self, ctx: Context, view: Tile) -> RegisterTile:
         if ctx.scope != "warpgroup":
             raise Refusal(
-                f"a warp reaches 32 of the 128 lanes, so it takes all four warps of a warpgroup, and this is {ctx.scope} scope",
+                f"a warp reaches 32 of the 128 lanes, so it takes four warps together, and this is {ctx.scope} scope",
                 "call it in `with Tx.warpgroup():`",
             )
         if view.scope != "local":
-            raise Refusal(f"{view.buffer.name} is in {view.scope} memory: tensor memory is copied to and from registers only")
+            raise Refusal(f"{view.buffer.name} is in {view.scope} memory, and it takes registers")
         if not view.has_thread_axes:
             raise Refusal(
                 f"{view.buffer.name} is one thread's registers, not a tile of the warpgroup",

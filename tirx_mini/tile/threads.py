@@ -11,19 +11,19 @@ from tirx_mini.ir import Binary, BufferLoad, Call, Cast, Const, Expr, Select, Sp
 
 _BINARY: Mapping[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.mod, "<<": np.left_shift,
-    ">>": np.right_shift, "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "min": np.minimum, "max": np.maximum,
-    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
-    "and": np.logical_and, "or": np.logical_or,
+    ">>": np.right_shift, "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "min": np.minimum,
+    "max": np.maximum, "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
+    ">=": np.greater_equal, "and": np.logical_and, "or": np.logical_or,
 }  # fmt: skip
 _UNARY: Mapping[str, Callable[..., Any]] = {"-": np.negative, "~": np.invert, "not": np.logical_not}
 _THREAD_NUMBERS = ("threadIdx.x", "warp_id_in_cta")
 
 
 def active_threads(guards: Iterable[Expr], threads: int) -> np.ndarray | None:
-    """The threads that get past all `guards`, as booleans; None where a guard may differ between threads in a way not known.
+    """The threads that get past all `guards`, as booleans; None where a guard divides them in a way not known.
 
-    A guard that is the same for all threads (a loop bound, a tile index) is taken to hold. `elect.sync` keeps one lane of
-    each warp.
+    A guard that is the same for all threads (a loop bound, a tile index) is taken to hold. `elect.sync` keeps one lane
+    of each warp.
     """
     active = np.ones(threads, bool)
     for condition in (part for guard in guards for part in conjuncts(guard)):

@@ -1,8 +1,9 @@
 """copy_async by TMA: one thread asks the engine to move boxes between global and shared memory.
 
-A tensor map says how the engine sees the global buffer (dimensions, strides, box, swizzle); an instruction names the map, the
-coordinates of a box, and a place in shared memory. A tile whose rows are wider than its swizzle span (a 128-column fp16 tile with
-128-byte swizzle) is several boxes, one for each slab. PTX ISA, "cp.async.bulk.tensor"; CUDA driver API, cuTensorMapEncodeTiled.
+A tensor map says how the engine sees the global buffer (dimensions, strides, box, swizzle); an instruction names the
+map, the coordinates of a box, and a place in shared memory. A tile whose rows are wider than its swizzle span (a
+128-column fp16 tile with 128-byte swizzle) is several boxes, one for each slab. PTX ISA, "cp.async.bulk.tensor"; CUDA
+driver API, cuTensorMapEncodeTiled.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SHARED_ALIGN = 128
 
 @dataclass(frozen=True)
 class Transfer:
-    """One box of a copy: its tensor map, its coordinates (innermost first) and its place in the shared buffer, in elements."""
+    """One box of a copy: its tensor map, its coordinates, innermost first, and its place in the shared buffer."""
 
     map: TensorMap
     coords: tuple[Expr, ...]
@@ -127,11 +128,9 @@ def _transfers(ctx: Context, shared: Tile, remote: Tile) -> Iterator[Transfer]:
         first = {axis: box.start[of] for axis, of in zip(remote.kept, shared.kept, strict=True)}
         extent = {axis: box.extent[of] for axis, of in zip(remote.kept, shared.kept, strict=True)}
         shape = tuple(extent.get(axis, 1) for axis in range(len(dims)))
-        if shape[-1] * remote.dtype.itemsize % GLOBAL_ALIGN:
-            raise Refusal(
-                f"the rows of a box are {shape[-1]} × {remote.dtype} = {shape[-1] * remote.dtype.itemsize} bytes, and TMA moves "
-                f"multiples of {GLOBAL_ALIGN}"
-            )
+        width = shape[-1] * remote.dtype.itemsize
+        if width % GLOBAL_ALIGN:
+            raise Refusal(f"the rows of the tile are {width} bytes, and TMA moves multiples of {GLOBAL_ALIGN}")
         tensor_map = ctx.tensor_maps.get(remote.buffer, dims[::-1], strides[-2::-1], shape[::-1], swizzle, ctx.span)
         coords = tuple(ctx.simplify(start + first.get(axis, 0)) for axis, start in enumerate(remote.starts))
         yield Transfer(tensor_map, coords[::-1], ctx.simplify(base + box.offset))
@@ -150,16 +149,20 @@ def _boxes(ctx: Context, shared: Tile, mode: SwizzleMode) -> tuple[Expr, Sequenc
         ) from None
     align = max(SHARED_ALIGN, mode.atom_bytes)
     if any(offset % align for offset in offsets(shared)):
-        raise Refusal(f"{name} begins at byte {sum(offsets(shared))} of shared memory, and TMA with {mode!r} needs a multiple of "
-                      f"{align}", f"pool.alloc(…, align={align}), or pool.move_base_to a multiple of {align}")  # fmt: skip
+        raise Refusal(
+            f"{name} begins at byte {sum(offsets(shared))} of shared memory, and {mode!r} needs a multiple of {align}",
+            f"pool.alloc(…, align={align}), or pool.move_base_to a multiple of {align}",
+        )
     apart = math.gcd(ctx.divisor(base), *(box.offset for box in boxes)) * itemsize
     if apart % SHARED_ALIGN:
-        raise Refusal(f"the boxes of this slice of {name} begin at multiples of {apart} bytes, and TMA needs {SHARED_ALIGN}")
+        raise Refusal(
+            f"boxes of this slice of {name} begin at multiples of {apart} bytes, and TMA takes {SHARED_ALIGN}"
+        )
     return as_expr(base), boxes
 
 
 def _tensor(tile: Tile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Extents, and strides in bytes, of a global buffer, outermost first. Raises Refusal where TMA has no such tensors."""
+    """Extents, and strides in bytes, of a global buffer, outermost first. Raises Refusal where TMA has no such."""
     buffer, itemsize = tile.buffer, tile.dtype.itemsize
     iters = tile.layout.linear.dims
     if tile.layout.axes != (m,) or any(len(dim) > 1 for dim in iters) or iters[-1][0].stride != 1:
