@@ -1,0 +1,71 @@
+"""The kit on a cloud B200, through Modal.
+
+    pip install modal && modal setup             once
+    modal run run_modal.py                       every step's test
+    modal run run_modal.py --step 1,3,5          some of them
+    modal run run_modal.py --inspect 7           the CUDA C++ of step 7
+    modal run run_modal.py --inspect 9 --size 2048 > v9.cu
+"""
+
+# modal is installed where it is used, and not for development: the type checker cannot see it.
+# pyright: reportMissingImports=false, reportFunctionMemberAccess=false
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import modal
+
+HERE = Path(__file__).parent
+KIT = "/root/kit"
+IGNORED = [".git", ".venv", "build", "dist", "**/__pycache__", "**/.*_cache"]
+
+app = modal.App("gemm-kit")
+image = (
+    modal.Image.debian_slim(python_version="3.12")
+    .add_local_file(HERE / "pyproject.toml", f"{KIT}/pyproject.toml", copy=True)
+    .add_local_file(HERE / "constraints.txt", f"{KIT}/constraints.txt", copy=True)
+    .add_local_file(HERE / "README.md", f"{KIT}/README.md", copy=True)
+    .add_local_dir(HERE / "tirx_mini", f"{KIT}/tirx_mini", copy=True, ignore=IGNORED)
+    .run_commands(f"cd {KIT} && pip install --quiet --constraint constraints.txt --editable '.[dev]'")
+    .workdir(KIT)
+    .add_local_dir(HERE, KIT, ignore=IGNORED)
+)
+
+
+@app.function(image=image, gpu="B200", timeout=1800)
+def run_tests(steps: list[int]) -> int:
+    """Run the tests of `steps`; the exit status of pytest."""
+    files = [f"tests/test_step{step:02}.py" for step in steps]
+    return subprocess.run([sys.executable, "-m", "pytest", "-v", "--target", "cuda", *files], check=False).returncode
+
+
+@app.function(image=image, timeout=300)
+def run_inspect(step: int, size: int, stage: str) -> tuple[int, str, str]:
+    """Exit status and output of inspect_cuda.py; compiling needs no GPU."""
+    command = [sys.executable, "inspect_cuda.py", str(step), str(size), "--stage", stage, "--arch", "sm_100a"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@app.local_entrypoint()
+def main(step: str = "1-10", inspect: int = 0, size: int = 1024, stage: str = "cuda") -> None:
+    """--step N,… or N-M: the tests to run. --inspect N [--size S] [--stage …]: show what step N becomes instead."""
+    if inspect:
+        status, text, notes = run_inspect.remote(inspect, size, stage)
+        sys.stdout.write(text)
+        sys.stderr.write(notes)
+    else:
+        status = run_tests.remote(_numbers(step))
+    sys.exit(status)
+
+
+def _numbers(text: str) -> list[int]:
+    """`1,3-5` as [1, 3, 4, 5]."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
