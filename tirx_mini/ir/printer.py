@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import math
 import re
@@ -13,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .buffer import Buffer
-from .dtype import DataType
 from .expr import (
     AddressOf, Binary, BufferLoad, Call, Cast, Const, Expr, Ramp, Region, Select, Special, Str, Unary, Var, binary, cast,
     select, unary,
@@ -180,7 +180,8 @@ class Printer:
             if single[axis] and not (all(single) and axis == len(single) - 1):
                 parts.append(self.expr(r.start))
             else:
-                parts.append(f"{self.expr(r.start)}:{self.expr(binary('+', r.start, r.extent))}")
+                start, stop = self.expr(r.start), self.expr(binary("+", r.start, r.extent))
+                parts.append(f"{start}:{stop}" if start.isalnum() and stop.isalnum() else f"{start} : {stop}")
         return f"{self.name(expr.buffer)}[{', '.join(parts)}]", _ATOM
 
     def _call(self, expr: Call) -> tuple[str, int]:
@@ -189,13 +190,13 @@ class Printer:
         path = instruction_path(expr.op)
         if all(part.isidentifier() for part in path.split(".")):
             return f"Tx.{path}({', '.join(args)})", _ATOM
-        return f"Tx.call({', '.join([repr(expr.op), *args])})", _ATOM
+        return f"Tx.call({', '.join([_quoted(expr.op), *args])})", _ATOM
 
     def _special(self, expr: Special) -> tuple[str, int]:
         return f"Tx.{expr.name}", _ATOM
 
     def _str(self, expr: Str) -> tuple[str, int]:
-        return repr(expr.value), _ATOM
+        return _quoted(expr.value), _ATOM
 
     def list(self, exprs: Iterable[Expr]) -> str:
         return ", ".join(self.expr(e) for e in exprs)
@@ -207,7 +208,9 @@ class Printer:
         if isinstance(value, (tuple, list)):
             inner = ", ".join(self.value(item) for item in value)
             return f"({inner},)" if len(value) == 1 else f"({inner})"
-        return self.expr(value) if isinstance(value, Expr) else repr(str(value) if isinstance(value, DataType) else value)
+        if isinstance(value, str):
+            return _quoted(value)
+        return self.expr(value) if isinstance(value, Expr) else repr(value)
 
     # -- statements ---------------------------------------------------------------------------------------------
 
@@ -222,10 +225,24 @@ class Printer:
         return [_INDENT * depth + text]
 
     def _block(self, head: str, body: Stmt, depth: int) -> list[str]:
-        return [f"{_INDENT * depth}{head}:", *(self.stmt(body, depth + 1) or self._line("pass", depth + 1))]
+        """A block; what lives no longer than it leaves its names to others."""
+        before = set(self._names)
+        lines = self.stmt(body, depth + 1) or self._line("pass", depth + 1)
+        for node in self._names.keys() - before:
+            if isinstance(node, Var) or node.scope == "local":
+                self.taken.discard(self._names[node])
+        return [f"{_INDENT * depth}{head}:", *lines]
 
     def _seq(self, stmt: Seq, depth: int) -> list[str]:
-        return [line for part in stmt.stmts for line in self.stmt(part, depth)]
+        lines: list[str] = []
+        for before, part in zip((None, *stmt.stmts), stmt.stmts, strict=False):
+            text = self.stmt(part, depth)
+            if _initialises(before, part):  # x: Tx.int32 = value
+                value = text[0].split(" = ", 1)[1]
+                lines[-1] += f" = {value}"
+            else:
+                lines += text
+        return lines
 
     def _bind(self, stmt: Bind, depth: int) -> list[str]:
         value = self.expr(stmt.value)
@@ -252,7 +269,7 @@ class Printer:
 
     def _storage(self, buffer: Buffer, extra: Mapping[str, Any]) -> str:
         given = [f"{key}={self.value(value)}" for key, value in extra.items() if value is not None]
-        return ", ".join([repr(buffer.shape), f'"{buffer.dtype}"', *given])
+        return ", ".join([self.value(buffer.shape), f'"{buffer.dtype}"', *given])
 
     def _store(self, stmt: BufferStore, depth: int) -> list[str]:
         value, dtype = stmt.value, stmt.buffer.dtype
@@ -294,8 +311,8 @@ class Printer:
         return self._line("continue", depth)
 
     def _hint(self, stmt: Hint, depth: int) -> list[str]:
-        attrs = f", {{{', '.join(f'{key!r}: {self.value(value)}' for key, value in stmt.attrs)}}}" if stmt.attrs else ""
-        call = f"Tx.hint({stmt.message!r}{attrs})"
+        attrs = f", {{{', '.join(f'{_quoted(key)}: {self.value(value)}' for key, value in stmt.attrs)}}}" if stmt.attrs else ""
+        call = f"Tx.hint({_quoted(stmt.message)}{attrs})"
         return self._line(call, depth) if stmt.body is None else self._block(f"with {call}", stmt.body, depth)
 
     def _ids(self, stmt: ScopeIds, depth: int) -> list[str]:
@@ -347,6 +364,17 @@ class Printer:
                   "swizzle": tensor_map.swizzle, "l2_promotion": tensor_map.l2_promotion}
         given = ", ".join(f"{key}={value}" for key, value in fields.items())
         return f"{self.name(tensor_map.var)} = Tx.tensor_map({self.name(tensor_map.buffer)}, {given})"
+
+
+def _initialises(declaration: Stmt | None, stmt: Stmt) -> bool:
+    """Whether `stmt` gives the scalar that `declaration` declares its first value."""
+    return (isinstance(declaration, AllocBuffer) and declaration.buffer.scalar and isinstance(stmt, BufferStore)
+            and stmt.buffer is declaration.buffer
+            and not any(isinstance(n, BufferLoad) and n.buffer is stmt.buffer for n in walk(stmt.value)))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _is_plain(expr: Const) -> bool:

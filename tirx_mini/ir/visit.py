@@ -134,7 +134,7 @@ def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
 
 
 def structural_equal(a: Any, b: Any, mapping: dict[Any, Any] | None = None) -> bool:
-    """Whether two trees mean the same: spans and the identity of variables and buffers do not matter, names do."""
+    """Whether two trees mean the same: equal but for spans and for the identity and names of variables and buffers."""
     mapping = {} if mapping is None else mapping
     if a is b and not mapping:
         return True
@@ -147,6 +147,7 @@ def structural_equal(a: Any, b: Any, mapping: dict[Any, Any] | None = None) -> b
     if isinstance(a, tuple):
         return len(a) == len(b) and all(structural_equal(x, y, mapping) for x, y in zip(a, b, strict=True))
     if isinstance(a, (Expr, Stmt, Buffer, Range, PrimFunc)) or hasattr(type(a), "__dataclass_fields__"):
-        names = (f.name for f in fields(a) if f.name != "span")
+        own = ("span", "name") if isinstance(a, (Var, Buffer)) else ("span",)
+        names = (f.name for f in fields(a) if f.name not in own)
         return all(structural_equal(getattr(a, n), getattr(b, n), mapping) for n in names)
     return bool(a == b)
