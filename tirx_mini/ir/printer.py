@@ -15,14 +15,46 @@ from typing import Any
 
 from .buffer import Buffer
 from .expr import (
-    AddressOf, Binary, BufferLoad, Call, Cast, Const, Expr, Ramp, Region, Select, Special, Str, Unary, Var, binary, cast,
-    select, unary,
+    AddressOf,
+    Binary,
+    BufferLoad,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Ramp,
+    Region,
+    Select,
+    Special,
+    Str,
+    Unary,
+    Var,
+    binary,
+    cast,
+    select,
+    unary,
 )  # fmt: skip
 from .func import PrimFunc
 from .span import TirxError
 from .stmt import (
-    SERIAL, AllocBuffer, Bind, Break, BufferStore, Continue, DeclBuffer, Evaluate, For, Hint, If, Scope, ScopeIds, Seq, Stmt,
-    TensorMap, TileCall, While,
+    SERIAL,
+    AllocBuffer,
+    Bind,
+    Break,
+    BufferStore,
+    Continue,
+    DeclBuffer,
+    Evaluate,
+    For,
+    Hint,
+    If,
+    Scope,
+    ScopeIds,
+    Seq,
+    Stmt,
+    TensorMap,
+    TileCall,
+    While,
 )  # fmt: skip
 from .visit import walk
 
@@ -99,16 +131,13 @@ class Printer:
 
     def expr(self, expr: Any, level: int = 0) -> str:
         """The text of an expression, in parentheses where its operator binds less tightly than `level`."""
-        handler = _EXPRESSIONS.get(type(expr))
-        if handler is None:
-            return f"<{type(expr).__name__}>"
-        text, own = handler(self, expr)
+        text, own = getattr(self, f"visit_{type(expr).__name__}")(expr)
         return f"({text})" if own < level else text
 
-    def _var(self, expr: Var) -> tuple[str, int]:
+    def visit_Var(self, expr: Var) -> tuple[str, int]:
         return self.name(expr), _ATOM
 
-    def _const(self, expr: Const) -> tuple[str, int]:
+    def visit_Const(self, expr: Const) -> tuple[str, int]:
         plain = _literal(expr.value)
         if expr.dtype.lanes > 1:
             return f'Tx.const({plain}, "{expr.dtype}")', _ATOM
@@ -123,7 +152,7 @@ class Printer:
             return f"({text})" if text.startswith("-") and level > _UNARY else text
         return self.expr(expr, level)
 
-    def _binary(self, expr: Binary) -> tuple[str, int]:
+    def visit_Binary(self, expr: Binary) -> tuple[str, int]:
         if not _is_normal(expr, lambda: binary(expr.op, expr.a, expr.b)):
             parts = self.list([expr.a, expr.b])
             return f'Tx.node("binary", "{expr.op}", "{expr.dtype}", {parts})', _ATOM
@@ -133,28 +162,28 @@ class Printer:
         left = own + 1 if own == _PRECEDENCE["=="] else own
         return f"{self._operand(expr.a, expr.b, left)} {expr.op} {self._operand(expr.b, expr.a, own + 1)}", own
 
-    def _unary(self, expr: Unary) -> tuple[str, int]:
+    def visit_Unary(self, expr: Unary) -> tuple[str, int]:
         if not _is_normal(expr, lambda: unary(expr.op, expr.value)):
             return f'Tx.node("unary", "{expr.op}", "{expr.dtype}", {self.expr(expr.value)})', _ATOM
         if expr.op == "not":
             return f"not {self.expr(expr.value, _NOT)}", _NOT
         return f"{expr.op}{self.expr(expr.value, _UNARY)}", _UNARY
 
-    def _cast(self, expr: Cast) -> tuple[str, int]:
+    def visit_Cast(self, expr: Cast) -> tuple[str, int]:
         if not _is_normal(expr, lambda: cast(expr.dtype, expr.value)):
             return f'Tx.node("cast", "{expr.dtype}", {self.expr(expr.value)})', _ATOM
         return f"Tx.{expr.dtype}({self.expr(expr.value)})", _ATOM
 
-    def _select(self, expr: Select) -> tuple[str, int]:
+    def visit_Select(self, expr: Select) -> tuple[str, int]:
         parts = self.list([expr.cond, expr.a, expr.b])
         if not _is_normal(expr, lambda: select(expr.cond, expr.a, expr.b)):
             return f'Tx.node("select", "{expr.dtype}", {parts})', _ATOM
         return f"Tx.if_then_else({parts})", _ATOM
 
-    def _ramp(self, expr: Ramp) -> tuple[str, int]:
+    def visit_Ramp(self, expr: Ramp) -> tuple[str, int]:
         return f"Tx.ramp({self.expr(expr.base)}, {expr.lanes})", _ATOM
 
-    def _load(self, expr: BufferLoad) -> tuple[str, int]:
+    def visit_BufferLoad(self, expr: BufferLoad) -> tuple[str, int]:
         return self.element(expr.buffer, expr.indices), _ATOM
 
     def element(self, buffer: Buffer, indices: tuple[Expr, ...]) -> str:
@@ -167,12 +196,12 @@ class Printer:
         flat = len(indices) == 1 and buffer.ndim != 1
         return f"{self.name(buffer)}.flat" if flat else self.name(buffer)
 
-    def _address(self, expr: AddressOf) -> tuple[str, int]:
+    def visit_AddressOf(self, expr: AddressOf) -> tuple[str, int]:
         if expr.buffer.scalar:
             return f"Tx.address_of({self.name(expr.buffer)})", _ATOM
         return f"{self._place(expr.buffer, expr.indices)}.ptr_to([{self.list(expr.indices)}])", _ATOM
 
-    def _region(self, expr: Region) -> tuple[str, int]:
+    def visit_Region(self, expr: Region) -> tuple[str, int]:
         """Extents of 1 are indices, but one of them is a slice where nothing else would show that this is a tile."""
         parts: list[str] = []
         single = [isinstance(r.extent, Const) and r.extent.value == 1 for r in expr.ranges]
@@ -184,7 +213,7 @@ class Printer:
                 parts.append(f"{start}:{stop}" if start.isalnum() and stop.isalnum() else f"{start} : {stop}")
         return f"{self.name(expr.buffer)}[{', '.join(parts)}]", _ATOM
 
-    def _call(self, expr: Call) -> tuple[str, int]:
+    def visit_Call(self, expr: Call) -> tuple[str, int]:
         args = [self.expr(arg) for arg in expr.args]
         args += [f"{name}={self.value(value)}" for name, value in expr.attrs]
         path = instruction_path(expr.op)
@@ -192,10 +221,10 @@ class Printer:
             return f"Tx.{path}({', '.join(args)})", _ATOM
         return f"Tx.call({', '.join([_quoted(expr.op), *args])})", _ATOM
 
-    def _special(self, expr: Special) -> tuple[str, int]:
+    def visit_Special(self, expr: Special) -> tuple[str, int]:
         return f"Tx.{expr.name}", _ATOM
 
-    def _str(self, expr: Str) -> tuple[str, int]:
+    def visit_Str(self, expr: Str) -> tuple[str, int]:
         return _quoted(expr.value), _ATOM
 
     def list(self, exprs: Iterable[Expr]) -> str:
@@ -216,10 +245,7 @@ class Printer:
 
     def stmt(self, stmt: Stmt, depth: int) -> list[str]:
         """The lines of a statement."""
-        handler = _STATEMENTS.get(type(stmt))
-        if handler is None:
-            return [f"{_INDENT * depth}<{type(stmt).__name__}>"]
-        return handler(self, stmt, depth)
+        return getattr(self, f"visit_{type(stmt).__name__}")(stmt, depth)
 
     def _line(self, text: str, depth: int) -> list[str]:
         return [_INDENT * depth + text]
@@ -233,7 +259,7 @@ class Printer:
                 self.taken.discard(self._names[node])
         return [f"{_INDENT * depth}{head}:", *lines]
 
-    def _seq(self, stmt: Seq, depth: int) -> list[str]:
+    def visit_Seq(self, stmt: Seq, depth: int) -> list[str]:
         lines: list[str] = []
         for before, part in zip((None, *stmt.stmts), stmt.stmts, strict=False):
             text = self.stmt(part, depth)
@@ -244,13 +270,13 @@ class Printer:
                 lines += text
         return lines
 
-    def _bind(self, stmt: Bind, depth: int) -> list[str]:
+    def visit_Bind(self, stmt: Bind, depth: int) -> list[str]:
         value = self.expr(stmt.value)
         if isinstance(stmt.value, (Var, AddressOf)):
             value = f"Tx.let({value})"
         return self._line(f"{self.name(stmt.var)} = {value}", depth)
 
-    def _alloc(self, stmt: AllocBuffer, depth: int) -> list[str]:
+    def visit_AllocBuffer(self, stmt: AllocBuffer, depth: int) -> list[str]:
         buffer, name = stmt.buffer, self.name(stmt.buffer)
         if buffer.scalar:
             return self._line(f"{name}: Tx.{buffer.dtype}", depth)
@@ -260,10 +286,16 @@ class Printer:
             function = "alloc_buffer"
         return self._line(f"{name} = Tx.{function}({self._storage(buffer, extra)})", depth)
 
-    def _decl(self, stmt: DeclBuffer, depth: int) -> list[str]:
+    def visit_DeclBuffer(self, stmt: DeclBuffer, depth: int) -> list[str]:
         buffer = stmt.buffer
-        extra = {"scope": buffer.scope, "allocated_addr": buffer.allocated_addr, "source": buffer.source,
-                 "byte_offset": buffer.byte_offset or None, "layout": buffer.layout, "align": buffer.align or None}
+        extra = {
+            "scope": buffer.scope,
+            "allocated_addr": buffer.allocated_addr,
+            "source": buffer.source,
+            "byte_offset": buffer.byte_offset or None,
+            "layout": buffer.layout,
+            "align": buffer.align or None,
+        }
         storage = self._storage(buffer, extra)
         return self._line(f"{self.name(buffer)} = Tx.decl_buffer({storage})", depth)
 
@@ -271,60 +303,72 @@ class Printer:
         given = [f"{key}={self.value(value)}" for key, value in extra.items() if value is not None]
         return ", ".join([self.value(buffer.shape), f'"{buffer.dtype}"', *given])
 
-    def _store(self, stmt: BufferStore, depth: int) -> list[str]:
+    def visit_BufferStore(self, stmt: BufferStore, depth: int) -> list[str]:
         value, dtype = stmt.value, stmt.buffer.dtype
         plain = isinstance(value, Const) and value.dtype == dtype and _is_plain(value)
         text = _literal(value.value) if plain and isinstance(value, Const) else self.expr(value)
         return self._line(f"{self.element(stmt.buffer, stmt.indices)} = {text}", depth)
 
-    def _evaluate(self, stmt: Evaluate, depth: int) -> list[str]:
+    def visit_Evaluate(self, stmt: Evaluate, depth: int) -> list[str]:
         return self._line(self.expr(stmt.call), depth)
 
-    def _if(self, stmt: If, depth: int, word: str = "if") -> list[str]:
+    def visit_If(self, stmt: If, depth: int, word: str = "if") -> list[str]:
         condition = self.expr(stmt.cond)
         if isinstance(stmt.cond, Const):
             condition = f"Tx.bool({condition})"
         lines = self._block(f"{word} {condition}", stmt.then, depth)
         if isinstance(stmt.orelse, If):
-            return lines + self._if(stmt.orelse, depth, "elif")
+            return lines + self.visit_If(stmt.orelse, depth, "elif")
         return lines if stmt.orelse is None else lines + self._block("else", stmt.orelse, depth)
 
-    def _for(self, stmt: For, depth: int) -> list[str]:
-        zero = isinstance(stmt.start, Const) and stmt.start.value == 0 and stmt.start.dtype == "int32" and stmt.step == 1
+    def visit_For(self, stmt: For, depth: int) -> list[str]:
+        zero = (
+            isinstance(stmt.start, Const) and stmt.start.value == 0 and stmt.start.dtype == "int32" and stmt.step == 1
+        )
         bounds = [self.expr(stmt.stop)] if zero else [self.expr(stmt.start), self.expr(stmt.stop)]
         if stmt.step != 1:
             bounds.append(str(stmt.step))
         if stmt.parallel:
             bounds.append("parallel=True")
-        function = "range" if stmt.kind == SERIAL and not stmt.parallel else "Tx.serial" if stmt.kind == SERIAL else "Tx.unroll"
+        function = (
+            "range"
+            if stmt.kind == SERIAL and not stmt.parallel
+            else "Tx.serial"
+            if stmt.kind == SERIAL
+            else "Tx.unroll"
+        )
         return self._block(f"for {self.name(stmt.var)} in {function}({', '.join(bounds)})", stmt.body, depth)
 
-    def _while(self, stmt: While, depth: int) -> list[str]:
+    def visit_While(self, stmt: While, depth: int) -> list[str]:
         constant = isinstance(stmt.cond, Const) and not stmt.cond.value
         condition = f"Tx.bool({self.expr(stmt.cond)})" if constant else self.expr(stmt.cond)
         return self._block(f"while {condition}", stmt.body, depth)
 
-    def _break(self, stmt: Break, depth: int) -> list[str]:
+    def visit_Break(self, stmt: Break, depth: int) -> list[str]:
         return self._line("break", depth)
 
-    def _continue(self, stmt: Continue, depth: int) -> list[str]:
+    def visit_Continue(self, stmt: Continue, depth: int) -> list[str]:
         return self._line("continue", depth)
 
-    def _hint(self, stmt: Hint, depth: int) -> list[str]:
-        attrs = f", {{{', '.join(f'{_quoted(key)}: {self.value(value)}' for key, value in stmt.attrs)}}}" if stmt.attrs else ""
+    def visit_Hint(self, stmt: Hint, depth: int) -> list[str]:
+        attrs = (
+            f", {{{', '.join(f'{_quoted(key)}: {self.value(value)}' for key, value in stmt.attrs)}}}"
+            if stmt.attrs
+            else ""
+        )
         call = f"Tx.hint({_quoted(stmt.message)}{attrs})"
         return self._line(call, depth) if stmt.body is None else self._block(f"with {call}", stmt.body, depth)
 
-    def _ids(self, stmt: ScopeIds, depth: int) -> list[str]:
+    def visit_ScopeIds(self, stmt: ScopeIds, depth: int) -> list[str]:
         names = ", ".join(self.name(var) for var in stmt.vars)
         return self._line(f'{names} = Tx.{stmt.kind}_id({list(stmt.extents)}, parent="{stmt.parent}")', depth)
 
-    def _scope(self, stmt: Scope, depth: int) -> list[str]:
+    def visit_Scope(self, stmt: Scope, depth: int) -> list[str]:
         parent = "" if stmt.parent is None else f'parent="{stmt.parent}"'
         condition = "" if stmt.filter is None else f"[{self.expr(stmt.filter)}]"
         return self._block(f"with Tx.{stmt.kind}({parent}){condition}", stmt.body, depth)
 
-    def _tile(self, stmt: TileCall, depth: int) -> list[str]:
+    def visit_TileCall(self, stmt: TileCall, depth: int) -> list[str]:
         args = [self.expr(operand) for operand in stmt.operands]
         args += [f"{name}={self.value(value)}" for name, value in stmt.options]
         owner = "Tx" if stmt.scope is None else f"Tx.{stmt.scope}"
@@ -346,8 +390,10 @@ class Printer:
             body.append(f"Tx.func_attr({dict(func.attrs)!r})")
         if func.launch is not None:
             launch = func.launch
-            body.append(f"Tx.launch(grid={launch.grid}, threads={launch.threads}, cluster={launch.cluster}, "
-                        f"smem_bytes={launch.smem_bytes})")
+            body.append(
+                f"Tx.launch(grid={launch.grid}, threads={launch.threads}, cluster={launch.cluster}, "
+                f"smem_bytes={launch.smem_bytes})"
+            )
         body += [self._tensor_map(tensor_map) for tensor_map in func.tensor_maps]
         lines = [_INDENT + line for line in body] + self.stmt(func.body, 1)
         return "\n".join([*head, *(lines or [f"{_INDENT}pass"])]) + "\n"
@@ -360,17 +406,26 @@ class Printer:
         return f"{self.name(param)}: Tx.Buffer({self._storage(param, extra)})"
 
     def _tensor_map(self, tensor_map: TensorMap) -> str:
-        fields = {"dims": tensor_map.dims, "strides": tensor_map.strides, "box": tensor_map.box,
-                  "swizzle": tensor_map.swizzle, "l2_promotion": tensor_map.l2_promotion}
+        fields = {
+            "dims": tensor_map.dims,
+            "strides": tensor_map.strides,
+            "box": tensor_map.box,
+            "swizzle": tensor_map.swizzle,
+            "l2_promotion": tensor_map.l2_promotion,
+        }
         given = ", ".join(f"{key}={value}" for key, value in fields.items())
         return f"{self.name(tensor_map.var)} = Tx.tensor_map({self.name(tensor_map.buffer)}, {given})"
 
 
 def _initialises(declaration: Stmt | None, stmt: Stmt) -> bool:
     """Whether `stmt` gives the scalar that `declaration` declares its first value."""
-    return (isinstance(declaration, AllocBuffer) and declaration.buffer.scalar and isinstance(stmt, BufferStore)
-            and stmt.buffer is declaration.buffer
-            and not any(isinstance(n, BufferLoad) and n.buffer is stmt.buffer for n in walk(stmt.value)))
+    return (
+        isinstance(declaration, AllocBuffer)
+        and declaration.buffer.scalar
+        and isinstance(stmt, BufferStore)
+        and stmt.buffer is declaration.buffer
+        and not any(isinstance(n, BufferLoad) and n.buffer is stmt.buffer for n in walk(stmt.value))
+    )
 
 
 def _quoted(text: str) -> str:
@@ -379,8 +434,9 @@ def _quoted(text: str) -> str:
 
 def _is_plain(expr: Const) -> bool:
     """Whether a literal can be written without its type where the type is known."""
-    return expr.dtype.lanes == 1 and (expr.dtype.is_integer or expr.dtype.is_bool or
-                                      (isinstance(expr.value, float) and math.isfinite(expr.value)))
+    return expr.dtype.lanes == 1 and (
+        expr.dtype.is_integer or expr.dtype.is_bool or (isinstance(expr.value, float) and math.isfinite(expr.value))
+    )
 
 
 def _literal(value: Any) -> str:
@@ -398,16 +454,3 @@ def _is_normal(expr: Expr, build: Callable[[], Expr]) -> bool:
     names = ("a", "b", "value", "cond")
     same = all(getattr(built, name, None) is getattr(expr, name, None) for name in names)
     return type(built) is type(expr) and built.dtype == expr.dtype and same
-
-
-_EXPRESSIONS: Mapping[type, Callable[[Printer, Any], tuple[str, int]]] = {
-    Var: Printer._var, Const: Printer._const, Str: Printer._str, Special: Printer._special, Unary: Printer._unary,
-    Binary: Printer._binary, Cast: Printer._cast, Select: Printer._select, Ramp: Printer._ramp, BufferLoad: Printer._load,
-    AddressOf: Printer._address, Call: Printer._call, Region: Printer._region,
-}  # fmt: skip
-_STATEMENTS: Mapping[type, Callable[[Printer, Any, int], list[str]]] = {
-    Seq: Printer._seq, Bind: Printer._bind, AllocBuffer: Printer._alloc, DeclBuffer: Printer._decl,
-    BufferStore: Printer._store, Evaluate: Printer._evaluate, If: Printer._if, For: Printer._for, While: Printer._while,
-    Break: Printer._break, Continue: Printer._continue, Hint: Printer._hint, ScopeIds: Printer._ids, Scope: Printer._scope,
-    TileCall: Printer._tile,
-}  # fmt: skip

@@ -11,4 +11,12 @@ from .scheduler import ClusterPersistentScheduler2D
 
 SMEMPool = PoolAllocator
 
-__all__ = ["ClusterPersistentScheduler2D", "MBarrier", "PipelineState", "PoolAllocator", "SMEMPool", "TCGen05Bar", "TMABar"]
+__all__ = [
+    "ClusterPersistentScheduler2D",
+    "MBarrier",
+    "PipelineState",
+    "PoolAllocator",
+    "SMEMPool",
+    "TCGen05Bar",
+    "TMABar",
+]

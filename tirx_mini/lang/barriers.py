@@ -29,7 +29,7 @@ class MBarrier:
 
     @Tx.inline
     def init(self, count: Any) -> None:
-        """Every barrier expects `count` arrivals a phase. Executed by thread 0 of the CTA, so all threads must get here."""
+        """Every barrier expects `count` arrivals a phase. Thread 0 of the CTA does it, so it must get here."""
         if Tx.threadIdx.x < 1:
             for stage in tuple(range(self.depth)):
                 Tx.ptx.mbarrier.init(self.buf.ptr_to([stage]), count)
@@ -41,7 +41,7 @@ class MBarrier:
 
     @Tx.inline
     def arrive(self, stage: Any, cta_id: Any = None, pred: Any = None, count: Any = None) -> None:
-        """Arrive once at the stage's barrier: this CTA's, or that of CTA `cta_id` of the cluster, where `pred` holds."""
+        """Arrive once at the stage's barrier, here or in CTA `cta_id` of the cluster, where `pred` holds."""
         assert count is None or count == 1, "each thread arrives once: drop `count`"
         if cta_id is None:
             if pred is None:
@@ -61,7 +61,7 @@ class TMABar(MBarrier):
     """`depth` mbarriers that TMA loads complete by counting bytes."""
 
     @Tx.inline
-    def arrive(self, stage: Any, bytes: Any = None) -> None:  # noqa: A002 - the name that kernels use
+    def arrive(self, stage: Any, bytes: Any = None) -> None:
         """Expect `bytes` more bytes in the current phase of the stage's barrier, then arrive once."""
         if bytes is None:
             Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]))
@@ -74,7 +74,7 @@ class TCGen05Bar(MBarrier):
 
     @Tx.inline
     def arrive(self, stage: Any, cta_group: int = 1, cta_mask: Any = None) -> None:
-        """Let the stage's barrier observe this thread's MMAs: one arrival, in each CTA of `cta_mask`, when they are done."""
+        """When this thread's MMAs are done, the stage's barrier gets one arrival, in each CTA of `cta_mask`."""
         Tx.ptx.tcgen05.commit(self.buf.ptr_to([stage]), cta_group=cta_group, cta_mask=cta_mask)
 
 
@@ -95,7 +95,7 @@ class RemoteBarrier:
         return Tx.ptx.map_shared_rank(self.barrier.ptr_to(indices), self.cta_id)
 
     @Tx.inline
-    def arrive(self, stage: Any, bytes: Any = None, pred: Any = None) -> None:  # noqa: A002
+    def arrive(self, stage: Any, bytes: Any = None, pred: Any = None) -> None:
         """As the barrier's own `arrive`, at the barrier of the other CTA."""
         if bytes is None:
             self.barrier.arrive(stage, cta_id=self.cta_id, pred=pred)

@@ -14,7 +14,7 @@ class PipelineState:
     Two spellings: ``PipelineState("tma", 4)`` with `init(is_producer=…)` and `move_to_next_stage()`, and
     ``PipelineState(4, phase=1)`` with `advance()`.
 
-    depth: number of stages. phase: initial phase; given here, the state is ready at once. A producer starts with phase 1,
+    depth: number of stages. phase: initial phase; with it the state is ready at once. A producer starts with phase 1,
     which a fresh barrier lets through (the stages are empty); a consumer with phase 0, at which it blocks.
     """
 
@@ -22,8 +22,10 @@ class PipelineState:
         if not isinstance(name, str):  # PipelineState(depth, phase)
             name, depth, phase = None, name, depth if phase is None else phase
         if not isinstance(depth, int) or depth < 1:
-            raise TirxError(f"PipelineState needs a number of stages, not {depth!r}",
-                            hint='write PipelineState("tma", PIPE_DEPTH) or PipelineState(PIPE_DEPTH, phase=1)')
+            raise TirxError(
+                f"PipelineState needs a number of stages, not {depth!r}",
+                hint='write PipelineState("tma", PIPE_DEPTH) or PipelineState(PIPE_DEPTH, phase=1)',
+            )
         self.depth = depth
         label = name or Tx.variable_name("pipe")
         self.stage: Any = Tx.alloc_scalar("int32", f"{label}_stage")

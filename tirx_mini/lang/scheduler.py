@@ -17,13 +17,20 @@ class ClusterPersistentScheduler2D:
     m_idx, n_idx: the current tile; valid: whether there is one.
     """
 
-    def __init__(self, prefix: str = "ts", *, num_m_tiles: int, num_n_tiles: int, l2_group_size: int = 8,
-                 num_clusters: int) -> None:
-        for name, value in (("num_m_tiles", num_m_tiles), ("num_n_tiles", num_n_tiles), ("l2_group_size", l2_group_size),
-                            ("num_clusters", num_clusters)):
+    def __init__(
+        self, prefix: str = "ts", *, num_m_tiles: int, num_n_tiles: int, l2_group_size: int = 8, num_clusters: int
+    ) -> None:
+        for name, value in (
+            ("num_m_tiles", num_m_tiles),
+            ("num_n_tiles", num_n_tiles),
+            ("l2_group_size", l2_group_size),
+            ("num_clusters", num_clusters),
+        ):
             if not isinstance(value, int) or value < 1:
-                raise TirxError(f"{name} of the tile scheduler is {value!r}, but must be at least 1",
-                                hint="the matrix may be smaller than one tile")
+                raise TirxError(
+                    f"{name} of the tile scheduler is {value!r}, but must be at least 1",
+                    hint="the matrix may be smaller than one tile",
+                )
         self.num_m_tiles, self.num_n_tiles = num_m_tiles, num_n_tiles
         self.num_clusters = num_clusters
         self.group_rows = min(l2_group_size, num_m_tiles)

@@ -12,9 +12,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from tirx_mini.ir import (
-    AddressOf, Bind, Buffer, BufferLoad, BufferStore, Call, Const, Expr, Region, Span, Str, TirxError, Var, as_expr, cast,
-    const, scalar, walk,
+    AddressOf,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    Expr,
+    Region,
+    Span,
+    Str,
+    TirxError,
+    Var,
+    as_expr,
+    cast,
+    const,
+    scalar,
+    walk,
 )  # fmt: skip
+
 from .builder import stamp
 from .environment import MISSING, Bound, Gone
 from .expressions import Evaluator, is_runtime
@@ -47,7 +64,9 @@ class Assigner(Evaluator):
             nodes = [value_node] * len(values)
         self.unpack(target, values, metas, nodes)
 
-    def unpack(self, target: ast.Tuple | ast.List, values: list[Any], metas: list[bool], nodes: Sequence[ast.expr]) -> None:
+    def unpack(
+        self, target: ast.Tuple | ast.List, values: list[Any], metas: list[bool], nodes: Sequence[ast.expr]
+    ) -> None:
         """Assign `values` to the parts of `target`, a starred one taking what is left."""
         star = next((i for i, part in enumerate(target.elts) if isinstance(part, ast.Starred)), None)
         if star is not None and len(values) >= len(target.elts) - 1:
@@ -64,8 +83,11 @@ class Assigner(Evaluator):
             self.store(part.value if isinstance(part, ast.Starred) else part, value, meta=meta, source=node)
 
     def _count(self, target: ast.Tuple | ast.List, value_node: ast.expr, given: int) -> TirxError:
-        return self.error(target, f"{len(target.elts)} names are assigned, but `{ast.unparse(value_node)}` gives "
-                                  f"{given} value{'s' * (given != 1)}")
+        return self.error(
+            target,
+            f"{len(target.elts)} names are assigned, but `{ast.unparse(value_node)}` gives "
+            f"{given} value{'s' * (given != 1)}",
+        )
 
     def _stores(self, target: ast.expr) -> bool:
         """Whether assigning to `target` writes to storage of the kernel."""
@@ -166,12 +188,19 @@ class Assigner(Evaluator):
         if known.how == "loop variable":
             return TirxError(f"`{name}` is a loop variable and cannot be assigned", span, "use another name", note)
         if known.how == "parameter":
-            return TirxError(f"`{name}` is a parameter: assigning it would not change the caller's variable", span,
-                             f"leave `{name}` out of the parameters to assign the kernel's own, or use another name", note)
+            return TirxError(
+                f"`{name}` is a parameter: assigning it would not change the caller's variable",
+                span,
+                f"leave `{name}` out of the parameters to assign the kernel's own, or use another name",
+                note,
+            )
         first = known.literal if known.literal is not None else "…"
         return TirxError(
-            f"`{name}` already has a value, and a value that is bound by `=` does not change", span,
-            f"declare it as a variable where it gets its first value: `{name}: Tx.{known.expr.dtype} = {first}`", note)
+            f"`{name}` already has a value, and a value that is bound by `=` does not change",
+            span,
+            f"declare it as a variable where it gets its first value: `{name}: Tx.{known.expr.dtype} = {first}`",
+            note,
+        )
 
     # -- elements and attributes --------------------------------------------------------------------------------
 
@@ -185,22 +214,31 @@ class Assigner(Evaluator):
             return
         if not isinstance(owner, Buffer):
             if isinstance(owner, Expr):
-                raise self.error(target, f"`{ast.unparse(target.value)}` is a value and its elements cannot be assigned")
+                raise self.error(
+                    target, f"`{ast.unparse(target.value)}` is a value and its elements cannot be assigned"
+                )
             self.guarded(target, _set_item, owner, key, value)
             return
         place = self.guarded(target, owner.__getitem__, key)
         if isinstance(place, Region):
-            raise self.error(target, f"a slice of {owner.name} is a tile and cannot be assigned with `=`",
-                             f"write Tx.copy({ast.unparse(target)}, …), Tx.cast or Tx.fill, or assign a single element")
+            raise self.error(
+                target,
+                f"a slice of {owner.name} is a tile and cannot be assigned with `=`",
+                f"write Tx.copy({ast.unparse(target)}, …), Tx.cast or Tx.fill, or assign a single element",
+            )
         if owner.scope == "tmem":
-            raise self.error(target, f"{owner.name} is in tensor memory, which has no single elements",
-                             "the tensor core writes it (Tx.gemm_async); a warpgroup reads it with Tx.copy")
+            raise self.error(
+                target,
+                f"{owner.name} is in tensor memory, which has no single elements",
+                "the tensor core writes it (Tx.gemm_async); a warpgroup reads it with Tx.copy",
+            )
         self.emit_store(target, owner, place.indices, value)
 
     def emit_store(self, target: ast.expr, buffer: Buffer, indices: tuple[Expr, ...], value: Any) -> None:
         if not _is_value(value) or isinstance(value, Let):
-            raise self.error(target, f"{_kind(value)} cannot be stored in `{ast.unparse(target)}`, "
-                                     f"which holds {buffer.dtype}")
+            raise self.error(
+                target, f"{_kind(value)} cannot be stored in `{ast.unparse(target)}`, which holds {buffer.dtype}"
+            )
         expr = as_expr(value, buffer.dtype if not is_runtime(value) and not isinstance(value, bool) else None)
         lanes = getattr(indices[-1], "lanes", 1)
         self.builder.emit(BufferStore(buffer, indices, cast(buffer.dtype.with_lanes(lanes), expr)))
@@ -212,7 +250,9 @@ class Assigner(Evaluator):
             self.emit_store(target, old, (const(0),), value)
             return
         if isinstance(owner, (Expr, Buffer)):
-            raise self.error(target, f"`{ast.unparse(target.value)}` is part of the kernel; its attributes cannot be assigned")
+            raise self.error(
+                target, f"`{ast.unparse(target.value)}` is part of the kernel; its attributes cannot be assigned"
+            )
         self.guarded(target, setattr, owner, target.attr, value)
 
     # -- declarations and augmented assignment ------------------------------------------------------------------
@@ -225,8 +265,11 @@ class Assigner(Evaluator):
             kind = self.eval(node.annotation)
         if not isinstance(kind, DType) or not isinstance(node.target, ast.Name):
             shown = ast.unparse(node.annotation)
-            raise self.error(node.annotation, f"`{shown}` is no dtype of the kernel",
-                             f"declare a variable as `{ast.unparse(node.target)}: Tx.int32`")
+            raise self.error(
+                node.annotation,
+                f"`{shown}` is no dtype of the kernel",
+                f"declare a variable as `{ast.unparse(node.target)}: Tx.int32`",
+            )
         value = None if node.value is None else self.eval(node.value)
         name = node.target.id
         variable = self.builder.alloc(scalar(name, kind.dtype, self.span(node)))
@@ -250,8 +293,11 @@ class Assigner(Evaluator):
         if known is MISSING and self._scalar(target.id) is None and self.env.find_captured(target.id):
             captured = self.env.find_captured(target.id)
             if captured and not isinstance(captured[1], (Bound, Gone)):
-                raise self.error(target, f"`{target.id}` belongs to the function around this one",
-                                 f"write `nonlocal {target.id}` first, or declare it `{target.id}: Tx.int32 = …`")
+                raise self.error(
+                    target,
+                    f"`{target.id}` belongs to the function around this one",
+                    f"write `nonlocal {target.id}` first, or declare it `{target.id}: Tx.int32 = …`",
+                )
         value = self._combined(node, self.eval(target))
         self.store(target, value, source=target)
 

@@ -13,7 +13,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tirx_mini.ir import (
-    AllocBuffer, Buffer, DeclBuffer, Expr, Launch, PrimFunc, Scope, Span, Stmt, TensorMap, TirxError, Var, children, seq,
+    AllocBuffer,
+    Buffer,
+    DeclBuffer,
+    Expr,
+    Launch,
+    PrimFunc,
+    Scope,
+    Span,
+    Stmt,
+    TensorMap,
+    TirxError,
+    Var,
+    children,
+    seq,
 )  # fmt: skip
 
 _CURRENT: ContextVar[Builder | None] = ContextVar("builder", default=None)
@@ -100,8 +113,15 @@ class Builder:
         if top.rest_of is not None:
             self.blocks[0].stmts.append(replace(top.rest_of, body=seq(*top.stmts)))
             top = self.blocks.pop()
-        return PrimFunc(self.name, tuple(self.params), seq(*top.stmts, span=span), tuple(self.attrs.items()),
-                        self.launch, tuple(self.tensor_maps), span=span)
+        return PrimFunc(
+            self.name,
+            tuple(self.params),
+            seq(*top.stmts, span=span),
+            tuple(self.attrs.items()),
+            self.launch,
+            tuple(self.tensor_maps),
+            span=span,
+        )
 
     # -- buffers ------------------------------------------------------------------------------------------------
 
@@ -113,7 +133,7 @@ class Builder:
 
     def declare(self, buffer: Buffer) -> Buffer:
         """Emit the declaration of a view, once, under the name of the variable it is assigned to."""
-        if buffer.source is None and buffer.allocated_addr is None or buffer in self._declared:
+        if (buffer.source is None and buffer.allocated_addr is None) or buffer in self._declared:
             return buffer
         named = replace(buffer, name=self.take_name(buffer.name), span=buffer.span or self.span)
         self._declared.add(named)
@@ -147,8 +167,11 @@ class Builder:
         self.inline_depth += 1
         if self.inline_depth > _MAX_INLINE_DEPTH:
             self.inline_depth = 0
-            raise TirxError(f"`{name}` calls itself without end: {_MAX_INLINE_DEPTH} calls are open", call,
-                            "an inline function is expanded when the kernel is read, so its recursion must end on a Python value")
+            raise TirxError(
+                f"`{name}` calls itself without end: {_MAX_INLINE_DEPTH} calls are open",
+                call,
+                "an inline function is expanded when the kernel is read, so its recursion must end on a Python value",
+            )
         try:
             yield call
         finally:

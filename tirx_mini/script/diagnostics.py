@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from tirx_mini.ir import Span, TirxError
+
 from .source import in_package
 
 
@@ -38,8 +39,11 @@ def todo_error(text: str | None, span: Span) -> TirxError:
     """The page for a part of a skeleton that is not written yet."""
     if text:
         return TirxError(f"TODO at line {span.line} is not filled in: {text}", span)
-    return TirxError(f"line {span.line} is a placeholder: this part of the kernel is not written yet", span,
-                     "replace it by the statements that belong here")
+    return TirxError(
+        f"line {span.line} is a placeholder: this part of the kernel is not written yet",
+        span,
+        "replace it by the statements that belong here",
+    )
 
 
 def unfilled(error: NotImplementedError) -> TirxError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tirx_mini.ir import Buffer, Expr, Span, TirxError
+
 from .diagnostics import did_you_mean
 
 MISSING: Any = object()
@@ -102,9 +103,7 @@ class Env:
         assert self.parent is not None
         for name, value in self.names.items():
             known = self.parent.find(name)
-            if isinstance(value, Gone) and known is None:
-                self.parent.names[name] = value
-            elif keep(value) and not conditional:
+            if (isinstance(value, Gone) and known is None) or (keep(value) and not conditional):
                 self.parent.names[name] = value
             elif known is None or isinstance(known[1], Gone):
                 self.parent.names[name] = Gone(span, changed=False)
@@ -123,16 +122,19 @@ class Outside:
     @staticmethod
     def of(function: Callable[..., Any], caller: Mapping[str, Any] | None = None) -> Outside:
         code = function.__code__
-        return Outside(dict(zip(code.co_freevars, function.__closure__ or (), strict=True)), caller or {},
-                       function.__globals__)
+        return Outside(
+            dict(zip(code.co_freevars, function.__closure__ or (), strict=True)), caller or {}, function.__globals__
+        )
 
     def lookup(self, name: str, env: Env) -> Any:
         if name in self.cells:
             try:
                 return self.cells[name].cell_contents
             except ValueError:
-                raise TirxError(f"`{name}` has no value yet where the kernel is read",
-                                hint=f"assign `{name}` before the kernel's definition") from None
+                raise TirxError(
+                    f"`{name}` has no value yet where the kernel is read",
+                    hint=f"assign `{name}` before the kernel's definition",
+                ) from None
         for scope in (self.caller, self.globals):
             if name in scope:
                 return scope[name]
@@ -153,7 +155,13 @@ def keeps_meaning(value: Any) -> bool:
 def _gone(name: str, gone: Gone) -> TirxError:
     notes = (("this is the block", gone.span),) if gone.span else ()
     if gone.changed:
-        return TirxError(f"`{name}` got another value in a block that may or may not run, so its value here is not known",
-                         hint=f"declare it before the block, as in `{name}: Tx.int32 = 0`, and assign it inside", notes=notes)
-    return TirxError(f"`{name}` is only defined inside a block that has ended", notes=notes,
-                     hint=f"define `{name}` before the block, or use it inside")
+        return TirxError(
+            f"`{name}` got another value in a block that may or may not run, so its value here is not known",
+            hint=f"declare it before the block, as in `{name}: Tx.int32 = 0`, and assign it inside",
+            notes=notes,
+        )
+    return TirxError(
+        f"`{name}` is only defined inside a block that has ended",
+        notes=notes,
+        hint=f"define `{name}` before the block, or use it inside",
+    )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, TirxError, as_bool, binary, select, unary
+
 from .builder import Builder, stamp
 from .diagnostics import did_you_mean, foreign
 from .environment import Bound, Env
@@ -61,13 +62,10 @@ class Evaluator:
 
     def eval(self, node: ast.expr, names: Sequence[str] = ()) -> Any:
         """The value of an expression. names: the variables it is assigned to, for what a call makes."""
-        handler = _HANDLERS.get(type(node))
+        handler = getattr(self, f"visit_{type(node).__name__}", None)
         if handler is None:
             raise self.error(node, f"{_describe(node)} cannot be used in a kernel")
-        if names and isinstance(node, (ast.Call, ast.IfExp)):
-            value = handler(self, node, names)
-        else:
-            value = handler(self, node)
+        value = handler(node, names) if names and isinstance(node, (ast.Call, ast.IfExp)) else handler(node)
         if isinstance(value, Expr) and value.span is None:
             stamp(value, self.span(node))
         return value
@@ -93,7 +91,7 @@ class Evaluator:
             return load(stored, (Const(DataType("int32"), 0),))
         return stored
 
-    def _name(self, node: ast.Name) -> Any:
+    def visit_Name(self, node: ast.Name) -> Any:
         try:
             return self.value_of(self.env.lookup(node.id))
         except TirxError as error:
@@ -120,10 +118,10 @@ class Evaluator:
             hint = error.hint  # type: ignore[attr-defined]
         return self.error(node, f"`{shown}` has no `{node.attr}`", hint)
 
-    def _attribute(self, node: ast.Attribute) -> Any:
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
         return self.value_of(self.attribute(node))
 
-    def _subscript(self, node: ast.Subscript) -> Any:
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
         owner = self.eval(node.value)
         key = self.eval(node.slice)
         return self.item(node, owner, key)
@@ -132,10 +130,15 @@ class Evaluator:
         """``owner[key]``."""
         if isinstance(owner, Expr) and not isinstance(owner, Region):
             shown = ast.unparse(node.value)
-            raise self.error(node, f"`{shown}` is a single value and has no elements", f"write `{shown}` without the brackets")
+            raise self.error(
+                node, f"`{shown}` is a single value and has no elements", f"write `{shown}` without the brackets"
+            )
         if isinstance(owner, (list, tuple, str, range)) and is_runtime(key):
-            raise self.error(node, f"`{ast.unparse(node.value)}` is a Python {type(owner).__name__}: "
-                                   "it cannot be indexed by a value that is only known when the kernel runs")
+            raise self.error(
+                node,
+                f"`{ast.unparse(node.value)}` is a Python {type(owner).__name__}: "
+                "it cannot be indexed by a value that is only known when the kernel runs",
+            )
         value = self.guarded(node, operator.getitem, owner, key)
         if isinstance(value, Region):
             stamp(value, self.span(node))
@@ -160,14 +163,17 @@ class Evaluator:
                     f"or write `{bad.id} = Tx.meta_var({bound.literal})`",
                     ((f"`{bad.id}` is assigned here", bound.span),),
                 )
-            raise TirxError(f"the extent of this slice of {region.buffer.name}, {part.extent!r}, is not known when the kernel is read",
-                            self.span(place), "slice start : start + TILE, where TILE is a constant defined outside the kernel")
+            raise TirxError(
+                f"the extent of this slice of {region.buffer.name}, {part.extent!r}, is no constant",
+                self.span(place),
+                "slice start : start + TILE, where TILE is a constant defined outside the kernel",
+            )
 
     def _is_inner_constant(self, name: str) -> bool:
         found = self.env.find(name) or self.env.find_captured(name)
         return found is not None and isinstance(found[1], Bound) and found[1].literal is not None
 
-    def _slice(self, node: ast.Slice) -> slice:
+    def visit_Slice(self, node: ast.Slice) -> slice:
         lower, upper, step = (None if part is None else self.eval(part) for part in (node.lower, node.upper, node.step))
         return slice(lower, upper, step)
 
@@ -182,16 +188,19 @@ class Evaluator:
         except TypeError as error:
             for side in (left, right):
                 if isinstance(side, Buffer):
-                    raise self.error(node, f"`{_SYMBOL[type(op)]}` works on values, but {side.name} is a whole buffer",
-                                     f"use an element, {side.name}[…], or a tile primitive such as Tx.copy") from None
+                    raise self.error(
+                        node,
+                        f"`{_SYMBOL[type(op)]}` works on values, but {side.name} is a whole buffer",
+                        f"use an element, {side.name}[…], or a tile primitive such as Tx.copy",
+                    ) from None
             raise foreign(error, None, self.span(node)) from None
         except Exception as error:
             raise foreign(error, None, self.span(node)) from None
 
-    def _binop(self, node: ast.BinOp) -> Any:
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
         return self.binary(node, node.op, self.eval(node.left), self.eval(node.right))
 
-    def _unary(self, node: ast.UnaryOp) -> Any:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         value = self.eval(node.operand)
         if isinstance(node.op, ast.Not):
             return self.guarded(node, unary, "not", value) if is_runtime(value) else not value
@@ -199,7 +208,7 @@ class Evaluator:
             return value
         return self.guarded(node, operator.neg if isinstance(node.op, ast.USub) else operator.invert, value)
 
-    def _bool(self, node: ast.BoolOp) -> Any:
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         """Python values decide now, as Python does; the IR values among the operands are combined."""
         stop_at = isinstance(node.op, ast.Or)
         combined: Expr | None = None
@@ -216,7 +225,7 @@ class Evaluator:
                 combined = self.guarded(node, binary, "or" if stop_at else "and", combined, value)
         return value if combined is None else combined
 
-    def _compare(self, node: ast.Compare) -> Any:
+    def visit_Compare(self, node: ast.Compare) -> Any:
         combined: Expr | None = None
         value: Any = True
         left = self.eval(node.left)
@@ -230,7 +239,7 @@ class Evaluator:
                 return value
         return value if combined is None else combined
 
-    def _ternary(self, node: ast.IfExp, names: Sequence[str] = ()) -> Any:
+    def visit_IfExp(self, node: ast.IfExp, names: Sequence[str] = ()) -> Any:
         test = self.eval(node.test)
         if not is_runtime(test):
             return self.eval(node.body if test else node.orelse, names)
@@ -238,7 +247,7 @@ class Evaluator:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def _call(self, node: ast.Call, names: Sequence[str] = ()) -> Any:
+    def visit_Call(self, node: ast.Call, names: Sequence[str] = ()) -> Any:
         function = self.eval(node.func)
         args = self._items(node.args)
         kwargs: dict[str, Any] = {}
@@ -251,8 +260,9 @@ class Evaluator:
             kwargs |= added
         return self.call(node, function, args, kwargs, names)
 
-    def call(self, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any],
-             names: Sequence[str] = ()) -> Any:
+    def call(
+        self, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str] = ()
+    ) -> Any:
         """``function(*args, **kwargs)`` as written at `node`."""
         span = self.span(node)
         shown = ast.unparse(node.func) if isinstance(node, ast.Call) else ast.unparse(node)
@@ -299,7 +309,7 @@ class Evaluator:
 
     # -- displays, comprehensions, strings, lambdas -------------------------------------------------------------
 
-    def _dict(self, node: ast.Dict) -> dict[Any, Any]:
+    def visit_Dict(self, node: ast.Dict) -> dict[Any, Any]:
         result: dict[Any, Any] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
@@ -308,12 +318,14 @@ class Evaluator:
                 result[self.eval(key)] = self.eval(value)
         return result
 
-    def _comprehension(self, node: Any) -> Any:
+    def visit_ListComp(self, node: Any) -> Any:
         inner = replace(self, env=Env(outer=self.env))
         if isinstance(node, ast.DictComp):
             return {inner.eval(node.key): inner.eval(node.value) for _ in inner.generate(node.generators)}
         values = [inner.eval(node.elt) for _ in inner.generate(node.generators)]
         return set(values) if isinstance(node, ast.SetComp) else values
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def generate(self, generators: Sequence[ast.comprehension]) -> Iterator[None]:
         """Run the ``for … if …`` clauses of a comprehension, binding their names."""
@@ -342,46 +354,54 @@ class Evaluator:
         """The truth of a condition that must be known now."""
         value = self.eval(node)
         if is_runtime(value):
-            raise self.error(node, f"`{ast.unparse(node)}` is only known when the kernel runs, but is needed when it is read")
+            raise self.error(
+                node, f"`{ast.unparse(node)}` is only known when the kernel runs, but is needed when it is read"
+            )
         return bool(value)
 
-    def _joined(self, node: ast.JoinedStr) -> str:
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
         return "".join(str(self.eval(part)) for part in node.values)
 
-    def _formatted(self, node: ast.FormattedValue) -> str:
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> str:
         value = self.eval(node.value)
         convert = {115: str, 114: repr, 97: ascii}.get(node.conversion)
         spec = "" if node.format_spec is None else self.eval(node.format_spec)
-        return self.guarded(node, format, str(value) if is_runtime(value) else convert(value) if convert else value, spec)
+        return self.guarded(
+            node, format, str(value) if is_runtime(value) else convert(value) if convert else value, spec
+        )
 
-    def _lambda(self, node: ast.Lambda) -> Callable[..., Any]:
+    def visit_Lambda(self, node: ast.Lambda) -> Callable[..., Any]:
         parameters = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
         defaults = [self.eval(default) for default in node.args.defaults]
         if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
-            raise self.error(node, "a lambda in a kernel takes plain parameters only", "write it as an @Tx.inline function")
+            raise self.error(
+                node, "a lambda in a kernel takes plain parameters only", "write it as an @Tx.inline function"
+            )
 
         def function(*args: Any) -> Any:
             missing = len(parameters) - len(args)
             if missing < 0 or missing > len(defaults):
                 raise self.error(node, f"this lambda takes {len(parameters)} arguments, not {len(args)}")
             values = [*args, *defaults[len(defaults) - missing :]]
-            return replace(self, env=Env(outer=self.env, names=dict(zip(parameters, values, strict=True)))).eval(node.body)
+            return replace(self, env=Env(outer=self.env, names=dict(zip(parameters, values, strict=True)))).eval(
+                node.body
+            )
 
         return function
 
-    def _walrus(self, node: ast.NamedExpr) -> Any:
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         raise self.error(node, "`:=` is not used in kernels", "assign the value in a statement of its own")
 
-    def _constant(self, node: ast.Constant) -> Any:
+    def visit_Constant(self, node: ast.Constant) -> Any:
         return node.value
 
-    def _tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
+    def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
         return tuple(self._items(node.elts))
 
-    def _list(self, node: ast.List) -> list[Any]:
+    def visit_List(self, node: ast.List) -> list[Any]:
         return self._items(node.elts)
 
-    def _set(self, node: ast.Set) -> set[Any]:
+    def visit_Set(self, node: ast.Set) -> set[Any]:
         return set(self._items(node.elts))
 
 
@@ -405,8 +425,10 @@ def _absolute(value: Any) -> Any:
 def _convert(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     def conversion(*args: Any) -> Any:
         if args and is_runtime(args[0]):
-            raise TirxError(f"Python's {plain.__name__}() needs a value that is known when the kernel is read",
-                            hint=f"use Tx.{name}(…) to convert a value of the kernel")
+            raise TirxError(
+                f"Python's {plain.__name__}() needs a value that is known when the kernel is read",
+                hint=f"use Tx.{name}(…) to convert a value of the kernel",
+            )
         return plain(*args)
 
     return conversion
@@ -442,15 +464,3 @@ def _describe_value(value: Any) -> str:
     if isinstance(value, DType):
         return f"the dtype {value}"
     return f"a Python {type(value).__name__}" if value is not None else "None"
-
-
-_HANDLERS: Mapping[type, Callable[..., Any]] = {
-    ast.Constant: Evaluator._constant, ast.Name: Evaluator._name, ast.Attribute: Evaluator._attribute,
-    ast.Subscript: Evaluator._subscript, ast.Slice: Evaluator._slice, ast.BinOp: Evaluator._binop,
-    ast.UnaryOp: Evaluator._unary, ast.BoolOp: Evaluator._bool, ast.Compare: Evaluator._compare,
-    ast.IfExp: Evaluator._ternary, ast.Call: Evaluator._call, ast.Tuple: Evaluator._tuple, ast.List: Evaluator._list,
-    ast.Set: Evaluator._set, ast.Dict: Evaluator._dict, ast.ListComp: Evaluator._comprehension,
-    ast.SetComp: Evaluator._comprehension, ast.GeneratorExp: Evaluator._comprehension,
-    ast.DictComp: Evaluator._comprehension, ast.JoinedStr: Evaluator._joined, ast.FormattedValue: Evaluator._formatted,
-    ast.Lambda: Evaluator._lambda, ast.NamedExpr: Evaluator._walrus,
-}  # fmt: skip

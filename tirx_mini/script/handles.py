@@ -7,9 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from tirx_mini.ir import (
-    HANDLE, SCOPE_KINDS, UNROLLED, AddressOf, Buffer, BufferLoad, DataType, Expr, Hint, Scope, Stmt, TirxError, Var, as_bool,
-    as_expr, binary, cast,
+    HANDLE,
+    SCOPE_KINDS,
+    UNROLLED,
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    DataType,
+    Expr,
+    Hint,
+    Scope,
+    Stmt,
+    TirxError,
+    Var,
+    as_bool,
+    as_expr,
+    binary,
+    cast,
 )  # fmt: skip
+
 from .diagnostics import did_you_mean
 
 
@@ -23,9 +39,11 @@ class OpenScope:
 
     def __getitem__(self, condition: Any) -> OpenScope:
         if isinstance(condition, slice):
-            raise TirxError(f"a {self.kind} scope is filtered by a condition, not by a slice",
-                            hint=f"number the units, as in warp_id = Tx.warp_id([4], parent=\"warpgroup\"), "
-                                 f"and write Tx.{self.kind}()[warp_id < 1]")
+            raise TirxError(
+                f"a {self.kind} scope is filtered by a condition, not by a slice",
+                hint=f'number the units, as in warp_id = Tx.warp_id([4], parent="warpgroup"), '
+                f"and write Tx.{self.kind}()[warp_id < 1]",
+            )
         added = as_bool(condition)
         return replace(self, filter=added if self.filter is None else binary("and", self.filter, added))
 
@@ -48,8 +66,10 @@ class ScopeKind:
 
     def __call__(self, parent: str | None = None) -> OpenScope:
         if parent is not None and parent not in SCOPE_KINDS:
-            raise TirxError(f"`{parent}` is no execution scope",
-                            hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}")
+            raise TirxError(
+                f"`{parent}` is no execution scope",
+                hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}",
+            )
         return OpenScope(self.kind, parent)
 
     def __getattr__(self, name: str) -> Any:
@@ -90,10 +110,14 @@ class Loop:
 def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
     """``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``."""
     if not 1 <= len(bounds) <= 3:
-        raise TirxError(f"a loop takes one to three bounds, not {len(bounds)}", hint="write range(stop) or range(start, stop)")
+        raise TirxError(
+            f"a loop takes one to three bounds, not {len(bounds)}", hint="write range(stop) or range(start, stop)"
+        )
     step = bounds[2] if len(bounds) == 3 else 1
     if not isinstance(step, int) or step <= 0:
-        raise TirxError("the step of a loop is a positive Python number", hint="count up, and compute the index from the counter")
+        raise TirxError(
+            "the step of a loop is a positive Python number", hint="count up, and compute the index from the counter"
+        )
     start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
     ends = [as_expr(end) for end in (start, stop)]
     for end in ends:
@@ -103,8 +127,10 @@ def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
         wide = max(ends, key=lambda end: (end.dtype.bits, end.dtype.code)).dtype
         ends = [cast(wide, end) for end in ends]
     if kind == UNROLLED and not all(hasattr(end, "value") for end in ends):
-        raise TirxError("an unrolled loop needs a number of iterations that is known when the kernel is read",
-                        hint="use Tx.serial, or a constant defined outside the kernel")
+        raise TirxError(
+            "an unrolled loop needs a number of iterations that is known when the kernel is read",
+            hint="use Tx.serial, or a constant defined outside the kernel",
+        )
     return Loop(((ends[0], ends[1], step),), kind, parallel)
 
 
@@ -184,8 +210,10 @@ def shape_of(shape: Any, what: str) -> tuple[int, ...]:
     for extent in dims:
         if isinstance(extent, Expr):
             name = f"`{extent.name}`" if isinstance(extent, Var) else repr(extent)
-            raise TirxError(f"the shape of {what} needs numbers known when the kernel is read, but {name} is a value of the kernel",
-                            hint=f"define {name} outside the kernel, or as Tx.meta_var(…)")
+            raise TirxError(
+                f"the shape of {what} needs numbers known when the kernel is read, but {name} is a value of the kernel",
+                hint=f"define {name} outside the kernel, or as Tx.meta_var(…)",
+            )
         if not isinstance(extent, int) or extent < 1:
             raise TirxError(f"an extent of {what} is a positive whole number, not {extent!r}")
     return dims

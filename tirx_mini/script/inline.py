@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tirx_mini.ir import Expr, Region, TirxError
+
 from .builder import current
 from .environment import Bound, Env, Outside
 from .source import FunctionSource, source_of
@@ -44,7 +45,9 @@ class InlineFunction:
             env = Env(outer=self.outer)
             for name, value in given.items():
                 fixed = isinstance(value, Expr) and not isinstance(value, Region)
-                env.names[name] = Bound(value, self.source.span(self._parameter(name), call), "parameter") if fixed else value
+                env.names[name] = (
+                    Bound(value, self.source.span(self._parameter(name), call), "parameter") if fixed else value
+                )
             outcome = Executor(self.source, builder, env, call).run(self.source.node.body)
         return outcome.value if isinstance(outcome, Returned) else None
 
@@ -81,8 +84,10 @@ class InlineFunction:
         return bound
 
     def _mismatch(self, problem: str) -> TirxError:
-        return TirxError(f"`{self.__name__}` {problem}",
-                         hint=f"its signature is {self.__name__}({ast.unparse(self.source.node.args)})")
+        return TirxError(
+            f"`{self.__name__}` {problem}",
+            hint=f"its signature is {self.__name__}({ast.unparse(self.source.node.args)})",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,5 +124,7 @@ def inline(function: Callable[..., Any]) -> Any:
         return function
     code, positional = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
-    defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True)) | (function.__kwdefaults__ or {})
+    defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True)) | (
+        function.__kwdefaults__ or {}
+    )
     return InlineFunction(function, Outside.of(function), defaults)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tirx_mini.ir import Evaluate, TirxError, instruction_path
 from tirx_mini.isa import TABLE, Instruction
+
 from .builder import current
 from .diagnostics import did_you_mean
 
@@ -39,8 +40,10 @@ class Path:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.instruction is None:
-            raise TirxError(f"`Tx.{self.name}` is a group of instructions, not one",
-                            hint=f"it has {', '.join(f'`{name}`' for name in self.below)}")
+            raise TirxError(
+                f"`Tx.{self.name}` is a group of instructions, not one",
+                hint=f"it has {', '.join(f'`{name}`' for name in self.below)}",
+            )
         return issue(self.instruction, self.name, args, kwargs)
 
     def walk(self) -> Iterator[Path]:
@@ -95,4 +98,3 @@ def raw_call(name: str, *args: Any, **attrs: Any) -> Any:
     if instruction is None:
         raise TirxError(f"there is no instruction `{name}`", hint=did_you_mean(name, TABLE))
     return issue(instruction, name, args, attrs)
-

@@ -5,9 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from tirx_mini.ir import (
-    AddressOf, Buffer, BufferLoad, DataType, Expr, Region, Span, TirxError, Var, as_expr, const, int_value, scalar,
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    DataType,
+    Expr,
+    Region,
+    Span,
+    TirxError,
+    Var,
+    as_expr,
+    const,
+    int_value,
+    scalar,
 )  # fmt: skip
 from tirx_mini.layout import ComposeLayout, Layout, LayoutError, SwizzleMode, tma_shared_layout
+
 from .builder import Builder, current
 from .handles import BufferType, data_type, shape_of
 
@@ -15,8 +28,10 @@ POOL_ALIGN = 1024
 """Bytes: the pool starts at a multiple of the largest swizzle atom (8 rows of 128 bytes)."""
 
 
-def buffer_type(shape: Any, dtype: Any = "float32", *, scope: str = "global", layout: Any = None, align: int = 0) -> BufferType:
-    """``A: Tx.Buffer((M, K), "float16")``: a kernel's argument, row-major in global memory unless `layout` says otherwise."""
+def buffer_type(
+    shape: Any, dtype: Any = "float32", *, scope: str = "global", layout: Any = None, align: int = 0
+) -> BufferType:
+    """``A: Tx.Buffer((M, K), "float16")``: an argument in global memory, row-major without a `layout`."""
     dims = shape_of(shape, "a buffer")
     check_layout("a buffer", dims, layout)
     return BufferType(dims, data_type(dtype), (("scope", scope), ("layout", layout), ("align", align)))
@@ -27,21 +42,30 @@ def match_buffer(pointer: Any, shape: Any, dtype: Any = "float32", *, layout: An
     builder = current("T.match_buffer")
     position = next((i for i, p in enumerate(builder.params) if p is pointer), None)
     if position is None:
-        raise TirxError("T.match_buffer needs a parameter of the kernel of type T.handle, which no buffer is matched to yet")
+        raise TirxError(
+            "T.match_buffer needs a parameter of the kernel of type T.handle, which no buffer is matched to yet"
+        )
     kind = buffer_type(shape, dtype, layout=layout, align=align)
     buffer = Buffer(builder.take_name("buf"), kind.shape, kind.dtype, "global", layout, align=align, span=builder.span)
     builder.params[position] = buffer
     return buffer
 
 
-def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "local", *, layout: Any = None, align: int = 0,
-                 name: str | None = None) -> Buffer:
+def alloc_buffer(
+    shape: Any,
+    dtype: Any = "float32",
+    scope: str = "local",
+    *,
+    layout: Any = None,
+    align: int = 0,
+    name: str | None = None,
+) -> Buffer:
     """New storage in `scope`: "local" (registers of each thread) or "shared" (one copy a CTA)."""
     builder = current("Tx.alloc_buffer")
     known = {"shared.dyn": "shared"}.get(scope, scope)
     if known not in ("local", "shared"):
-        hint = "declare it with Tx.decl_buffer(…, scope=\"tmem\", allocated_addr=…)" if known == "tmem" else None
-        raise TirxError(f"buffers are allocated in \"local\" or \"shared\" memory, not in \"{scope}\"", hint=hint)
+        hint = 'declare it with Tx.decl_buffer(…, scope="tmem", allocated_addr=…)' if known == "tmem" else None
+        raise TirxError(f'buffers are allocated in "local" or "shared" memory, not in "{scope}"', hint=hint)
     label = name or builder.take_name("buf" if known == "local" else "smem_buf")
     dims = shape_of(shape, label)
     check_layout(label, dims, layout)
@@ -53,7 +77,9 @@ def alloc_local(shape: Any, dtype: Any = "float32", *, layout: Any = None, name:
     return alloc_buffer(shape, dtype, "local", layout=layout, name=name)
 
 
-def alloc_shared(shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int = 0, name: str | None = None) -> Buffer:
+def alloc_shared(
+    shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int = 0, name: str | None = None
+) -> Buffer:
     """Shared memory: one copy of `shape` elements for the CTA, placed by the compiler."""
     return alloc_buffer(shape, dtype, "shared", layout=layout, align=align, name=name)
 
@@ -69,8 +95,18 @@ def variable_name(default: str) -> str:
     return current("this object").take_name(default)
 
 
-def decl_buffer(shape: Any, dtype: Any = "float32", *, scope: str = "tmem", allocated_addr: Any = None, layout: Any = None,
-                source: Buffer | None = None, byte_offset: int = 0, align: int = 0, name: str | None = None) -> Buffer:
+def decl_buffer(
+    shape: Any,
+    dtype: Any = "float32",
+    *,
+    scope: str = "tmem",
+    allocated_addr: Any = None,
+    layout: Any = None,
+    source: Buffer | None = None,
+    byte_offset: int = 0,
+    align: int = 0,
+    name: str | None = None,
+) -> Buffer:
     """A name for storage that exists: tensor memory at `allocated_addr`, or a view of `source` from `byte_offset`.
 
     allocated_addr: the address that tcgen05.alloc wrote (``tmem_addr[0]`` or the buffer itself), or a number.
@@ -79,14 +115,17 @@ def decl_buffer(shape: Any, dtype: Any = "float32", *, scope: str = "tmem", allo
     label = name or builder.take_name("buf")
     dims = shape_of(shape, label)
     if source is None and scope != "tmem":
-        raise TirxError("Tx.decl_buffer names storage that exists already: tensor memory, or another buffer (source=)",
-                        hint="use Tx.alloc_local for registers and Tx.PoolAllocator for shared memory")
+        raise TirxError(
+            "Tx.decl_buffer names storage that exists already: tensor memory, or another buffer (source=)",
+            hint="use Tx.alloc_local for registers and Tx.PoolAllocator for shared memory",
+        )
     if scope == "tmem" and allocated_addr is None:
         raise TirxError(f"{label} needs the address of its tensor memory", hint="write allocated_addr=tmem_addr[0]")
     address = None if allocated_addr is None else _address(allocated_addr)
     check_layout(label, dims, layout)
-    return builder.declare(Buffer(label, dims, data_type(dtype), scope, layout, source, byte_offset, address, align,
-                                  span=builder.span))
+    return builder.declare(
+        Buffer(label, dims, data_type(dtype), scope, layout, source, byte_offset, address, align, span=builder.span)
+    )
 
 
 def _address(value: Any) -> Expr:
@@ -113,15 +152,18 @@ def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
     if layout is None:
         return
     if not isinstance(layout, Layout):
-        raise TirxError(f"the layout of {name} is {layout!r}, which is no layout",
-                        hint="use tma_shared_layout(…) or TileLayout(S[shape : strides])")
+        raise TirxError(
+            f"the layout of {name} is {layout!r}, which is no layout",
+            hint="use tma_shared_layout(…) or TileLayout(S[shape : strides])",
+        )
     if layout.shape == shape:
         return
     try:
         layout.group(shape)
     except LayoutError:
-        raise TirxError(f"{name} has shape {shape}, but its layout is for shape {layout.shape}",
-                        hint="give both the same shape") from None
+        raise TirxError(
+            f"{name} has shape {shape}, but its layout is for shape {layout.shape}", hint="give both the same shape"
+        ) from None
 
 
 class PoolAllocator:
@@ -135,34 +177,60 @@ class PoolAllocator:
         self._offset = 0
         self._end = 0
         self._committed: Span | None = None
-        self._pool = self._builder.alloc(Buffer("smem", (0,), DataType("uint8"), "shared", align=POOL_ALIGN,
-                                                span=self._builder.span))
-        self._builder.begin(self, TirxError(
-            "this shared-memory pool is never committed, so its buffers have no memory", self._builder.span,
-            "call pool.commit() after the last allocation"))
+        self._pool = self._builder.alloc(
+            Buffer("smem", (0,), DataType("uint8"), "shared", align=POOL_ALIGN, span=self._builder.span)
+        )
+        self._builder.begin(
+            self,
+            TirxError(
+                "this shared-memory pool is never committed, so its buffers have no memory",
+                self._builder.span,
+                "call pool.commit() after the last allocation",
+            ),
+        )
 
     @property
     def offset(self) -> int:
         """Bytes from the start of the pool to where the next allocation may begin."""
         return self._offset
 
-    def alloc(self, shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int | None = None,
-              name: str | None = None, scope: str = "shared") -> Buffer:
+    def alloc(
+        self,
+        shape: Any,
+        dtype: Any = "float32",
+        *,
+        layout: Any = None,
+        align: int | None = None,
+        name: str | None = None,
+        scope: str = "shared",
+    ) -> Buffer:
         """A shared-memory buffer of `shape`. align: bytes; by default what the layout and dtype need."""
         label = name or self._builder.take_name("buf")
         if self._committed is not None:
-            raise TirxError(f"{label} is allocated after pool.commit(), when the pool's size is already fixed",
-                            hint="move this allocation before pool.commit()", notes=(("committed here", self._committed),))
+            raise TirxError(
+                f"{label} is allocated after pool.commit(), when the pool's size is already fixed",
+                hint="move this allocation before pool.commit()",
+                notes=(("committed here", self._committed),),
+            )
         dims, kind = shape_of(shape, label), data_type(dtype)
         check_layout(label, dims, layout)
         offset = _round_up(self._offset, align or default_align(dims, kind, layout))
-        buffer = Buffer(label, dims, kind, "shared", layout, self._pool, offset, align=align or 0, span=self._builder.span)
+        buffer = Buffer(
+            label, dims, kind, "shared", layout, self._pool, offset, align=align or 0, span=self._builder.span
+        )
         self._offset = offset + stored_bytes(dims, kind, layout)
         self._end = max(self._end, self._offset)
         return self._builder.declare(buffer)
 
-    def alloc_mma(self, shape: Any, dtype: Any = "float16", *, swizzle_mode: SwizzleMode = SwizzleMode.SWIZZLE_128B_ATOM,
-                  align: int | None = None, name: str | None = None) -> Buffer:
+    def alloc_mma(
+        self,
+        shape: Any,
+        dtype: Any = "float16",
+        *,
+        swizzle_mode: SwizzleMode = SwizzleMode.SWIZZLE_128B_ATOM,
+        align: int | None = None,
+        name: str | None = None,
+    ) -> Buffer:
         """A tile that TMA fills and the tensor core reads: `alloc` with the layout of `swizzle_mode`."""
         layout = tma_shared_layout(str(data_type(dtype)), swizzle_mode, shape_of(shape, name or "the tile"))
         return self.alloc(shape, dtype, layout=layout, align=align, name=name)
@@ -171,20 +239,29 @@ class PoolAllocator:
         """The next allocation begins `offset` bytes from the start of the pool; buffers may overlap by it."""
         place = int_value(offset)
         if place is None or place < 0:
-            raise TirxError("pool.move_base_to takes a number of bytes known when the kernel is read",
-                            hint="define it outside the kernel" if isinstance(offset, Var) else None)
+            raise TirxError(
+                "pool.move_base_to takes a number of bytes known when the kernel is read",
+                hint="define it outside the kernel" if isinstance(offset, Var) else None,
+            )
         if self._committed is not None:
-            raise TirxError("the pool is committed, so its base cannot move", notes=(("committed here", self._committed),))
+            raise TirxError(
+                "the pool is committed, so its base cannot move", notes=(("committed here", self._committed),)
+            )
         self._offset = place
 
     def commit(self) -> None:
         """Fix the pool's size: the bytes up to the end of the furthest buffer."""
         if self._committed is not None:
-            raise TirxError("the pool is committed twice", hint="keep one pool.commit(), after the last allocation",
-                            notes=(("first here", self._committed),))
+            raise TirxError(
+                "the pool is committed twice",
+                hint="keep one pool.commit(), after the last allocation",
+                notes=(("first here", self._committed),),
+            )
         self._committed = self._builder.span
         self._builder.end(self)
-        object.__setattr__(self._pool, "shape", (max(self._end, 1),))  # the one thing that was not known when it was made
+        object.__setattr__(
+            self._pool, "shape", (max(self._end, 1),)
+        )  # the one thing that was not known when it was made
 
 
 def default_align(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
@@ -205,4 +282,3 @@ def stored_bytes(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
 
 def _round_up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple
-

@@ -12,6 +12,7 @@ from typing import Any
 
 from tirx_mini import layout as _layout
 from tirx_mini.ir import HANDLE, Buffer, PrimFunc, Span, TirxError, Var
+
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
 from .handles import BufferType, DType
@@ -21,8 +22,13 @@ from .statements import Executor
 _texts = count(1)
 
 
-def prim_func(function: Callable[..., Any] | None = None, *, tirx: bool = True, private: bool = False,
-              check_well_formed: bool = True) -> Any:
+def prim_func(
+    function: Callable[..., Any] | None = None,
+    *,
+    tirx: bool = True,
+    private: bool = False,
+    check_well_formed: bool = True,
+) -> Any:
     """Decorator: read the function as a kernel; the name then stands for its `PrimFunc`.
 
     The keyword arguments are accepted for the sake of TIRx kernels. Raises `TirxError` for a mistake in the kernel.
@@ -83,7 +89,9 @@ def _parameters(function: Callable[..., Any], source: FunctionSource, executor: 
             kind = executor.guarded(arg, lambda name: DType(_dtype(name)), kind)
         value = _parameter(arg.arg, kind, span)
         executor.builder.params.append(value)
-        executor.env.names[arg.arg] = value if isinstance(value, Buffer) or value.dtype == HANDLE else Bound(value, span, "parameter")
+        executor.env.names[arg.arg] = (
+            value if isinstance(value, Buffer) or value.dtype == HANDLE else Bound(value, span, "parameter")
+        )
 
 
 def _dtype(name: str) -> Any:
@@ -97,7 +105,11 @@ def _parameter(name: str, kind: Any, span: Span) -> Buffer | Var:
         return replace(kind.buffer(name), span=span)
     if isinstance(kind, DType):
         return Var(kind.dtype, name, span=span)
-    raise TirxError(f"the parameter `{name}` needs a type", span, f"write `{name}: Tx.Buffer((M, N), \"float16\")` or `{name}: Tx.int32`")
+    raise TirxError(
+        f"the parameter `{name}` needs a type",
+        span,
+        f'write `{name}: Tx.Buffer((M, N), "float16")` or `{name}: Tx.int32`',
+    )
 
 
 def from_source(text: str, extra: Mapping[str, Any] | None = None) -> PrimFunc:

@@ -32,8 +32,15 @@ class FunctionSource:
     def span(self, node: Any, inlined_at: Span | None = None) -> Span:
         """The place of a node of this function, seen as inlined at `inlined_at`."""
         shift = self.line_shift
-        return Span(self.file, node.lineno + shift, node.col_offset, (node.end_lineno or node.lineno) + shift,
-                    node.end_col_offset or 0, inlined_at, self.library)
+        return Span(
+            self.file,
+            node.lineno + shift,
+            node.col_offset,
+            (node.end_lineno or node.lineno) + shift,
+            node.end_col_offset or 0,
+            inlined_at,
+            self.library,
+        )
 
     def line(self, number: int, inlined_at: Span | None = None) -> Span:
         """The text of a whole line of the file."""
@@ -75,15 +82,19 @@ def _source_of(code: CodeType, file: str) -> FunctionSource:
     linecache.checkcache(file)
     lines = linecache.getlines(file)
     if not lines or code.co_firstlineno > len(lines):
-        raise TirxError(f"the source of `{code.co_name}` cannot be read from {file}",
-                        hint="write the kernel in a file, or pass its text to tirx_mini.script.from_source")
+        raise TirxError(
+            f"the source of `{code.co_name}` cannot be read from {file}",
+            hint="write the kernel in a file, or pass its text to tirx_mini.script.from_source",
+        )
     indent = _indent(lines[code.co_firstlineno - 1])
     for end in _ends(lines, code, indent):
         node = _parse(lines[code.co_firstlineno - 1 : end], indent)
         if node is not None:
             return FunctionSource(file, node, code.co_firstlineno - 2, in_package(file))
-    raise TirxError(f"the source of `{code.co_name}` in {file}, line {code.co_firstlineno}, has changed since it was loaded",
-                    hint="load the file again")
+    raise TirxError(
+        f"the source of `{code.co_name}` in {file}, line {code.co_firstlineno}, has changed since it was loaded",
+        hint="load the file again",
+    )
 
 
 def _ends(lines: list[str], code: CodeType, indent: int) -> Iterator[int]:

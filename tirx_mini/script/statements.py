@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from tirx_mini.ir import (
-    SERIAL, Break, Call, Continue, Evaluate, Expr, For, If, Span, Stmt, TirxError, Var, While, as_bool, const, unary,
+    SERIAL,
+    Break,
+    Call,
+    Continue,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Span,
+    Stmt,
+    TirxError,
+    Var,
+    While,
+    as_bool,
+    const,
+    unary,
 )  # fmt: skip
+
 from .assignment import Assigner
 from .builder import stamp
 from .diagnostics import did_you_mean, todo_error
@@ -48,11 +64,11 @@ class Executor(Assigner):
         """Execute statements in order."""
         for node in statements:
             self.builder.span = self.span(node)
-            handler = _HANDLERS.get(type(node))
+            handler = getattr(self, f"visit_{type(node).__name__}", None)
             if handler is None:
                 raise self.error(node, f"`{_keyword(node)}` cannot be used in a kernel")
             try:
-                outcome = handler(self, node)
+                outcome = handler(node)
             except TirxError as error:
                 raise error.at(self.span(node)) from None
             if outcome is not None:
@@ -76,7 +92,7 @@ class Executor(Assigner):
 
     # -- simple statements --------------------------------------------------------------------------------------
 
-    def _expression(self, node: ast.Expr) -> Outcome:
+    def visit_Expr(self, node: ast.Expr) -> Outcome:
         if isinstance(node.value, ast.Constant):
             if node.value.value is Ellipsis:
                 raise self._placeholder(node)
@@ -87,16 +103,24 @@ class Executor(Assigner):
         elif isinstance(value, OpenHint):
             self.builder.emit(value.wrap(None))
         elif isinstance(value, Expr):
-            raise self.error(node, f"`{_short(node.value)}` computes a value that nothing uses",
-                             "assign it, as in `phase = phase ^ 1`")
+            raise self.error(
+                node,
+                f"`{_short(node.value)}` computes a value that nothing uses",
+                "assign it, as in `phase = phase ^ 1`",
+            )
         elif callable(value) and not isinstance(node.value, ast.Call):
-            raise self.error(node, f"`{_short(node.value)}` is a function and is not called", f"write `{_short(node.value)}()`")
+            raise self.error(
+                node, f"`{_short(node.value)}` is a function and is not called", f"write `{_short(node.value)}()`"
+            )
         elif isinstance(value, (OpenScope, Loop)):
-            raise self.error(node, f"`{_short(node.value)}` does nothing by itself",
-                             "open it with `with`" if isinstance(value, OpenScope) else "use it in a `for` statement")
+            raise self.error(
+                node,
+                f"`{_short(node.value)}` does nothing by itself",
+                "open it with `with`" if isinstance(value, OpenScope) else "use it in a `for` statement",
+            )
         return None
 
-    def _pass(self, node: ast.Pass) -> Outcome:
+    def visit_Pass(self, node: ast.Pass) -> Outcome:
         comment = self.source.comment(node)
         if comment is not None and "TODO" in comment[1]:
             raise self._placeholder(node)
@@ -114,22 +138,22 @@ class Executor(Assigner):
         line = comment[0] + first
         return todo_error(text, self.source.line(line, self.inlined_at))
 
-    def _assign(self, node: ast.Assign) -> Outcome:
+    def visit_Assign(self, node: ast.Assign) -> Outcome:
         first, *others = node.targets
         self.assign(first, node.value)
         for target in others:
             self.assign(target, first)
         return None
 
-    def _augment(self, node: ast.AugAssign) -> Outcome:
+    def visit_AugAssign(self, node: ast.AugAssign) -> Outcome:
         self.augment(node)
         return None
 
-    def _declare(self, node: ast.AnnAssign) -> Outcome:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Outcome:
         self.declare(node)
         return None
 
-    def _delete(self, node: ast.Delete) -> Outcome:
+    def visit_Delete(self, node: ast.Delete) -> Outcome:
         for target in node.targets:
             if not isinstance(target, ast.Name):
                 raise self.error(target, "only names can be deleted in a kernel")
@@ -137,18 +161,18 @@ class Executor(Assigner):
             self.env.names.pop(target.id, None)
         return None
 
-    def _nonlocal(self, node: ast.Nonlocal) -> Outcome:
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Outcome:
         self.env.function.nonlocals.update(node.names)
         return None
 
-    def _import(self, node: ast.Import) -> Outcome:
+    def visit_Import(self, node: ast.Import) -> Outcome:
         for alias in node.names:
             module = self.guarded(node, importlib.import_module, alias.name)
             top = module if alias.asname else importlib.import_module(alias.name.split(".")[0])
             self.env.names[alias.asname or alias.name.split(".")[0]] = top
         return None
 
-    def _import_from(self, node: ast.ImportFrom) -> Outcome:
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Outcome:
         module = self.guarded(node, importlib.import_module, node.module or "")
         for alias in node.names:
             if not hasattr(module, alias.name):
@@ -156,13 +180,13 @@ class Executor(Assigner):
             self.env.names[alias.asname or alias.name] = getattr(module, alias.name)
         return None
 
-    def _assert(self, node: ast.Assert) -> Outcome:
+    def visit_Assert(self, node: ast.Assert) -> Outcome:
         if not self.decide(node.test):
             message = "this does not hold" if node.msg is None else str(self.eval(node.msg))
             raise self.error(node.test, f"`{_short(node.test)}`: {message}")
         return None
 
-    def _raise(self, node: ast.Raise) -> Outcome:
+    def visit_Raise(self, node: ast.Raise) -> Outcome:
         if node.exc is None:
             raise self.error(node, "`raise` needs an exception here")
         value = self.eval(node.exc)
@@ -173,11 +197,13 @@ class Executor(Assigner):
 
     # -- functions ----------------------------------------------------------------------------------------------
 
-    def _function(self, node: ast.FunctionDef) -> Outcome:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Outcome:
         """A function inside the kernel is an inline function, decorated or not."""
         positional = [self.eval(default) for default in node.args.defaults]
         keyword = [None if default is None else self.eval(default) for default in node.args.kw_defaults]
-        function: Any = InlineFunction(self.source.nested(node), self.env, default_values(node.args, positional, keyword))
+        function: Any = InlineFunction(
+            self.source.nested(node), self.env, default_values(node.args, positional, keyword)
+        )
         for decorator in reversed(node.decorator_list):
             wrapper = self.eval(decorator)
             if wrapper is not inline:
@@ -185,16 +211,20 @@ class Executor(Assigner):
         self.env.names[node.name] = function
         return None
 
-    def _return(self, node: ast.Return) -> Outcome:
+    def visit_Return(self, node: ast.Return) -> Outcome:
         value = None if node.value is None else self.eval(node.value)
         if not set(self.nesting) <= {"scope", "unrolled"}:
-            raise self.error(node, f"`return` inside a {'loop' if 'loop' in self.nesting else 'branch'} of the kernel is not "
-                                   "possible: every thread runs to the end", "put the rest of the statements under an `if`")
+            raise self.error(
+                node,
+                f"`return` inside a {'loop' if 'loop' in self.nesting else 'branch'} of the kernel is not "
+                "possible: every thread runs to the end",
+                "put the rest of the statements under an `if`",
+            )
         return Returned(value)
 
     # -- branches and loops -------------------------------------------------------------------------------------
 
-    def _if(self, node: ast.If) -> Outcome:
+    def visit_If(self, node: ast.If) -> Outcome:
         test = self.eval(node.test)
         if not is_runtime(test):
             return self.run(node.body if self.guarded(node.test, bool, test) else node.orelse)
@@ -211,7 +241,7 @@ class Executor(Assigner):
             stmt = body()
         return stmt
 
-    def _while(self, node: ast.While) -> Outcome:
+    def visit_While(self, node: ast.While) -> Outcome:
         if node.orelse:
             raise self.error(node.orelse[0], "a loop of a kernel has no `else`")
         span = self.span(node)
@@ -237,8 +267,11 @@ class Executor(Assigner):
         while going:
             rounds += 1
             if rounds > _MAX_UNROLL:
-                raise self.error(node, f"this loop runs while the kernel is read and has not ended after {_MAX_UNROLL} rounds",
-                                 "its condition is a Python value that never becomes false; use a variable of the kernel")
+                raise self.error(
+                    node,
+                    f"this loop runs while the kernel is read and has not ended after {_MAX_UNROLL} rounds",
+                    "its condition is a Python value that never becomes false; use a variable of the kernel",
+                )
             outcome = self._round(node.body)
             if outcome == "break":
                 return None
@@ -253,7 +286,7 @@ class Executor(Assigner):
         self.nesting.pop()
         return outcome
 
-    def _for(self, node: ast.For) -> Outcome:
+    def visit_For(self, node: ast.For) -> Outcome:
         if node.orelse:
             raise self.error(node.orelse[0], "a loop of a kernel has no `else`")
         iterable = self._iterable(node.iter)
@@ -262,8 +295,11 @@ class Executor(Assigner):
             return None
         items = self.iterate(node.iter, iterable)
         if len(items) > _MAX_UNROLL:
-            raise self.error(node.iter, f"this loop is unrolled while the kernel is read, and {len(items)} rounds are too many",
-                             "use range(…) or Tx.serial(…) for a loop of the kernel")
+            raise self.error(
+                node.iter,
+                f"this loop is unrolled while the kernel is read, and {len(items)} rounds are too many",
+                "use range(…) or Tx.serial(…) for a loop of the kernel",
+            )
         for item in items:
             self.builder.span = self.span(node)
             self._forget(node.target)
@@ -313,10 +349,10 @@ class Executor(Assigner):
             inner = For(var, start, stop, inner, step, description.kind, description.parallel, span=span)
         self.builder.emit(inner)
 
-    def _break(self, node: ast.Break) -> Outcome:
+    def visit_Break(self, node: ast.Break) -> Outcome:
         return self._leave_loop(node, "break", Break(span=self.span(node)))
 
-    def _continue(self, node: ast.Continue) -> Outcome:
+    def visit_Continue(self, node: ast.Continue) -> Outcome:
         return self._leave_loop(node, "continue", Continue(span=self.span(node)))
 
     def _leave_loop(self, node: ast.stmt, word: str, stmt: Stmt) -> Outcome:
@@ -326,14 +362,18 @@ class Executor(Assigner):
                 return None
             if what == "unrolled":
                 if position:
-                    raise self.error(node, f"`{word}` depends on a value of the kernel, but the loop around it is unrolled while "
-                                           "the kernel is read", "make it a loop of the kernel with range(…)")
+                    raise self.error(
+                        node,
+                        f"`{word}` depends on a value of the kernel, but the loop around it is unrolled while "
+                        "the kernel is read",
+                        "make it a loop of the kernel with range(…)",
+                    )
                 return word
         raise self.error(node, f"`{word}` outside of a loop")
 
     # -- with ---------------------------------------------------------------------------------------------------
 
-    def _with(self, node: ast.With) -> Outcome:
+    def visit_With(self, node: ast.With) -> Outcome:
         return self._with_items(node, list(node.items))
 
     def _with_items(self, node: ast.With, items: list[ast.withitem]) -> Outcome:
@@ -377,15 +417,13 @@ def _short(node: ast.AST) -> str:
 
 
 def _keyword(node: ast.stmt) -> str:
-    return {"Try": "try", "ClassDef": "class", "Match": "match", "Global": "global", "AsyncFor": "async for",
-            "AsyncWith": "async with", "AsyncFunctionDef": "async def", "TryStar": "try"}.get(type(node).__name__, "this")
-
-
-_HANDLERS: Mapping[type, Callable[..., Outcome]] = {
-    ast.Expr: Executor._expression, ast.Pass: Executor._pass, ast.Assign: Executor._assign,
-    ast.AugAssign: Executor._augment, ast.AnnAssign: Executor._declare, ast.Delete: Executor._delete,
-    ast.Nonlocal: Executor._nonlocal, ast.Import: Executor._import, ast.ImportFrom: Executor._import_from,
-    ast.Assert: Executor._assert, ast.Raise: Executor._raise, ast.FunctionDef: Executor._function,
-    ast.Return: Executor._return, ast.If: Executor._if, ast.While: Executor._while, ast.For: Executor._for,
-    ast.Break: Executor._break, ast.Continue: Executor._continue, ast.With: Executor._with,
-}  # fmt: skip
+    return {
+        "Try": "try",
+        "ClassDef": "class",
+        "Match": "match",
+        "Global": "global",
+        "AsyncFor": "async for",
+        "AsyncWith": "async with",
+        "AsyncFunctionDef": "async def",
+        "TryStar": "try",
+    }.get(type(node).__name__, "this")

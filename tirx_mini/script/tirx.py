@@ -1,30 +1,71 @@
 """The language, as kernels import it: ``from tirx_mini.script import tirx as Tx`` (or ``as T``).
 
-What is not a function here is generated: dtypes from their names, ``Tx.ptx`` and ``Tx.cuda`` from the instruction table,
-tile primitives (``Tx.copy``, ``Tx.cta.copy``) from the table of tile operations.
+What is not a function here is generated: dtypes from their names, ``Tx.ptx`` and ``Tx.cuda`` from the table of
+instructions, tile primitives (``Tx.copy``, ``Tx.cta.copy``) from the table of tile operations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from tirx_mini.ir import (
-    SCOPE_KINDS, SERIAL, SPECIALS, UNROLLED, Binary, Call, Cast, DataType, Evaluate, Expr, Launch, Ramp, ScopeIds, Select,
-    Special, TensorMap, TirxError, Unary, Var, as_bool, as_expr, binary, const, int_value, select, special,
+    SCOPE_KINDS,
+    SERIAL,
+    SPECIALS,
+    UNROLLED,
+    Binary,
+    Call,
+    Cast,
+    DataType,
+    Evaluate,
+    Expr,
+    Launch,
+    Ramp,
+    ScopeIds,
+    Select,
+    Special,
+    TensorMap,
+    TirxError,
+    Unary,
+    Var,
+    as_bool,
+    as_expr,
+    binary,
+    const,
+    int_value,
+    select,
+    special,
 )  # fmt: skip
 from tirx_mini.tile import OPS
+
 from .builder import current
 from .diagnostics import did_you_mean
-from .handles import DType, Let, Loop, OpenHint, ScopeKind, data_type, loop, meta_var
+from .handles import DType, Let, Loop, OpenHint, ScopeKind, loop, meta_var
 from .inline import inline
 from .instructions import namespace, raw_call, unknown
 from .memory import (
-    PoolAllocator, address_of, alloc_buffer, alloc_local, alloc_scalar, alloc_shared, buffer_type, decl_buffer, match_buffer,
+    PoolAllocator,
+    address_of,
+    alloc_buffer,
+    alloc_local,
+    alloc_scalar,
+    alloc_shared,
+    buffer_type,
+    decl_buffer,
+    match_buffer,
     variable_name,
 )  # fmt: skip
 from .prim_func import prim_func
+
+__all__ = [
+    "Buffer", "PoolAllocator", "SMEMPool", "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared",
+    "call", "cdiv", "ceildiv", "cluster_id", "const", "cta_id", "cta_id_in_cluster", "decl_buffer", "device_entry", "evaluate",
+    "filter", "floordiv", "floormod", "func_attr", "grid", "hint", "if_then_else", "inline", "lane_id", "launch", "let",
+    "match_buffer", "max", "meta_var", "min", "node", "prim_func", "ramp", "serial", "tensor_map", "thread_id",
+    "thread_id_in_wg", "truncmod", "unroll", "variable_name", "warp_id", "warp_id_in_wg", "warpgroup_id",
+]  # fmt: skip
 
 Buffer = buffer_type
 SMEMPool = PoolAllocator
@@ -51,8 +92,10 @@ def _ids(kind: str, extents: Any, parent: str) -> Any:
         if value is None or value < 1:
             raise TirxError(f"the number of {kind}s is a positive number known when the kernel is read, not {extent!r}")
     if parent not in SCOPE_KINDS:
-        raise TirxError(f"`{parent}` is no execution scope",
-                        hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}")
+        raise TirxError(
+            f"`{parent}` is no execution scope",
+            hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}",
+        )
     variables = tuple(Var(DataType("int32"), builder.take_name(f"{kind}_id"), span=builder.span) for _ in counts)
     builder.emit(ScopeIds(variables, tuple(value or 1 for value in known), kind, parent))
     return variables[0] if len(variables) == 1 else variables
@@ -103,7 +146,7 @@ def lane_id(extents: Any) -> Any:
     return _ids("thread", extents, "warp")
 
 
-def filter(unit: Any, low: Any, high: Any = None) -> Expr:  # noqa: A001 - the name that kernels use
+def filter(unit: Any, low: Any, high: Any = None) -> Expr:
     """The condition of a scope: ``Tx.filter(warp_id, 0, 2)`` is 0 <= warp_id < 2; ``Tx.filter(lane_id, lane_id == 0)``
     is its second argument."""
     if high is None:
@@ -154,12 +197,12 @@ def _fold_values(op: str, values: Sequence[Any]) -> Any:
     return result
 
 
-def min(*values: Any) -> Any:  # noqa: A001 - the name that kernels use
+def min(*values: Any) -> Any:
     """The least of the values."""
     return _fold_values("min", values)
 
 
-def max(*values: Any) -> Any:  # noqa: A001
+def max(*values: Any) -> Any:
     """The greatest of the values."""
     return _fold_values("max", values)
 
@@ -200,13 +243,21 @@ def evaluate(value: Any) -> None:
 # -- what only lowered functions hold ------------------------------------------------------------------------------
 
 
-def launch(grid: tuple[int, int, int], threads: int, cluster: tuple[int, int, int] = (1, 1, 1), smem_bytes: int = 0) -> None:  # noqa: A002
+def launch(
+    grid: tuple[int, int, int], threads: int, cluster: tuple[int, int, int] = (1, 1, 1), smem_bytes: int = 0
+) -> None:
     """How a lowered kernel is launched."""
     current("Tx.launch").launch = Launch(grid, threads, cluster, smem_bytes)
 
 
-def tensor_map(buffer: Any, dims: tuple[int, ...], strides: tuple[int, ...], box: tuple[int, ...], swizzle: int,
-               l2_promotion: int = 128) -> Any:
+def tensor_map(
+    buffer: Any,
+    dims: tuple[int, ...],
+    strides: tuple[int, ...],
+    box: tuple[int, ...],
+    swizzle: int,
+    l2_promotion: int = 128,
+) -> Any:
     """A tensor map of a lowered kernel."""
     builder = current("Tx.tensor_map")
     var = Var(DataType("tensormap"), builder.take_name("tensor_map"), span=builder.span)
@@ -263,11 +314,11 @@ def _primitive(name: str, scope: str | None) -> Any:
 
     primitive.__name__ = primitive.__qualname__ = name
     primitive.__doc__ = op.doc
-    primitive.__signature__ = op.signature  # type: ignore[attr-defined]
+    primitive.__signature__ = op.signature
     return primitive
 
 
-@lru_cache(maxsize=None)
+@cache
 def _generated(name: str) -> Any:
     if name in _SCOPE_NAMES:
         return ScopeKind(_SCOPE_NAMES[name], _primitive)
@@ -297,10 +348,13 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    own = [name for name in globals() if not name.startswith("_") and name not in _IMPORTED]
-    dtypes = ["bool", "handle", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-              "float32", "float64"]
-    return sorted({*own, *_SCOPE_NAMES, *_AXES, "ptx", "cuda", "warp_id_in_cta", "cluster_ctarank", *OPS, *dtypes})
+    names = {*__all__, *_SCOPE_NAMES, *_AXES, *OPS, *_DTYPES, "ptx", "cuda", "warp_id_in_cta", "cluster_ctarank"}
+    return sorted(names)
 
 
-_IMPORTED = {"annotations", "Mapping", "Sequence", "Any", "lru_cache"}
+_DTYPES = (
+    *"bool handle int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64".split(),
+    "float8_e4m3fn",
+    "float8_e5m2",
+)
+"""The dtypes that completion shows; vectors of them (``Tx.float16x8``) exist too."""
