@@ -32,8 +32,8 @@ class Expr:
 
     def __bool__(self) -> bool:
         raise TirxError(
-            "the value of this expression is only known when the kernel runs, so Python cannot branch on it",
-            self.span,
+            f"`{self!r}` is only known when the kernel runs, so Python cannot branch on it",
+            None,  # the place that branches is what matters
             "use it in an `if`, `while`, `and`, `or` or ternary inside the kernel, not in plain Python code",
         )
 
@@ -385,6 +385,8 @@ def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
             "use `/` for floating-point division" if op == "//" else None,
         )
     dtype = BOOL if op in _COMPARE or op in ("and", "or") else left.dtype
+    if op in ("//", "%") and isinstance(right, Const) and right.value == 0:
+        raise TirxError("division by the constant zero", span or left.span or right.span)
     if isinstance(left, Const) and isinstance(right, Const):
         folded = _fold(op, left, right, dtype, span)
         if folded is not None:
@@ -406,7 +408,7 @@ def _is_identity(op: str, value: int | float | bool) -> bool:
 
 
 def _fold(op: str, a: Const, b: Const, dtype: DataType, span: Span | None) -> Const | None:
-    if op in ("//", "%", "/") and b.value == 0:
+    if op == "/" and b.value == 0:
         raise TirxError("division by the constant zero", span or a.span or b.span)
     if op in ("<<", ">>") and not 0 <= b.value < a.dtype.bits:
         return None

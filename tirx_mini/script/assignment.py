@@ -59,7 +59,10 @@ class Assigner(Evaluator):
             metas = [self._is_meta(node) for node in nodes]
         else:
             names = [name for part in target.elts for name in _names(part)]
-            values = self.iterate(value_node, self.eval(value_node, names))
+            value = self.eval(value_node, names)
+            if is_runtime(value):
+                raise self._count(target, value_node, 1)
+            values = self.iterate(value_node, value)
             metas = [self._is_meta(value_node)] * len(values)
             nodes = [value_node] * len(values)
         self.unpack(target, values, metas, nodes)
@@ -143,7 +146,8 @@ class Assigner(Evaluator):
         elif isinstance(value, Let):
             self.set_name(name, Bound(self._bind(name, value.value), span))
         else:
-            self.set_name(name, Bound(self._named_value(name, value), span, literal=_literal(value)))
+            expr = self._named_value(name, value)
+            self.set_name(name, Bound(expr, span, literal=_literal(value), source=source))
 
     def _known(self, name: str) -> Any:
         env = self.env.function
@@ -194,7 +198,7 @@ class Assigner(Evaluator):
                 f"leave `{name}` out of the parameters to assign the kernel's own, or use another name",
                 note,
             )
-        first = known.literal if known.literal is not None else "…"
+        first = "…" if known.source is None else ast.unparse(known.source)
         return TirxError(
             f"`{name}` already has a value, and a value that is bound by `=` does not change",
             span,

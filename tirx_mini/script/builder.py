@@ -169,7 +169,7 @@ class Builder:
             self.inline_depth = 0
             raise TirxError(
                 f"`{name}` calls itself without end: {_MAX_INLINE_DEPTH} calls are open",
-                call,
+                None if call is None else replace(call, inlined_at=None),
                 "an inline function is expanded when the kernel is read, so its recursion must end on a Python value",
             )
         try:

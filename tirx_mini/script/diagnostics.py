@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -67,6 +68,12 @@ def foreign(error: Exception, function: Any, span: Span) -> TirxError:
         message = f"{type(error).__name__}: {message}" if str(error) else message
     place = origin(error.__traceback__)
     return TirxError(message, span, notes=() if place is None else (("raised here", place),))
+
+
+def placed(error: TirxError, span: Span) -> TirxError:
+    """The error at `span`, where the operation stands; its operands may have been written elsewhere."""
+    error.diagnostic = replace(error.diagnostic, span=span)
+    return error
 
 
 def origin(traceback: TracebackType | None) -> Span | None:

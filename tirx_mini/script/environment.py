@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,12 +20,14 @@ class Bound:
     """A name of an IR value that does not change: a first assignment, a loop variable, a parameter.
 
     how: "value", "loop variable" or "parameter"; literal: the Python number it was assigned, if it was one.
+    source: the syntax of the value.
     """
 
     expr: Expr
     span: Span | None
     how: str = "value"
     literal: Any = None
+    source: ast.expr | None = None
 
 
 @dataclass(frozen=True)

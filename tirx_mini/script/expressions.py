@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, TirxError, as_bool, binary, select, unary
+from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, Str, TirxError, as_bool, binary, select, unary
 
 from .builder import Builder, stamp
-from .diagnostics import did_you_mean, foreign
+from .diagnostics import did_you_mean, foreign, placed
 from .environment import Bound, Env
 from .handles import DType, Flat, load
 from .source import FunctionSource
@@ -31,6 +31,9 @@ _COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
+_ORDER: Mapping[type, str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
 _SYMBOL: Mapping[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.MatMult: "@", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
@@ -40,6 +43,11 @@ _SYMBOL: Mapping[type, str] = {
 def is_runtime(value: Any) -> bool:
     """Whether a value is only known when the kernel runs."""
     return isinstance(value, Expr)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one number that is only known when the kernel runs."""
+    return isinstance(value, Expr) and not isinstance(value, (Region, Str))
 
 
 @dataclass
@@ -75,7 +83,7 @@ class Evaluator:
         try:
             return function(*args)
         except TirxError as error:
-            raise error.at(self.span(node)) from None
+            raise placed(error, self.span(node)) from None
         except RecursionError:
             raise self.error(node, "this never ends: functions call each other without end") from None
         except Exception as error:
@@ -184,7 +192,7 @@ class Evaluator:
         try:
             return _BINARY[type(op)](left, right)
         except TirxError as error:
-            raise error.at(self.span(node)) from None
+            raise placed(error, self.span(node)) from None
         except TypeError as error:
             for side in (left, right):
                 if isinstance(side, Buffer):
@@ -231,7 +239,11 @@ class Evaluator:
         left = self.eval(node.left)
         for op, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.eval(comparator)
-            value = self.guarded(node, _COMPARE[type(op)], left, right)
+            symbol = _ORDER.get(type(op))
+            if symbol is not None and (is_number(left) or is_number(right)):
+                value = self.guarded(node, binary, symbol, left, right)
+            else:
+                value = self.guarded(node, _COMPARE[type(op)], left, right)
             left = right
             if is_runtime(value):
                 combined = value if combined is None else binary("and", combined, value)

@@ -127,7 +127,9 @@ def from_source(text: str, extra: Mapping[str, Any] | None = None) -> PrimFunc:
     try:
         exec(compile(body, file, "exec"), names)
     except SyntaxError as error:
-        raise TirxError(f"the text is no Python: {error.msg}", Span(file, error.lineno or 1)) from None
+        column, line = (error.offset or 1) - 1, error.lineno or 1
+        place = Span(file, line, column, error.end_lineno or line, max(column, (error.end_offset or 0) - 1))
+        raise TirxError(f"the text is no Python: {error.msg}", place) from None
     functions = [value for value in names.values() if isinstance(value, PrimFunc)]
     if not functions:
         raise TirxError("the text defines no kernel", hint="define a function under @Tx.prim_func")

@@ -44,7 +44,7 @@ from .builder import current
 from .diagnostics import did_you_mean
 from .handles import DType, Let, Loop, OpenHint, ScopeKind, loop, meta_var
 from .inline import inline
-from .instructions import namespace, raw_call, unknown
+from .instructions import elsewhere, namespace, raw_call, unknown
 from .memory import (
     PoolAllocator,
     address_of,
@@ -343,7 +343,7 @@ def __getattr__(name: str) -> Any:
     if value is None and name in (getattr(namespace(), "below", {})):
         value = namespace().below[name]
     if value is None:
-        raise unknown("Tx", name, did_you_mean(name, __dir__()))
+        raise unknown("Tx", name, elsewhere(name) or did_you_mean(name, __dir__()))
     return value
 
 
