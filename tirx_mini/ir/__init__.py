@@ -1,4 +1,4 @@
-"""The intermediate representation: types, expressions, statements, buffers, functions; walking, arithmetic, printing."""
+"""The intermediate representation: types, expressions, statements, buffers, functions; walking, arithmetic, text."""
 
 from .arith import Analyzer, simplify
 from .buffer import SCOPES, Buffer, scalar, shared_address

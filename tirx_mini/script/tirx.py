@@ -61,8 +61,8 @@ from .prim_func import prim_func
 
 __all__ = [
     "Buffer", "PoolAllocator", "SMEMPool", "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared",
-    "call", "cdiv", "ceildiv", "cluster_id", "const", "cta_id", "cta_id_in_cluster", "decl_buffer", "device_entry", "evaluate",
-    "filter", "floordiv", "floormod", "func_attr", "grid", "hint", "if_then_else", "inline", "lane_id", "launch", "let",
+    "call", "cdiv", "ceildiv", "cluster_id", "const", "cta_id", "cta_id_in_cluster", "decl_buffer", "device_entry",
+    "evaluate", "filter", "floordiv", "floormod", "func_attr", "grid", "hint", "if_then_else", "inline", "lane_id", "launch", "let",
     "match_buffer", "max", "meta_var", "min", "node", "prim_func", "ramp", "serial", "tensor_map", "thread_id",
     "thread_id_in_wg", "truncmod", "unroll", "variable_name", "warp_id", "warp_id_in_wg", "warpgroup_id",
 ]  # fmt: skip
