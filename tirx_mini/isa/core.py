@@ -1,0 +1,313 @@
+"""The instruction table's machinery: one decorated function is one instruction.
+
+    @instruction("mbarrier.init.shared::cta.b64 [{bar}], {count};", name="mbarrier.init", api=("ptx.mbarrier.init",),
+                 issued_by=Scope.THREAD, min_sm=80, isa="mbarrier.init", cost="smem_atomic")
+    def mbarrier_init(gpu: Machine, thread: Thread, bar: SharedAddress, count: u32) -> None:
+        \"\"\"What it does, for the reader and for the documentation.\"\"\"
+        gpu.mbarrier(thread, bar).init(thread, count)
+
+Positional parameters are operands, whose annotations are their types; keyword-only parameters are static modifiers,
+which the PTX template also names; the return annotation is the type of the result. The body is the meaning in the
+simulator: `thread` is a warp with its active lanes, and a generator blocks by yielding.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from tirx_mini.ir import HANDLE, UINT32, AddressOf, Buffer, Call, DataType, Expr, Span, TirxError, as_bool, as_expr, cast
+
+
+@dataclass(frozen=True)
+class OperandType:
+    """The type of an operand or result. dtype: of its value in the IR, None for any. what: in words."""
+
+    name: str
+    dtype: DataType | None
+    what: str
+
+
+def _operand(name: str, dtype: str | None, what: str) -> OperandType:
+    return OperandType(name, None if dtype is None else DataType(dtype), what)
+
+
+u32 = Annotated[int, _operand("u32", "uint32", "an integer")]
+s32 = Annotated[int, _operand("s32", "int32", "an integer")]
+u64 = Annotated[int, _operand("u64", "uint64", "a 64-bit integer")]
+f32 = Annotated[float, _operand("f32", "float32", "a number")]
+pred = Annotated[bool, _operand("pred", "bool", "a condition")]
+any_value = Annotated[Any, _operand("any", None, "a value")]
+SharedAddress = Annotated[int, _operand("shared", None, "a pointer to shared memory, as in bar.ptr_to([0])")]
+GlobalAddress = Annotated[int, _operand("global", None, "a pointer to global memory, as in A.ptr_to([0, 0])")]
+TmemAddress = Annotated[int, _operand("tmem", "uint32", "an address of tensor memory, as tcgen05.alloc wrote it")]
+Registers = Annotated[Any, _operand("registers", None, "a pointer to a register buffer")]
+TensorMapHandle = Annotated[Any, _operand("tensormap", "tensormap", "a tensor map")]
+
+
+class Scope(Enum):
+    """Which threads execute an instruction together."""
+
+    THREAD = "thread"
+    WARP = "warp"
+    WARPGROUP = "warpgroup"
+    CTA = "cta"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A parameter of an instruction. variadic: it stands for any number of operands (the coordinates of a box)."""
+
+    name: str
+    type: OperandType
+    variadic: bool = False
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A static modifier: its default (`inspect.Parameter.empty` where it must be given) and the values it can have."""
+
+    name: str
+    default: Any
+    choices: tuple[Any, ...] | None
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A name under which an instruction is called from a kernel; `preset` fixes some of its parameters."""
+
+    path: str
+    preset: Mapping[str, Any] = field(default_factory=dict)
+
+
+Ptx = str | Callable[..., str]
+"""A template with {operand}, {modifier} and {result}, or a function of the modifiers that returns one."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction of the table.
+
+    name: `Call.op`. ptx: see `Ptx`. api: where it appears in the `Tx` namespace. issued_by: the threads that execute it
+    together. min_sm: the first architecture that has it (100 with an `a` feature set). isa: the PTX ISA section. cost:
+    its issue cost class (`targets.ISSUE_CYCLES`). operands, attributes, result: from the signature. blocking: whether
+    `semantics` is a generator.
+    """
+
+    name: str
+    ptx: Ptx
+    api: tuple[Alias, ...]
+    issued_by: Scope
+    min_sm: int
+    isa: str
+    cost: str
+    semantics: Callable[..., Any]
+    operands: tuple[Operand, ...]
+    attributes: tuple[Attribute, ...]
+    result: OperandType | None
+    blocking: bool
+    doc: str
+
+    def template(self, attrs: Mapping[str, Any] | None = None) -> str:
+        """The PTX, with modifiers substituted and {operand} places left."""
+        values = {a.name: a.default for a in self.attributes} | dict(attrs or {})
+        text = self.ptx if isinstance(self.ptx, str) else self.ptx(**values)
+        for name, value in values.items():
+            text = text.replace("{" + name + "}", str(value))
+        return text
+
+    # -- calling from a kernel -----------------------------------------------------------------------------------
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], preset: Mapping[str, Any] | None = None,
+             ) -> tuple[tuple[Expr, ...], tuple[tuple[str, Any], ...]]:
+        """(operands, attributes) of a call; raises `TirxError` where the arguments do not fit the signature.
+
+        Arguments fill the operands in order, then the modifiers; both may be given by name.
+        """
+        fixed = [o for o in self.operands if not o.variadic]
+        slots = [o.name for o in fixed] + [a.name for a in self.attributes]
+        given = dict(preset or {})
+        free = [name for name in slots if name not in given]
+        rest: tuple[Any, ...] = ()
+        if self.operands and self.operands[-1].variadic:
+            count = len([o for o in fixed if o.name not in given])
+            args, rest = args[:count], args[count:]
+        if len(args) > len(free):
+            raise TirxError(f"{self.signature()} takes {len(free)} argument{'s' * (len(free) != 1)}, but {len(args)} are given")
+        for name, value in [*zip(free, args, strict=False), *kwargs.items()]:
+            if name not in slots:
+                raise TirxError(f"{self.signature()} has no parameter {name!r}", hint=f"its parameters are {', '.join(slots)}")
+            if name in given:
+                raise TirxError(f"{self.signature()} is given {name!r} twice")
+            given[name] = value
+        operands = [self._operand(o, given) for o in fixed]
+        operands += [self._convert(self.operands[-1], value) for value in rest]
+        return tuple(operands), tuple((a.name, self._attribute(a, given)) for a in self.attributes)
+
+    def _operand(self, operand: Operand, given: Mapping[str, Any]) -> Expr:
+        if operand.name not in given:
+            raise TirxError(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
+        return self._convert(operand, given[operand.name])
+
+    def _attribute(self, attribute: Attribute, given: Mapping[str, Any]) -> Any:
+        value = given.get(attribute.name, attribute.default)
+        if value is inspect.Parameter.empty:
+            raise TirxError(f"{self.signature()} needs {attribute.name!r}")
+        if isinstance(value, Expr):
+            known = getattr(value, "value", None)
+            if not isinstance(known, (int, float)):
+                raise TirxError(f"{attribute.name!r} of {self.name} must be known at compile time, but it is {value!r}")
+            value = known
+        if attribute.choices is not None and value not in attribute.choices:
+            choices = ", ".join(map(repr, attribute.choices))
+            raise TirxError(f"{attribute.name!r} of {self.name} is {value!r}; it can be {choices}")
+        return value
+
+    def _convert(self, operand: Operand, value: Any) -> Expr:
+        """`value` as an expression of the operand's type."""
+        kind = operand.type
+        if isinstance(value, Buffer):
+            value = value.data if kind.dtype is None else value[(0,) * value.ndim]
+        try:
+            expr = as_expr(value)
+        except TirxError:
+            raise TirxError(f"{operand.name!r} of {self.name} needs {kind.what}, but {value!r} is given") from None
+        wrong = TirxError(f"{operand.name!r} of {self.name} needs {kind.what}, but {expr!r} is given", expr.span)
+        if kind.name == "pred":
+            return as_bool(expr)
+        if kind.name in ("shared", "global"):
+            if isinstance(expr, AddressOf) and expr.buffer.scope != kind.name:
+                raise TirxError(f"{operand.name!r} of {self.name} needs {kind.what}, but {expr.buffer.name} is in "
+                                f"{expr.buffer.scope} memory", expr.span)
+            if expr.dtype == HANDLE or (kind.name == "shared" and expr.dtype.is_integer):
+                return expr if expr.dtype == HANDLE else cast(UINT32, expr)
+            raise wrong
+        if kind.name == "registers":
+            if not isinstance(expr, AddressOf) or expr.buffer.scope != "local":
+                raise wrong
+            return expr
+        if kind.dtype is None:
+            return expr
+        if kind.name == "tensormap":
+            if expr.dtype != kind.dtype:
+                raise wrong
+            return expr
+        if expr.dtype.is_handle or (kind.dtype.is_integer and not (expr.dtype.is_integer or expr.dtype.is_bool)):
+            raise wrong
+        return cast(kind.dtype, expr)
+
+    def signature(self) -> str:
+        """The instruction as a call, for messages."""
+        names = [("*" if o.variadic else "") + o.name for o in self.operands]
+        for a in self.attributes:
+            names.append(a.name if a.default is inspect.Parameter.empty else f"{a.name}={a.default!r}")
+        return f"{self.name}({', '.join(names)})"
+
+    # -- executing in the simulator ------------------------------------------------------------------------------
+
+    def execute(self, gpu: Any, thread: Any, *operands: Any, **attrs: Any) -> Any:
+        """Execute for the active lanes of a warp; a generator where the instruction is `blocking`.
+
+        An instruction of single threads whose operands differ among lanes is executed once for each group of lanes
+        that agree.
+        """
+        if self.issued_by is Scope.THREAD and any(isinstance(o, np.ndarray) for o in operands):
+            run = self._blocking_groups if self.blocking else self._groups
+            return run(gpu, thread, operands, attrs)
+        return self.semantics(gpu, thread, *operands, **attrs)
+
+    def _groups(self, gpu: Any, thread: Any, operands: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
+        results = None
+        saved = thread.mask
+        for mask, values in thread.agreeing(operands):
+            thread.mask = mask
+            result = self.semantics(gpu, thread, *values, **attrs)
+            if result is not None:
+                results = np.zeros(32, np.asarray(result).dtype) if results is None else results
+                results[mask.bits] = result
+        thread.mask = saved
+        return results
+
+    def _blocking_groups(self, gpu: Any, thread: Any, operands: tuple[Any, ...], attrs: Mapping[str, Any],
+                         ) -> Generator[Any, None, None]:
+        saved = thread.mask
+        for mask, values in thread.agreeing(operands):
+            thread.mask = mask
+            yield from self.semantics(gpu, thread, *values, **attrs)
+        thread.mask = saved
+
+
+def instruction(ptx: Ptx, *, name: str, api: tuple[str | Alias, ...], issued_by: Scope, min_sm: int, isa: str,
+                cost: str) -> Callable[[Callable[..., Any]], Instruction]:
+    """Make an entry of the table from the function that says what it does."""
+
+    def build(semantics: Callable[..., Any]) -> Instruction:
+        hints = get_type_hints(semantics, include_extras=True)
+        operands: list[Operand] = []
+        attributes: list[Attribute] = []
+        parameters = list(inspect.signature(semantics).parameters.values())[2:]
+        for p in parameters:
+            if p.kind is p.KEYWORD_ONLY:
+                hint = hints[p.name]
+                choices = get_args(hint) if get_origin(hint) is Literal else None
+                attributes.append(Attribute(p.name, p.default, choices))
+            else:
+                operands.append(Operand(p.name, _operand_type(hints[p.name]), p.kind is p.VAR_POSITIONAL))
+        returned = hints.get("return")
+        result = _operand_type(returned) if get_origin(returned) is Annotated else None
+        aliases = tuple(a if isinstance(a, Alias) else Alias(a) for a in api)
+        return Instruction(name, ptx, aliases, issued_by, min_sm, f"PTX ISA: {isa}", cost, semantics, tuple(operands),
+                           tuple(attributes), result, inspect.isgeneratorfunction(semantics), inspect.getdoc(semantics) or "")
+
+    return build
+
+
+def _operand_type(hint: Any) -> OperandType:
+    return next(x for x in get_args(hint) if isinstance(x, OperandType))
+
+
+class Overloads:
+    """The instructions that share a name of the `Tx` namespace, told apart by their arguments."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.entries: list[tuple[Instruction, Alias]] = []
+
+    @property
+    def instruction(self) -> Instruction:
+        """The first of them."""
+        return self.entries[0][0]
+
+    def call(self, *args: Any, span: Span | None = None, **kwargs: Any) -> Call:
+        """The call of the one that the arguments fit; raises `TirxError` where none does."""
+        error: TirxError | None = None
+        for entry, alias in self.entries:
+            try:
+                operands, attrs = entry.bind(args, kwargs, alias.preset)
+            except TirxError as refused:
+                error = error or refused
+                continue
+            dtype = (entry.result.dtype or (operands[0].dtype if operands else None)) if entry.result else None
+            return Call(dtype or HANDLE, entry.name, operands, attrs, span=span)
+        assert error is not None
+        raise error.at(span)
+
+
+def tables(modules: tuple[Any, ...]) -> tuple[dict[str, Instruction], dict[str, Overloads]]:
+    """(instructions by name, callable names of the `Tx` namespace) of the entries in `modules`."""
+    table: dict[str, Instruction] = {}
+    names: dict[str, Overloads] = {}
+    for module in modules:
+        for entry in vars(module).values():
+            if isinstance(entry, Instruction) and entry.semantics.__module__ == module.__name__:
+                if entry.name in table:
+                    raise ValueError(f"two instructions are named {entry.name}")
+                table[entry.name] = entry
+                for alias in entry.api:
+                    names.setdefault(alias.path, Overloads(alias.path)).entries.append((entry, alias))
+    return table, names

@@ -1,0 +1,171 @@
+"""The 64-bit and 32-bit words that tell the tensor core what its operands are, field by field.
+
+PTX ISA: "tcgen05 shared memory descriptor", "Instruction descriptor", "Matrix Descriptor Format" (wgmma).
+`encode` and `decode` are inverses; `operand_chunks` says which bytes of shared memory a descriptor means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+CHUNK = 16
+TCGEN05, WGMMA = "tcgen05", "wgmma"
+_SWIZZLE_CODES: Mapping[str, Mapping[int, int]] = {
+    TCGEN05: {0: 0, 2: 128, 4: 64, 6: 32},
+    WGMMA: {0: 0, 1: 128, 2: 64, 3: 32},
+}
+_SWIZZLE_SHIFT = {TCGEN05: 61, WGMMA: 62}
+
+
+def swizzle_bytes(address: Any, swizzle: int) -> Any:
+    """The place of a byte under a swizzle of 0, 32, 64 or 128 bytes: 16-byte chunks XORed by higher address bits."""
+    mask = {0: 0, 32: 1, 64: 3, 128: 7}[swizzle]
+    return address ^ ((address >> 7 & mask) << 4)
+
+
+@dataclass(frozen=True)
+class SmemDescriptor:
+    """A matrix operand in shared memory. All in bytes.
+
+    start: its address, of which bits 4 to 17 count. leading, stride: the two byte offsets (LBO, SBO). base_offset: 0 to
+    7. swizzle: 0, 32, 64 or 128. absolute: whether `leading` is an address (LBO mode).
+    """
+
+    start: int
+    leading: int
+    stride: int
+    swizzle: int
+    base_offset: int = 0
+    absolute: bool = False
+
+    @staticmethod
+    def decode(word: int, kind: str = TCGEN05) -> SmemDescriptor:
+        """The fields of a descriptor; raises `ValueError` with the reason where it is not one."""
+        code = word >> _SWIZZLE_SHIFT[kind] & (7 if kind == TCGEN05 else 3)
+        if code not in _SWIZZLE_CODES[kind]:
+            raise ValueError(f"its swizzle field holds {code}, which is no mode that the operand can have")
+        if kind == TCGEN05 and word >> 46 & 7 != 1:
+            raise ValueError(f"its bits 46 to 48 hold {word >> 46 & 7:#05b}; they must be 0b001")
+        return SmemDescriptor(
+            (word & 0x3FFF) << 4, (word >> 16 & 0x3FFF) << 4, (word >> 32 & 0x3FFF) << 4, _SWIZZLE_CODES[kind][code],
+            word >> 49 & 7, bool(word >> 52 & 1) if kind == TCGEN05 else False,
+        )  # fmt: skip
+
+    def encode(self, kind: str = TCGEN05) -> int:
+        """The word that `decode` reads."""
+        code = {swizzle: code for code, swizzle in _SWIZZLE_CODES[kind].items()}[self.swizzle]
+        word = (self.start >> 4 & 0x3FFF) | (self.leading >> 4 & 0x3FFF) << 16 | (self.stride >> 4 & 0x3FFF) << 32
+        word |= self.base_offset << 49 | code << _SWIZZLE_SHIFT[kind]
+        return word | (1 << 46 | int(self.absolute) << 52) if kind == TCGEN05 else word
+
+
+@lru_cache(maxsize=1024)
+def operand_chunks(layout: SmemDescriptor, rows: int, depth: int, itemsize: int, mn_major: bool) -> np.ndarray:
+    """Byte addresses of the 16-byte chunks of an operand of `rows` (M or N) × `depth` (K) elements.
+
+    layout: the descriptor; of its start only what is given matters, so callers pass it modulo 1024 to share results.
+    Returns int64[rows, depth * itemsize / 16] for a K-major operand, int64[depth, rows * itemsize / 16] for one that is
+    contiguous along M or N. Raises `ValueError` where the operand has no whole chunks.
+    """
+    span = layout.swizzle or CHUNK
+    outer, inner = (depth, rows) if mn_major else (rows, depth)
+    if inner * itemsize % CHUNK:
+        raise ValueError(f"{inner} elements of {itemsize} bytes are not whole 16-byte chunks")
+    line = np.arange(outer)[:, None]
+    chunk = np.arange(inner * itemsize // CHUNK)[None, :]
+    if mn_major:
+        group, within = chunk // (span // CHUNK), chunk % (span // CHUNK)
+        across, along = (layout.leading, layout.stride) if layout.swizzle else (layout.stride, layout.leading)
+        address = group * across + line // 8 * along + line % 8 * span + within * CHUNK
+    else:
+        address = line // 8 * layout.stride + line % 8 * span
+        address = address + (chunk * CHUNK if layout.swizzle else chunk * layout.leading)
+    address = address + layout.start
+    return swizzle_bytes(address - (layout.base_offset << 7), layout.swizzle) + (layout.base_offset << 7)
+
+
+@dataclass(frozen=True)
+class Format:
+    """An operand type of an MMA kind. dtype: as the IR names it; itemsize in bytes."""
+
+    dtype: str
+    itemsize: int
+
+
+_F16 = {0: Format("float16", 2), 1: Format("bfloat16", 2)}
+_FORMATS: Mapping[str, Mapping[int, Format]] = {
+    "f16": _F16,
+    "tf32": {2: Format("float32", 4)},
+    "f8f6f4": {0: Format("float8_e4m3fn", 1), 1: Format("float8_e5m2", 1)},
+    "i8": {0: Format("uint8", 1), 1: Format("int8", 1)},
+}
+_DEPTH = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32}
+_RESULTS = {0: "float16", 1: "float32", 2: "int32"}
+
+
+@dataclass(frozen=True)
+class InstructionDescriptor:
+    """What a tcgen05.mma computes: D[m, n] (+)= A[m, k] B[n, k], of one instruction.
+
+    m, n: extents (of the pair, with cta_group::2). a, b: operand formats; d: result dtype. negate_a, negate_b;
+    transpose_a, transpose_b: the operand is contiguous along M or N. depth: K of one instruction.
+    """
+
+    m: int
+    n: int
+    a: Format
+    b: Format
+    d: str
+    depth: int
+    negate_a: bool = False
+    negate_b: bool = False
+    transpose_a: bool = False
+    transpose_b: bool = False
+
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def decode(word: int, kind: str, cta_group: int) -> InstructionDescriptor:
+        """The fields of an instruction descriptor; raises `ValueError` with the reason where the ISA allows no such MMA."""
+        formats = _FORMATS[kind]
+        a, b, d = word >> 7 & 7, word >> 10 & 7, word >> 4 & 3
+        if a not in formats or b not in formats:
+            raise ValueError(f"its operand types are {a} and {b}; kind::{kind} has {sorted(formats)}")
+        if d not in _RESULTS or (d == 2) != (kind == "i8") or (d == 0 and kind == "tf32"):
+            raise ValueError(f"its result type is {d}, which kind::{kind} does not have")
+        if word & 0b100:
+            raise ValueError("it asks for a sparse MMA, which is not modelled")
+        m, n = (word >> 24 & 31) << 4, (word >> 17 & 63) << 3
+        if m not in ((64, 128) if cta_group == 1 else (128, 256)):
+            raise ValueError(f"M is {m}; with cta_group::{cta_group} it must be {'64 or 128' if cta_group == 1 else '128 or 256'}")
+        step = 8 if m == 64 else 16
+        if not step <= n <= 256 or n % step:
+            raise ValueError(f"N is {n}; with M = {m} it must be a multiple of {step} from {step} to 256")
+        return InstructionDescriptor(m, n, formats[a], formats[b], _RESULTS[d], _DEPTH[kind], bool(word >> 13 & 1),
+                                     bool(word >> 14 & 1), bool(word >> 15 & 1), bool(word >> 16 & 1))
+
+    def encode(self, kind: str = "f16") -> int:
+        """The word that `decode` reads."""
+        codes = {fmt.dtype: code for code, fmt in _FORMATS[kind].items()}
+        results = {dtype: code for code, dtype in _RESULTS.items()}
+        return (results[self.d] << 4 | codes[self.a.dtype] << 7 | codes[self.b.dtype] << 10 | self.negate_a << 13
+                | self.negate_b << 14 | self.transpose_a << 15 | self.transpose_b << 16 | self.n >> 3 << 17
+                | self.m >> 4 << 24)
+
+
+def mma_format(dtype: str) -> tuple[str, Format]:
+    """(MMA kind, format) of an operand dtype; raises `ValueError` where the tensor core has none."""
+    for kind, formats in _FORMATS.items():
+        for fmt in formats.values():
+            if fmt.dtype == dtype:
+                return kind, fmt
+    raise ValueError(f"the tensor core has no operands of dtype {dtype}")
+
+
+def mma_depth(kind: str) -> int:
+    """K of one MMA of this kind."""
+    return _DEPTH[kind]
