@@ -9,7 +9,7 @@ import json
 import keyword
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +37,7 @@ from .expr import (
 from .func import PrimFunc
 from .span import TirxError
 from .stmt import (
-    SERIAL,
+    UNROLLED,
     AllocBuffer,
     Bind,
     Break,
@@ -250,9 +250,9 @@ class Printer:
     def _line(self, text: str, depth: int) -> list[str]:
         return [_INDENT * depth + text]
 
-    def _block(self, head: str, body: Stmt, depth: int) -> list[str]:
-        """A block; what lives no longer than it leaves its names to others."""
-        before = set(self._names)
+    def _block(self, head: str, body: Stmt, depth: int, own: Sequence[Var] = ()) -> list[str]:
+        """A block; what lives no longer than it (and the variables `own` of its head) leaves its names to others."""
+        before = self._names.keys() - set(own)
         lines = self.stmt(body, depth + 1) or self._line("pass", depth + 1)
         for node in self._names.keys() - before:
             if isinstance(node, Var) or node.scope == "local":
@@ -322,22 +322,15 @@ class Printer:
         return lines if stmt.orelse is None else lines + self._block("else", stmt.orelse, depth)
 
     def visit_For(self, stmt: For, depth: int) -> list[str]:
-        zero = (
-            isinstance(stmt.start, Const) and stmt.start.value == 0 and stmt.start.dtype == "int32" and stmt.step == 1
-        )
-        bounds = [self.expr(stmt.stop)] if zero else [self.expr(stmt.start), self.expr(stmt.stop)]
+        start, stop = self.expr(stmt.start), self.expr(stmt.stop)
+        bounds = [stop] if start == "0" and stmt.step == 1 else [start, stop]
         if stmt.step != 1:
             bounds.append(str(stmt.step))
         if stmt.parallel:
             bounds.append("parallel=True")
-        function = (
-            "range"
-            if stmt.kind == SERIAL and not stmt.parallel
-            else "Tx.serial"
-            if stmt.kind == SERIAL
-            else "Tx.unroll"
-        )
-        return self._block(f"for {self.name(stmt.var)} in {function}({', '.join(bounds)})", stmt.body, depth)
+        function = "Tx.unroll" if stmt.kind == UNROLLED else "Tx.serial" if stmt.parallel else "range"
+        head = f"for {self.name(stmt.var)} in {function}({', '.join(bounds)})"
+        return self._block(head, stmt.body, depth, [stmt.var])
 
     def visit_While(self, stmt: While, depth: int) -> list[str]:
         constant = isinstance(stmt.cond, Const) and not stmt.cond.value

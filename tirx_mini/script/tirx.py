@@ -162,9 +162,9 @@ def hint(message: str, attrs: Mapping[str, Any] | None = None, **more: Any) -> O
 # -- loops ---------------------------------------------------------------------------------------------------------
 
 
-def serial(*bounds: Any, annotations: Mapping[str, Any] | None = None) -> Loop:
+def serial(*bounds: Any, annotations: Mapping[str, Any] | None = None, parallel: bool = False) -> Loop:
     """A loop of the kernel, executed round by round."""
-    return loop(SERIAL, bounds)
+    return loop(SERIAL, bounds, parallel)
 
 
 def unroll(*bounds: Any, annotations: Mapping[str, Any] | None = None, parallel: bool = False) -> Loop:

@@ -1,13 +1,20 @@
-"""Instructions as statements."""
+"""Instructions of the table, as statements and values."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tirx_mini.ir import INT32, Call, Evaluate, Expr, Span, as_expr
+from tirx_mini.ir import HANDLE, Call, DataType, Evaluate, Expr, Span
+from tirx_mini.isa import TABLE
 
 
-def issue(name: str, *args: Any, span: Span | None = None, **attrs: Any) -> Evaluate:
-    """The instruction `name` of the table, executed for its effect; `attrs` are its static modifiers."""
-    operands: tuple[Expr, ...] = tuple(as_expr(arg) for arg in args)
-    return Evaluate(Call(INT32, name, operands, tuple(attrs.items()), span=span), span=span)
+def issue(name: str, *args: Any, span: Span | None = None, **modifiers: Any) -> Evaluate:
+    """The instruction `name`, executed for its effect."""
+    operands, attrs = TABLE[name].bind(args, modifiers)
+    return Evaluate(Call(HANDLE, name, operands, attrs, span=span), span=span)
+
+
+def value_of(name: str, dtype: DataType, *args: Any, span: Span | None = None, **modifiers: Any) -> Expr:
+    """The result, of type `dtype`, of the instruction `name`."""
+    operands, attrs = TABLE[name].bind(args, modifiers)
+    return Call(dtype, name, operands, attrs, span=span)
