@@ -1,0 +1,190 @@
+"""What a simulation found out: findings, the roles of a deadlock, and the report that holds them.
+
+Results only, no machinery: `report` renders these, tests compare them, and `as_dict` turns them into JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal
+
+from tirx_mini.ir import Diagnostic, Span
+
+Verdict = Literal["ok", "hazard", "deadlock", "fault"]
+VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "ok")
+"""Worst first."""
+
+Severity = Literal["error", "warning"]
+
+KINDS: Mapping[str, Verdict] = {
+    # nothing can advance
+    "deadlock": "deadlock",
+    "runaway-loop": "deadlock",
+    # an order that the ISA does not give
+    "race": "hazard",
+    "missing-proxy-fence": "hazard",
+    "missing-tcgen05-fence": "hazard",
+    "missing-tcgen05-wait": "hazard",
+    "missing-mbarrier-fence": "hazard",
+    "identical-writes": "hazard",
+    "uninitialised-read": "hazard",
+    "uninitialised-register": "hazard",
+    "in-flight-at-exit": "hazard",
+    "lost-result": "hazard",
+    # a rule of the hardware is broken
+    "out-of-bounds": "fault",
+    "misaligned-access": "fault",
+    "shared-memory-limit": "fault",
+    "register-limit": "fault",
+    "launch-limit": "fault",
+    "illegal-convergence": "fault",
+    "illegal-instruction": "fault",
+    "barrier-uninitialised": "fault",
+    "barrier-reinitialised": "fault",
+    "barrier-overflow": "fault",
+    "barrier-misuse": "fault",
+    "tmem-allocation": "fault",
+    "tmem-access": "fault",
+    "tmem-not-freed": "fault",
+    "bad-descriptor": "fault",
+    "bad-tensor-map": "fault",
+    "division-by-zero": "fault",
+    "lowering": "fault",
+}
+"""The verdict that an error of each kind leads to. The names are stable."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong (`error`) or that only today's chips forgive (`warning`).
+
+    kind: a key of `KINDS`. message: one sentence. span: where in the source.
+    details: what else is known, by name: "hint" (one sentence: what to write instead), "notes" (a tuple of
+        (text, span)), "role" (which warps), "cta", "buffer", "barrier", "count" (how often it happened),
+        "rule" (the PTX ISA section), "stuck" (the `StuckRole`s of a deadlock).
+    """
+
+    kind: str
+    severity: Severity
+    message: str
+    span: Span | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"unknown kind of finding {self.kind!r}: add it to KINDS")
+
+    @property
+    def verdict(self) -> Verdict:
+        """What this finding alone makes of the kernel."""
+        return KINDS[self.kind] if self.severity == "error" else "ok"
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """The finding as an error page of plain text: `.diagnostic.render()`."""
+        notes = [(text, span) for text, span in self.details.get("notes", ())]
+        notes += [(str(role), role.span) for role in self.details.get("stuck", ())]
+        message = f"{self.message} [{self.kind}]"
+        return Diagnostic(message, self.span, self.details.get("hint"), tuple(notes), self.severity)
+
+
+@dataclass(frozen=True)
+class StuckRole:
+    """Some warps that wait for the same thing at the same place, in a machine where nothing can advance.
+
+    role: which warps, in words ("warp 3 of warpgroup 1"). ctas: in how many CTAs, with `example` the first.
+    waits_for: what for, in words ("tma2mma[1] to complete phase 0").
+    barrier, stage: the barrier's name in the source and its index there. parity: the phase parity waited for.
+    phase: the number of phases the barrier has completed. expected, pending: arrivals per phase, and still missing.
+    tx_bytes: bytes expected that have not arrived (negative: bytes arrived that nobody expected).
+    providers: who should arrive, and where they are, one sentence each.
+    """
+
+    role: str
+    span: Span | None
+    waits_for: str
+    ctas: int = 1
+    example: str = ""
+    barrier: str | None = None
+    stage: int | None = None
+    parity: int | None = None
+    phase: int | None = None
+    expected: int | None = None
+    pending: int | None = None
+    tx_bytes: int | None = None
+    providers: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = f" (in {self.ctas} CTAs, first {self.example})" if self.ctas > 1 else ""
+        return f"{self.role}{where} waits for {self.waits_for}" + "".join(f"; {who}" for who in self.providers)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a simulation.
+
+    findings: worst first. time_us, tflops: predicted on the modelled GPU (None where the kernel did not finish, or
+        executed no MMA). cycles: of the SM clock. trace: the timeline's events. stats: figures by name.
+    schedules: how many were run; seed: the one that replays the worst finding.
+    """
+
+    verdict: Verdict
+    findings: tuple[Finding, ...] = ()
+    time_us: float | None = None
+    tflops: float | None = None
+    cycles: float | None = None
+    trace: Any = None
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    kernel: str = ""
+    gpu: str = ""
+    schedules: int = 1
+    seed: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict == "ok"
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity == "warning")
+
+    def __str__(self) -> str:
+        """The whole report as plain text: one line, then a page for each finding."""
+        name = self.kernel or "kernel"
+        head = f"{name}: {self.verdict}"
+        if self.time_us is not None:
+            head += f", {self.time_us:.1f} us predicted on {self.gpu}"
+        if self.tflops is not None:
+            head += f", {self.tflops:.0f} TFLOPS"
+        return "\n\n".join([head, *(finding.diagnostic.render() for finding in self.findings)])
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings ordered: errors before warnings, by verdict; those of equal rank in the order they were found."""
+    return tuple(sorted(findings, key=lambda f: (f.severity != "error", VERDICTS.index(KINDS[f.kind]))))
+
+
+def verdict_of(findings: Iterable[Finding]) -> Verdict:
+    """The worst verdict among the findings; "ok" where there are only warnings."""
+    return min((f.verdict for f in findings), key=VERDICTS.index, default="ok")
+
+
+def as_dict(value: Any) -> Any:
+    """A result as JSON knows it: dataclasses as objects (without what is empty), spans as "file:line:column"."""
+    if isinstance(value, Span):
+        return f"{value.user.file}:{value.user.line}:{value.user.column + 1}"
+    if is_dataclass(value) and not isinstance(value, type):
+        items = {f.name: as_dict(getattr(value, f.name)) for f in fields(value) if f.name != "trace"}
+        return {name: item for name, item in items.items() if item not in (None, [], {}, "")}
+    if isinstance(value, Mapping):
+        return {str(key): as_dict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_dict(item) for item in value]
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return value
+    return value.item() if hasattr(value, "item") else str(value)

@@ -1,0 +1,250 @@
+"""Register arrays: the local buffers of a kernel, 32 lanes side by side, with a record of what was ever written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tirx_mini.ir import Span
+
+from .masks import LANES, Mask
+
+if TYPE_CHECKING:
+    from .faults import Fault
+
+LANE = np.arange(LANES)
+
+
+class Reporter(Protocol):
+    """What registers need of their warp."""
+
+    mask: Mask
+
+    def report(self, kind: str, severity: Any, message: str, **details: Any) -> None: ...
+
+    def fault(self, kind: str, message: str, **details: Any) -> Fault: ...
+
+
+class UniformArray:
+    """A local buffer whose elements are the same in all lanes that use them: Python numbers."""
+
+    __slots__ = ("name", "span", "values")
+
+    def __init__(self, name: str, size: int, span: Span | None) -> None:
+        self.name = name
+        self.span = span
+        self.values: list[Any] = [None] * size
+
+    def load(self, w: Reporter, index: int) -> Any:
+        """Element `index`. Finding: uninitialised-register. Fault: out-of-bounds."""
+        if not 0 <= index < len(self.values):
+            raise _outside(w, self.name, self.span, index, len(self.values))
+        value = self.values[index]
+        if value is None:
+            _uninitialised(w, self.name, self.span)
+            return 0
+        return value
+
+    def store(self, w: Reporter, index: int, value: Any) -> None:
+        """Write element `index`. Fault: out-of-bounds."""
+        if not 0 <= index < len(self.values):
+            raise _outside(w, self.name, self.span, index, len(self.values))
+        self.values[index] = value
+
+
+class RegisterArray:
+    """A local buffer of one warp.
+
+    data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
+    defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
+    pending: for elements that an asynchronous load (tcgen05.ld) has not delivered yet, the place of that load.
+
+    Values that are loaded and stored have the lanes as their last axis; vectors of several elements have those last.
+    In a parallel loop the iterations come first.
+    """
+
+    __slots__ = ("complete", "data", "defined", "name", "pending", "span")
+
+    def __init__(self, name: str, size: int, dtype: Any, span: Span | None = None) -> None:
+        self.name = name
+        self.span = span
+        self.data = np.zeros((size, LANES), dtype)
+        self.defined = np.zeros((size, LANES), bool)
+        self.complete = False
+        self.pending: dict[int, Span | None] = {}
+
+    # -- one index for all lanes -----------------------------------------------------------------------------------
+
+    def block(self, w: Reporter, start: int, steps: int, lanes: int) -> np.ndarray:
+        """`steps` vectors of `lanes` elements from `start` on, a view: [steps, 32, lanes] without axes of one.
+
+        steps = 0 stands for one vector outside a parallel loop, which has no axis of steps.
+        Finding: uninitialised-register. Fault: out-of-bounds.
+        """
+        stop = start + max(steps, 1) * lanes
+        self._check_inside(w, start, stop)
+        if not self.complete:
+            self._check_defined(w, slice(start, stop), self.defined[start:stop])
+        return self._shaped(self.data, start, steps, lanes)
+
+    def store_block(self, w: Reporter, start: int, steps: int, lanes: int, value: Any) -> None:
+        """Write what `block` would return, in the active lanes. Fault: out-of-bounds."""
+        stop = start + max(steps, 1) * lanes
+        self._check_inside(w, start, stop)
+        target = self._shaped(self.data, start, steps, lanes)
+        if w.mask.full:
+            target[...] = value
+            if not self.complete:
+                self.defined[start:stop] = True
+        else:
+            bits = w.mask.bits
+            np.copyto(target, np.asarray(value).astype(self.data.dtype), where=bits[:, None] if lanes > 1 else bits)
+            if not self.complete:
+                self.defined[start:stop] |= bits
+        self._settle(slice(start, stop))
+
+    @staticmethod
+    def _shaped(data: np.ndarray, start: int, steps: int, lanes: int) -> np.ndarray:
+        if lanes == 1:
+            return data[start : start + steps] if steps else data[start]
+        if not steps:
+            return data[start : start + lanes].T
+        return data[start : start + steps * lanes].reshape(steps, lanes, LANES).transpose(0, 2, 1)
+
+    # -- an index for each lane ------------------------------------------------------------------------------------
+
+    def load(self, w: Reporter, index: Any, lanes: int = 1) -> np.ndarray:
+        """The elements at `index`: an int, or integers of shape (32,) or (n, 32); `lanes` from there on.
+
+        Never a view. Finding: uninitialised-register. Fault: out-of-bounds.
+        """
+        rows = self._rows(w, index, lanes)
+        if not self.complete:
+            self._check_defined(w, rows[0], self.defined[rows], vector=lanes > 1)
+        return self.data[rows]
+
+    def store(self, w: Reporter, index: Any, value: Any, lanes: int = 1) -> None:
+        """Write a scalar, or an array as `load` returns, in the active lanes. Fault: out-of-bounds."""
+        rows = self._rows(w, index, lanes)
+        data, defined = self.data, self.defined
+        if w.mask.full:
+            data[rows] = value
+            defined[rows] = True
+        else:
+            bits = w.mask.bits[:, None] if lanes > 1 else w.mask.bits
+            data[rows] = np.where(bits, np.asarray(value).astype(data.dtype), data[rows])
+            defined[rows] |= bits
+        self._settle(rows[0])
+
+    def _rows(self, w: Reporter, index: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
+        """The NumPy index of the elements in `data`; that of inactive lanes may be any."""
+        size = len(self.data)
+        at = np.broadcast_to(index, (*np.shape(index)[:-1], LANES))
+        active = at if w.mask.full else at[..., w.mask.lanes]
+        if active.size and (active.min() < 0 or active.max() > size - lanes):
+            raise _outside(w, self.name, self.span, int(active.min() if active.min() < 0 else active.max() + lanes - 1), size)
+        inside = at if w.mask.full else np.clip(at, 0, size - lanes)
+        if lanes == 1:
+            return inside, LANE
+        return inside[..., None] + np.arange(lanes), LANE[:, None]
+
+    # -- instructions that read and write registers ------------------------------------------------------------------
+
+    def define(self, start: int, count: int) -> None:
+        """The elements [start, start + count) of all lanes hold values now."""
+        self.defined[start : start + count] = True
+        self._settle(slice(start, start + count))
+
+    def expect(self, start: int, count: int, span: Span | None) -> None:
+        """An asynchronous load issued at `span` will write [start, start + count): until `define`, nothing is there."""
+        self.defined[start : start + count] = False
+        self.complete = False
+        self.pending.update(dict.fromkeys(range(start, start + count), span))
+
+    # -- details -----------------------------------------------------------------------------------------------------
+
+    def _settle(self, rows: Any) -> None:
+        """After a write: what was pending there is no longer, and the array may be complete."""
+        if self.pending:
+            for element in np.unique(np.arange(len(self.data))[rows]):
+                self.pending.pop(int(element), None)
+        if not self.complete:
+            self.complete = bool(self.defined.all())
+
+    def _check_inside(self, w: Reporter, start: int, stop: int) -> None:
+        if start < 0 or stop > len(self.data):
+            raise _outside(w, self.name, self.span, start if start < 0 else stop - 1, len(self.data))
+
+    def _check_defined(self, w: Reporter, rows: Any, known: np.ndarray, vector: bool = False) -> None:
+        """Record that some active lane reads an element that holds nothing yet."""
+        if known.all():
+            return
+        missing = ~known & (w.mask.bits[:, None] if vector else w.mask.bits)
+        if not missing.any():
+            return
+        elements = np.arange(len(self.data))[rows]
+        if elements.ndim < missing.ndim:
+            elements = elements.reshape(elements.shape + (1,) * (missing.ndim - elements.ndim))
+        first = int(np.broadcast_to(elements, missing.shape)[missing][0])
+        name = f"{self.name}[{first}]" if len(self.data) > 1 else self.name
+        if first not in self.pending:
+            _uninitialised(w, name, self.span)
+            return
+        issued = self.pending[first]
+        w.report("missing-tcgen05-wait", "error", f"{name} is read before the tcgen05.ld that fills it was waited for",
+                 other=issued, buffer=self.name, notes=(("the load is issued here", issued),),
+                 hint="call Tx.ptx.tcgen05.wait.ld() between the load and the first use of its registers")
+
+
+class Registers:
+    """An operand of an instruction: the elements of a register array from `index` on, in all lanes."""
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: RegisterArray, index: int) -> None:
+        self.array = array
+        self.index = index
+
+    def _elements(self, w: Reporter, words: int) -> tuple[int, int]:
+        """(elements, elements a word) of so many 32-bit registers."""
+        per_word = 4 // self.array.data.dtype.itemsize
+        if not per_word:
+            raise w.fault("illegal-instruction", f"{self.array.name} holds {self.array.data.dtype}, not 32-bit registers",
+                          buffer=self.array.name)
+        count = words * per_word
+        if self.index < 0 or self.index + count > len(self.array.data):
+            raise _outside(w, self.array.name, self.array.span, self.index + count - 1, len(self.array.data))
+        return count, per_word
+
+    def read(self, w: Reporter, words: int) -> np.ndarray:
+        """The next `words` 32-bit registers, uint32[words, 32]. Finding: uninitialised-register. Fault: out-of-bounds."""
+        count, per_word = self._elements(w, words)
+        values = self.array.block(w, self.index, count, 1)
+        packed = np.ascontiguousarray(values.reshape(words, per_word, LANES).transpose(0, 2, 1))
+        return packed.view(np.uint32)[..., 0]
+
+    def write(self, w: Reporter, values: np.ndarray) -> None:
+        """Set the next registers from uint32[words, 32]. Fault: out-of-bounds."""
+        words = len(values)
+        count, per_word = self._elements(w, words)
+        packed = np.ascontiguousarray(values)[..., None].view(self.array.data.dtype)
+        self.array.data[self.index : self.index + count] = packed.transpose(0, 2, 1).reshape(count, LANES)
+        self.array.define(self.index, count)
+
+    def expect(self, w: Reporter, words: int) -> None:
+        """An asynchronous load will write the next `words` registers; reading them before `write` is a finding."""
+        count, _ = self._elements(w, words)
+        self.array.expect(self.index, count, getattr(w, "span", None))
+
+
+def _outside(w: Reporter, name: str, span: Span | None, index: int, size: int) -> Fault:
+    return w.fault("out-of-bounds", f"element {index} of {name} is accessed, but {name} has {size} elements", buffer=name,
+                   hint="check the loop bounds and offsets that lead to this index",
+                   notes=((f"{name} is declared here", span),) if span else ())
+
+
+def _uninitialised(w: Reporter, name: str, span: Span | None) -> None:
+    w.report("uninitialised-register", "error", f"{name} is read before anything was written to it", buffer=name,
+             hint=f"assign {name} on every path that leads here",
+             notes=((f"{name} is declared here", span),) if span else ())

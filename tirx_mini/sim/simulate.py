@@ -1,0 +1,88 @@
+"""Running a lowered kernel on a modelled GPU, and what is reported of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.targets import GpuSpec, gpu_spec
+
+from .arguments import bind_arguments
+from .deadlock import explain_deadlock
+from .findings import Finding, Report, verdict_of, worst_first
+from .machine import Gpu, Outcome
+from .translate import translate
+
+
+class SimulationError(Exception):
+    """A kernel that the simulator found to be wrong. `report` is what it found; `str(error)` is the page."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        super().__init__(f"{report.kernel}: {report.verdict}")
+
+    def __str__(self) -> str:
+        return str(self.report)
+
+
+def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *, schedules: int = 1, seed: int = 0,
+             trace: bool = False, log_barriers: bool = False) -> Report:  # fmt: skip
+    """Run a lowered kernel and report what it did. Results are written into the arguments in place.
+
+    args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
+    gpu: "b200", "h100", "h200" or a `GpuSpec`.
+    schedules: how many orders of events to try; the first verdict that is not "ok" ends it. seed: of the first; the
+        others count on from there. Seed 0 is the deterministic schedule, any other is random.
+    trace: keep a timeline. log_barriers: keep every change of every mbarrier, in ``report.stats["barriers"]``.
+
+    Whatever the kernel does wrong is in the report. Raises `ArgumentError` for arguments that do not fit the kernel,
+    and `ValueError` for an unknown GPU.
+    """
+    spec = gpu_spec(gpu)
+    arrays, scalars = bind_arguments(func, args)
+    try:
+        image = translate(func, scalars).image
+    except TirxError as error:
+        return failed(func, error, spec.name)
+    written = [b.slot for b in image.globals if b.written]
+    originals = {slot: arrays[slot].copy() for slot in written} if schedules > 1 else {}
+    report = Report("ok")
+    for run in range(max(1, schedules)):
+        for slot in written if run else ():
+            np.copyto(arrays[slot], originals[slot])
+        with np.errstate(all="ignore"):
+            machine = Gpu(image, arrays, spec, seed=(seed + run) or None, trace=trace, log_barriers=log_barriers)
+            outcome = machine.run()
+        report = _report(func, spec, machine, outcome, run + 1, seed + run)
+        if not report.ok:
+            break
+    return report
+
+
+def failed(func: PrimFunc, error: TirxError, gpu: str) -> Report:
+    """The report of a kernel that could not be lowered."""
+    diagnostic = error.diagnostic
+    details = {"hint": diagnostic.hint, "notes": diagnostic.notes}
+    finding = Finding("lowering", "error", diagnostic.message, diagnostic.span, details)
+    return Report("fault", (finding,), kernel=func.name, gpu=gpu)
+
+
+def _report(func: PrimFunc, spec: GpuSpec, machine: Gpu, outcome: Outcome, schedules: int, seed: int) -> Report:
+    findings = list(outcome.findings)
+    if outcome.blocked:
+        findings = explain_deadlock(func, machine, outcome.blocked, findings)
+    finished = not outcome.blocked and outcome.fault is None
+    time_us = outcome.cycles / (spec.clock_ghz * 1e3) if finished else None
+    flops = outcome.stats.get("flops", 0.0)
+    tflops = flops / time_us / 1e6 if time_us and flops else None
+    stats: dict[str, Any] = dict(outcome.stats)
+    if outcome.barrier_log is not None:
+        stats["barriers"] = outcome.barrier_log
+    return Report(
+        verdict_of(findings), worst_first(findings), time_us, tflops, outcome.cycles if finished else None, outcome.trace,
+        stats, func.name, spec.name, schedules, seed,
+    )  # fmt: skip
+

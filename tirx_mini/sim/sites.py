@@ -1,0 +1,163 @@
+"""Where a kernel touches each of its mbarriers, and under which guards: what a deadlock is explained with."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tirx_mini.ir import AddressOf, Bind, Call, Expr, For, Hint, If, PrimFunc, Seq, Span, Stmt, Var, While, walk
+
+from .masks import LANES
+from .threads import selected
+
+INIT, WAIT, ARRIVE, EXPECT, COMMIT, LOAD = "init", "wait", "arrive", "expect_tx", "commit", "TMA load"
+
+ROLES: Mapping[str, str] = {
+    "mbarrier.init": INIT,
+    "mbarrier.try_wait": WAIT,
+    "mbarrier.arrive": ARRIVE,
+    "mbarrier.arrive.remote": ARRIVE,
+    "mbarrier.arrive.expect_tx": ARRIVE,
+    "mbarrier.expect_tx": EXPECT,
+    "cp.async.mbarrier.arrive.noinc": ARRIVE,
+    "tcgen05.commit": COMMIT,
+    "cp.async.bulk.tensor.load": LOAD,
+}
+"""What each instruction does to the barrier that is among its operands."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition around a site. holds: whether the site is in the arm where it is true."""
+
+    cond: Expr
+    holds: bool
+    span: Span | None
+
+    @property
+    def text(self) -> str:
+        """The condition as it was written."""
+        written = source_text(self.cond.span or self.span) or repr(self.cond)
+        return written if self.holds else f"not ({written})"
+
+    def threads(self, warps: int) -> np.ndarray:
+        """bool[warps, 32]: the threads that may get past it."""
+        holds, fails = selected(self.cond, warps)
+        return holds if self.holds else fails
+
+    @property
+    def elects(self) -> bool:
+        """Whether it lets one thread of each warp through."""
+        return self.holds and any(isinstance(node, Call) and node.op == "elect.sync" for node in walk(self.cond))
+
+
+@dataclass(frozen=True)
+class Site:
+    """An instruction that uses a barrier (or is a barrier): what it does, in which line, under which guards."""
+
+    role: str
+    call: Call
+    barrier: str
+    span: Span | None
+    guards: tuple[Guard, ...]
+    loops: tuple[Stmt, ...]
+    warps: int
+
+    @cached_property
+    def threads(self) -> np.ndarray:
+        """bool[warps, 32]: the threads of a CTA that may get here."""
+        alive = np.ones((self.warps, LANES), bool)
+        for guard in self.guards:
+            alive &= guard.threads(self.warps)
+        if any(guard.elects for guard in self.guards):
+            alive[:, 1:] &= np.cumsum(alive[:, :-1], axis=1) == 0
+        return alive
+
+    @property
+    def reachable(self) -> bool:
+        return bool(self.threads.any())
+
+    def conflict(self) -> tuple[Guard, ...]:
+        """The fewest guards that no thread satisfies together; () where some thread does."""
+        masks = [guard.threads(self.warps) for guard in self.guards]
+        for i, guard in enumerate(self.guards):
+            if not masks[i].any():
+                return (guard,)
+        for i, first in enumerate(self.guards):
+            for j in range(i + 1, len(self.guards)):
+                if not (masks[i] & masks[j]).any():
+                    return (first, self.guards[j])
+        return () if self.reachable else self.guards
+
+
+@dataclass(frozen=True)
+class Sites:
+    """All sites of one lowered function."""
+
+    all: tuple[Site, ...]
+    calls: frozenset[str]
+
+    def of(self, barrier: str, *roles: str) -> list[Site]:
+        """The sites of the barrier buffer with this name that play one of `roles`."""
+        return [site for site in self.all if site.barrier == barrier and site.role in roles]
+
+    def at(self, span: Span | None) -> list[Site]:
+        """The sites of one place in the source."""
+        return [site for site in self.all if site.span is span]
+
+
+def find_sites(func: PrimFunc) -> Sites:
+    """The sites of a lowered function."""
+    assert func.launch is not None
+    found: list[Site] = []
+    bound: dict[Var, Expr] = {}
+
+    def visit(stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...]) -> None:
+        if isinstance(stmt, Seq):
+            for child in stmt.stmts:
+                visit(child, guards, loops)
+        elif isinstance(stmt, If):
+            visit(stmt.then, (*guards, Guard(stmt.cond, True, stmt.span)), loops)
+            visit(stmt.orelse, (*guards, Guard(stmt.cond, False, stmt.span)), loops)
+        elif isinstance(stmt, (For, While)):
+            visit(stmt.body, guards, (*loops, stmt))
+        elif isinstance(stmt, Hint):
+            visit(stmt.body, guards, loops)
+        elif stmt is not None:
+            if isinstance(stmt, Bind):
+                bound[stmt.var] = stmt.value
+            for node in walk(stmt):
+                if isinstance(node, Call):
+                    role = ROLES.get(node.op, node.op)
+                    span = node.span or stmt.span
+                    found.extend(Site(role, node, name, span, guards, loops, warps) for name in _barriers(node, bound))
+
+    warps = func.launch.warps
+    visit(func.body, (), ())
+    return Sites(tuple(found), frozenset(node.op for node in walk(func.body) if isinstance(node, Call)))
+
+
+def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[str]:
+    """The names of the mbarriers among the operands; "" for an instruction that names none."""
+    names: list[str] = []
+    stack = list(call.args)
+    while stack:
+        for node in walk(stack.pop()):
+            if isinstance(node, Var) and node in bound:
+                stack.append(bound[node])
+            elif isinstance(node, AddressOf) and node.buffer.scope == "shared" and node.buffer.dtype == "uint64":
+                names.append(node.buffer.name)
+    yield from dict.fromkeys(names) if names else ("",)
+
+
+def source_text(span: Span | None) -> str:
+    """The text of a span that lies in one line, else ""."""
+    if span is None:
+        return ""
+    line = linecache.getline(span.file, span.line)
+    same_line = span.end_line in (0, span.line) and span.end_column > span.column
+    return line[span.column : span.end_column].strip() if same_line else line.strip()

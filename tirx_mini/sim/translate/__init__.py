@@ -1,0 +1,158 @@
+"""Lowered IR as the source of a Python generator function that executes one warp.
+
+    translation = translate(func)
+    translation.source       # the Python text, one function
+    translation.image        # what the machine is given: the program and the buffers that it names
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.ir import (
+    AddressOf,
+    AllocBuffer,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    DataType,
+    DeclBuffer,
+    Evaluate,
+    Expr,
+    PrimFunc,
+    Ramp,
+    TirxError,
+    Var,
+    walk,
+)  # fmt: skip
+
+from ..image import GlobalBuffer, KernelImage, SharedBuffer
+from .statements import Statements
+from .storage import Place
+from .support import NAMESPACE
+from .uniformity import analyse
+from .values import Value, ranged
+from .writer import Writer
+
+POOL_READS = ("cp.async",)
+"""Instructions that only read the global memory whose address they are given."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A kernel as Python. source: the text of the generator function. image: what `sim.machine.Gpu` runs."""
+
+    source: str
+    image: KernelImage
+
+
+def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
+    """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
+
+    Raises `TirxError` where the function is not lowered.
+    """
+    if func.launch is None:
+        raise TirxError(f"{func.name} has no launch: lower it first", func.span)
+    writer = Writer(NAMESPACE)
+    writer.prologue.append("    wid = w.warp_id")
+    statements = Statements(func, analyse(func), writer)
+    shared, globals_ = _declare_buffers(func, statements, writer)
+    _declare_scalars(func, statements, scalars)
+    statements.stmt(func.body)
+    writer.settle()
+    if any("iterations" in line for line in writer.lines):
+        writer.prologue.append("    iterations = 0")
+    writer.line("yield from ()")
+    source = writer.source("program(w)")
+    image = KernelImage(
+        func.name, func.launch, _compiled(func.name, source, writer.namespace), tuple(shared), tuple(globals_),
+        {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
+        tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
+    )  # fmt: skip
+    return Translation(source, image)
+
+
+def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
+    """The function in `source`; tracebacks and `inspect` find its text."""
+    filename = f"<simulation of {name} {hashlib.sha1(source.encode()).hexdigest()[:10]}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace["program"]
+
+
+# -- buffers -----------------------------------------------------------------------------------------------------------
+
+
+def _declared(func: PrimFunc) -> Iterable[Buffer]:
+    for stmt in walk(func.body):
+        if isinstance(stmt, (AllocBuffer, DeclBuffer)):
+            yield stmt.buffer
+
+
+def _declare_buffers(func: PrimFunc, statements: Statements, writer: Writer) -> tuple[list[SharedBuffer], list[GlobalBuffer]]:
+    """Give every buffer in shared and global memory its place."""
+    grain, written = _accesses(func)
+    shared: list[SharedBuffer] = []
+    globals_: list[GlobalBuffer] = []
+    for slot, buffer in enumerate(param for param in func.params if isinstance(param, Buffer)):
+        made = GlobalBuffer(buffer.name, buffer.dtype, buffer.size, slot, buffer.shape, buffer in written,
+                            grain.get(buffer, 16), buffer.span)
+        globals_.append(made)
+        statements.storage.places[buffer] = Place("memory", writer.object("B", made))
+    declared = list(dict.fromkeys(b for b in _declared(func) if b.scope == "shared"))
+    pools = {buffer.root for buffer in declared if buffer.source is not None}
+    for buffer in declared:
+        offset, view = 0, buffer
+        while view is not None:
+            offset, view = offset + view.byte_offset, view.source
+        made = SharedBuffer(buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, grain.get(buffer, 16), buffer.span)
+        statements.storage.places[buffer] = Place("memory", writer.object("B", made))
+        if buffer not in pools:
+            shared.append(made)
+    return shared, globals_
+
+
+def _accesses(func: PrimFunc) -> tuple[dict[Buffer, int], set[Buffer]]:
+    """The narrowest access to each buffer, in bytes, and the global buffers that are written."""
+    grain: dict[Buffer, int] = {}
+    written: set[Buffer] = set()
+    maps = {tensor_map.var: tensor_map.buffer for tensor_map in func.tensor_maps}
+    for node in walk(func.body):
+        if isinstance(node, (BufferLoad, BufferStore)) and node.indices:
+            index = node.indices[0]
+            width = node.buffer.dtype.itemsize * (index.lanes if isinstance(index, Ramp) else 1)
+            grain[node.buffer] = min(grain.get(node.buffer, 16), width)
+        if isinstance(node, BufferStore):
+            written.add(node.buffer)
+        elif isinstance(node, Call):
+            written |= _written_by(node, maps)
+    return grain, written
+
+
+def _written_by(call: Call, maps: dict[Var, Buffer]) -> set[Buffer]:
+    if call.op in POOL_READS:
+        return set()
+    named = {maps[a] for a in call.args if isinstance(a, Var) and a in maps and not call.op.endswith(".load")}
+    return named | {a.buffer for a in call.args if isinstance(a, AddressOf) and a.buffer.scope == "global"}
+
+
+def _declare_scalars(func: PrimFunc, statements: Statements, scalars: tuple[Any, ...]) -> None:
+    """The scalar parameters are constants of the run."""
+    params = [param for param in func.params if isinstance(param, Var)]
+    for param, value in zip(params, scalars, strict=True):
+        name = statements.out.object("A", value, param)
+        statements.expressions.vars[param] = _scalar(name, value, param.dtype)
+
+
+def _scalar(name: str, value: Any, dtype: DataType) -> Value:
+    if dtype.is_integer or dtype.is_bool:
+        return Value(name, dtype, low=int(value), high=int(value), steady=True)
+    return ranged(name, dtype, steady=True)
+
+
+__all__ = ["Translation", "translate"]

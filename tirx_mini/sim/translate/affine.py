@@ -1,0 +1,132 @@
+"""Index arithmetic split by what it depends on, so that a loop adds one number to a pattern computed beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tirx_mini.ir import INT64, Binary, Cast, Const, DataType, Expr, Unary, int_value
+
+from .values import Value, bounds
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+
+
+@dataclass
+class Terms:
+    """constant + the sum of coefficient * value, apart for static and for other values."""
+
+    constant: int = 0
+    static: list[tuple[int, Value]] = field(default_factory=list)
+    other: list[tuple[int, Value]] = field(default_factory=list)
+
+    def add(self, terms: Terms, factor: int = 1) -> None:
+        self.constant += factor * terms.constant
+        self.static += [(factor * c, v) for c, v in terms.static]
+        self.other += [(factor * c, v) for c, v in terms.other]
+
+    def multiple_of(self, divisor: int) -> bool:
+        """Whether all that is not static is a multiple of `divisor`."""
+        return all(c % divisor == 0 for c, _ in self.other)
+
+
+class Affine:
+    """Splits one index expression."""
+
+    def __init__(self, expressions: Expressions) -> None:
+        self.expressions = expressions
+
+    def split(self, expr: Expr) -> tuple[Value | None, Value | None, Value | None]:
+        """(uniform, static pattern, the rest): their sum is `expr`; None stands for zero."""
+        terms = self.terms(expr)
+        lanes = [t for t in terms.static if t[1].lanes]
+        uniform = [t for t in terms.static if not t[1].lanes] + [t for t in terms.other if not t[1].lanes]
+        rest = [t for t in terms.other if t[1].lanes]
+        constant = terms.constant
+        pattern = None
+        if lanes and not uniform:
+            pattern, constant = _sum(lanes, constant), 0
+        elif lanes:
+            pattern = _sum(lanes, 0)
+        return _sum(uniform, constant), pattern, _sum(rest, 0)
+
+    def terms(self, expr: Expr) -> Terms:
+        """The terms of a sum; anything else is one term."""
+        out = Terms()
+        known = int_value(expr) if isinstance(expr, Const) else None
+        if known is not None:
+            out.constant = known
+        elif isinstance(expr, Unary) and expr.op == "-":
+            out.add(self.terms(expr.value), -1)
+        elif isinstance(expr, Cast) and _widens(expr.value.dtype, expr.dtype):
+            out.add(self.terms(expr.value))
+        elif not (isinstance(expr, Binary) and self._binary(expr, out)):
+            value = self.expressions.build(expr)
+            (out.static if value.static else out.other).append((1, value))
+        return out
+
+    def _binary(self, expr: Binary, out: Terms) -> bool:
+        """Add the terms of `expr` to `out`; False where it is no sum."""
+        a, b = expr.a, expr.b
+        constant_b = int_value(b)
+        if expr.op in ("+", "-"):
+            out.add(self.terms(a))
+            out.add(self.terms(b), 1 if expr.op == "+" else -1)
+        elif expr.op == "*" and int_value(a) is not None:
+            out.add(self.terms(b), int_value(a) or 0)
+        elif expr.op == "*" and constant_b is not None:
+            out.add(self.terms(a), constant_b)
+        elif expr.op == "<<" and constant_b is not None and 0 <= constant_b < 32:
+            out.add(self.terms(a), 1 << constant_b)
+        elif expr.op in ("^", "|"):
+            return self._bitwise(expr.op, self.terms(a), self.terms(b), out)
+        else:
+            return False
+        return True
+
+    def _bitwise(self, op: str, a: Terms, b: Terms, out: Terms) -> bool:
+        """(u + s) ^ t is u + (s ^ t) where t is below a power of two that divides u: what a swizzle does."""
+        if a.other and b.other:
+            return False
+        if a.other:
+            high, low = a, b
+        else:
+            high, low = b, a
+        s, t = _sum(high.static, high.constant), _sum(low.static, low.constant)
+        if not high.other or t is None or t.low < 0 or not high.multiple_of(1 << t.high.bit_length()):
+            return False
+        out.other += high.other
+        combined = t if s is None else _combine(op, s, t)
+        out.static.append((1, combined))
+        return True
+
+
+def _widens(source: DataType, target: DataType) -> bool:
+    """Whether every value of the one integer type is one of the other."""
+    return source.is_integer and target.is_integer and source.is_signed and target.is_signed and target.bits >= source.bits
+
+
+def _combine(op: str, a: Value, b: Value) -> Value:
+    low, high = bounds(op, a, b)
+    return Value(f"({a.code} {op} {b.code})", a.dtype, a.lanes or b.lanes, low, high, static=a.static and b.static,
+                 steady=a.steady and b.steady)
+
+
+def _sum(terms: list[tuple[int, Value]], constant: int) -> Value | None:
+    """constant + sum of coefficient * value as one value, None for zero."""
+    terms = [(coefficient, value) for coefficient, value in terms if coefficient]
+    if not terms and not constant:
+        return None
+    pieces: list[str] = []
+    low = high = constant
+    for coefficient, value in terms:
+        pieces.append(value.code if coefficient == 1 else f"{value.code} * {coefficient}")
+        ends = sorted((coefficient * value.low, coefficient * value.high))
+        low, high = low + ends[0], high + ends[1]
+    if constant or not pieces:
+        pieces.append(str(constant))
+    code = pieces[0] if len(pieces) == 1 and "*" not in pieces[0] else "(" + " + ".join(pieces) + ")"
+    dtype = terms[0][1].dtype if terms else INT64
+    return Value(code, dtype, any(v.lanes for _, v in terms), low, high, static=all(v.static for _, v in terms),
+                 steady=all(v.steady for _, v in terms))

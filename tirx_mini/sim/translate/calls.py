@@ -1,0 +1,69 @@
+"""Instructions: each becomes a call of its entry's semantics in the instruction table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tirx_mini.ir import AddressOf, Call, Expr, TensorMap, TirxError, Var
+from tirx_mini.isa import TABLE, Instruction
+from tirx_mini.targets import ISSUE_CYCLES
+
+from .uniformity import call_varies
+from .values import Value, ranged
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+    from .writer import Writer
+
+
+class Calls:
+    """Translates the instructions of one function."""
+
+    def __init__(self, writer: Writer, tensor_maps: Sequence[TensorMap]) -> None:
+        self.out = writer
+        self.tensor_maps = {tensor_map.var: tensor_map for tensor_map in tensor_maps}
+        self.expressions: Expressions
+
+    def statement(self, call: Call) -> None:
+        """An instruction executed for its effect."""
+        text, _ = self._text(call)
+        self.out.settle()
+        self.out.line(text)
+
+    def value(self, call: Call) -> Value:
+        """An instruction that has a result."""
+        text, lanes = self._text(call)
+        return ranged(f"({text})", call.dtype, lanes=call_varies(call, lanes))
+
+    def elected(self, call: Call) -> str:
+        """The mask of the lane that elect.sync elects."""
+        return f"w.mask.where({self._text(call)[0]})"
+
+    def _text(self, call: Call) -> tuple[str, bool]:
+        """The call, and whether an operand differs among lanes.
+
+        A function is called directly where all lanes agree; otherwise `execute` does what the table says.
+        """
+        entry: Instruction | None = TABLE.get(call.op)
+        if entry is None:
+            raise TirxError(f"{call.op} is not in the instruction table", call.span)
+        operands = [self._operand(argument) for argument in call.args]
+        lanes = any(varies for _, varies in operands)
+        keywords = [f"{name}={self._attribute(value)}" for name, value in call.attrs]
+        self.out.spend(int(ISSUE_CYCLES[entry.cost]))
+        prefix = "I_" + call.op.replace(".", "_").replace(":", "_") + "_"
+        function = self.out.object(prefix, entry.execute if lanes else entry.semantics, (call.op, lanes))
+        text = f"{function}({', '.join(['w.gpu', 'w', *(code for code, _ in operands), *keywords])})"
+        return (f"yield from {text}" if entry.blocking else text), lanes
+
+    def _operand(self, argument: Expr) -> tuple[str, bool]:
+        if isinstance(argument, Var) and argument in self.tensor_maps:
+            return self.out.object("M", self.tensor_maps[argument]), False
+        value = self.expressions.build(argument) if isinstance(argument, AddressOf) else self.expressions.value(argument)
+        return value.code, value.lanes
+
+    def _attribute(self, value: object) -> str:
+        if value is None or isinstance(value, (bool, int, str)):
+            return repr(value)
+        return self.out.object("A", value)

@@ -1,0 +1,310 @@
+"""Expressions of the lowered IR as Python source.
+
+Integers are exact: Python ints where uniform, int64 arrays where not, reduced to their type wherever an operation may
+leave it. A lane-dependent value that nothing at run time can change (an address pattern over `threadIdx.x` and the
+variables of compiler-made parallel loops) is computed while translating, for all warps, and looked up by warp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from tirx_mini.ir import (
+    AddressOf,
+    Binary,
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    Const,
+    DataType,
+    Expr,
+    Launch,
+    Ramp,
+    Select,
+    Special,
+    Str,
+    TirxError,
+    Unary,
+    Var,
+)  # fmt: skip
+
+from ..dtypes import numpy_dtype
+from ..masks import LANES, Mask
+from .affine import Affine
+from .values import Value, bounds, literal, ranged, wrapped
+from .writer import Writer
+
+SCALAR_OPS: Mapping[str, str] = {
+    **{op: f"({{a}} {op} {{b}})" for op in ("+", "-", "*", "/", "&", "|", "^", "==", "!=", "<", "<=", ">", ">=", "and", "or")},
+    "//": "({a} // {b})", "%": "({a} % {b})", "<<": "({a} << {b})", ">>": "({a} >> {b})",
+    "min": "min({a}, {b})", "max": "max({a}, {b})",
+}  # fmt: skip
+LANE_OPS: Mapping[str, str] = {
+    **SCALAR_OPS, "min": "minimum({a}, {b})", "max": "maximum({a}, {b})", "and": "({a} & {b})", "or": "({a} | {b})",
+}  # fmt: skip
+SPECIAL_TEXT: Mapping[str, str] = {
+    **{f"{name}.{axis}": f"w.{field}[{i}]" for name, field in
+       (("blockIdx", "block_idx"), ("gridDim", "grid_dim"), ("clusterCtaIdx", "cluster_ctaid"))
+       for i, axis in enumerate("xyz")},
+    "cluster_ctarank": "w.cluster_ctarank",
+}  # fmt: skip
+
+
+class Storage(Protocol):
+    """How buffers are kept, and instructions that have a result: what the statements' side knows."""
+
+    def load(self, expr: BufferLoad, raw: bool) -> Value: ...
+
+    def address(self, expr: AddressOf) -> Value: ...
+
+
+class Calls(Protocol):
+    """Instructions that have a result."""
+
+    def value(self, expr: Call) -> Value: ...
+
+
+class Expressions:
+    """Translates expressions. `vars` holds the values of the variables in scope."""
+
+    def __init__(self, writer: Writer, launch: Launch, storage: Storage, calls: Calls) -> None:
+        self.out = writer
+        self.launch = launch
+        self.storage = storage
+        self.calls = calls
+        self.vars: dict[Var, Value] = {}
+        self.iterations = 0
+        """Of the parallel loops around the expression, all together; 0 outside."""
+        warps = launch.warps
+        self.static_names: dict[str, Any] = {
+            **writer.namespace,
+            "tid": np.arange(warps * LANES).reshape(warps, LANES),
+            "wid": np.arange(warps).reshape(warps, 1),
+        }
+        self._tables: dict[tuple[str, int], np.ndarray] = {}
+
+    # -- entry points --------------------------------------------------------------------------------------------
+
+    def value(self, expr: Expr) -> Value:
+        """`expr`, ready to be used in generated code."""
+        return self.ready(self.build(expr))
+
+    def uniform(self, expr: Expr, what: str) -> str:
+        """`expr` as a Python number; a varying one is a mistake of the passes."""
+        value = self.value(expr)
+        if value.lanes:
+            raise TirxError(f"{what} differs among the threads of a warp here", expr.span)
+        return value.code
+
+    def build(self, expr: Expr) -> Value:
+        """`expr` as text that may still hold static lane patterns in full."""
+        method: Callable[[Any], Value] | None = getattr(self, f"_{type(expr).__name__}", None)
+        if method is None:
+            raise TirxError(f"the simulator has no meaning for {type(expr).__name__}; was the kernel lowered?", expr.span)
+        return method(expr)
+
+    def ready(self, value: Value) -> Value:
+        """`value` with a static lane pattern replaced by the name of its table."""
+        if not (value.static and value.lanes):
+            return value
+        table = self.table(value)
+        name = self.out.per_warp("P", list(table), (value.code, self.iterations))
+        return replace(value, code=name, static=False)
+
+    def table(self, value: Value) -> np.ndarray:
+        """All values of a static pattern: [warps, 32], or [warps, iterations, 32] in a parallel loop."""
+        key = (value.code, self.iterations)
+        if key not in self._tables:
+            found = np.asarray(eval(value.code, self.static_names))
+            warps = self.launch.warps
+            if self.iterations:
+                whole = np.broadcast_to(found, (self.iterations, warps, LANES)).transpose(1, 0, 2)
+            else:
+                whole = np.broadcast_to(found, (warps, LANES))
+            self._tables[key] = np.ascontiguousarray(whole)
+        return self._tables[key]
+
+    def static_masks(self, value: Value) -> list[Mask]:
+        """For each warp, the lanes where a static condition holds."""
+        return [Mask.from_bits(row) for row in self.table(value)]
+
+    def split(self, expr: Expr) -> tuple[Value | None, Value | None, Value | None]:
+        """(uniform, static pattern, rest) whose sum is `expr`; None stands for zero."""
+        return Affine(self).split(expr)
+
+    def index(self, expr: Expr) -> Value:
+        """A flat index as ``uniform + pattern``: one addition in the loop, whatever the layout."""
+        uniform, pattern, rest = self.split(expr)
+        terms = [v for v in (uniform, rest) if v is not None]
+        if pattern is not None:
+            terms.append(self.ready(pattern))
+        if not terms:
+            return literal(0, expr.dtype)
+        low, high = sum(t.low for t in terms), sum(t.high for t in terms)
+        code = terms[0].code if len(terms) == 1 else "(" + " + ".join(t.code for t in terms) + ")"
+        lanes = any(t.lanes for t in terms)
+        static = all(t.static for t in terms)
+        return Value(code, expr.dtype, lanes, low, high, static=static, steady=all(t.steady for t in terms))
+
+    # -- leaves --------------------------------------------------------------------------------------------------
+
+    def _Var(self, expr: Var) -> Value:
+        value = self.vars.get(expr)
+        if value is None:
+            raise TirxError(f"{expr.name} is used outside the block that defines it", expr.span)
+        return value
+
+    def _Const(self, expr: Const) -> Value:
+        if expr.dtype.is_float:
+            kind = numpy_dtype(expr.dtype).type
+            name = self.out.object("F", kind(expr.value), (str(expr.dtype), repr(expr.value)))
+            self.static_names[name] = self.out.namespace[name]
+            return Value(name, expr.dtype, static=True, steady=True)
+        return literal(bool(expr.value) if expr.dtype.is_bool else int(expr.value), expr.dtype)
+
+    def _Str(self, expr: Str) -> Value:
+        return Value(repr(expr.value), expr.dtype, static=True, steady=True)
+
+    def _Special(self, expr: Special) -> Value:
+        launch = self.launch
+        if expr.name == "threadIdx.x":
+            return Value("tid", expr.dtype, True, 0, launch.threads - 1, static=True, steady=True)
+        if expr.name == "warp_id_in_cta":
+            return Value("wid", expr.dtype, False, 0, launch.warps - 1, static=True, steady=True)
+        if expr.name.startswith("threadIdx."):
+            return literal(0, expr.dtype)
+        axis = "xyz".index(expr.name[-1]) if "." in expr.name else 0
+        tops = {"blockIdx": launch.grid[axis] - 1, "gridDim": launch.grid[axis],
+                "clusterCtaIdx": launch.cluster[axis] - 1, "cluster_ctarank": launch.cluster_size - 1}  # fmt: skip
+        top = tops[expr.name.split(".")[0]]
+        if top == 0:
+            return literal(0, expr.dtype)
+        name = expr.name.replace(".", "_")
+        line = f"    {name} = {SPECIAL_TEXT[expr.name]}"
+        if line not in self.out.prologue:
+            self.out.prologue.append(line)
+        return Value(name, expr.dtype, False, 0, top, steady=True)
+
+    # -- operators -----------------------------------------------------------------------------------------------
+
+    def _Binary(self, expr: Binary) -> Value:
+        a, b = self.build(expr.a), self.build(expr.b)
+        guarded = _guarded(expr, a, b)
+        if guarded or not (a.static and b.static):
+            a, b = self.ready(a), self.ready(b)
+            self.out.spend(1)
+        lanes, static = a.lanes or b.lanes, a.static and b.static and not guarded
+        facts = {"lanes": lanes, "static": static, "steady": a.steady and b.steady}
+        code = (guarded or (LANE_OPS if lanes else SCALAR_OPS)[expr.op]).format(a=a.code, b=b.code)
+        if expr.dtype.is_bool:
+            return Value(code, expr.dtype, low=0, high=1, **facts)
+        if not expr.dtype.is_integer:
+            return Value(code, expr.dtype, **facts)
+        low, high = bounds(expr.op, a, b)
+        return wrapped(Value(code, expr.dtype, low=low, high=high, **facts))
+
+    def _Unary(self, expr: Unary) -> Value:
+        value = self.build(expr.value)
+        if expr.op == "not":
+            return replace(value, code=f"logical_not({value.code})" if value.lanes else f"(not {value.code})", low=0, high=1)
+        code = f"({expr.op}{value.code})"
+        if not expr.dtype.is_integer:
+            return replace(value, code=code, view=False)
+        low, high = (-value.high, -value.low) if expr.op == "-" else (~value.high, ~value.low)
+        return wrapped(replace(value, code=code, low=low, high=high, view=False))
+
+    def _Select(self, expr: Select) -> Value:
+        cond, a, b = self.build(expr.cond), self.build(expr.a), self.build(expr.b)
+        static = cond.static and a.static and b.static
+        if not static:
+            cond, a, b = self.ready(cond), self.ready(a), self.ready(b)
+        if cond.lanes or a.lanes or b.lanes:
+            code = f"where({cond.code}, {a.code}, {b.code})"
+        else:
+            code = f"({a.code} if {cond.code} else {b.code})"
+        lanes = cond.lanes or a.lanes or b.lanes
+        return Value(code, expr.dtype, lanes, min(a.low, b.low), max(a.high, b.high), static=static,
+                     steady=cond.steady and a.steady and b.steady)
+
+    def _Cast(self, expr: Cast) -> Value:
+        value = self.build(expr.value)
+        return self.convert(value, expr.dtype)
+
+    def convert(self, value: Value, dtype: DataType) -> Value:
+        """`value` as another type."""
+        source = value.dtype
+        if source.is_handle:
+            source = DataType("uint64")
+        if dtype.is_bool:
+            return replace(value, code=f"({value.code} != 0)", dtype=dtype, low=0, high=1, view=False)
+        if dtype.is_float:
+            kind = self._type_name(dtype)
+            array = value.lanes or dtype.lanes > 1
+            code = f"{value.code}.astype({kind})" if array else f"{kind}({value.code})"
+            return replace(value, code=code, dtype=dtype, low=0, high=0, view=False)
+        if dtype.is_handle:
+            return replace(value, dtype=dtype)
+        if source.is_float:
+            out = ranged("", dtype)
+            return replace(out, code=f"float_to_int({value.code}, {out.low}, {out.high})", lanes=value.lanes,
+                           static=value.static, steady=value.steady)
+        return self._integer(value, source, dtype)
+
+    def _integer(self, value: Value, source: DataType, dtype: DataType) -> Value:
+        wide, was_wide = (d.bits == 64 and d.code == "uint" for d in (dtype, source))
+        code = value.code
+        if source.is_bool:
+            code = f"{code}.astype(int64)" if value.lanes else f"int({code})"
+        if value.lanes and wide != was_wide:
+            return ranged(f"{self.ready(replace(value, code=code)).code}.astype({'uint64' if wide else 'int64'})", dtype,
+                          lanes=True, steady=value.steady) if value.low < 0 or was_wide else replace(
+                value, code=f"{code}.astype(uint64)", dtype=dtype, view=False)  # fmt: skip
+        return wrapped(replace(value, code=code, dtype=dtype, view=value.view and code == value.code))
+
+    def _type_name(self, dtype: DataType) -> str:
+        name = self.out.object("T", numpy_dtype(dtype).type, str(dtype.scalar))
+        self.static_names[name] = self.out.namespace[name]
+        return name
+
+    # -- memory and instructions ---------------------------------------------------------------------------------
+
+    def _BufferLoad(self, expr: BufferLoad) -> Value:
+        return self.storage.load(expr, False)
+
+    def raw(self, expr: Expr) -> Value:
+        """`expr` where its value is only moved: a load is left in the type of its memory."""
+        return self.storage.load(expr, True) if isinstance(expr, BufferLoad) else self.value(expr)
+
+    def _AddressOf(self, expr: AddressOf) -> Value:
+        return self.storage.address(expr)
+
+    def _Call(self, expr: Call) -> Value:
+        return self.calls.value(expr)
+
+    def _Ramp(self, expr: Ramp) -> Value:
+        base = self.value(expr.base)
+        code = f"({base.code}[..., None] + np.arange({expr.lanes}))" if base.lanes else f"({base.code} + np.arange({expr.lanes}))"
+        return replace(base, code=code, dtype=expr.dtype, lanes=True, high=base.high + expr.lanes - 1, view=False)
+
+
+def _guarded(expr: Binary, a: Value, b: Value) -> str | None:
+    """The form of an integer operation that needs more than Python's operator, else None."""
+    if not a.dtype.is_integer:
+        return None
+    if expr.op in ("//", "%", "/") and (expr.op == "/" or b.low <= 0 <= b.high):
+        return {"//": "floor_div(w, {a}, {b})", "%": "floor_mod(w, {a}, {b})", "/": "trunc_div(w, {a}, {b})"}[expr.op]
+    if expr.op in ("<<", ">>") and (b.low < 0 or b.high >= a.dtype.bits):
+        return f"{'shift_left' if expr.op == '<<' else 'shift_right'}({{a}}, {{b}}, {a.dtype.bits})"
+    return None
+
+
+def flat_index(expr: BufferLoad | AddressOf, buffer: Buffer) -> Expr:
+    """The one flat index that lowered accesses have."""
+    if len(expr.indices) != 1:
+        raise TirxError(f"an access to {buffer.name} was not flattened by the lowering", expr.span)
+    return expr.indices[0]

@@ -1,0 +1,418 @@
+"""Statements of the lowered IR as Python source, with lane masks where a warp's lanes part.
+
+Under a varying condition the warp's mask is narrowed, the arm executed, and the mask restored. A loop that lanes may
+leave one by one is *ragged*: `live` holds the lanes still in it, `gone` those that left the current iteration, and
+what follows a point where lanes may have left runs only if some remain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.ir import (
+    AllocBuffer,
+    Bind,
+    Break,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Continue,
+    DeclBuffer,
+    Evaluate,
+    Expr,
+    For,
+    Hint,
+    If,
+    PrimFunc,
+    Ramp,
+    Seq,
+    Stmt,
+    TirxError,
+    While,
+    walk,
+)  # fmt: skip
+from tirx_mini.isa import TABLE
+
+from ..dtypes import numpy_dtype
+from ..registers import RegisterArray, UniformArray
+from .calls import Calls
+from .expressions import Expressions
+from .parallel import together
+from .storage import Place, Storage
+from .uniformity import Uniformity
+from .values import Value, integer_range
+from .writer import Writer
+
+
+@dataclass
+class Loop:
+    """A loop being translated. For a ragged one: the locals that hold its masks."""
+
+    stmt: For | While
+    live: str = ""
+    gone: str = ""
+    left: str = ""
+
+
+class Statements:
+    """Translates one function's body."""
+
+    def __init__(self, func: PrimFunc, facts: Uniformity, writer: Writer) -> None:
+        self.func = func
+        self.facts = facts
+        self.out = writer
+        assert func.launch is not None
+        self.storage = Storage(writer)
+        self.calls = Calls(writer, func.tensor_maps)
+        self.expressions = Expressions(writer, func.launch, self.storage, self.calls)
+        self.storage.expressions = self.calls.expressions = self.expressions
+        self.loops: list[Loop] = []
+        self.regions = 0
+
+    def stmt(self, stmt: Stmt | None) -> None:
+        if stmt is None:
+            return
+        method: Callable[[Any], None] | None = getattr(self, f"_{type(stmt).__name__}", None)
+        if method is None:
+            raise TirxError(f"the simulator has no meaning for {type(stmt).__name__}; was the kernel lowered?", stmt.span)
+        try:
+            method(stmt)
+        except TirxError as error:
+            raise error.at(stmt.span) from None
+
+    # -- blocks --------------------------------------------------------------------------------------------------
+
+    def _Seq(self, stmt: Seq) -> None:
+        self._sequence(list(stmt.stmts))
+
+    def _sequence(self, stmts: list[Stmt]) -> None:
+        for position, stmt in enumerate(stmts):
+            self.stmt(stmt)
+            rest = stmts[position + 1 :]
+            if rest and self._may_lose_lanes(stmt):
+                with self.out.block("if w.mask:"):
+                    self._sequence(rest)
+                return
+
+    def _may_lose_lanes(self, stmt: Stmt) -> bool:
+        """Whether lanes may leave the innermost loop's iteration inside `stmt`."""
+        return bool(self.loops) and bool(self.loops[-1].live) and any(leaves(stmt))
+
+    def _Hint(self, stmt: Hint) -> None:
+        self.stmt(stmt.body)
+
+    def _Bind(self, stmt: Bind) -> None:
+        value = self.expressions.build(stmt.value)
+        if value.static:
+            self.expressions.vars[stmt.var] = value
+            return
+        value = self.expressions.ready(value)
+        self.out.at(stmt.value.span or stmt.span)
+        name = self.out.fresh(stmt.var.name)
+        self.out.line(f"{name} = {value.code}{'.copy()' if value.view else ''}")
+        self.expressions.vars[stmt.var] = Value(name, value.dtype, value.lanes, value.low, value.high, steady=value.steady)
+
+    def _AllocBuffer(self, stmt: AllocBuffer) -> None:
+        buffer = stmt.buffer
+        if buffer in self.storage.places:
+            return
+        if buffer.scope != "local":
+            raise TirxError(f"{buffer.name} ({buffer.scope} memory) has no place; was the kernel lowered?", stmt.span)
+        name = self.out.fresh(buffer.name)
+        self.storage.places[buffer] = self._register_place(buffer, name)
+
+    def _register_place(self, buffer: Buffer, name: str) -> Place:
+        """Declare a local buffer in the way its use allows."""
+        facts, dtype = self.facts, buffer.dtype
+        low, high = integer_range(dtype) if dtype.is_integer or dtype.is_bool else (0, 0)
+        span = self.out.object("S", buffer.span)
+        kind = self.out.object("T", numpy_dtype(dtype).type, str(dtype))
+        if buffer in facts.lanes:
+            if buffer.size == 1 and buffer in facts.assigned_first and buffer not in facts.addressed:
+                self.out.line(f"{name} = np.zeros(32, {self._wide(buffer)})")
+                return Place("lanes", name, low, high)
+            maker = self.out.object("R", RegisterArray, "RegisterArray")
+            self.out.line(f"{name} = {maker}({buffer.name!r}, {buffer.size}, {kind}, {span})")
+            return Place("array", name, low, high)
+        if buffer.size == 1 and buffer in facts.assigned_first:
+            return Place("scalar", name, *facts.ranges.get(buffer, (low, high)))
+        maker = self.out.object("R", UniformArray, "UniformArray")
+        self.out.line(f"{name} = {maker}({buffer.name!r}, {buffer.size}, {span})")
+        return Place("list", name, low, high)
+
+    def _wide(self, buffer: Buffer) -> str:
+        """The array type in which arithmetic keeps values of the buffer's type."""
+        dtype = buffer.dtype
+        if dtype.is_integer:
+            return "uint64" if dtype == "uint64" else "int64"
+        return self.out.object("T", numpy_dtype(dtype).type, str(dtype))
+
+    def _DeclBuffer(self, stmt: DeclBuffer) -> None:
+        """A view: the places of memory buffers were filled in before; tensor memory is reached by address only."""
+        source = stmt.buffer.source
+        if stmt.buffer not in self.storage.places and source is not None and source in self.storage.places:
+            self.storage.places[stmt.buffer] = self.storage.places[source]
+
+    # -- stores --------------------------------------------------------------------------------------------------
+
+    def _BufferStore(self, stmt: BufferStore) -> None:
+        buffer = stmt.buffer
+        place = self.storage.place(buffer)
+        index = stmt.indices[0]
+        lanes, base = (index.lanes, index.base) if isinstance(index, Ramp) else (1, index)
+        self.out.spend(1)
+        if place.kind in ("scalar", "lanes"):
+            self._assign(stmt, place)
+            return
+        if place.kind == "list":
+            value = self.expressions.value(stmt.value)
+            at = self.expressions.value(base)
+            self.out.at(stmt.span)
+            self.out.line(f"{place.name}.store(w, {at.code}, {value.code})")
+            return
+        if place.kind == "memory" and self._copy(stmt, place, base, lanes):
+            return
+        value = self.expressions.raw(stmt.value)
+        width = f", {lanes}" if lanes > 1 else ""
+        rows = self.storage.rows(base, lanes) if place.kind == "array" else None
+        self.out.at(stmt.span)
+        if rows is not None:
+            self.out.line(f"{place.name}.store_block(w, {rows.start}, {rows.steps}, {lanes}, {value.code})")
+            return
+        at = self.expressions.index(base)
+        target = f"{place.name}.store(w, " if place.kind == "array" else f"w.store({place.name}, "
+        self.out.line(f"{target}{at.code}, {value.code}{width})")
+
+    def _assign(self, stmt: BufferStore, place: Place) -> None:
+        """A mutable scalar."""
+        value = self.expressions.value(stmt.value)
+        self.out.at(stmt.span)
+        if place.kind == "scalar":
+            assert not value.lanes, f"{stmt.buffer.name} was taken to be uniform"
+            self.out.line(f"{place.name} = {value.code}")
+        elif self.regions:
+            self.out.line(f"{place.name} = merge(w.mask, {value.code}, {place.name})")
+        elif value.lanes:
+            self.out.line(f"{place.name} = {value.code}{'.copy()' if value.view else ''}")
+        else:
+            self.out.line(f"{place.name} = spread({value.code}, {self._wide(stmt.buffer)})")
+
+    def _copy(self, stmt: BufferStore, place: Place, base: Expr, lanes: int) -> bool:
+        """Memory to memory without looking at the values."""
+        load = stmt.value
+        if not isinstance(load, BufferLoad) or load.buffer.dtype != stmt.buffer.dtype:
+            return False
+        source = self.storage.place(load.buffer)
+        if source.kind != "memory":
+            return False
+        index = load.indices[0]
+        dst, src = self.expressions.index(base), self.expressions.index(index.base if isinstance(index, Ramp) else index)
+        if not (dst.lanes and src.lanes):
+            return False
+        self.out.at(stmt.span)
+        width = f", {lanes}" if lanes > 1 else ""
+        self.out.line(f"w.copy({place.name}, {dst.code}, {source.name}, {src.code}{width})")
+        return True
+
+    def _Evaluate(self, stmt: Evaluate) -> None:
+        self.out.at(stmt.call.span or stmt.span)
+        self.calls.statement(stmt.call)
+
+    # -- branches ------------------------------------------------------------------------------------------------
+
+    def _If(self, stmt: If) -> None:
+        cond = self.expressions.build(stmt.cond) if not _is_elect(stmt.cond) else None
+        if cond is None or cond.lanes:
+            self._masked_if(stmt, cond)
+            return
+        self.out.at(stmt.cond.span)
+        self.out.spend(1)
+        with self.out.block(f"if {cond.code}:"):
+            self.stmt(stmt.then)
+        if stmt.orelse is not None:
+            with self.out.block("else:"):
+                self.stmt(stmt.orelse)
+
+    def _masked_if(self, stmt: If, cond: Value | None) -> None:
+        """Both arms under a narrowed mask, one after the other."""
+        outer, inner = self.out.fresh("outer"), self.out.fresh("inner")
+        self.out.at(stmt.cond.span)
+        self.out.settle()
+        self.out.line(f"{outer} = w.mask")
+        self.out.line(f"{inner} = {self._narrowed(outer, stmt.cond, cond)}")
+        with self._region(f"if {inner}:", inner):
+            self.stmt(stmt.then)
+        if stmt.orelse is not None:
+            other = self.out.fresh("other")
+            self.out.line(f"{other} = {outer}.minus({inner})")
+            with self._region(f"if {other}:", other):
+                self.stmt(stmt.orelse)
+        self.out.line(f"w.mask = {self._remaining(outer, stmt)}")
+
+    def _narrowed(self, outer: str, expr: Expr, cond: Value | None) -> str:
+        if cond is None:
+            assert isinstance(expr, Call)
+            return self.calls.elected(expr)
+        if cond.static:
+            masks = self.expressions.static_masks(cond)
+            name = self.out.per_warp("G", masks, (cond.code, 0))
+            return f"{outer}.both({name})"
+        return f"{outer}.where({cond.code})"
+
+    def _remaining(self, outer: str, stmt: Stmt) -> str:
+        """The mask after a region: without the lanes that left the loop's iteration inside it."""
+        return f"{outer}.minus({self.loops[-1].gone})" if self._may_lose_lanes(stmt) else outer
+
+    @contextmanager
+    def _region(self, head: str, mask: str) -> Iterator[None]:
+        self.regions += 1
+        with self.out.block(head):
+            self.out.line(f"w.mask = {mask}")
+            yield
+        self.regions -= 1
+
+    # -- loops ---------------------------------------------------------------------------------------------------
+
+    def _For(self, stmt: For) -> None:
+        if stmt.parallel and together(self, stmt):
+            return
+        if stmt in self.facts.ragged:
+            self._ragged_for(stmt)
+            return
+        start, stop = self.expressions.value(stmt.start), self.expressions.value(stmt.stop)
+        self.out.at(stmt.span)
+        name = self._loop_var(stmt, start, stop)
+        step = f", {stmt.step}" if stmt.step != 1 else ""
+        first = "" if start.known == 0 and not step else f"{start.code}, "
+        with self._loop(Loop(stmt), f"for {name} in range({first}{stop.code}{step}):"):
+            self.out.spend(2)
+            self.stmt(stmt.body)
+
+    def _loop_var(self, stmt: For, start: Value, stop: Value) -> str:
+        name = self.out.fresh(stmt.var.name)
+        low, high = (start.low, stop.high - 1) if stmt.step > 0 else (stop.low + 1, start.high)
+        self.expressions.vars[stmt.var] = Value(name, stmt.var.dtype, False, low, max(low, high))
+        return name
+
+    @contextmanager
+    def _loop(self, loop: Loop, head: str) -> Iterator[None]:
+        self.loops.append(loop)
+        with self.out.block(head):
+            yield
+        self.loops.pop()
+
+    def _While(self, stmt: While) -> None:
+        if stmt in self.facts.ragged:
+            self._ragged_while(stmt)
+            return
+        with self._loop(Loop(stmt), "while True:"):
+            self.out.at(stmt.cond.span or stmt.span)
+            self.out.spend(2)
+            cond = self.expressions.value(stmt.cond)
+            self.out.settle()
+            self.out.line(f"if not {cond.code}: break")
+            self._count_iteration(stmt)
+            self.stmt(stmt.body)
+
+    def _count_iteration(self, stmt: While | For) -> None:
+        if spins(stmt):
+            self.out.line("yield poll(w)")
+        self.out.line("iterations += 1")
+        self.out.line("if iterations > MAX_ITERATIONS: raise runaway(w)")
+
+    def _ragged_while(self, stmt: While) -> None:
+        outer, loop = self._ragged_head(stmt)
+        with self._loop(loop, "while True:"):
+            self.out.line(f"w.mask = {loop.live}")
+            self.out.at(stmt.cond.span or stmt.span)
+            cond = self.expressions.value(stmt.cond)
+            self.out.line(f"{loop.live} = {loop.live}.where({cond.code})")
+            self.out.line(f"if not {loop.live}: break")
+            self._count_iteration(stmt)
+            self._ragged_body(loop, stmt.body)
+        self.out.line(f"w.mask = {outer}")
+
+    def _ragged_for(self, stmt: For) -> None:
+        start, stop = self.expressions.value(stmt.start), self.expressions.value(stmt.stop)
+        outer, loop = self._ragged_head(stmt)
+        if not (start.lanes or stop.lanes):
+            name = self._loop_var(stmt, start, stop)
+            with self._loop(loop, f"for {name} in range({start.code}, {stop.code}, {stmt.step}):"):
+                self._ragged_body(loop, stmt.body)
+                self.out.line(f"if not {loop.live}: break")
+        else:
+            name, end = self.out.fresh(stmt.var.name), self.out.fresh("stop")
+            self.out.line(f"{name} = spread({start.code}, int64)")
+            self.out.line(f"{end} = {stop.code}{'.copy()' if stop.view else ''}")
+            self.expressions.vars[stmt.var] = Value(name, stmt.var.dtype, True, start.low, stop.high)
+            with self._loop(loop, "while True:"):
+                self.out.line(f"{loop.live} = {loop.live}.where({name} {'<' if stmt.step > 0 else '>'} {end})")
+                self.out.line(f"if not {loop.live}: break")
+                self._ragged_body(loop, stmt.body)
+                self.out.line(f"{name} = {name} + {stmt.step}")
+        self.out.line(f"w.mask = {outer}")
+
+    def _ragged_head(self, stmt: For | While) -> tuple[str, Loop]:
+        loop = Loop(stmt, self.out.fresh("live"), self.out.fresh("gone"), self.out.fresh("left"))
+        outer = self.out.fresh("outer")
+        self.out.settle()
+        self.out.line(f"{outer} = {loop.live} = w.mask")
+        return outer, loop
+
+    def _ragged_body(self, loop: Loop, body: Stmt) -> None:
+        self.out.line(f"w.mask = {loop.live}")
+        self.out.line(f"{loop.gone} = {loop.left} = EMPTY")
+        self.regions += 1
+        self.stmt(body)
+        self.regions -= 1
+        self.out.settle()
+        self.out.line(f"{loop.live} = {loop.live}.minus({loop.left})")
+
+    def _Break(self, stmt: Break) -> None:
+        self._leave(stmt, "break", for_good=True)
+
+    def _Continue(self, stmt: Continue) -> None:
+        self._leave(stmt, "continue", for_good=False)
+
+    def _leave(self, stmt: Stmt, keyword: str, for_good: bool) -> None:
+        if not self.loops:
+            raise TirxError(f"`{keyword}` is outside of any loop", stmt.span)
+        loop = self.loops[-1]
+        self.out.settle()
+        if not loop.live:
+            self.out.line(keyword)
+            return
+        self.out.line(f"{loop.gone} = {loop.gone}.plus(w.mask)")
+        if for_good:
+            self.out.line(f"{loop.left} = {loop.left}.plus(w.mask)")
+        self.out.line("w.mask = EMPTY")
+
+
+def leaves(stmt: Stmt) -> Iterator[Stmt]:
+    """The break and continue statements of `stmt` that belong to a loop around it."""
+    if isinstance(stmt, (Break, Continue)):
+        yield stmt
+    elif isinstance(stmt, Seq):
+        for child in stmt.stmts:
+            yield from leaves(child)
+    elif isinstance(stmt, If):
+        yield from leaves(stmt.then)
+        if stmt.orelse is not None:
+            yield from leaves(stmt.orelse)
+    elif isinstance(stmt, Hint) and stmt.body is not None:
+        yield from leaves(stmt.body)
+
+
+def spins(loop: While | For) -> bool:
+    """Whether the loop reads memory again and again without ever waiting: others must run meanwhile."""
+    nodes = list(walk(loop))
+    reads = any(isinstance(node, BufferLoad) and node.buffer.scope in ("shared", "global") for node in nodes)
+    return reads and not any(isinstance(node, Call) and TABLE[node.op].blocking for node in nodes if isinstance(node, Call))
+
+
+def _is_elect(cond: Expr) -> bool:
+    return isinstance(cond, Call) and cond.op == "elect.sync"

@@ -1,0 +1,149 @@
+"""Where each buffer of the kernel lives in generated code, and how it is read and addressed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Expr, Ramp, TirxError
+
+from ..dtypes import numpy_dtype
+from ..image import GlobalBuffer, SharedBuffer
+from .expressions import flat_index
+from .values import Value, ranged
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+    from .writer import Writer
+
+Kind = Literal["scalar", "list", "lanes", "array", "memory"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """How a buffer is kept.
+
+    scalar: a Python number, one mutable variable that is the same in all lanes. list: several of them.
+    lanes: an array [32], one variable. array: a `RegisterArray`. memory: shared or global, through the warp.
+    """
+
+    kind: Kind
+    name: str
+    low: int = 0
+    high: int = 0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A run of registers, one step after another: `start` (text) and, in a parallel loop, the number of steps."""
+
+    start: str
+    steps: int
+    lanes: int
+
+
+class Storage:
+    """The buffers of one function, as `Expressions` reads them."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.out = writer
+        self.places: dict[Buffer, Place] = {}
+        self.expressions: Expressions
+
+    def place(self, buffer: Buffer) -> Place:
+        found = self.places.get(buffer)
+        if found is None:
+            raise TirxError(f"{buffer.name} is used before it is allocated", buffer.span)
+        return found
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def load(self, expr: BufferLoad, raw: bool) -> Value:
+        """An element, or a vector. raw: as its memory holds it, for moving; else normalised for arithmetic."""
+        place = self.place(expr.buffer)
+        self.out.spend(1)
+        if place.kind in ("scalar", "lanes"):
+            value = ranged(place.name, expr.dtype, lanes=place.kind == "lanes", view=place.kind == "lanes")
+            return Value(**{**value.__dict__, "low": place.low, "high": place.high})
+        index = flat_index(expr, expr.buffer)
+        lanes, base = (index.lanes, index.base) if isinstance(index, Ramp) else (1, index)
+        if place.kind == "list":
+            return ranged(f"{place.name}.load(w, {self.expressions.value(base).code})", expr.dtype)
+        if place.kind == "array":
+            rows = self.rows(base, lanes)
+            if rows is not None:
+                value = ranged(f"{place.name}.block(w, {rows.start}, {rows.steps}, {lanes})", expr.dtype, lanes=True, view=True)
+            else:
+                at = self.expressions.index(base)
+                value = ranged(f"{place.name}.load(w, {at.code}, {lanes})", expr.dtype, lanes=True)
+            return value if raw else self._normal(value, expr)
+        at = self.expressions.index(base)
+        width = f", {lanes}" if lanes > 1 else ""
+        value = ranged(f"w.load({place.name}, {at.code}{width})", expr.dtype, lanes=at.lanes)
+        return value if raw and (at.lanes or lanes > 1) else self._normal(value, expr)
+
+    def _normal(self, value: Value, expr: BufferLoad) -> Value:
+        """What memory gave, as arithmetic wants it: wide integers, floating-point numbers of the right precision."""
+        dtype = expr.dtype
+        if dtype.is_integer and value.lanes and dtype != "int64" and dtype != "uint64":
+            return Value(**{**value.__dict__, "code": f"{value.code}.astype(int64)", "view": False})
+        if dtype.is_float and not value.lanes and dtype.lanes == 1:
+            kind = self.out.object("T", numpy_dtype(dtype).type, str(dtype))
+            return Value(**{**value.__dict__, "code": f"{kind}({value.code})"})
+        return value
+
+    def rows(self, base: Expr, lanes: int) -> Rows | None:
+        """The registers from `base` on where all lanes take the same, one run after another; None where they do not."""
+        expressions = self.expressions
+        at = expressions.split(base)
+        uniform, pattern, rest = at
+        if rest is not None:
+            return None
+        if pattern is None:
+            return Rows(uniform.code if uniform else "0", 0, lanes) if not expressions.iterations else None
+        if not expressions.iterations:
+            return None
+        table = expressions.table(pattern)
+        first = int(table.flat[0])
+        run = first + lanes * np.arange(expressions.iterations)
+        if not (table == run[:, None]).all():
+            return None
+        start = str(first) if uniform is None else f"{uniform.code} + {first}" if first else uniform.code
+        return Rows(start, expressions.iterations, lanes)
+
+    # -- addresses -----------------------------------------------------------------------------------------------
+
+    def address(self, expr: AddressOf) -> Value:
+        """A pointer: a shared::cluster or global address as a number, or `Registers`."""
+        place = self.place(expr.buffer)
+        at = self.expressions.index(flat_index(expr, expr.buffer))
+        if place.kind == "array":
+            registers = self.out.object("R", _registers, "Registers")
+            return Value(f"{registers}({place.name}, {at.code})", expr.dtype)
+        if place.kind != "memory":
+            raise TirxError(f"{expr.buffer.name} is kept in a register, which has no address", expr.span)
+        method = "shared_address" if expr.buffer.scope == "shared" else "global_address"
+        top = (1 << 28) - 1 if expr.buffer.scope == "shared" else (1 << 62) - 1
+        return Value(f"w.{method}({place.name}, {at.code})", expr.dtype, at.lanes, 0, top)
+
+
+def _registers(array: object, index: int) -> object:
+    from ..registers import RegisterArray, Registers
+
+    assert isinstance(array, RegisterArray)
+    return Registers(array, index)
+
+
+def shared_buffer(buffer: Buffer, access_bytes: int) -> SharedBuffer:
+    """A named range of shared memory: offsets along the chain of views add up."""
+    offset, view = 0, buffer
+    while view is not None:
+        offset += view.byte_offset
+        view = view.source
+    return SharedBuffer(buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, access_bytes, buffer.span)
+
+
+def global_buffer(buffer: Buffer, slot: int, written: bool, access_bytes: int) -> GlobalBuffer:
+    return GlobalBuffer(buffer.name, buffer.dtype, buffer.size, slot, buffer.shape, written, access_bytes, buffer.span)

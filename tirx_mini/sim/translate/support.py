@@ -1,0 +1,112 @@
+"""What generated code calls: conversions, division and reductions that plain Python operators do not give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..barriers import Wait
+from ..masks import EMPTY, FULL, Mask
+
+POLL_CYCLES = 200
+"""Between two rounds of a loop that spins on memory."""
+
+MAX_ITERATIONS = 50_000_000
+"""Iterations of loops without a fixed trip count that one warp may make before it is taken to run for ever."""
+
+
+def floor_div(w: Any, a: Any, b: Any) -> Any:
+    """``a // b``; a zero divisor in an active lane is a fault."""
+    return a // _divisor(w, b)
+
+
+def floor_mod(w: Any, a: Any, b: Any) -> Any:
+    return a % _divisor(w, b)
+
+
+def trunc_div(w: Any, a: Any, b: Any) -> Any:
+    """``a / b`` of integers, rounded towards zero as C does."""
+    b = _divisor(w, b)
+    quotient = abs(a) // abs(b)
+    if isinstance(quotient, np.ndarray):
+        return np.where((a < 0) == (b < 0), quotient, -quotient)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _divisor(w: Any, b: Any) -> Any:
+    if isinstance(b, np.ndarray):
+        zero = b == 0
+        if zero.shape[-1:] == w.mask.bits.shape:
+            zero = zero & w.mask.bits
+        if zero.any():
+            raise _by_zero(w)
+        return np.where(b == 0, 1, b)
+    if b == 0:
+        raise _by_zero(w)
+    return b
+
+
+def _by_zero(w: Any) -> Exception:
+    return w.fault("division-by-zero", "an integer is divided by zero",
+                   hint="guard the division, or check the value of the divisor")
+
+
+def shift_left(a: Any, b: Any, bits: int) -> Any:
+    """``a << b``; 0 where b is not below `bits` (PTX ISA: shl clamps the shift amount)."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.where((b >= 0) & (b < bits), a << np.clip(b, 0, bits - 1), 0)
+    return a << b if 0 <= b < bits else 0
+
+
+def shift_right(a: Any, b: Any, bits: int) -> Any:
+    """``a >> b``; only copies of the sign remain where b is not below `bits` (PTX ISA: shr)."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return a >> np.where((b >= 0) & (b < bits), b, bits - 1)
+    return a >> (b if 0 <= b < bits else bits - 1)
+
+
+def float_to_int(value: Any, low: int, high: int) -> Any:
+    """Rounded towards zero and saturated; NaN becomes 0 (PTX ISA: cvt)."""
+    if isinstance(value, np.ndarray):
+        wide = np.nan_to_num(value.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        small = np.clip(np.trunc(wide), float(low), float(high))
+        out = np.where(small >= float(high), high, np.where(small <= float(low), low, 0))
+        inside = (small > float(low)) & (small < float(high))
+        kind = np.uint64 if high >= 2**63 else np.int64
+        return np.where(inside, np.where(inside, small, 0).astype(kind), out.astype(kind))
+    number = float(value)
+    if number != number:
+        return 0
+    return low if number <= low else high if number >= high else int(number)
+
+
+def runaway(w: Any) -> Exception:
+    """The fault of a warp whose loop does not end."""
+    return w.fault("runaway-loop", f"this loop was still running after {MAX_ITERATIONS:,} iterations",
+                   hint="check the loop's condition and that each iteration brings it nearer to its end")
+
+
+def poll(w: Any) -> Wait:
+    """Let others run for a while, in a loop that reads memory until another warp has changed it."""
+    w.gpu.wake(w, w.time + POLL_CYCLES)
+    return Wait("poll", w, "another thread to change what this loop reads", since=w.time, span=w.span)
+
+
+def merge(mask: Mask, new: Any, old: Any) -> np.ndarray:
+    """`new` in the lanes of `mask`, `old` elsewhere."""
+    return np.where(mask.bits, new, old)
+
+
+def spread(value: Any, dtype: Any) -> np.ndarray:
+    """A value in all 32 lanes, as an array of its own."""
+    return np.array(np.broadcast_to(np.asarray(value, dtype), (32,)))
+
+
+NAMESPACE: dict[str, Any] = {
+    "np": np, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum, "int64": np.int64, "uint64": np.uint64,
+    "Mask": Mask, "EMPTY": EMPTY, "FULL": FULL, "MAX_ITERATIONS": MAX_ITERATIONS,
+    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, runaway, poll,
+                               merge, spread)},
+}  # fmt: skip
+"""The names that generated code may use."""

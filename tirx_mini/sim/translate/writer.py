@@ -1,0 +1,95 @@
+"""The generated module under construction: lines of source, and the objects that they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tirx_mini.ir import Span
+
+INDENT = "    "
+
+
+class Writer:
+    """Lines of a function's body, the names taken, and the namespace of the module around it."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = dict(namespace)
+        self.prologue: list[str] = []
+        self.lines: list[str] = []
+        self._depth = 1
+        self._taken: set[str] = set(namespace)
+        self._objects: dict[tuple[str, Any], str] = {}
+        self._span: Span | None = None
+        self._pending_cost = 0
+
+    # -- lines ---------------------------------------------------------------------------------------------------
+
+    def line(self, text: str) -> None:
+        self.lines.append(INDENT * self._depth + text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Lines written inside belong to the compound statement `head`; an empty body becomes `pass`."""
+        self.settle()
+        self.line(head)
+        self._depth += 1
+        self._span = None
+        count = len(self.lines)
+        yield
+        self.settle()
+        if len(self.lines) == count:
+            self.line("pass")
+        self._depth -= 1
+        self._span = None
+
+    def at(self, span: Span | None) -> None:
+        """Say that what follows was written at `span`."""
+        if span is not None and span is not self._span:
+            self.line(f"w.span = {self.object('S', span)}")
+            self._span = span
+
+    def spend(self, cycles: int) -> None:
+        """Count issue cycles; they are added to the warp's time before anything that depends on it."""
+        self._pending_cost += cycles
+
+    def settle(self) -> None:
+        if self._pending_cost:
+            self.line(f"w.time += {self._pending_cost}")
+            self._pending_cost = 0
+
+    # -- names ---------------------------------------------------------------------------------------------------
+
+    def fresh(self, hint: str) -> str:
+        """A name like `hint` that nothing else has."""
+        base = re.sub(r"\W", "_", hint).strip("_") or "x"
+        name, count = base, 0
+        while name in self._taken or name[0].isdigit():
+            count += 1
+            name = f"{base}_{count}" if not base[0].isdigit() else f"x{base}_{count}"
+        self._taken.add(name)
+        return name
+
+    def object(self, prefix: str, value: Any, key: Any = None) -> str:
+        """The name under which generated code finds `value`; equal keys share one (default: the object itself)."""
+        identity = (prefix, id(value) if key is None else key)
+        name = self._objects.get(identity)
+        if name is None:
+            name = self._objects[identity] = self.fresh(f"{prefix}{len(self._objects)}")
+            self.namespace[name] = value
+        return name
+
+    def per_warp(self, prefix: str, table: list[Any], key: Any) -> str:
+        """The name of a local that holds ``table[w.warp_id]``."""
+        identity = (prefix, key)
+        name = self._objects.get(identity)
+        if name is None:
+            name = self._objects[identity] = self.fresh(f"{prefix.lower()}{len(self._objects)}")
+            self.prologue.append(f"{INDENT}{name} = {self.object(prefix + '_', table, key)}[wid]")
+        return name
+
+    def source(self, signature: str) -> str:
+        """The whole function."""
+        return "\n".join([f"def {signature}:", *self.prologue, *self.lines, ""])
