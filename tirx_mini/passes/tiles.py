@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tirx_mini.ir import PrimFunc, Region, Stmt, TileCall, TirxError
-from tirx_mini.tile import RULES, SCOPES, Context, TensorMaps, Tile, dispatch
+from tirx_mini.ir import PrimFunc, Stmt, TileCall, TirxError
+from tirx_mini.tile import RULES, SCOPES, Context, TensorMaps, dispatch, tiles_of
 
 from .ranges import RangedMutator, launch_of
 
@@ -38,5 +38,4 @@ class _Dispatch(RangedMutator):
 
 def _private(call: TileCall) -> bool:
     """Whether an operand is in a thread's own registers, so that the call can only mean each thread by itself."""
-    tiles = [Tile(operand) for operand in call.operands if isinstance(operand, Region)]
-    return any(tile.scope == "local" and not tile.has_thread_axes for tile in tiles)
+    return any(tile.scope == "local" and not tile.has_thread_axes for tile in tiles_of(call))

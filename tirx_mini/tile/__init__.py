@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from . import cp_async, elementwise, mma, tensor_memory, tma
 from .context import Context, TensorMaps
 from .ops import OPS, SCOPES, TileOp
-from .region import Tile, as_region, coordinate, layout_of
+from .region import Tile, as_region, coordinate, layout_of, tiles_of
 from .rule import Refusal, Rule, dispatch
 
 RULES: Sequence[Rule] = (
@@ -21,5 +21,5 @@ RULES: Sequence[Rule] = (
 
 __all__ = [
     "Context", "OPS", "RULES", "Refusal", "Rule", "SCOPES", "TensorMaps", "Tile", "TileOp", "as_region", "coordinate",
-    "dispatch", "layout_of",
+    "dispatch", "layout_of", "tiles_of",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tirx_mini.ir import Expr, Region, TileCall, TirxError
 
-from .region import Tile
+from .region import Tile, tiles_of
 
 
 def nothing(call: TileCall) -> None:
@@ -13,7 +13,7 @@ def nothing(call: TileCall) -> None:
 
 def same_extents(call: TileCall) -> None:
     """All tiles have the same extents, dimensions of extent 1 not counted."""
-    tiles = [Tile(operand) for operand in call.operands if isinstance(operand, Region)]
+    tiles = tiles_of(call)
     for tile in tiles[1:]:
         if tile.extents != tiles[0].extents:
             raise _unequal(call, tiles[0], tile)
@@ -22,7 +22,7 @@ def same_extents(call: TileCall) -> None:
 def copy(call: TileCall) -> None:
     """One dtype and the same extents on both sides."""
     same_extents(call)
-    dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+    dst, src = tiles_of(call)
     if dst.dtype != src.dtype:
         raise TirxError(
             f"{call.op} keeps the dtype, but {src.buffer.name} is {src.dtype} and {dst.buffer.name} is {dst.dtype}",
@@ -42,7 +42,7 @@ def elementwise(call: TileCall) -> None:
 
 def gemm(call: TileCall) -> None:
     """C is M × N, A M × K, B N × K; with cta_group=2, N is the rows of B of both CTAs. `accum` is a condition."""
-    c, a, b = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+    c, a, b = tiles_of(call)
     for tile, role, dims in ((c, "C", "M × N"), (a, "A", "M × K"), (b, "B", "N × K")):
         if len(tile.extents) != 2:
             raise TirxError(

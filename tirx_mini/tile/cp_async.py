@@ -9,7 +9,7 @@ from tirx_mini.ir import HANDLE, AddressOf, Expr, Stmt, TileCall
 from .context import Context
 from .issue import issue
 from .partition import linear, memory_lanes
-from .region import Tile
+from .region import Tile, tiles_of
 from .rule import Refusal, Rule
 
 SIZES = (4, 8, 16)
@@ -24,7 +24,7 @@ class CpAsync(Rule):
     doc = "16-byte cp.async by every thread of the scope, global to shared memory"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("shared", "global"):
             raise Refusal(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
         if call.option("mbar") is not None:
@@ -44,6 +44,6 @@ class CpAsync(Rule):
             def pointer(tile: Tile) -> Expr:
                 return AddressOf(HANDLE, tile.buffer, tuple(inside.simplify(i) for i in tile.index(at)), span=ctx.span)
 
-            return issue("cp.async", pointer(dst), pointer(src), size, span=ctx.span)
+            return issue("cp.async", pointer(dst), pointer(src), bytes=size, span=ctx.span)
 
         return linear(ctx, dst.extents, lanes).loop(ctx, body, parallel=False)

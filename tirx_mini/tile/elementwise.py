@@ -16,7 +16,7 @@ from .access import load, store, vector_index
 from .context import Context
 from .issue import issue
 from .partition import VECTOR_BYTES, by_register, linear, memory_lanes, register_lanes
-from .region import Tile
+from .region import Tile, tiles_of
 from .registers import RegisterTile, register_tile
 from .rule import Refusal, Rule
 
@@ -50,8 +50,7 @@ class Elementwise(Rule):
     doc = "element by element, in vectors of up to 16 bytes"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        dst = Tile(call.operands[0])  # type: ignore[arg-type]
-        tiles = [dst, *(Tile(operand) for operand in call.operands[1:] if isinstance(operand, Region))]
+        tiles = tiles_of(call)
         for tile in tiles:
             if tile.scope not in (*MEMORY, "local"):
                 raise Refusal(f"{tile.buffer.name} is in tensor memory, which only tcgen05 instructions reach")
@@ -64,7 +63,7 @@ class Elementwise(Rule):
                 f"in thread scope use {view.root.name}, the alloc_local buffer under the view",
             )
         if views:
-            return _spread(call, ctx, dst, views)
+            return _spread(call, ctx, tiles, views)
         return _dealt(call, ctx, tiles, private)
 
 
@@ -90,7 +89,7 @@ def _dealt(call: TileCall, ctx: Context, tiles: list[Tile], private: list[Tile])
     return seq(linear(inner, dst.extents, lanes).loop(inner, body), _proxy_fence(dst, inner), span=ctx.span)
 
 
-def _spread(call: TileCall, ctx: Context, dst: Tile, views: list[Tile]) -> Stmt:
+def _spread(call: TileCall, ctx: Context, tiles: list[Tile], views: list[Tile]) -> Stmt:
     """Register views say which thread holds what: everything else follows them."""
     if ctx.scope == "thread":
         raise Refusal(
@@ -98,13 +97,12 @@ def _spread(call: TileCall, ctx: Context, dst: Tile, views: list[Tile]) -> Stmt:
             f"use {views[0].buffer.root.name}, the alloc_local buffer under the view, or call it in warpgroup scope",
         )
     _whole_scope(ctx)
-    registers = [register_tile(ctx, view) for view in views]
+    dst, registers = tiles[0], [register_tile(ctx, view) for view in views]
     first = registers[0]
     for other in registers[1:]:
         if other.layout != first.layout:
             one, two = first.tile.buffer.name, other.tile.buffer.name
             raise Refusal(f"{one} and {two} hold their elements in different threads or orders")
-    tiles = [Tile(operand) for operand in call.operands if isinstance(operand, Region)]
     in_memory = [memory_lanes(ctx, tile) for tile in tiles if not tile.has_thread_axes]
     lanes = _vector(call, [*(register_lanes(ctx, r) for r in registers), *in_memory])
 

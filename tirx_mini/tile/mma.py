@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tirx_mini.ir import (
+    HANDLE,
     UINT32,
     UINT64,
     UNROLLED,
+    AddressOf,
     Bind,
     Const,
     Expr,
@@ -20,17 +22,19 @@ from tirx_mini.ir import (
     const,
     seq,
 )  # fmt: skip
-from tirx_mini.layout import DescriptorParams, LayoutError, mma_descriptor_params
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
+from tirx_mini.layout import DescriptorParams, LayoutError, SwizzleMode, mma_descriptor_params
 
 from .context import Context
-from .descriptors import A_TYPES, D_TYPES, instruction_descriptor, shared_descriptor
 from .issue import issue
-from .region import Tile, coordinate
+from .region import Tile, coordinate, tiles_of
 from .rule import Refusal, Rule
 from .tensor_memory import tmem_address
 
-K_BYTES = 32
-"""Depth of one tcgen05.mma: 16 elements of 16 bits (PTX ISA, "Matrix shape")."""
+ROWS = 128
+"""Rows of A in each CTA: M is 128, and 256 for a pair of CTAs."""
+RESULTS = {"f16": "float32", "tf32": "float32", "f8f6f4": "float32", "i8": "int32"}
+"""What each kind of MMA accumulates, one element to a column of tensor memory."""
 
 
 class Tcgen05Mma(Rule):
@@ -41,34 +45,30 @@ class Tcgen05Mma(Rule):
     doc = "tcgen05.mma, operands in shared memory, accumulator in tensor memory, issued by one thread"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        c, a, b = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
-        group = call.option("cta_group", 1)
+        c, a, b = tiles_of(call)
         _check_place(ctx, c, a, b)
-        rows, n, k = _check_shape(c, a, b, group)
-        address = tmem_address(ctx, c, rows, n)
+        product = _product(c, a, b, call.option("cta_group", 1))
+        address = tmem_address(ctx, c, ROWS, product.n)
         a_params, b_params = _params(ctx, a), _params(ctx, b)
         a_desc, b_desc = Var(UINT64, f"{a.buffer.name}_desc"), Var(UINT64, f"{b.buffer.name}_desc")
-        idesc = const(instruction_descriptor(a.dtype, b.dtype, c.dtype, rows * group, n), UINT32)
-        steps = k * a.dtype.itemsize // K_BYTES
+        steps = a.extents[1] // product.depth
         var, inside = ctx.loop_var(steps, "step")
         step: Expr = var if steps > 1 else const(0)
-        k_elements = K_BYTES // a.dtype.itemsize
         mma = issue(
             "tcgen05.mma",
             address,
-            a_desc + _advance(inside, a_params, step * k_elements),
-            b_desc + _advance(inside, b_params, step * k_elements),
-            idesc,
+            a_desc + _advance(inside, a_params, step * product.depth),
+            b_desc + _advance(inside, b_params, step * product.depth),
+            const(product.encode(_kind(a)), UINT32),
             _accumulate(call, step),
-            cta_group=group,
-            kind="f16",
+            cta_group=call.option("cta_group", 1),
+            kind=_kind(a),
             span=ctx.span,
         )
-        loop = mma if steps == 1 else For(var, const(0), const(steps), mma, kind=UNROLLED, span=ctx.span)
         return seq(
             Bind(a_desc, _descriptor(ctx, a, a_params), span=ctx.span),
             Bind(b_desc, _descriptor(ctx, b, b_params), span=ctx.span),
-            loop,
+            mma if steps == 1 else For(var, const(0), const(steps), mma, kind=UNROLLED, span=ctx.span),
             span=ctx.span,
         )
 
@@ -87,23 +87,31 @@ def _check_place(ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
         raise Refusal(f"C is accumulated in tensor memory, and {c.buffer.name} is in {c.scope} memory")
 
 
-def _check_shape(c: Tile, a: Tile, b: Tile, group: int) -> tuple[int, int, int]:
-    """Rows of this CTA, N of the instruction, and K. The instruction's M is rows * group."""
-    if a.dtype not in A_TYPES or a.dtype != b.dtype or c.dtype not in D_TYPES:
-        raise Refusal(f"it multiplies float16 or bfloat16 into float32, not {a.dtype} × {b.dtype} into {c.dtype}")
+def _kind(a: Tile) -> str:
+    try:
+        return mma_format(a.dtype)[0]
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+
+
+def _product(c: Tile, a: Tile, b: Tile, group: int) -> InstructionDescriptor:
+    """What one instruction computes. Raises Refusal for shapes and dtypes that the tensor core does not have."""
+    kind = _kind(a)
+    if _kind(b) != kind or c.dtype != RESULTS[kind] or (kind == "f16" and a.dtype != b.dtype):
+        raise Refusal(f"it multiplies {a.dtype} × {a.dtype} into {RESULTS[kind]}, not {b.dtype} and not into {c.dtype}")
     if group not in (1, 2):
         raise Refusal(f"cta_group is 1 or 2, not {group!r}")
     (rows, k), (b_rows, _) = a.extents, b.extents
-    n, step = b_rows * group, 16 * group
-    if rows != 128:
-        raise Refusal(f"A has {rows} rows in each CTA, and the tensor core takes 128", "choose BLK_M = 128")
+    n, step, depth = b_rows * group, 16 * group, mma_depth(kind)
+    if rows != ROWS:
+        raise Refusal(f"A has {rows} rows in each CTA, and the tensor core takes {ROWS}", f"choose BLK_M = {ROWS}")
     if n % step or not step <= n <= 256:
         raise Refusal(
             f"N is {n} ({b_rows} rows of B a CTA), and with cta_group={group} it is a multiple of {step} up to 256"
         )
-    if k * a.dtype.itemsize % K_BYTES:
-        raise Refusal(f"K is {k}, and has to be a multiple of the {K_BYTES // a.dtype.itemsize} of one instruction")
-    return rows, n, k
+    if k % depth:
+        raise Refusal(f"K is {k}, and has to be a multiple of the {depth} of one instruction")
+    return InstructionDescriptor(rows * group, n, mma_format(a.dtype)[1], mma_format(b.dtype)[1], c.dtype, depth)
 
 
 def _params(ctx: Context, tile: Tile) -> DescriptorParams:
@@ -118,8 +126,12 @@ def _params(ctx: Context, tile: Tile) -> DescriptorParams:
 
 
 def _descriptor(ctx: Context, tile: Tile, params: DescriptorParams) -> Expr:
-    first = as_expr(params.byte_offset(0))
-    return shared_descriptor(tile.buffer, ctx.simplify(first // tile.dtype.itemsize), params)
+    """The 64-bit word that tells the tensor core where the operand begins and how it lies."""
+    swizzle = 0 if params.mode is SwizzleMode.SWIZZLE_NONE else params.mode.span_bytes
+    rest = SmemDescriptor(0, params.leading_byte_offset, params.stride_byte_offset, swizzle).encode()
+    first = ctx.simplify(as_expr(params.byte_offset(0)) // tile.dtype.itemsize)
+    address = cast(UINT32, AddressOf(HANDLE, tile.buffer, (first,)))
+    return ((cast(UINT64, address) >> 4) & 0x3FFF) | const(rest, UINT64)
 
 
 def _advance(ctx: Context, params: DescriptorParams, k: Expr) -> Expr:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tirx_mini.ir import Buffer, BufferLoad, DataType, Expr, Range, Region, TirxError, const, int_value
+from tirx_mini.ir import Buffer, BufferLoad, DataType, Expr, Range, Region, TileCall, TirxError, const, int_value
 from tirx_mini.layout import Coord, Layout, S, TileLayout
 
 
@@ -112,3 +112,8 @@ class Tile:
         """The tile for error messages, as in ``the shared float16 128 × 64 tile Asmem``."""
         extents = " × ".join(map(str, self.extents)) or "1"
         return f"{extents} {self.dtype} tile of {self.buffer.name} ({self.scope})"
+
+
+def tiles_of(call: TileCall) -> list[Tile]:
+    """The operands of a call that are tiles, in order."""
+    return [Tile(operand) for operand in call.operands if isinstance(operand, Region)]

@@ -13,7 +13,7 @@ from tirx_mini.layout import LayoutError, S, TCol, TileLayout, TLane, m, slice_r
 
 from .context import Context
 from .issue import issue
-from .region import Tile, coordinate
+from .region import Tile, coordinate, tiles_of
 from .registers import RegisterTile, register_tile
 from .rule import Refusal, Rule
 
@@ -101,7 +101,7 @@ class TensorMemoryLoad(_TensorMemoryCopy):
     doc = "tensor memory to a warpgroup's registers"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        dst, src = tiles_of(call)
         if src.scope != "tmem":
             raise Refusal(f"{src.buffer.name} is in {src.scope} memory, not in tensor memory")
         registers = self.registers(ctx, dst)
@@ -119,7 +119,7 @@ class TensorMemoryStore(_TensorMemoryCopy):
     doc = "a warpgroup's registers to tensor memory"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        dst, src = tiles_of(call)
         if dst.scope != "tmem":
             raise Refusal(f"{dst.buffer.name} is in {dst.scope} memory, not in tensor memory")
         registers = self.registers(ctx, src)

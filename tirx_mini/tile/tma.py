@@ -17,7 +17,7 @@ from tirx_mini.layout import LayoutError, SwizzleMode, TmaBox, m, swizzle_mode, 
 
 from .context import Context
 from .issue import issue
-from .region import Tile, coordinate, offsets
+from .region import Tile, coordinate, offsets, tiles_of
 from .rule import Refusal, Rule
 
 MOST_RANK = 5
@@ -41,7 +41,7 @@ class TmaLoad(Rule):
     doc = "TMA load, global to shared memory, completing on an mbarrier"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("shared", "global"):
             raise Refusal(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
         bar = _barrier(call)
@@ -64,7 +64,7 @@ class TmaStore(Rule):
     doc = "TMA store, shared to global memory, completing in a bulk group"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        dst, src = (Tile(operand) for operand in call.operands)  # type: ignore[arg-type]
+        dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("global", "shared"):
             raise Refusal(f"it goes from shared to global memory, not from {src.scope} to {dst.scope}")
         for option in ("mbar", "cta_mask"):
@@ -96,11 +96,11 @@ def _barrier(call: TileCall) -> Expr:
 
 
 def _load_attributes(call: TileCall) -> dict[str, int]:
-    """The modifiers of a load that differ from the plain instruction's."""
+    """The modifiers of a load."""
     group, mask = call.option("cta_group", 1), call.option("cta_mask")
     if group not in (1, 2):
         raise Refusal(f"cta_group is 1 or 2, not {group!r}")
-    attrs = {"cta_group": group} if group != 1 else {}
+    attrs = {"cta_group": group}
     if mask is not None:
         value = int_value(mask)
         if value is None or not 0 < value < 1 << 16:

@@ -1,0 +1,273 @@
+"""Copies, element by element: where every thread's addresses lead, checked against the layouts' own tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tirx_mini.tile.interpreter import Machine, numpy_dtype
+from tests.tirx_mini.tile.kernels import (
+    B128, Pool, call, gmem, ids, kernel, local, lowered, register_view, shared, swizzled, var,
+)  # fmt: skip
+from tirx_mini.ir import AllocBuffer, DataType, DeclBuffer, For, Scope, TirxError, UNROLLED, seq, walk
+from tirx_mini.layout import SwizzleMode
+from tirx_mini.passes import lower
+
+MODES = list(SwizzleMode)
+SCOPES = {"cta": 256, "warpgroup": 128, "warp": 32}
+
+
+def numbered(shape: tuple[int, ...], dtype: str = "float16") -> np.ndarray:
+    """Distinct values that the dtype holds exactly, as far as it has so many."""
+    count = int(np.prod(shape))
+    if dtype in ("float16", "bfloat16"):
+        return (np.arange(count, dtype=np.uint16) + 1).view(numpy_dtype(DataType(dtype))).reshape(shape)
+    return np.arange(1, count + 1).astype(numpy_dtype(DataType(dtype))).reshape(shape)
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+
+
+@given(
+    mode=st.sampled_from(MODES),
+    scope=st.sampled_from(sorted(SCOPES)),
+    rows=st.sampled_from([8, 16, 32, 64, 128]),
+    slabs=st.integers(1, 2),
+    stages=st.integers(1, 3),
+    dtype=st.sampled_from(["float16", "bfloat16", "float32"]),
+    into=st.booleans(),
+    data=st.data(),
+)
+def test_every_element_is_moved_once_by_aligned_vectors(mode, scope, rows, slabs, stages, dtype, into, data):
+    """A stage of a shared tile against a slice of a larger global buffer, both ways, at every cooperative scope."""
+    columns = slabs * mode.span_bytes // DataType(dtype).itemsize
+    row, column = data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))
+    stage = data.draw(st.integers(0, stages - 1))
+    g = gmem("G", (3 * rows, 3 * columns), dtype)
+    declare, s = shared("T", (stages, rows, columns), dtype, swizzled((stages, rows, columns), dtype, mode))
+    tile, part = s[stage, :, :], g[row * rows : (row + 1) * rows, column * columns : (column + 1) * columns]
+    operands = (tile, part) if into else (part, tile)
+    func = lowered(declare, Scope(scope, call("copy", *operands)), params=(g,), warpgroups=2)
+    values = numbered(g.shape, dtype)
+    machine = Machine(func, {"G": values.copy() if into else np.zeros_like(values)})
+    expected = values[row * rows : (row + 1) * rows, column * columns : (column + 1) * columns]
+    if into:
+        machine.run()
+        assert same_bits(machine.tile(s)[stage], expected)
+    else:
+        place = machine.start(s) + s.layout.to_table()[next(iter(s.layout.axes))][stage] * s.dtype.itemsize
+        size = s.dtype.itemsize
+        machine.shared[place[..., None] + np.arange(size)] = np.ascontiguousarray(expected).view(np.uint8).reshape(
+            rows, columns, size)
+        machine.run()
+        got = machine.arrays["G"][row * rows : (row + 1) * rows, column * columns : (column + 1) * columns]
+        assert same_bits(got, expected)
+    units = 256 // SCOPES[scope]  # every unit of the scope does the copy
+    for access in machine.accesses:
+        vector = access.addresses.shape[1] * access.buffer.dtype.itemsize
+        assert vector == 16
+        assert not (access.addresses[:, 0] % vector).any()
+        assert (np.diff(access.addresses, axis=1) == access.buffer.dtype.itemsize).all()
+    stored = Counter(int(a) for x in machine.accesses if x.kind == "store" for a in x.addresses.reshape(-1))
+    assert set(stored.values()) == {units}
+    assert len(stored) == rows * columns
+
+
+@pytest.mark.parametrize(
+    "mode, slabs",
+    [(SwizzleMode.SWIZZLE_32B_ATOM, 1), (SwizzleMode.SWIZZLE_64B_ATOM, 1), (B128, 1), (B128, 2), (B128, 4)],
+)
+def test_cooperative_copies_have_no_bank_conflicts_and_whole_sectors(mode, slabs):
+    columns = slabs * mode.span_bytes // 2
+    g = gmem("G", (128, columns))
+    declare, s = shared("T", (128, columns), layout=swizzled((128, columns), mode=mode))
+    func = lowered(declare, Scope("cta", call("copy", s, g)), params=(g,))
+    for access in Machine(func, {"G": numbered(g.shape)}).run().accesses:
+        for warp in range(0, 128, 32):
+            lanes = access.addresses[warp : warp + 32]
+            if access.buffer.scope == "shared":
+                assert conflict_free(lanes)
+            else:
+                assert len(np.unique(lanes // 32)) == lanes.size * 2 // 32  # every 32-byte sector that is touched is used
+
+
+def conflict_free(lanes: np.ndarray) -> bool:
+    """Whether each quarter of a warp (8 lanes × 16 bytes, one pass of the hardware) touches all 32 banks."""
+    return all(len(np.unique(lanes[q : q + 8, 0] // 16 % 8)) == 8 for q in range(0, 32, 8))
+
+
+def test_a_thread_writes_its_row_of_a_swizzled_tile_without_conflicts():
+    declare, s = shared("Dsmem", (128, 128), layout=swizzled((128, 128)))
+    out, regs = gmem("Out", (128, 128)), local("Dreg_16b", (128,))
+    declared, _, warp, lane = ids()
+    g = gmem("G", (128, 128))
+    row = warp * 32 + lane
+    body = seq(
+        declared, declare, AllocBuffer(regs),
+        Scope("thread", seq(call("copy", regs[:], g[row, :]), call("copy", s[row, :], regs[:]))),
+        Scope("cta", call("copy", out, s)),
+    )  # fmt: skip
+    func = lowered(body, params=(g, out), warpgroups=None)
+    values = numbered((128, 128))
+    machine = Machine(func, {"G": values, "Out": np.zeros_like(values)}).run()
+    assert same_bits(machine.tile(s), values)
+    assert same_bits(machine.arrays["Out"], values)
+    rows = [a for a in machine.accesses if a.kind == "store" and a.buffer.name == "Dsmem"]
+    assert len(rows) == 16
+    assert all(conflict_free(a.addresses[w : w + 32]) for a in rows for w in range(0, 128, 32))
+
+
+@pytest.mark.parametrize("columns, first", [(128, 0), (64, 64), (16, 32)])
+def test_a_register_view_is_copied_by_its_own_threads(columns, first):
+    """Warpgroup scope: thread r of the second warpgroup moves row r, in columns of the shared tile that begin anywhere."""
+    declare, s = shared("Dsmem", (128, 128), layout=swizzled((128, 128)))
+    regs = local("Dreg_16b", (128,))
+    view = register_view(regs, 128, 128)
+    g = gmem("G", (128, 128))
+    declared, wg, _, _ = ids(2)
+    from tirx_mini.ir import If, binary
+
+    body = seq(
+        declared, declare, AllocBuffer(regs), DeclBuffer(view),
+        If(binary("==", wg, 1), Scope("warpgroup", seq(
+            call("copy", view[:, :columns], g[:, first : first + columns]),
+            call("copy", s[:, first : first + columns], view[:, :columns]),
+        ))),
+    )  # fmt: skip
+    values = numbered((128, 128))
+    machine = Machine(lowered(body, params=(g,), warpgroups=None), {"G": values}).run()
+    assert same_bits(machine.tile(s)[:, first : first + columns], values[:, first : first + columns])
+    assert all((access.threads == np.arange(128, 256)).all() for access in machine.accesses)
+    assert all(access.addresses.shape[1] == 8 for access in machine.accesses)
+
+
+def test_cooperative_writers_of_shared_memory_fence_and_thread_scope_leaves_it_to_the_kernel():
+    g = gmem("G", (128, 64))
+    declare, s = shared("T", (128, 64), layout=swizzled((128, 64)))
+    regs = local("R", (64,))
+    func = lowered(declare, Scope("cta", call("copy", s, g)), params=(g,))
+    (fence,) = Machine(func, {"G": numbered(g.shape)}).run().issued
+    assert fence.op == "fence.proxy.async" and fence.attrs == {"space": "shared::cta"}
+    assert len(fence.threads) == 128
+    out = lowered(declare, Scope("cta", call("copy", g, s)), params=(g,))
+    assert not Machine(out, {"G": numbered(g.shape)}).run().issued
+    declared, _, warp, lane = ids()
+    row = seq(declared, declare, AllocBuffer(regs), Scope("thread", call("copy", s[warp * 32 + lane, :], regs)))
+    assert not Machine(lowered(row, warpgroups=None), {}).run().issued
+
+
+def test_loops_are_parallel_and_a_single_step_has_none():
+    g = gmem("G", (128, 64))
+    declare, s = shared("T", (128, 64))
+    (loop,) = [n for n in walk(lowered(declare, Scope("cta", call("copy", s, g)), params=(g,)).body) if isinstance(n, For)]
+    assert loop.parallel and loop.kind == UNROLLED
+    small, little = shared("L", (16, 64))
+    once = lowered(small, Scope("cta", call("copy", little, g[:16, :])), params=(g,))
+    assert not [n for n in walk(once.body) if isinstance(n, For)]
+
+
+@pytest.mark.parametrize(
+    "shape, first, vector",
+    [((16, 64), 0, 16), ((16, 60), 0, 8), ((16, 64), 4, 8), ((16, 62), 2, 4), ((5, 7), 1, 2), ((3,), 0, 2)],
+)
+def test_the_vector_is_as_wide_as_both_sides_allow(shape, first, vector):
+    g = gmem("G", (*shape[:-1], shape[-1] + first))
+    declare, s = shared("T", shape)
+    part = g[(*(slice(None) for _ in shape[:-1]), slice(first, None))]
+    func = lowered(declare, Scope("cta", call("copy", s, part)), params=(g,))
+    values = numbered(g.shape)
+    machine = Machine(func, {"G": values}).run()
+    assert same_bits(machine.tile(s), np.ascontiguousarray(values[..., first:]))
+    assert {a.addresses.shape[1] * 2 for a in machine.accesses} == {vector}
+    stores = np.concatenate([a.addresses.reshape(-1) for a in machine.accesses if a.kind == "store"])
+    assert len(stores) == len(np.unique(stores)) == np.prod(shape)
+
+
+def test_a_symbolic_slice_is_vectorised_by_what_divides_it():
+    """A bound variable is looked through; a variable of which nothing is known leaves single elements."""
+    from tirx_mini.ir import Bind
+
+    g = gmem("G", (128, 640))
+    declare, s = shared("T", (128, 64), layout=swizzled((128, 64)))
+    k, start, any_ = var("k"), var("start"), var("any")
+    for first, width in ((k * 64, 8), (start, 8), (any_, 1)):
+        body = seq(declare, Bind(start, k * 64), Scope("cta", call("copy", s, g[:, first : first + 64])))
+        values = numbered(g.shape)
+        func = lowered(body, params=(g, k, any_))
+        machine = Machine(func, {"G": values}, {"k": 3, "any": 192}).run()
+        assert same_bits(machine.tile(s), values[:, 192:256])
+        assert {a.addresses.shape[1] for a in machine.accesses} == {width}
+
+
+def test_single_elements_and_columns_are_copied():
+    g, out = gmem("G", (8, 8)), gmem("Out", (8, 8))
+    func = lowered(Scope("cta", seq(call("copy", out[3, 4], g[1, 2]), call("copy", out[:, 0], g[:, 5]))), params=(g, out))
+    values = numbered((8, 8))
+    machine = Machine(func, {"G": values, "Out": np.zeros_like(values)}).run()
+    assert same_bits(machine.arrays["Out"][3, 4], values[1, 2])
+    assert same_bits(machine.arrays["Out"][:, 0], values[:, 5])
+
+
+def test_unequal_extents_are_refused_where_they_are_written():
+    g = gmem("G", (128, 96))
+    _, s = shared("Asmem", (128, 64))
+    with pytest.raises(TirxError, match="Asmem is 128 × 64 and G is 128 × 96"):
+        call("copy", s[:, :], g[:, :])
+
+
+def test_unequal_dtypes_are_refused_with_the_cast_that_is_missing():
+    with pytest.raises(TirxError, match="R is float32 and D is float16") as error:
+        call("copy", gmem("D", (128,)), local("R", (128,), "float32"))
+    assert "Tx.cast" in str(error.value)
+
+
+def refusal(*body, **options) -> str:
+    with pytest.raises(TirxError) as error:
+        lower(kernel(*body, **options))
+    return str(error.value)
+
+
+def test_a_copy_that_only_some_threads_reach_is_refused():
+    from tirx_mini.ir import If, binary
+
+    g = gmem("G", (128, 64))
+    declare, s = shared("T", (128, 64))
+    declared, wg, warp, _ = ids(2)
+    some = If(binary("==", wg, 1), Scope("cta", call("copy", s, g)))
+    assert "only 128 of the 256 threads of the cta get here" in refusal(declared, declare, some, params=(g,), warpgroups=None)
+    one = If(binary("==", warp, 0), Scope("warpgroup", call("copy", s, g)))
+    assert "only 32 of the 128 threads of the warpgroup" in refusal(declared, declare, one, params=(g,), warpgroups=None)
+    whole = If(binary("==", wg, 1), Scope("warpgroup", call("copy", s, g)))
+    lower(kernel(declared, declare, whole, params=(g,), warpgroups=None))
+
+
+def test_registers_in_a_cooperative_scope_need_a_view():
+    g, regs = gmem("G", (128,)), local("Dreg", (128,))
+    page = refusal(AllocBuffer(regs), Scope("warpgroup", call("copy", g, regs)), params=(g,))
+    assert "Dreg is private to each thread" in page and "view" in page
+    view = register_view(regs, 128, 128)
+    page = refusal(AllocBuffer(regs), DeclBuffer(view), Scope("thread", call("copy", gmem("H", (128, 128)), view)))
+    assert "in thread scope each thread is alone" in page and "Dreg" in page
+
+
+def test_a_call_in_kernel_scope_does_not_say_who():
+    g = gmem("G", (128, 64))
+    declare, s = shared("T", (128, 64))
+    page = refusal(declare, call("copy", s, g), params=(g,))
+    assert "kernel scope, which does not say which threads" in page and "with Tx.cta():" in page
+
+
+def test_two_tiles_of_one_pool_do_not_meet():
+    pool = Pool()
+    pool.alloc("Asmem", (64, 64), layout=swizzled((64, 64)))
+    pool.alloc("Bsmem", (64, 64), layout=swizzled((64, 64), mode=B128))
+    declare, (a, b) = pool.commit()
+    g, h = gmem("G", (64, 64)), gmem("H", (64, 64))
+    func = lowered(declare, Scope("cta", seq(call("copy", a, g), call("copy", b, h))), params=(g, h))
+    machine = Machine(func, {"G": numbered((64, 64)), "H": numbered((64, 64)) * 2}).run()
+    assert same_bits(machine.tile(a), machine.arrays["G"]) and same_bits(machine.tile(b), machine.arrays["H"])

@@ -1,0 +1,274 @@
+"""TMA copies: boxes, coordinates and places, checked by doing what the engine does with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tirx_mini.tile.interpreter import Issued, Machine
+from tests.tirx_mini.tile.kernels import Pool, call, elect, gmem, ids, kernel, lowered, shared, swizzled, var
+from tirx_mini.ir import Buffer, DataType, If, Scope, Stmt, TensorMap, TirxError, binary, const, seq
+from tirx_mini.layout import S, SwizzleMode, TileLayout
+from tirx_mini.passes import lower
+
+MODES = list(SwizzleMode)
+
+
+def elected(*body: Stmt) -> Stmt:
+    return Scope("thread", seq(*body), "warp", elect())
+
+
+def warp0(stmt: Stmt) -> tuple[Stmt, Stmt]:
+    """Declarations, and `stmt` executed by warp 0 alone."""
+    declared, _, warp, _ = ids()
+    return declared, If(binary("==", warp, 0), stmt)
+
+
+def barrier(pool: Pool, depth: int = 4) -> None:
+    pool.alloc("bar", (depth,), "uint64", align=8)
+
+
+def engine_places(tensor_map: TensorMap, address: int) -> np.ndarray:
+    """Where the engine puts each element of a box: bytes of shared memory, [box outermost … innermost].
+
+    PTX ISA, "Swizzling modes": rows packed, 16-byte chunks XORed by address bits from 7 on.
+    """
+    size = tensor_map.buffer.dtype.itemsize
+    box = tensor_map.box[::-1]
+    plain = address + np.arange(int(np.prod(box))).reshape(box) * size
+    bits = {0: 0, 32: 1, 64: 3, 128: 7}[tensor_map.swizzle]
+    return plain ^ ((plain >> 7 & bits) << 4)
+
+
+def load(machine: Machine, issued: Issued, tensor_map: TensorMap) -> None:
+    """Do a TMA load: elements outside of the tensor are zero."""
+    (dst, _, _, *coords) = issued.args
+    size = tensor_map.buffer.dtype.itemsize
+    array = machine.arrays[tensor_map.buffer.name]
+    address = int(dst[issued.threads[0]])
+    places = engine_places(tensor_map, address)
+    starts = [int(c[issued.threads[0]]) for c in coords][::-1]
+    index = np.indices(places.shape) + np.array(starts).reshape(-1, *[1] * places.ndim)
+    inside = np.all([(i >= 0) & (i < n) for i, n in zip(index, array.shape, strict=True)], axis=0)
+    values = np.zeros(places.shape, array.dtype)
+    values[inside] = array[tuple(i[inside] for i in index)]
+    machine.shared[places[..., None] + np.arange(size)] = np.ascontiguousarray(values).view(np.uint8).reshape(
+        *places.shape, size)
+
+
+def numbered(shape: tuple[int, ...]) -> np.ndarray:
+    return (np.arange(np.prod(shape), dtype=np.uint32) % 65000 + 1).astype(np.uint16).view(np.float16).reshape(shape)
+
+
+@given(
+    mode=st.sampled_from(MODES), slabs=st.integers(1, 3), rows=st.sampled_from([8, 64, 128, 256]),
+    stages=st.integers(1, 3), data=st.data(),
+)  # fmt: skip
+def test_a_load_fills_the_tile_as_its_layout_says(mode, slabs, rows, stages, data):
+    columns = slabs * mode.span_bytes // 2
+    g = gmem("G", (2 * rows, 3 * columns))
+    stage, row, column = (data.draw(st.integers(0, n - 1)) for n in (stages, 2, 3))
+    pool = Pool()
+    pool.alloc("T", (stages, rows, columns), layout=swizzled((stages, rows, columns), mode=mode))
+    barrier(pool)
+    declare, (t, bar) = pool.commit()
+    s, r, c = var("s"), var("r"), var("c")
+    part = g[r * rows : (r + 1) * rows, c * columns : (c + 1) * columns]
+    copy = call("copy_async", t[s, :, :], part, dispatch="tma", mbar=bar.ptr_to([s]))
+    func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g, s, r, c), warpgroups=None)
+    values = numbered(g.shape)
+    machine = Machine(func, {"G": values}, {"s": stage, "r": row, "c": column}).run()
+    assert [i.op for i in machine.issued] == ["cp.async.bulk.tensor.load"] * slabs
+    maps = {m.var.name: m for m in func.tensor_maps}
+    assert len(maps) == 1
+    for issued in machine.issued:
+        assert len(issued.threads) == 1 and issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0}
+        assert int(issued.args[2][0]) == machine.start(bar) + 8 * stage
+        load(machine, issued, maps[str(issued.args[1])])
+    expected = values[row * rows : (row + 1) * rows, column * columns : (column + 1) * columns]
+    assert np.array_equal(machine.tile(t)[stage].view(np.uint16), expected.view(np.uint16))
+
+
+def seq_of(*stmts: Stmt) -> tuple[Stmt, ...]:
+    """`stmts` with the declarations of ids (the second) first."""
+    declare, declared, *rest = stmts
+    return (declared, declare, *rest)
+
+
+def test_tall_tiles_are_several_boxes_and_consumers_index_stages():
+    """512 rows are two boxes of 256; Asmem[stage, consumer, :, :] picks its place."""
+    pool = Pool()
+    pool.alloc("Asmem", (2, 2, 512, 64), layout=swizzled((2, 2, 512, 64)))
+    barrier(pool)
+    declare, (a, bar) = pool.commit()
+    g, s = gmem("A", (1024, 128)), var("s")
+    copy = call("copy_async", a[s, 1, :, :], g[0:512, 64:128], dispatch="tma", mbar=bar.ptr_to([0]))
+    func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g, s), warpgroups=None)
+    (tensor_map,) = func.tensor_maps
+    assert (tensor_map.dims, tensor_map.strides, tensor_map.box) == ((128, 1024), (256,), (64, 256))
+    assert (tensor_map.swizzle, tensor_map.box_bytes) == (128, 64 * 256 * 2)
+    machine = Machine(func, {"A": numbered(g.shape)}, {"s": 1}).run()
+    for issued in machine.issued:
+        load(machine, issued, tensor_map)
+    assert machine.tile(a)[1, 1].tobytes() == machine.arrays["A"][:512, 64:].tobytes()
+
+
+def test_a_slice_that_leaves_the_tensor_is_filled_with_zeros():
+    pool = Pool()
+    pool.alloc("T", (128, 64), layout=swizzled((128, 64)))
+    barrier(pool)
+    declare, (t, bar) = pool.commit()
+    g, k = gmem("G", (200, 96)), var("k")
+    copy = call("copy_async", t, g[k * 128 : (k + 1) * 128, k * 64 : (k + 1) * 64], dispatch="tma", mbar=bar.ptr_to([0]))
+    func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g, k), warpgroups=None)
+    machine = Machine(func, {"G": numbered(g.shape)}, {"k": 1}).run()
+    load(machine, machine.issued[0], func.tensor_maps[0])
+    expected = np.zeros((128, 64), np.float16)
+    expected[:72, :32] = machine.arrays["G"][128:, 64:]
+    assert np.array_equal(machine.tile(t), expected)
+
+
+def test_batched_tensors_are_three_dimensional():
+    pool = Pool()
+    pool.alloc("T", (64, 64), layout=swizzled((64, 64)))
+    barrier(pool)
+    declare, (t, bar) = pool.commit()
+    g, b = gmem("G", (4, 128, 64)), var("b")
+    copy = call("copy_async", t, g[b, 64:128, :], dispatch="tma", mbar=bar.ptr_to([0]))
+    func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g, b), warpgroups=None)
+    (tensor_map,) = func.tensor_maps
+    assert (tensor_map.dims, tensor_map.strides) == ((64, 128, 4), (128, 16384))
+    assert tensor_map.box == (64, 64, 1)
+    machine = Machine(func, {"G": numbered(g.shape)}, {"b": 2}).run()
+    assert machine.issued[0].attrs["dim"] == 3
+    load(machine, machine.issued[0], tensor_map)
+    assert np.array_equal(machine.tile(t), machine.arrays["G"][2, 64:])
+
+
+def test_a_store_of_a_wide_tile_is_one_box_a_slab_and_copies_share_maps():
+    declare, d = shared("Dsmem", (128, 128), layout=swizzled((128, 128)))
+    g, m = gmem("D", (256, 256)), var("m")
+    stores = [call("copy_async", g[m * 128 : (m + 1) * 128, n : n + 128], d, dispatch="tma") for n in (0, 128)]
+    func = lowered(*seq_of(declare, *warp0(elected(*stores))), params=(g, m), warpgroups=None)
+    assert len(func.tensor_maps) == 1
+    machine = Machine(func, {"D": numbered(g.shape)}, {"m": 1}).run()
+    assert [i.op for i in machine.issued] == ["cp.async.bulk.tensor.store"] * 4
+    got = [(int(i.args[1][0]), int(i.args[2][0]), int(i.args[3][0])) for i in machine.issued]
+    assert got == [(0, 0, 128), (128 * 128, 64, 128), (0, 128, 128), (128 * 128, 192, 128)]
+
+
+def test_pairs_and_multicast_are_modifiers_of_the_load():
+    pool = Pool()
+    pool.alloc("T", (128, 64), layout=swizzled((128, 64)))
+    barrier(pool)
+    declare, (t, bar) = pool.commit()
+    g = gmem("G", (128, 64))
+    config = {"dispatch": "tma", "mbar": bar.ptr_to([0])}
+    for options, attrs in (
+        ({"cta_group": 1}, {}),
+        ({"cta_group": 2}, {"cta_group": 2}),
+        ({"cta_mask": 3}, {"cta_mask": 3}),
+        ({"multicast": 0b1100, "cta_group": 2}, {"cta_mask": 0b1100, "cta_group": 2}),
+    ):
+        copy = call("copy_async", t, g, **config, **options)
+        func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g,), warpgroups=None)
+        (issued,) = Machine(func, {"G": numbered(g.shape)}).run().issued
+        assert issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0, **attrs}
+
+
+def test_a_remote_barrier_is_an_address():
+    """The barrier of another CTA, from mapa, is a 32-bit shared::cluster address."""
+    from tirx_mini.ir import UINT32
+
+    pool = Pool()
+    pool.alloc("T", (128, 64), layout=swizzled((128, 64)))
+    declare, (t,) = pool.commit()
+    g, remote = gmem("G", (128, 64)), const(0x01000040, UINT32)
+    copy = call("copy_async", t, g, dispatch="tma", mbar=remote, cta_group=2)
+    func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g,), warpgroups=None)
+    (issued,) = Machine(func, {"G": numbered(g.shape)}).run().issued
+    assert int(issued.args[2][0]) == 0x01000040
+
+
+def page(g: Buffer, t: Buffer, declare: Stmt, copy: Stmt) -> str:
+    with pytest.raises(TirxError) as error:
+        lower(kernel(*seq_of(declare, *warp0(copy)), params=(g,), warpgroups=None))
+    return str(error.value)
+
+
+def test_what_tma_cannot_do_is_refused_with_the_reason():
+    pool = Pool()
+    pool.alloc("T", (128, 64), layout=swizzled((128, 64)))
+    pool.alloc("odd", (128, 64), layout=swizzled((128, 64)), align=1024)
+    pool.alloc("flat", (128, 512))
+    pool.alloc("narrow", (128, 4))
+    barrier(pool)
+    declare, (t, _, flat, narrow, bar) = pool.commit()
+    g, padded, wide = gmem("G", (128, 64)), gmem("P", (128, 68)), gmem("W", (128, 512))
+    tma = {"dispatch": "tma", "mbar": bar.ptr_to([0])}
+    assert "which mbarrier counts its bytes" in page(g, t, declare, elected(call("copy_async", t, g, dispatch="tma")))
+    assert "takes no mbar" in page(g, t, declare, elected(call("copy_async", g, t, **tma)))
+    assert "32 lanes of each warp" in page(g, t, declare, Scope("thread", call("copy_async", t, g, **tma)))
+    assert "called in warp scope" in page(g, t, declare, Scope("warp", call("copy_async", t, g, **tma)))
+    assert "136 bytes apart" in page(padded, t, declare, elected(call("copy_async", t, padded[:, :64], **tma)))
+    assert "at most 256" in page(wide, flat, declare, elected(call("copy_async", flat, wide, **tma)))
+    assert "8 bytes, and TMA moves multiples of 16" in page(
+        g, narrow, declare, elected(call("copy_async", narrow, g[:, :4], **tma)))
+    assert "address of an mbarrier" in page(
+        g, t, declare, elected(call("copy_async", t, g, dispatch="tma", mbar=bar[0])))
+    assert "constant of 16 bits" in page(g, t, declare, elected(call("copy_async", t, g, **tma, cta_mask=0)))
+    assert 'did you mean dispatch="tma"' in page(g, t, declare, elected(call("copy_async", t, g, dispatch="tmaa")))
+
+
+def test_a_tile_that_begins_inside_an_atom_is_refused():
+    root = Buffer("smem", (1 << 16,), DataType("uint8"), "shared", align=1024)
+    from tirx_mini.ir import AllocBuffer, DeclBuffer
+
+    t = Buffer("T", (128, 64), DataType("float16"), "shared", swizzled((128, 64)), root, 512)
+    bar = Buffer("bar", (1,), DataType("uint64"), "shared", None, root, 32768)
+    declare = seq(AllocBuffer(root), DeclBuffer(t), DeclBuffer(bar))
+    g = gmem("G", (128, 64))
+    text = page(g, t, declare, elected(call("copy_async", t, g, dispatch="tma", mbar=bar.ptr_to([0]))))
+    assert "begins at byte 512" in text and "multiple of 1024" in text
+
+
+def test_without_a_dispatch_the_operands_decide():
+    pool = Pool()
+    pool.alloc("T", (128, 64), layout=swizzled((128, 64)))
+    barrier(pool)
+    declare, (t, bar) = pool.commit()
+    g = gmem("G", (128, 64))
+    by_tma = lowered(*seq_of(declare, *warp0(elected(call("copy_async", t, g, mbar=bar.ptr_to([0]))))), params=(g,),
+                     warpgroups=None)  # fmt: skip
+    assert by_tma.tensor_maps
+    by_threads = lowered(declare, Scope("cta", call("copy_async", t, g)), params=(g,))
+    machine = Machine(by_threads, {"G": numbered(g.shape)}).run()
+    assert {i.op for i in machine.issued} == {"cp.async"}
+
+
+def test_cp_async_moves_every_element_once():
+    declare, t = shared("T", (64, 64), layout=swizzled((64, 64)))
+    g = gmem("G", (64, 128))
+    func = lowered(declare, Scope("cta", call("copy_async", t, g[:, 64:], dispatch="cp_async")), params=(g,))
+    machine = Machine(func, {"G": numbered(g.shape)}).run()
+    raw = machine.arrays["G"].view(np.uint8).reshape(-1)
+    for issued in machine.issued:
+        assert len(issued.threads) == 128 and issued.attrs == {"bytes": 16}
+        for dst, src in zip(issued.args[0], issued.args[1], strict=True):
+            machine.shared[dst : dst + 16] = raw[src : src + 16]
+    assert np.array_equal(machine.tile(t), machine.arrays["G"][:, 64:])
+    assert len(machine.issued) * 128 * 16 == t.nbytes
+
+
+def test_strided_global_layouts_are_tensors_too():
+    """A window of wider rows, declared with a layout."""
+    pool = Pool()
+    pool.alloc("T", (64, 64), layout=swizzled((64, 64)))
+    barrier(pool)
+    declare, (t, bar) = pool.commit()
+    g = Buffer("G", (64, 64), DataType("float16"), layout=TileLayout(S[(64, 64) : (128, 1)]))
+    copy = call("copy_async", t, g, mbar=bar.ptr_to([0]))
+    func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g,), warpgroups=None)
+    assert func.tensor_maps[0].strides == (256,)
