@@ -44,8 +44,9 @@ class SmemDescriptor:
     absolute: bool = False
 
     @staticmethod
+    @lru_cache(maxsize=1024)
     def decode(word: int, kind: str = TCGEN05) -> SmemDescriptor:
-        """The fields of a descriptor; raises `ValueError` with the reason where it is not one."""
+        """The fields of a descriptor (one object for one word); raises `ValueError` with the reason where it is not one."""
         code = word >> _SWIZZLE_SHIFT[kind] & (7 if kind == TCGEN05 else 3)
         if code not in _SWIZZLE_CODES[kind]:
             raise ValueError(f"its swizzle field holds {code}, which is no mode that the operand can have")

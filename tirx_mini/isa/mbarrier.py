@@ -47,11 +47,9 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, 
 
 
 @instruction("""{
-    .reg .pred p;
     .reg .b32 remote;
-    setp.ne.b32 p, {pred}, 0;
-    @p mapa.shared::cluster.u32 remote, {bar}, {cta_id};
-    @p mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];
+    @{pred} mapa.shared::cluster.u32 remote, {bar}, {cta_id};
+    @{pred} mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];
 }""", name="mbarrier.arrive.remote", api=("ptx.mbarrier.arrive",), issued_by=Scope.THREAD, min_sm=90,
              isa="mbarrier.arrive; mapa", cost="smem_atomic")
 def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: u32, pred: pred) -> None:

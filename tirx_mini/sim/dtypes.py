@@ -17,9 +17,9 @@ _EXTENDED = {
 
 
 @lru_cache(maxsize=None)
-def numpy_dtype(dtype: DataType) -> np.dtype:
+def numpy_dtype(dtype: str) -> np.dtype:
     """The type of one lane of `dtype`, as NumPy holds it in memory."""
-    name = str(dtype.scalar)
+    name = str(DataType(dtype).scalar)
     if name == "handle":
         return np.dtype(np.uint64)
     return _EXTENDED.get(name) or np.dtype(name)

@@ -20,6 +20,7 @@ from .findings import Finding
 from .hazards import HazardReporter
 from .image import KernelImage
 from .memory import GlobalMemory, Locator, SharedMemory, TensorMemory
+from .services import Services
 from .shadow import AccessLog
 from .tensor_core import TensorCores
 from .tma import TmaEngine
@@ -149,7 +150,7 @@ class Cluster:
             self.gpu.retire(self, time)
 
 
-class Gpu:
+class Gpu(Services):
     """One launch of a kernel on a modelled GPU.
 
     arrays: the global buffers by slot; written in place. seed: None for the deterministic schedule, else randomises

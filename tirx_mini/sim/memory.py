@@ -27,12 +27,14 @@ TMEM_LANES, TMEM_COLUMNS, LANE_GROUPS = 128, 512, 4
 
 
 class SharedMemory:
-    """The dynamic shared memory of one CTA. size: bytes."""
+    """The dynamic shared memory of one CTA. size: bytes. watched: whether it holds mbarriers."""
 
     def __init__(self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain) -> None:
         self.size = size
         self.bytes = np.full(-(-size // 128) * 128, POISON, np.uint8)
+        self.watched = False
         self._views: dict[int, np.ndarray] = {}
+        self._segments: dict[int, Segment] = {}
         self.shadow = Shadow(
             [Segment(start, stop, granule, log, complain) for start, stop, granule in partition(buffers, size)]
         )
@@ -43,6 +45,15 @@ class SharedMemory:
         if items is None:
             items = self._views[width] = self.bytes.view(WIDTHS[width])
         return items
+
+    def segment_of(self, buffer: SharedBuffer) -> Segment:
+        """The shadow of a buffer."""
+        segment = self._segments.get(buffer.byte_offset)
+        if segment is None:
+            segment = self.shadow.segment(buffer.byte_offset)
+            assert segment is not None
+            self._segments[buffer.byte_offset] = segment
+        return segment
 
 
 def partition(buffers: Sequence[SharedBuffer], size: int) -> list[tuple[int, int, int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,12 +73,34 @@ class Actor:
 Select = Any
 """Which granules of a segment: a slice, or an integer array."""
 
-Complain = Callable[[str, "Segment", Select, np.ndarray, Access, Actor, bool], None]
-"""Called with (kind, segment, selection, ids, the earlier access, the later one, whether the later one writes).
+@dataclass(frozen=True)
+class Conflict:
+    """A hazard at some granules of a segment.
 
-kind: "race", "proxy" (no fence.proxy.async between), "tcgen05" (no fence::after_thread_sync between) or
-"uninitialised" (the earlier access is then None). ids: the array of access numbers that the selection applies to.
-"""
+    kind: "race", "proxy" (no fence.proxy.async between), "tcgen05" (no fence::after_thread_sync between) or
+    "uninitialised". earlier: the access that was simulated first, None where there is none; actor: the later one,
+    which writes or reads. ids[where] == number selects the granules.
+    """
+
+    kind: str
+    segment: Segment
+    where: Select
+    ids: np.ndarray
+    number: int
+    earlier: Access | None
+    actor: Actor
+    writes: bool
+
+    def extent(self) -> tuple[int, int]:
+        """The first unit of the memory that is concerned, and the end of the last granule."""
+        segment = self.segment
+        places = np.arange(self.ids.size).reshape(self.ids.shape)[self.where]
+        hit = places[self.ids[self.where] == self.number]
+        low, high = int(hit.min()), int(hit.max()) + 1
+        return segment.start + low * segment.granule, min(segment.stop, segment.start + high * segment.granule)
+
+
+Complain = Callable[[Conflict], None]
 
 
 class AccessLog:
@@ -143,6 +166,25 @@ class Segment:
                 reads[where] = 0
         self.writes[where] = self.log.number(actor, True)
 
+    def inspect(self, where: Select, actor: Actor) -> None:
+        """Check a read whose write follows at once: uninitialised granules."""
+        for number in distinct(self.writes[where]):
+            if number == 0:
+                self._check(number, where, self.writes, actor, False)
+
+    def unread(self, where: Select, what: str) -> Access | None:
+        """A write by a `what` among the granules that nobody has read since, or None."""
+        writes = self.writes[where]
+        if self.readers:
+            read = np.zeros(writes.shape, bool)
+            for reads in self.readers.values():
+                read |= reads[where] > 0
+            writes = np.where(read, 0, writes)
+        for number in distinct(writes):
+            if number > 0 and self.log.accesses[number].what == what:
+                return self.log.accesses[number]
+        return None
+
     def forget(self, where: Select) -> None:
         """The granules hold nothing any more: reading them is reading uninitialised memory."""
         self.writes[where] = 0
@@ -150,18 +192,21 @@ class Segment:
             reads[where] = 0
 
     def _check(self, number: int, where: Select, ids: np.ndarray, actor: Actor, writes: bool) -> None:
+        kind = earlier = None
         if number <= 0:
             if number == 0:
-                self.complain("uninitialised", self, where, ids, None, actor, writes)  # type: ignore[arg-type]
-            return
-        earlier = self.log.accesses[number]
-        if earlier.cluster != actor.cluster or not actor.agent.knows(earlier.agent, earlier.epoch):
-            self.complain("race", self, where, ids, earlier, actor, writes)
-        elif (earlier.proxy is GENERIC and actor.proxy is ASYNC and earlier.write
-              and actor.agent.known.item(PROXY, earlier.agent) < earlier.epoch):
-            self.complain("proxy", self, where, ids, earlier, actor, writes)
-        elif actor.tcgen05 and not actor.sees(earlier.agent, earlier.epoch):
-            self.complain("tcgen05", self, where, ids, earlier, actor, writes)
+                kind = "uninitialised"
+        else:
+            earlier = self.log.accesses[number]
+            if earlier.cluster != actor.cluster or not actor.agent.knows(earlier.agent, earlier.epoch):
+                kind = "race"
+            elif (earlier.proxy is GENERIC and actor.proxy is ASYNC and earlier.write
+                  and actor.agent.known.item(PROXY, earlier.agent) < earlier.epoch):
+                kind = "proxy"
+            elif actor.tcgen05 and not actor.sees(earlier.agent, earlier.epoch):
+                kind = "tcgen05"
+        if kind:
+            self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
 
 
 def distinct(ids: np.ndarray) -> list[int]:
@@ -210,3 +255,24 @@ class Shadow:
         """`actor` writes a byte range."""
         for segment, where in self.pieces(start, stop):
             segment.write(where, actor)
+
+    def scattered(self, addresses: np.ndarray, width: int) -> Iterator[tuple[Segment, np.ndarray]]:
+        """The watched granules of items of `width` bytes at scattered addresses."""
+        low, high = int(addresses.min()), int(addresses.max()) + width
+        for segment, _ in self.pieces(low, high):
+            inside = addresses[(addresses + width > segment.start) & (addresses < segment.stop)]
+            if inside.size:
+                first = (np.maximum(inside, segment.start) - segment.start) // segment.granule
+                last = (np.minimum(inside + width, segment.stop) - segment.start - 1) // segment.granule
+                granules = first[:, None] + np.arange(int((last - first).max()) + 1)
+                yield segment, granules[granules <= last[:, None]]
+
+    def read_items(self, addresses: np.ndarray, width: int, actor: Actor) -> None:
+        """`actor` reads items of `width` bytes."""
+        for segment, granules in self.scattered(addresses, width):
+            segment.read(granules, actor)
+
+    def write_items(self, addresses: np.ndarray, width: int, actor: Actor) -> None:
+        """`actor` writes items of `width` bytes."""
+        for segment, granules in self.scattered(addresses, width):
+            segment.write(granules, actor)

@@ -19,7 +19,7 @@ compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,57 +28,136 @@ from tirx_mini.ir import Span, TensorMap
 
 from . import access
 from .causality import Agent
+from .cp_async import CpAsyncGroups
 from .faults import Fault
 from .findings import Severity
 from .image import GlobalBuffer, SharedBuffer
 from .masks import FULL, LANES, Mask
+from .shadow import GENERIC, Actor
+from .tma import BulkGroups
+from .tmem_access import WarpTmem
 
 if TYPE_CHECKING:
     from .barriers import Wait
     from .machine import Cta, Gpu
 
 Buffer = SharedBuffer | GlobalBuffer
+_CONVERGE = "move it out of the branch or of the elected thread's scope, so that the whole warp reaches it"
 
 
 class Warp:
     """Warp `warp_id` of a CTA, while the CTA is resident."""
 
     __slots__ = (
-        "agent", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "done", "gpu", "grid_dim", "group", "mask",
-        "pending_loads", "program", "resume_time", "span", "thread_idx", "time", "waiting", "warp_id", "window",
+        "agent", "all_lanes", "block_idx", "cluster_ctaid", "cluster_ctarank", "cp_async", "cta", "done", "gpu", "grid_dim",
+        "loads", "mask", "place", "program", "role", "span", "stores", "thread_idx", "threads", "time", "tmem", "waiting",
+        "warp_id", "window", "wrote", "_bulk",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:
-        image = cta.gpu.image
+        launch = cta.gpu.image.launch
         self.gpu: Gpu = cta.gpu
         self.cta = cta
         self.warp_id = warp_id
+        self.role = warp_name(warp_id, launch.warps)
+        self.place = f"{self.role} of {cta.name}" if launch.num_ctas > 1 else self.role
         self.block_idx = cta.block_idx
-        self.grid_dim = image.launch.grid
+        self.grid_dim = launch.grid
         self.cluster_ctaid = cta.cluster_ctaid
         self.cluster_ctarank = cta.rank
         self.window = cta.rank << 24
+        self.threads = launch.threads
         self.thread_idx = np.arange(warp_id * LANES, warp_id * LANES + LANES, dtype=np.int32)
-        threads = min(LANES, image.launch.threads - warp_id * LANES)
-        self.mask: Mask = FULL if threads == LANES else Mask.of((1 << threads) - 1)
+        lanes = min(LANES, launch.threads - warp_id * LANES)
+        self.all_lanes: Mask = FULL if lanes == LANES else Mask.of((1 << lanes) - 1)
+        self.mask = self.all_lanes
         self.span: Span | None = None
         self.time = time
         self.agent = agent
-        self.program: Generator[Wait, None, None] = image.warp(self)
+        self.loads = Actor(agent, cta.cluster.index, GENERIC, "load", self.place)
+        self.stores = Actor(agent, cta.cluster.index, GENERIC, "store", self.place)
+        self.wrote = 0
+        self.tmem = WarpTmem(self)
+        self.cp_async = CpAsyncGroups()
+        self._bulk: dict[int, BulkGroups] = {}
         self.waiting: Wait | None = None
         self.done = False
+        self.program: Generator[Wait, None, None] = cta.gpu.image.warp(self)
 
-    # -- names ---------------------------------------------------------------------------------------------------
-
-    @property
-    def role(self) -> str:
-        """Which warp of its CTA this is, in the words of the source."""
-        return warp_name(self.warp_id, self.gpu.image.launch.warps)
+    # -- lanes ---------------------------------------------------------------------------------------------------
 
     @property
     def lane(self) -> int:
         """The first active lane: the thread that a one-thread instruction runs in."""
         return self.mask.first
+
+    def agreeing(self, operands: Sequence[Any]) -> Iterator[tuple[Mask, tuple[Any, ...]]]:
+        """Groups of active lanes for which all operands are the same, with the operands as scalars."""
+        left = self.mask
+        while left:
+            first = left.first
+            values = tuple(o[first].item() if isinstance(o, np.ndarray) else o for o in operands)
+            same = left
+            for operand, value in zip(operands, values, strict=True):
+                if isinstance(operand, np.ndarray):
+                    same = same.where(operand == value)
+            yield same, values
+            left = left.minus(same)
+
+    def uniform(self, value: Any, what: str) -> Any:
+        """The value that all active lanes give; a fault where they differ."""
+        if not isinstance(value, np.ndarray):
+            return value
+        active = value[self.mask.lanes]
+        if (active != active[0]).any():
+            raise self.fault("illegal-convergence", f"the lanes of a warp give different values for {what} of one instruction",
+                             hint="all 32 lanes execute it together and must agree")
+        return active[0].item()
+
+    def converged(self, what: str) -> bool:
+        """Whether the whole warp executes this; records illegal convergence otherwise.
+
+        Where all lanes have met, any of them may fence what each of them wrote.
+        """
+        if self.mask is self.all_lanes:
+            self.wrote = 0
+            return True
+        self.report("illegal-convergence", "error", self._partial(what), rule=f"PTX ISA: {what}", hint=_CONVERGE)
+        return False
+
+    def require_converged(self, what: str) -> None:
+        """Raise a fault unless the whole warp executes this."""
+        if self.mask is not self.all_lanes:
+            raise self.fault("illegal-convergence", self._partial(what), rule=f"PTX ISA: {what}", hint=_CONVERGE)
+
+    def _partial(self, what: str) -> str:
+        count = self.mask.count
+        return (f"{what} is executed by {count} lane{'s' * (count != 1)} of {self.role}; all {self.all_lanes.count} must execute it "
+                "together")
+
+    def bulk_groups(self, lane: int) -> BulkGroups:
+        """The bulk groups of one thread."""
+        groups = self._bulk.get(lane)
+        if groups is None:
+            groups = self._bulk[lane] = BulkGroups()
+        return groups
+
+    # -- fences --------------------------------------------------------------------------------------------------
+
+    def fence_proxy_async(self) -> None:
+        """fence.proxy.async by the active lanes: it covers what they wrote, and what they know of others."""
+        self.agent.fence_proxy(own=not self.wrote & ~self.mask.word)
+        self.wrote &= ~self.mask.word
+
+    def fence_mbarrier_init(self) -> None:
+        """fence.mbarrier_init: the barriers initialised by this warp so far are known to the cluster."""
+        for barrier in self.cta.inits:
+            if barrier.init_agent == self.agent.index:
+                barrier.fenced = True
+
+    def fence_tcgen05_after(self) -> None:
+        """tcgen05.fence::after_thread_sync."""
+        self.agent.fence_tcgen05()
 
     # -- memory --------------------------------------------------------------------------------------------------
 
@@ -135,6 +214,7 @@ class Warp:
             self.waiting = next(self.program)
         except StopIteration:
             self.done = True
+            self.gpu.tensor.forget(self)
             self.cta.warp_exited(self)
 
 

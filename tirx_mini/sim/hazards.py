@@ -1,0 +1,134 @@
+"""Words for hazards: what a conflict in a shadow means for the reader of the source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .memory import TMEM_COLUMNS, place_name
+from .shadow import Access, Actor, Conflict
+
+if TYPE_CHECKING:
+    from .machine import Cta, Gpu
+
+PROXY_HINT = ("each thread that writes shared memory calls Tx.ptx.fence.proxy_async(\"shared::cta\") after its writes, then "
+              "synchronises with the thread that issues the asynchronous operation")
+TCGEN05_HINT = "call Tx.ptx.tcgen05.fence.after_thread_sync() after the wait and before this operation"
+_KINDS = {"race": "race", "proxy": "missing-proxy-fence", "tcgen05": "missing-tcgen05-fence",
+          "uninitialised": "uninitialised-read"}  # fmt: skip
+
+
+class HazardReporter:
+    """Turns conflicts in the memories of one CTA (or in global memory) into findings."""
+
+    def __init__(self, gpu: Gpu, cta: Cta | None) -> None:
+        self.gpu = gpu
+        self.cta = cta
+
+    def shared(self, conflict: Conflict) -> None:
+        """A conflict in shared memory."""
+        if not self._repeated(conflict):
+            low, high = conflict.extent()
+            buffer = self.gpu.locator.find(low)
+            self._record(conflict, buffer.name if buffer else None, self._shared_range(low, high))
+
+    def tensor(self, conflict: Conflict) -> None:
+        """A conflict in tensor memory; units are (lane group, column), row by row."""
+        if not self._repeated(conflict):
+            low, high = conflict.extent()
+            columns = sorted({low % TMEM_COLUMNS, (high - 1) % TMEM_COLUMNS})
+            name = self.gpu.image.tmem_names[0] if len(self.gpu.image.tmem_names) == 1 else "tensor memory"
+            where = f"columns {columns[0]} to {columns[-1]}" if len(columns) > 1 else f"column {columns[0]}"
+            self._record(conflict, name, f"{name}, {where}")
+
+    def global_(self, conflict: Conflict) -> None:
+        """A conflict in global memory."""
+        if not self._repeated(conflict):
+            memory = self.gpu.memory
+            slot = next(slot for slot, segment in memory.segments.items() if segment is conflict.segment)
+            buffer = memory.buffers[slot]
+            low, high = (unit // buffer.dtype.itemsize for unit in conflict.extent())
+            first, last = place_name(buffer, low), place_name(buffer, max(low, high - 1))
+            self._record(conflict, buffer.name, first if first == last else f"{first} to {last}")
+
+    def _shared_range(self, low: int, high: int) -> str:
+        locator = self.gpu.locator
+        first = locator.find(low)
+        if first is None:
+            return f"bytes {low} to {high - 1} of shared memory"
+        size = first.dtype.itemsize
+        begin = place_name(first, (low - first.byte_offset) // size)
+        end = place_name(first, min(first.size - 1, max(low, high - 1) - first.byte_offset >> size.bit_length() - 1))
+        return begin if begin == end else f"{begin} to {end}"
+
+    def _severity(self, conflict: Conflict) -> tuple[str, Any]:
+        if conflict.kind == "tcgen05":
+            return "missing-tcgen05-fence", "warning"
+        if conflict.kind == "race":
+            earlier, actor = conflict.earlier, conflict.actor
+            if earlier is not None and earlier.write and conflict.writes and actor.same is not None and actor.same():
+                return "identical-writes", "warning"
+            if earlier is not None and self._awaits_load(earlier):
+                return "missing-tcgen05-wait", "error"
+        return _KINDS[conflict.kind], "error"
+
+    def _repeated(self, conflict: Conflict) -> bool:
+        earlier = conflict.earlier
+        kind = _KINDS[conflict.kind]
+        severity = "warning" if conflict.kind == "tcgen05" else "error"
+        return self.gpu.findings.seen(kind, severity, conflict.actor.span, earlier and earlier.span)
+
+    def _record(self, conflict: Conflict, buffer: str | None, where: str) -> None:
+        kind, severity = self._severity(conflict)
+        earlier, actor = conflict.earlier, conflict.actor
+        details: dict[str, Any] = {"buffer": buffer, "where": where, "role": actor.role}
+        if self.cta is not None:
+            details["cta"] = self.cta.name
+        message, hint = self._words(kind, conflict, where)
+        details["hint"] = hint
+        if earlier is not None:
+            verb = "writes" if earlier.write else "reads"
+            details["other_role"] = earlier.role
+            details["notes"] = ((f"the {earlier.what} of {earlier.role} {verb} it here", earlier.span),)
+        self.gpu.findings.add(kind, severity, message, actor.span, other=earlier and earlier.span, details=details)
+
+    def _words(self, kind: str, conflict: Conflict, where: str) -> tuple[str, str]:
+        actor, earlier = conflict.actor, conflict.earlier
+        does = f"the {actor.what} of {actor.role} {'writes' if conflict.writes else 'reads'} {where}"
+        if earlier is None:
+            return f"{does}, which nothing has written", "write it first, and check offsets, stages and loop bounds"
+        did = f"{'written' if earlier.write else 'read'} by the {earlier.what} of {earlier.role}"
+        if kind == "missing-proxy-fence":
+            return f"{does}, {did}, without fence.proxy.async between the two", PROXY_HINT
+        if kind == "missing-tcgen05-fence":
+            return f"{does}, {did}, without tcgen05.fence.after_thread_sync() between the two", TCGEN05_HINT
+        if kind == "missing-tcgen05-wait":
+            return (f"{does} while it may still be being {did}: tcgen05.wait.ld() is missing after the load",
+                    "call Tx.ptx.tcgen05.wait.ld() after the loads, before signalling that tensor memory is free")
+        if kind == "identical-writes":
+            return (f"{does}, which is also {did}, in no order; both write the same bytes",
+                    "let one thread write it: select one warp before electing a lane")
+        return f"{does} while it may be {did}: nothing orders the two", self._race_hint(earlier, actor, conflict.writes)
+
+    def _race_hint(self, earlier: Access, actor: Actor, writes: bool) -> str:
+        whats = {earlier.what, actor.what}
+        if earlier.cluster != actor.cluster:
+            return "CTAs of different clusters run in no order: let each write its own part"
+        if earlier.what == "TMA store":
+            return "after the TMA store: commit_group(), wait_group(0), then synchronise before the memory is written again"
+        if earlier.what == "MMA" or actor.what == "tcgen05.ld":
+            return "the MMA is asynchronous: tcgen05.commit to an mbarrier, and wait for it first"
+        if "TMA load" in whats and not (writes and earlier.write):
+            return "wait for the mbarrier of the TMA load before reading, and for its readers before loading again"
+        if "dealloc" in whats:
+            return "synchronise all warps that use tensor memory (cta_sync or cluster_sync) before tcgen05.dealloc"
+        return "synchronise between the two: cta_sync(), warpgroup_sync() or an mbarrier"
+
+    def _awaits_load(self, earlier: Access) -> bool:
+        """Whether the access is a tcgen05.ld that its own warp has not waited for."""
+        if earlier.what != "tcgen05.ld" or self.cta is None:
+            return False
+        for cta in self.cta.cluster.ctas:
+            for warp in cta.warps:
+                if warp.tmem.loads is not None and warp.tmem.loads.index == earlier.agent:
+                    return not warp.agent.knows(earlier.agent, earlier.epoch)
+        return False

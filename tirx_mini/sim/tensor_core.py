@@ -1,0 +1,340 @@
+"""The tensor cores: MMAs that a thread issues, executed in order and on their own time.
+
+Each warp issues to a pipe of its own. A pipe is an agent; it learns what the issuing thread knows at each MMA. What the
+MMAs read and write happens when the commit that tracks them completes, as late as anyone can tell, and consecutive MMAs
+to one accumulator are then one matrix product (PTX ISA: "tcgen05.mma", "tcgen05.commit").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tirx_mini.ir import Span
+from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, operand_chunks
+
+from .barriers import Mbarrier
+from .causality import Agent, Knowledge, Snapshot
+from .dtypes import numpy_dtype
+from .faults import Fault
+from .memory import SharedMemory
+from .shadow import ASYNC, Actor
+
+if TYPE_CHECKING:
+    from .machine import Cta, Gpu
+    from .warp import Warp
+
+PHASE = 1024
+"""Swizzles repeat every 1024 bytes, so operand patterns are shared by all places that agree modulo this."""
+
+
+@dataclass(frozen=True)
+class Mma:
+    """One tcgen05.mma as it was issued.
+
+    column: of the accumulator. a, b: operand layouts, the same object for the same layout; a_start, b_start: their places.
+    """
+
+    column: int
+    a: SmemDescriptor
+    a_start: int
+    b: SmemDescriptor
+    b_start: int
+    shape: InstructionDescriptor
+    accumulate: bool
+    cta_group: int
+    snapshot: Snapshot
+    time: float
+    role: str
+    span: Span | None
+
+    def continues(self, first: Mma) -> bool:
+        """Whether this can be one product with the MMAs that `first` begins."""
+        return (self.accumulate and self.column == first.column and self.shape is first.shape
+                and self.snapshot is first.snapshot and self.span is first.span
+                and self.a is first.a and self.b is first.b)
+
+
+class Pipe:
+    """The MMAs that one warp has issued and not yet committed."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.pending: list[Mma] = []
+        self.seen = -1
+        self.snapshot: Snapshot | None = None
+        self.free = 0.0
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one commit tracks. arrivals: the barriers it signals."""
+
+    cta: Cta
+    pipe: Pipe
+    mmas: tuple[Mma, ...]
+    arrivals: tuple[Mbarrier, ...]
+    knowledge: Knowledge
+    role: str
+    span: Span | None
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Where an operand of one or several MMAs lies, relative to `base`: 16-byte items, and the bytes they span.
+
+    items: int64[rows, chunks] (K-major) or int64[depth, chunks]. low, high: in bytes. dense: no gaps between.
+    """
+
+    items: np.ndarray
+    low: int
+    high: int
+    dense: bool
+    mn_major: bool
+
+
+class TensorCores:
+    """The tensor cores of the GPU."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+        self._pipes: dict[Warp, Pipe] = {}
+        self._patterns: dict[Any, Pattern] = {}
+
+    def pipe(self, w: Warp) -> Pipe:
+        """The pipe that a warp issues to."""
+        pipe = self._pipes.get(w)
+        if pipe is None:
+            agent = w.cta.cluster.causality.agent(f"{w.cta.name} MMA of {w.role}")
+            pipe = self._pipes[w] = Pipe(agent)
+        return pipe
+
+    # -- instructions --------------------------------------------------------------------------------------------
+
+    def mma(self, w: Warp, column: int, a: SmemDescriptor, a_start: int, b: SmemDescriptor, b_start: int,
+            shape: InstructionDescriptor, accumulate: bool, cta_group: int) -> None:
+        """Issue an MMA whose operands are in shared memory, at the same place in both CTAs of a pair."""
+        pipe = self.pipe(w)
+        agent = w.agent
+        if pipe.snapshot is None or pipe.seen != agent.version:
+            pipe.agent.learn_from(agent)
+            pipe.snapshot = pipe.agent.snapshot(agent.fenced)
+            pipe.seen = agent.version
+        pipe.pending.append(Mma(column, a, a_start, b, b_start, shape, accumulate, cta_group, pipe.snapshot, w.time, w.place,
+                                w.span))
+
+    def commit(self, w: Warp, barriers: Sequence[Mbarrier]) -> None:
+        """Let the barriers observe the completion of all the warp's MMAs so far."""
+        pipe = self.pipe(w)
+        knowledge = Knowledge(pipe.agent.known.shape[1])
+        knowledge.add(pipe.agent)
+        batch = Batch(w.cta, pipe, tuple(pipe.pending), tuple(barriers), knowledge, w.place, w.span)
+        pipe.pending = []
+        pipe.snapshot = None
+        self.gpu.clock.at(w.time, self._start, batch)
+
+    def forget(self, w: Warp) -> None:
+        """The warp has ended."""
+        self._pipes.pop(w, None)
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def _start(self, batch: Batch) -> None:
+        gpu, pipe = self.gpu, batch.pipe
+        spec = gpu.spec
+        sms = self._sms(batch)
+        end = max(gpu.clock.now, pipe.free)
+        for mma in batch.mmas:
+            begin = max(mma.time, *(sm.tensor_free for sm in sms))
+            end = begin + self._cycles(mma)
+            for sm in sms:
+                sm.tensor_free = end
+            gpu.count("tensor_cycles", (end - begin) * len(sms))
+        if batch.mmas:
+            pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
+            if gpu.trace is not None:
+                first = end - sum(map(self._cycles, batch.mmas))
+                gpu.trace.append((f"{batch.cta.name} tensor core", "MMA", first, end, batch.mmas[0].span))
+        done = max(gpu.clock.now, pipe.free) + spec.commit_latency
+        gpu.clock.at(done, self._complete, batch)
+
+    @staticmethod
+    def _sms(batch: Batch) -> list[Any]:
+        cta = batch.cta
+        if batch.mmas and batch.mmas[0].cta_group == 2:
+            return [peer.sm for peer in pair(cta)]
+        return [cta.sm]
+
+    def _cycles(self, mma: Mma) -> float:
+        """How long an MMA holds the tensor core, bound by arithmetic or by reading operands from shared memory."""
+        shape, spec = mma.shape, self.gpu.spec
+        rows = max(128, shape.m // mma.cta_group)
+        depth_bytes = shape.depth * shape.a.itemsize
+        compute = 2 * rows * shape.n * depth_bytes / 2 / spec.tensor_flops_per_cycle
+        operands = (rows + shape.n // mma.cta_group) * depth_bytes / spec.smem_bytes_per_cycle
+        return max(compute, operands)
+
+    # -- effects -------------------------------------------------------------------------------------------------
+
+    def _complete(self, batch: Batch) -> None:
+        group: list[Mma] = []
+        for mma in batch.mmas:
+            if group and not mma.continues(group[0]):
+                self._execute(batch.cta, group)
+                group = []
+            group.append(mma)
+        if group:
+            self._execute(batch.cta, group)
+        now = self.gpu.clock.now
+        for barrier in batch.arrivals:
+            if barrier.cta.alive:
+                if barrier.expected:
+                    barrier.arrive_async(batch.knowledge, now, "commit", batch.role, batch.span)
+            else:
+                self.gpu.findings.add("in-flight-at-exit", "error", f"{barrier.cta.name} ends while a tcgen05.commit is to arrive at its "
+                                      f"{barrier.name}", batch.span, details={
+                                          "cta": barrier.cta.name, "barrier": barrier.name,
+                                          "hint": "cluster_sync() before the kernel ends keeps every CTA alive until its peers are done"})
+
+    def _execute(self, cta: Cta, group: list[Mma]) -> None:
+        """Carry out MMAs that continue one another."""
+        mma = group[0]
+        shape = mma.shape
+        actor = Actor(mma.snapshot, cta.cluster.index, ASYNC, "MMA", mma.role, mma.span)  # type: ignore[arg-type]
+        actor.tcgen05 = True
+        actor.fenced = mma.snapshot.fenced
+        ctas = pair(cta) if mma.cta_group == 2 else [cta]
+        if not all(c.alive for c in ctas):
+            self.gpu.findings.add("in-flight-at-exit", "error", f"{cta.name} or its peer ends while an MMA is in flight", mma.span,
+                                  details={"cta": cta.name, "hint": "wait for the MMA's commit before the kernel ends"})
+            return
+        rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
+        a = [self._operand(c.smem, group, "a", rows, actor) for c in ctas]
+        b = [self._operand(c.smem, group, "b", columns, actor) for c in ctas]
+        right = b[0] if len(b) == 1 else np.concatenate(b)
+        if shape.negate_a != shape.negate_b:
+            right = -right
+        for c, left in zip(ctas, a, strict=True):
+            self._accumulate(c, mma, left @ right.T, actor)
+        flops = 2.0 * shape.m * shape.n * shape.depth * len(group)
+        self.gpu.count("flops", flops)
+
+    def _operand(self, smem: SharedMemory, group: list[Mma], which: str, rows: int, actor: Actor) -> np.ndarray:
+        """The operand of all MMAs of a group, side by side along K: float32[rows, depth]."""
+        mma = group[0]
+        layout: SmemDescriptor = getattr(mma, which)
+        fmt = getattr(mma.shape, which)
+        starts = [m.a_start if which == "a" else m.b_start for m in group]
+        base = min(starts) // PHASE * PHASE
+        offsets = tuple(start - base for start in starts)
+        key = (which, id(layout), id(mma.shape), rows, offsets)
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            pattern = self._patterns[key] = make_pattern(mma, which, rows, offsets)
+        if base + pattern.low < 0 or base + pattern.high > smem.size:
+            raise self._beyond(smem, mma, which, base + pattern.low, base + pattern.high)
+        if pattern.dense:
+            smem.shadow.read(base + pattern.low, base + pattern.high, actor)
+        else:
+            smem.shadow.read_items(pattern.items.reshape(-1) * 16 + base, 16, actor)
+        chunks = smem.view(16)[pattern.items + base // 16]
+        values = to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
+        return values.T if pattern.mn_major else values
+
+    def _beyond(self, smem: SharedMemory, mma: Mma, which: str, low: int, high: int) -> Exception:
+        return Fault("bad-descriptor", f"the descriptor of operand {which.upper()} of an MMA leads to bytes {low} to {high - 1} of shared "
+                     f"memory, which has {smem.size}", mma.span, role=mma.role, rule="PTX ISA: tcgen05 shared memory descriptor",
+                     hint="check the buffer's layout and the offset that the descriptor is built from")
+
+    def _accumulate(self, cta: Cta, mma: Mma, product: np.ndarray, actor: Actor) -> None:
+        """Add (or store) a product of one CTA's rows × all N columns to its tensor memory."""
+        lanes, columns, product = place_rows(mma, product)
+        where = (slice(None), slice(mma.column, mma.column + columns))
+        shadow = cta.tmem.shadow
+        if mma.accumulate:
+            shadow.inspect(where, actor)
+        elif (lost := shadow.unread(where, "MMA")) is not None:
+            self._lost_result(cta, mma, lost)
+        shadow.write(where, actor)
+        target = cta.tmem.floats[:, mma.column : mma.column + columns]
+        if mma.shape.d == "float32":
+            if isinstance(lanes, slice):
+                block = target[lanes]
+                if mma.accumulate:
+                    block += product
+                else:
+                    block[...] = product
+            else:
+                target[lanes] = target[lanes] + product if mma.accumulate else product
+            return
+        words = cta.tmem.words[:, mma.column : mma.column + columns]
+        store_narrow(words, lanes, product, mma.shape.d, mma.accumulate)
+
+    def _lost_result(self, cta: Cta, mma: Mma, earlier: Any) -> None:
+        self.gpu.findings.add(
+            "lost-result", "error",
+            f"the MMA of {mma.role} overwrites an accumulator that nobody has read since the last MMA wrote it",
+            mma.span, other=earlier.span, details={
+                "cta": cta.name, "role": mma.role, "rule": "PTX ISA: tcgen05.mma, enable-input-d",
+                "hint": "accumulate (accum=True) on every K tile but the first, and read the result before the next tile begins",
+                "notes": (("the result that is lost is computed here", earlier.span),)})
+
+
+def pair(cta: Cta) -> list[Cta]:
+    """The two CTAs of a pair, even rank first."""
+    ctas, even = cta.cluster.ctas, cta.rank & ~1
+    return ctas[even : even + 2]
+
+
+def to_float(values: np.ndarray, dtype: str) -> np.ndarray:
+    """Operand values as float32; tf32 keeps the upper 19 bits."""
+    if dtype == "bfloat16":
+        return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    if dtype == "float32":
+        return (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    return values.astype(np.float32)
+
+
+def make_pattern(mma: Mma, which: str, rows: int, offsets: Sequence[int]) -> Pattern:
+    """Where operand `which` ("a" or "b") of MMAs lies whose places are `offsets` bytes from a multiple of 1024."""
+    layout: SmemDescriptor = getattr(mma, which)
+    fmt: Format = getattr(mma.shape, which)
+    mn_major = mma.shape.transpose_a if which == "a" else mma.shape.transpose_b
+    parts = [operand_chunks(replace(layout, start=offset), rows, mma.shape.depth, fmt.itemsize, mn_major) for offset in offsets]
+    items = np.concatenate(parts, axis=0 if mn_major else 1) // 16
+    low, high = int(items.min()), int(items.max()) + 1
+    dense = high - low == items.size == len(np.unique(items))
+    return Pattern(items, low * 16, high * 16, dense, mn_major)
+
+
+_LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
+
+
+def place_rows(mma: Mma, product: np.ndarray) -> tuple[Any, int, np.ndarray]:
+    """(lanes, columns, product) as tensor memory holds one CTA's part of the result (PTX ISA: "Data path layout").
+
+    M = 128 rows a CTA: row r in lane r. M = 64 in one CTA: lanes 0-15, 32-47, 64-79, 96-111. A pair's M = 128: 64 rows a
+    CTA, whose right half of columns lies in lanes 64-127.
+    """
+    rows, columns = product.shape
+    if rows == 128:
+        return slice(None), columns, product
+    if mma.cta_group == 1:
+        return _LAYOUT_F, columns, product
+    half = columns // 2
+    return slice(None), half, np.concatenate([product[:, :half], product[:, half:]])
+
+
+def store_narrow(words: np.ndarray, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool) -> None:
+    """Results of 16 bits (one in each column's lower half) and of 32-bit integers."""
+    if dtype == "int32":
+        result = product.astype(np.int64)
+        old = words[lanes].view(np.int32).astype(np.int64)
+        words[lanes] = ((result + old if accumulate else result) & 0xFFFFFFFF).astype(np.uint32)
+        return
+    old = np.ascontiguousarray(words[lanes] & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float32)
+    result = (product + old if accumulate else product).astype(np.float16)
+    words[lanes] = np.ascontiguousarray(result).view(np.uint16).astype(np.uint32)
