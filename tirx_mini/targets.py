@@ -76,6 +76,7 @@ class GpuSpec:
     tmem_load_latency: float = 110
     tmem_columns_per_cycle: float = 1
     tma_second_latency: float = 60
+    tma_store_read_latency: float = 130
     tma_store_latency: float = 400
     launch_latency_us: float = 2.0
     cta_launch_latency: float = 600
