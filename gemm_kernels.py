@@ -438,8 +438,8 @@ def hgemm_v7(M, N, K, dtype="float16"):
 
             # TODO: the three roles, each with its own `while tile_scheduler.valid():` loop over the same tiles.
             #   TMA: for each K tile wait for mma2tma at tma_phase.stage and .phase, load, arrive on tma2mma with
-            #     TMA_BYTES, tma_phase.move_to_next_stage(). After the last tile wait for all PIPE_DEPTH stages once more: the
-            #     tensor core still arrives on them, and the CTA must not be gone.
+            #     TMA_BYTES, tma_phase.move_to_next_stage(). After the last tile wait for all PIPE_DEPTH stages once
+            #     more: the tensor core still arrives on them, and the CTA must not be gone.
             #   MMA: wait for ld2mma; for each K tile wait for tma2mma, fence.after_thread_sync, multiply,
             #     mma2tma.arrive(stage, cta_group=1, cta_mask=1), next stage; after the last,
             #     mma2ld.arrive(0, cta_group=1, cta_mask=1).

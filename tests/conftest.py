@@ -111,13 +111,19 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     error = call.excinfo.value if call.excinfo else None
     if error is not None and is_step_test(item) and isinstance(error, page_errors()):
-        text = str(error)
-        headline = f"{type(error).__name__}: {text.splitlines()[0]}"
         path, line, _ = item.location
-        entry = ReprEntryNative([text + "\n"])
-        crash = ReprFileLocation(path, (line or 0) + 1, headline)
+        entry = ReprEntryNative([f"{error}\n"])
+        crash = ReprFileLocation(path, (line or 0) + 1, headline(error))
         report.longrepr = ReprExceptionInfo(ReprTraceback([entry], None, "native"), crash)
     return report
+
+
+def headline(error: BaseException) -> str:
+    """The sentence for pytest's summary."""
+    report, diagnostic = getattr(error, "report", None), getattr(error, "diagnostic", None)
+    if report is not None and report.findings:
+        return f"{report.verdict}: {report.findings[0].message}"
+    return diagnostic.message if diagnostic is not None else str(error).splitlines()[0]
 
 
 def is_step_test(item: pytest.Item) -> bool:

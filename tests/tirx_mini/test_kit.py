@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,25 +35,32 @@ MULTIPLES = {
 """What M, N and K of each step have to be multiples of; None where only one tile will do."""
 
 
-def pytest_of(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def output_on_the_skeleton() -> str:
+    """What pytest prints for the skeleton, every step at one size."""
+    tests = [f"tests/test_step{step:02}.py" for step in STEPS]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--target", "sim", "--sizes", "1024", *tests]
+    environment = {**os.environ, "COLUMNS": "200"}
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert result.returncode == 1, result.stdout + result.stderr
+    return result.stdout
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_the_skeleton_fails_with_the_first_todo_and_its_line(step: int) -> None:
-    result = pytest_of(f"tests/test_step{step:02}.py", "--target", "sim", "-x")
+def test_the_skeleton_fails_with_the_first_todo_and_its_line(step: int, output_on_the_skeleton: str) -> None:
     lines = SKELETON.read_text(encoding="utf-8").splitlines()
     start = next(n for n, text in enumerate(lines) if text.startswith(f"def hgemm_v{step}("))
     todo = next(n for n, text in enumerate(lines, 1) if n > start and "# TODO: " in text)
-    assert result.returncode == 1
-    sentence = f"TODO at line {todo} is not filled in"
-    summary = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+    place = f"FAILED tests/test_step{step:02}.py::test_step{step:02}["
+    summary = [line for line in output_on_the_skeleton.splitlines() if line.startswith(place)]
     assert len(summary) == 1
-    assert sentence in result.stdout
-    assert sentence in summary[0]
-    assert "Traceback" not in result.stdout
-    assert "tirx_mini/" not in result.stdout
+    assert f"- TODO at line {todo} is not filled in: " in summary[0]
+
+
+def test_no_python_frames_are_shown(output_on_the_skeleton: str) -> None:
+    assert "Traceback" not in output_on_the_skeleton
+    assert "tirx_mini/" not in output_on_the_skeleton
+    assert "conftest.py" not in output_on_the_skeleton
 
 
 @pytest.mark.parametrize("kernels", ["gemm_kernels.py", "kernels_ref"])

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .rows import Row
-from .steps import STEPS, shape_text
+from .steps import shape_text
 
 _STYLES = {"ok": "green", "wrong": "bold red"}
 
@@ -16,20 +16,19 @@ _STYLES = {"ok": "green", "wrong": "bold red"}
 def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
     """The rows in the order given. Times are predictions of the simulator's clock."""
     table = Table(
-        title=f"The ladder in the simulator ({gpu.upper()}; time, TFLOPS and share of peak from a rough clock)",
-        caption="max error: against float64; wall: seconds to build and simulate",
+        title=f"The ladder in the simulator, {gpu.upper()}",
+        caption="max error: against float64. µs, TFLOPS, peak: by a rough clock. wall s: to build and simulate.",
         box=None,
         pad_edge=False,
         title_justify="left",
         caption_justify="left",
     )
-    table.add_column("step", no_wrap=True)
+    table.add_column("step", justify="right", no_wrap=True)
     for name in ("size", "verdict", "findings", "max error", "µs", "TFLOPS", "peak", "wall s"):
         table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
     previous = None
     for row in rows:
-        name = f"{row.step} {STEPS[row.step].title}" if row.step != previous else ""
-        table.add_row(name, *_cells(row))
+        table.add_row(str(row.step) if row.step != previous else "", *_cells(row))
         previous = row.step
     return table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ from .handles import Loop, OpenHint, OpenScope, loop
 from .inline import InlineFunction, default_values, inline
 
 _MAX_UNROLL = 65536
+_SENTENCE_END = re.compile(r"(?<=[.:!?])\s")
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ class Executor(Assigner):
         first = next(i for i, line in enumerate(lines) if "TODO" in line)
         text = " ".join(" ".join(lines[first:]).split())
         text = text[text.index("TODO") + 4 :].lstrip(" :-–—.") or "this part of the kernel"
+        text = _SENTENCE_END.split(text, maxsplit=1)[0].rstrip(":")  # a skeleton's comment may go on for a page
         line = comment[0] + first
         return todo_error(text, self.source.line(line, self.inlined_at))
 

@@ -129,7 +129,7 @@ def test_the_command_writes_one_object_a_row(tmp_path: Path, capsys: pytest.Capt
         (1, [128, 128, 64], "ok"),
         (2, [128, 128, 128], "ok"),
     ]
-    assert "single tile" in capsys.readouterr().out
+    assert "128x128x64" in capsys.readouterr().out
 
 
 def test_the_command_says_what_it_cannot_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
