@@ -22,12 +22,13 @@ from tirx_mini.ir import (
     TirxError,
     Unary,
     Var,
+    const,
     int_value,
 )  # fmt: skip
 
 from .names import Names
 from .signs import Signs
-from .types import CONVERSIONS, c_type, literal, storage_type
+from .types import CONVERSIONS, c_type, literal, plain_literal, storage_type
 
 SPECIAL_TEXT: Mapping[str, str] = {
     **{f"{r}.{axis}": f"((int){r}.{axis})" for r in ("threadIdx", "blockIdx", "gridDim") for axis in "xyz"},
@@ -49,10 +50,13 @@ know that ``&`` binds less tightly than ``==``."""
 
 _BARE_RIGHT: Mapping[str, tuple[str, ...]] = {**BARE, **dict.fromkeys("+-", ("*",)), **dict.fromkeys("*|&^", ())}
 """The same for right operands, which keep their grouping: floating-point sums depend on it."""
+_ASSOCIATIVE: Mapping[str, tuple[str, ...]] = {"+": ("+", "*"), "*": ("*",), "|": ("|",), "&": ("&",), "^": ("^",)}
+"""The same for right operands that are integers."""
 _AS_BITS: Mapping[str, Callable[[int], tuple[str, int]]] = {
     "//": lambda n: (">>", n.bit_length() - 1), "%": lambda n: ("&", n - 1)
 }  # fmt: skip
 """Division by a power of two that rounds as the IR does, whatever the sign."""
+_SHIFTS = ("<<", ">>")
 _ROUNDING = {"//": "floordiv", "%": "floormod"}
 
 
@@ -136,7 +140,7 @@ class ExprRenderer:
         return self.place(load.buffer, flat_index(load), storage_type(load.dtype))
 
     def _pointer(self, name: str, base: Expr) -> str:
-        return name if int_value(base) == 0 else f"({name} + {self.operand(base, _BARE_RIGHT['+'])})"
+        return name if int_value(base) == 0 else f"({name} + {self.operand(base, _ASSOCIATIVE['+'])})"
 
     def _bufferload(self, expr: BufferLoad) -> str:
         return self.place(expr.buffer, flat_index(expr))
@@ -152,17 +156,40 @@ class ExprRenderer:
     def _binary(self, expr: Binary) -> str | Term:
         if expr.op in ("min", "max"):
             return f"{expr.op}({self(expr.a)}, {self(expr.b)})"
-        op, right = expr.op, self.operand(expr.b, _BARE_RIGHT.get(expr.op, ()))
-        if op in _AS_BITS and not (self.signs.natural(expr.a) and self.signs.natural(expr.b)):
-            divisor = int_value(expr.b)
+        op, a, b = expr.op, expr.a, expr.b
+        if op in _AS_BITS and not (self.signs.natural(a) and self.signs.natural(b)):
+            divisor = int_value(b)
             if divisor is None or divisor <= 0 or divisor & (divisor - 1):
-                return f"{self.calls.require(_ROUNDING[op])}({self(expr.a)}, {self(expr.b)})"
+                return f"{self.calls.require(_ROUNDING[op])}({self(a)}, {self(b)})"
             op, amount = _AS_BITS[op](divisor)
-            right = literal(amount, expr.dtype)
-        text = f"{self.operand(expr.a, BARE.get(op, ()))} {C_OPERATORS.get(op, op)} {right}"
+            b = const(amount, expr.dtype)
+        bare = _ASSOCIATIVE.get(op) if expr.dtype.is_integer else None
+        if op in _SHIFTS:  # the left operand alone decides the type
+            left, right = self.operand(a), self.argument(b) if isinstance(b, Const) else self.operand(b)
+        else:
+            left = self._converted(a, b, BARE.get(op, ()))
+            right = self._converted(b, a, _BARE_RIGHT.get(op, ()) if bare is None else bare)
+        text = f"{left} {C_OPERATORS.get(op, op)} {right}"
         if expr.dtype.is_integer and expr.dtype.bits < 32:  # C++ computes it as int
             return f"({c_type(expr.dtype)})({text})"
         return Term(text, op)
+
+    def _converted(self, expr: Expr, other: Expr, bare: tuple[str, ...]) -> str:
+        """An operand, without the conversion to the other's type that C++ makes by itself."""
+        if not isinstance(other, (Cast, Const)) and other.dtype.is_integer and other.dtype.bits >= 32:
+            if isinstance(expr, Const) and 0 <= expr.value < 2**31:
+                return plain_literal(int(expr.value))
+            if isinstance(expr, Cast) and _implicit(expr.value.dtype, expr.dtype):
+                return self.operand(expr.value, bare)
+        return self.operand(expr, bare)
+
+    def argument(self, expr: Expr) -> str:
+        """An argument of a function whose parameter has the type of `expr`."""
+        if isinstance(expr, Const) and expr.dtype.is_integer and -(2**31) < expr.value < 2**32:
+            return plain_literal(int(expr.value))
+        if isinstance(expr, Cast) and expr.dtype.is_integer and expr.value.dtype.is_integer:
+            return self(expr.value)
+        return self(expr)
 
     def _select(self, expr: Select) -> Term:
         cond = self.operand(expr.cond, _COMPARISONS)
@@ -200,6 +227,13 @@ def convert(render: ExprRenderer, value: Expr, target: DataType) -> str:
     if outer:
         return f"{outer}({text})" if inner else f"{outer}((float){text})"
     return f"({c_type(target)}){text}"
+
+
+def _implicit(source: DataType, target: DataType) -> bool:
+    """Whether C++ converts an integer of `source` to `target` in an operation with a `target`."""
+    if not source.is_integer or not target.is_integer or target.bits < 32:
+        return False
+    return source.bits < target.bits or (source.bits == target.bits and not target.is_signed)
 
 
 def flat_index(node: BufferLoad | AddressOf) -> Expr:

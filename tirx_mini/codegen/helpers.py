@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import Call, PrimFunc
+from tirx_mini.ir import Call, TirxError
+from tirx_mini.isa import TABLE
 
 from .builtins import DEFINITIONS, NEEDS, PREFIX, PROLOGUE
 from .exprs import ExprRenderer
+from .instructions import device_function
 
 
 class Helpers:
     """Renders instructions as calls of device functions and collects those functions' definitions."""
 
-    def __init__(self, func: PrimFunc) -> None:
-        self._func = func
-        self._definitions: dict[str, str] = {}
+    def __init__(self) -> None:
+        self._definitions: dict[str, None] = {}
 
     def require(self, name: str) -> str:
         """The name to call the builtin `name` by."""
-        self._definitions.setdefault(name, DEFINITIONS[name])
+        self._definitions[DEFINITIONS[name]] = None
         return PREFIX + name
+
+    def call(self, call: Call, render: ExprRenderer) -> str:
+        """An instruction as the call of its function."""
+        entry = TABLE.get(call.op)
+        if entry is None:
+            raise TirxError(f"there is no instruction {call.op!r}", call.span)
+        function = device_function(entry, call)
+        self._definitions[function.definition] = None
+        return f"{function.name}({', '.join(render.argument(arg) for arg in function.arguments)})"
 
     def prologue(self, specials: set[str]) -> list[str]:
         """The lines that read the special registers in `specials` at the start of the kernel."""
@@ -29,7 +39,5 @@ class Helpers:
         return [f"  {PROLOGUE[name]}" for name in used]
 
     def definitions(self) -> list[str]:
-        return list(self._definitions.values())
-
-    def call(self, call: Call, render: ExprRenderer) -> str:
-        raise NotImplementedError
+        """The definitions, in the order of first use."""
+        return list(self._definitions)

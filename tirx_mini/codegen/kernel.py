@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,17 +26,16 @@ from .types import HEADERS, SCALARS, c_type
 from .usage import Param, mentioned_dtypes, used_params, written_params
 from .writer import Writer
 
-PRELUDE = """\
-typedef unsigned char uchar;
-typedef signed char int8_t;
-typedef unsigned char uint8_t;
-typedef short int16_t;
-typedef unsigned short uint16_t;
-typedef int int32_t;
-typedef unsigned int uint32_t;
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
-"""
+TYPEDEFS = {
+    "uchar": "unsigned char",
+    "int8_t": "signed char",
+    "uint8_t": "unsigned char",
+    "int16_t": "short",
+    "uint16_t": "unsigned short",
+    "uint32_t": "unsigned int",
+    "int64_t": "long long",
+    "uint64_t": "unsigned long long",
+}
 TENSOR_MAP = """\
 // What cuTensorMapEncodeTiled fills in on the host: how TMA sees a tensor in global memory.
 struct alignas(64) CUtensorMap {
@@ -72,7 +72,7 @@ def cuda_source(func: PrimFunc, *, line_directives: bool = False, comments: bool
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch configuration; was the kernel lowered?", func.span)
     names = Names()
-    helpers = Helpers(func)
+    helpers = Helpers()
     expr = ExprRenderer(names, Signs(func), helpers)
     kernel = identifier(f"{func.name}_kernel")
     params = used_params(func)
@@ -85,18 +85,25 @@ def cuda_source(func: PrimFunc, *, line_directives: bool = False, comments: bool
     body.lines[prologue_at:prologue_at] = prologue
     body.spans[prologue_at:prologue_at] = [None] * len(prologue)
 
+    blocks = [*([TENSOR_MAP] if func.tensor_maps else []), *helpers.definitions()]
     head = Writer()
-    for header in sorted({HEADERS[dtype] for dtype in mentioned_dtypes(func) if dtype in HEADERS}):
-        head.line(f"#include <{header}>")
-    head.text(PRELUDE)
-    if func.tensor_maps:
-        head.text(TENSOR_MAP)
-    for definition in helpers.definitions():
-        head.line()
-        head.text(definition)
-    head.line()
+    for block in (_includes(func), _typedefs("\n".join([*blocks, *body.lines])), *blocks):
+        if block:
+            head.text(block)
+            head.line()
     lines = [*head.lines, *body.lines]
     return CudaSource("\n".join(lines) + "\n", kernel, params, (*head.spans, *body.spans))
+
+
+def _includes(func: PrimFunc) -> str:
+    headers = {HEADERS[dtype] for dtype in mentioned_dtypes(func) if dtype in HEADERS}
+    return "\n".join(f"#include <{header}>" for header in sorted(headers))
+
+
+def _typedefs(text: str) -> str:
+    """The integer types that `text` names; NVRTC brings no <cstdint>."""
+    used = set(re.findall(r"\bu?(?:char|int\d+_t)\b", text))
+    return "\n".join(f"typedef {kind} {name};" for name, kind in TYPEDEFS.items() if name in used)
 
 
 def _signature(func: PrimFunc, kernel: str, parameters: str) -> str:

@@ -29,7 +29,7 @@ from tirx_mini.ir import (
 from .exprs import ExprRenderer, flat_index
 from .names import Names
 from .types import SCALARS, c_type
-from .usage import byte_offset, loops_over_registers, vector_buffers
+from .usage import byte_offset, loops_over_registers, loops_with_instructions, unread_scalars, vector_buffers
 from .writer import Writer
 
 
@@ -40,6 +40,8 @@ class StmtRenderer:
         self.names, self.expr, self.out = names, expr, out
         self.unrolled = loops_over_registers(func)
         self.vectorised = vector_buffers(func)
+        self.rolled = loops_with_instructions(func)
+        self.unread = unread_scalars(func)
 
     def __call__(self, stmt: Stmt) -> None:
         method = getattr(self, f"_{type(stmt).__name__.lower()}", None)
@@ -51,14 +53,26 @@ class StmtRenderer:
             raise error.at(stmt.span) from None
 
     def _seq(self, stmt: Seq) -> None:
-        pending = list(reversed(stmt.stmts))
-        while pending:
-            first = pending.pop()
-            following = pending[-1] if pending else None
-            if isinstance(first, AllocBuffer) and _initialises(first.buffer, following):
-                self._scalar(first.buffer, pending.pop())
+        waiting: list[AllocBuffer] = []  # scalars are declared with their first value, where it is given in this block
+        for inner in stmt.stmts:
+            if isinstance(inner, AllocBuffer) and inner.buffer.scalar and inner.buffer not in self.unread:
+                waiting.append(inner)
+                continue
+            for alloc in self._mentioned(waiting, inner):
+                waiting.remove(alloc)
+                if _initialises(alloc.buffer, inner):
+                    self._scalar(alloc.buffer, inner)
+                    break
+                self._scalar(alloc.buffer, None, alloc.span)
             else:
-                self(first)
+                self(inner)
+
+    @staticmethod
+    def _mentioned(allocs: list[AllocBuffer], stmt: Stmt) -> list[AllocBuffer]:
+        if not allocs:
+            return []
+        used = {getattr(node, "buffer", None) for node in walk(stmt)}
+        return sorted((a for a in allocs if a.buffer in used), key=lambda a: _initialises(a.buffer, stmt))
 
     def _block(self, stmt: Stmt) -> None:
         with self.names.block():
@@ -73,7 +87,7 @@ class StmtRenderer:
 
     def _allocbuffer(self, stmt: AllocBuffer) -> None:
         buffer = stmt.buffer
-        if buffer in self.names:  # the shared-memory pool is declared with the kernel
+        if buffer in self.names or buffer in self.unread:  # the shared-memory pool is declared with the kernel
             return
         if buffer.scope != "local":
             raise TirxError(f"{buffer.name} is allocated in {buffer.scope} memory, but was not placed", stmt.span)
@@ -97,15 +111,17 @@ class StmtRenderer:
             self.out.line(f"// {buffer.name}: {shape} {buffer.dtype} in tensor memory", stmt.span)
         elif buffer not in self.names:
             source, start = self.names[buffer.root], byte_offset(buffer)
-            offset = f" + {start}" if start else ""
+            place = f"({source} + {start})" if start else source
             kind, name = SCALARS[buffer.dtype], self.names.define(buffer, buffer.name)
-            self.out.line(f"{kind}* const {name} = ({kind}*)({source}{offset});", stmt.span)
+            self.out.line(f"{kind}* const {name} = ({kind}*){place};", stmt.span)
 
     # -- effects ------------------------------------------------------------------------------------------------
 
     def _bufferstore(self, stmt: BufferStore) -> None:
         if len(stmt.indices) != 1:
             raise TirxError(f"the store to {stmt.buffer.name} was not flattened; was the kernel lowered?", stmt.span)
+        if stmt.buffer in self.unread:
+            return
         index, value = stmt.indices[0], stmt.value
         if isinstance(index, Ramp) and isinstance(value, BufferLoad) and isinstance(flat_index(value), Ramp):
             source = self.expr.copied(value)
@@ -120,7 +136,7 @@ class StmtRenderer:
     def _hint(self, stmt: Hint) -> None:
         details = "".join(f", {key} = {value}" for key, value in stmt.attrs)
         for line in f"hint: {stmt.message}{details}".splitlines():
-            self.out.line(f"// {line.rstrip(chr(92))}", stmt.span)
+            self.out.line(f"// {line}".rstrip("\\"), stmt.span)  # a backslash would continue the comment
         if stmt.body is not None:
             self(stmt.body)
 
@@ -142,6 +158,8 @@ class StmtRenderer:
         start, stop = self.expr(stmt.start), self.expr(stmt.stop)
         if stmt.kind == UNROLLED or stmt in self.unrolled:
             self.out.line("#pragma unroll", stmt.span)
+        elif stmt in self.rolled:
+            self.out.line("#pragma unroll 1", stmt.span)
         with self.names.block():
             name = self.names.define(stmt.var, stmt.var.name)
             less, sign = (">", "-") if stmt.step < 0 else ("<", "+")

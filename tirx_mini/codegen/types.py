@@ -71,8 +71,12 @@ def literal(value: int | float | bool, dtype: DataType) -> str:
         if number == -(2 ** (dtype.bits - 1)) and dtype.bits >= 32:
             return f"({number + 1}{'LL' * (dtype.bits == 64)} - 1)"
         return f"{number}LL" if dtype.bits == 64 else str(number)
-    suffix = "ULL" if dtype.bits == 64 else "u" if dtype.bits == 32 else ""
-    return f"{number:#x}{suffix}" if number >= 1 << 16 else f"{number}{suffix}"
+    return plain_literal(number) + ("ULL" if dtype.bits == 64 else "u" if dtype.bits == 32 else "")
+
+
+def plain_literal(number: int) -> str:
+    """An integer without a type: large ones, and masks, in hexadecimal."""
+    return f"{number:#x}" if number >= 1 << 16 or (number > 256 and not number & (number + 1)) else str(number)
 
 
 def _float_literal(value: float, dtype: DataType) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tirx_mini.ir import (
+    UNROLLED,
     AddressOf,
     Bind,
     Buffer,
@@ -74,6 +75,34 @@ def _register_indices(node: Expr | Stmt) -> Iterable[Expr]:
     if not isinstance(node, (BufferLoad, BufferStore, AddressOf)):
         return ()
     return node.indices if node.buffer.scope == "local" and not node.buffer.scalar else ()
+
+
+def loops_with_instructions(func: PrimFunc) -> frozenset[For]:
+    """Serial loops that issue instructions: what the kernel loops over stays a loop, which keeps the code small."""
+    return frozenset(
+        n
+        for n in walk(func.body)
+        if isinstance(n, For) and n.kind != UNROLLED and any(isinstance(inner, Call) for inner in walk(n.body))
+    )
+
+
+def unread_scalars(func: PrimFunc) -> frozenset[Buffer]:
+    """Mutable scalars whose value nothing uses but their own next value, and whose stores have no other effect."""
+    stored: dict[Buffer, list[BufferStore]] = {}
+    read: set[Buffer] = set()
+    for node in walk(func.body):
+        if isinstance(node, BufferStore) and node.buffer.scalar:
+            stored.setdefault(node.buffer, []).append(node)
+    own = {id(load) for stores in stored.values() for s in stores for load in _loads(s.value, s.buffer)}
+    for node in walk(func.body):
+        if isinstance(node, (BufferLoad, AddressOf)) and id(node) not in own:
+            read.add(node.buffer)
+    effects = {b for b, stores in stored.items() if any(isinstance(n, Call) for s in stores for n in walk(s.value))}
+    return frozenset(stored.keys() - read - effects)
+
+
+def _loads(expr: Expr, buffer: Buffer) -> list[Expr]:
+    return [n for n in walk(expr) if isinstance(n, BufferLoad) and n.buffer is buffer]
 
 
 def vector_buffers(func: PrimFunc) -> frozenset[Buffer]:

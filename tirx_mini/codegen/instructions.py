@@ -1,0 +1,221 @@
+"""One instruction of the table as a device function: its PTX in inline assembly, its operands as parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tirx_mini.ir import AddressOf, Call, DataType, Expr, int_value
+from tirx_mini.isa import Instruction
+
+from .builtins import PREFIX
+from .types import c_type
+
+FAMILIAR: tuple[tuple[str, Mapping[str, int], str], ...] = (
+    ("bar.sync.all", {"barrier_id": 0}, "cuda_cta_sync"),
+    ("bar.sync", {"threads": 128}, "cuda_warpgroup_sync"),
+    ("bar.warp.sync", {}, "cuda_warp_sync"),
+    ("barrier.cluster.sync", {}, "cuda_cluster_sync"),
+    ("elect.sync", {}, "elect_one_sync_op"),
+    ("mbarrier.try_wait", {}, "ptx_mbarrier_wait"),
+)
+"""Instructions with another name where they have these operands, which are then written into the function."""
+
+NAMELESS: Mapping[str, str] = {"dim": "{}d", "num": "x{}", "n": "{}"}
+"""Modifiers that a function's name holds in a form of their own; numbers go with their name, as in cta_group_1."""
+
+CONSTRAINTS: Mapping[str, str] = {
+    "float32": "f", "float64": "d", "int64": "l", "uint64": "l", "handle": "l", "int32": "r", "uint32": "r",
+    "float16": "h", "bfloat16": "h", "int16": "h", "uint16": "h",
+}  # fmt: skip
+"""Register classes of inline assembly (CUDA: Inline PTX Assembly)."""
+
+REGISTERS_PER_REPETITION: Mapping[str, int] = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
+"""32-bit registers a thread of tcgen05.ld and .st for each repetition (PTX ISA: tcgen05 data movement shapes)."""
+
+WIDTH = 120
+"""Columns of the emitted text where lines can be broken."""
+
+PURE = ("elect.sync", "mapa", "shfl.xor", "shfl.idx", "shfl.down", "shfl.up")
+"""Instructions that touch no memory: the compiler may move others' accesses across them."""
+
+
+@dataclass(frozen=True)
+class DeviceFunction:
+    """name: to call it by. definition: its text. arguments: the operands that are passed, in order."""
+
+    name: str
+    definition: str
+    arguments: tuple[Expr, ...]
+
+
+def device_function(entry: Instruction, call: Call) -> DeviceFunction:
+    """The function for a call of `entry`: calls with equal modifiers and types of operands get the same one."""
+    name, fixed = _name(entry, call)
+    template = entry.template(dict(call.attrs))
+    for label, value in fixed.items():
+        template = template.replace(f"{{{label}}}", str(value))
+    body = _Assembly(touches_memory=entry.name not in PURE)
+    result = call.dtype if entry.result is not None else None
+    if result is not None:
+        body.add_result(result)
+    passed: list[Expr] = []
+    for operand, args in _matched(entry, call):
+        if operand.name not in fixed:
+            body.add_operand(operand.name, operand.type.name, args, dict(call.attrs))
+            passed.extend(args)
+    returned = c_type(result) if result is not None else "void"
+    text = f"__device__ __forceinline__ {returned} {name}({', '.join(body.parameters)}) {{\n{body.text(template)}}}"
+    return DeviceFunction(name, text, tuple(passed))
+
+
+def _name(entry: Instruction, call: Call) -> tuple[str, Mapping[str, int]]:
+    """The function's name, and the operands that it stands for."""
+    values = {operand.name: int_value(args[0]) for operand, args in _matched(entry, call) if args}
+    for op, fixed, name in FAMILIAR:
+        if entry.name == op and all(values[label] == value for label, value in fixed.items()):
+            return PREFIX + name, fixed
+    attrs = {a.name: a.default for a in entry.attributes} | dict(call.attrs)
+    words = [entry.name, *(_modifier(label, value) for label, value in attrs.items())]
+    return PREFIX + "ptx_" + re.sub(r"\W+", "_", "_".join(word for word in words if word)), {}
+
+
+def _modifier(label: str, value: Any) -> str:
+    if value is None or value is False or value == "" or (label == "cta_mask" and not value):
+        return ""
+    if label in NAMELESS:
+        return NAMELESS[label].format(value)
+    if value is True:
+        return label
+    return f"{label}_{value}" if isinstance(value, int) else str(value)
+
+
+def _matched(entry: Instruction, call: Call) -> list[tuple[Any, tuple[Expr, ...]]]:
+    """Each operand of the entry with its arguments, several for a variadic one."""
+    fixed = [operand for operand in entry.operands if not operand.variadic]
+    pairs = [(operand, (arg,)) for operand, arg in zip(fixed, call.args, strict=False)]
+    rest = tuple(call.args[len(fixed) :])
+    return pairs + [(operand, rest) for operand in entry.operands if operand.variadic]
+
+
+@dataclass
+class _Assembly:
+    """An asm statement in the making: its parameters, what it declares, and the registers that it is given."""
+
+    touches_memory: bool
+    parameters: list[str] = field(default_factory=list)
+    places: dict[str, str] = field(default_factory=dict)
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    result: str = ""
+
+    def add_result(self, dtype: DataType) -> None:
+        self.result = "int" if dtype.is_bool else c_type(dtype)
+        self.outputs.append(f'"={"r" if dtype.is_bool else CONSTRAINTS[dtype]}"(result)')
+        self.places["result"] = "%0"
+        if dtype.is_bool:
+            self.places["result"] = "result"
+            self.before.append(".reg .pred result;")
+            self.after.append("selp.b32 %0, 1, 0, result;")
+
+    def add_operand(self, label: str, kind: str, args: tuple[Expr, ...], attrs: Mapping[str, Any]) -> None:
+        """One operand of the instruction, of the table's type `kind`."""
+        if kind == "registers":
+            self._registers(label, args[0], attrs)
+        elif kind == "pred":
+            self.parameters.append(f"bool {label}")
+            mark = self._input("r", f"(int){label}")
+            self.before += [f".reg .pred {label};", f"setp.ne.b32 {label}, {mark}, 0;"]
+            self.places[label] = label
+        else:
+            names = [label] if len(args) == 1 else [f"{label}{i}" for i in range(len(args))]
+            self.places[label] = ", ".join(self._value(n, kind, arg) for n, arg in zip(names, args, strict=True))
+
+    def _value(self, name: str, kind: str, arg: Expr) -> str:
+        if kind == "shared":
+            self.places[f"{name}_space"] = "cta" if arg.dtype.is_handle else "cluster"
+        if kind == "shared" and arg.dtype.is_handle:
+            self.parameters.append(f"void* {name}")
+            return self._input("r", f"(uint32_t)__cvta_generic_to_shared({name})")
+        if kind == "global":
+            self.parameters.append(f"const void* {name}")
+            return self._input("l", f"__cvta_generic_to_global({name})")
+        if kind == "tensormap":
+            self.parameters.append(f"const CUtensorMap& {name}")
+            return self._input("l", f"&{name}")
+        self.parameters.append(f"{c_type(arg.dtype)} {name}")
+        return self._input(CONSTRAINTS[arg.dtype], name)
+
+    def _registers(self, label: str, pointer: Expr, attrs: Mapping[str, Any]) -> None:
+        assert isinstance(pointer, AddressOf)
+        dtype = pointer.buffer.dtype
+        count = attrs.get("num", 1) * REGISTERS_PER_REPETITION[attrs.get("shape", "32x32b")]
+        whole = dtype.bits == 32
+        read_only = label == "src"
+        kind = c_type(dtype) if whole else "uint32_t"
+        self.parameters.append(f"{'const ' * read_only}{kind}* {label}")
+        constraint = CONSTRAINTS[dtype] if whole else "r"
+        if read_only:
+            marks = [self._input(constraint, f"{label}[{i}]") for i in range(count)]
+        else:
+            marks = [f"%{len(self.outputs) + i}" for i in range(count)]
+            self.outputs += [f'"={constraint}"({label}[{i}])' for i in range(count)]
+        self.places[label] = ", ".join(marks)
+
+    def _input(self, constraint: str, value: str) -> str:
+        """A mark for an input, whose number is known when all outputs are."""
+        self.inputs.append(f'"{constraint}"({value})')
+        return f"%in{len(self.inputs) - 1}%"
+
+    def text(self, template: str) -> str:
+        """The body of the function."""
+        for label, place in self.places.items():
+            template = template.replace(f"{{{label}}}", place)
+        lines = [line.strip() for line in template.splitlines()]
+        if self.before or self.after:
+            inner = lines[1:-1] if lines[0] == "{" else lines
+            lines = ["{", *self.before, *inner, *self.after, "}"]
+        first = len(self.outputs)
+        lines = [re.sub(r"%in(\d+)%", lambda m: f"%{first + int(m.group(1))}", line) for line in lines]
+        ports = [self.outputs, self.inputs, ['"memory"'] if self.touches_memory else []]
+        while ports and not ports[-1]:
+            ports.pop()
+        statement = _on_one_line(lines, ports) or _on_many_lines(lines, ports)
+        if not self.result:
+            return f"  {statement}\n"
+        return f"  {self.result} result;\n  {statement}\n  return result;\n"
+
+
+def _on_one_line(lines: list[str], ports: list[list[str]]) -> str | None:
+    operands = "".join(f" : {', '.join(port)}".rstrip() for port in ports)
+    text = f'asm volatile("{lines[0]}"{re.sub(": (?=:)", ":", operands)});'
+    return text if len(lines) == 1 and len(text) <= WIDTH else None
+
+
+def _on_many_lines(lines: list[str], ports: list[list[str]]) -> str:
+    """Each instruction and each list of operands on lines of its own, long lists wrapped."""
+    parts = ["asm volatile("]
+    for line in lines:
+        end = "\\n" if len(lines) > 1 else ""
+        pieces = _wrapped(line.split(", "))
+        parts += [f'    "{piece}{end if piece is pieces[-1] else ""}"' for piece in pieces]
+    for port in ports:
+        pieces = _wrapped(port) if port else [""]
+        parts.append(f"    : {pieces[0]}".rstrip())
+        parts += [f"      {piece}".rstrip() for piece in pieces[1:]]
+    return "\n  ".join(parts) + ");"
+
+
+def _wrapped(items: list[str]) -> list[str]:
+    """The items, joined by commas, on as few lines as fit."""
+    rows = [""]
+    for index, item in enumerate(items):
+        text = item + (", " if index < len(items) - 1 else "")
+        if rows[-1] and len(rows[-1]) + len(text) > WIDTH - 16:
+            rows.append("")
+        rows[-1] += text
+    return rows
