@@ -86,7 +86,18 @@ class Alias:
 
 
 Ptx = str | Callable[..., str]
-"""A template with {operand}, {modifier} and {result}, or a function of the modifiers that returns one."""
+"""A template with {operand}, {modifier} and {result}, or a function of the modifiers that returns one.
+
+Conditions ({operand} of type pred, and such a result) are predicate registers. {operand_space} is "cta" where a shared
+operand is a pointer to the CTA's own memory, "cluster" where it is an address, which may be another CTA's.
+"""
+
+MASK16 = """{
+    .reg .b16 mask;
+    mov.b16 mask, %s;
+    %s
+}"""
+"""An instruction with `mask`, the CTAs of a multicast, which PTX takes in a register."""
 
 
 @dataclass(frozen=True)

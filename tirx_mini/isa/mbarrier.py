@@ -36,7 +36,7 @@ def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, bytes: 
     gpu.mbarrier(thread, bar).expect(thread, bytes * thread.mask.count)
 
 
-@instruction("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [{bar}], {bytes};",
+@instruction("mbarrier.arrive.expect_tx.shared::{bar_space}.b64 _, [{bar}], {bytes};",
              name="mbarrier.arrive.expect_tx", api=("ptx.mbarrier.arrive.expect_tx",), issued_by=Scope.THREAD, min_sm=90,
              isa="mbarrier.arrive, .expect_tx", cost="smem_atomic")
 def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, bytes: u32) -> None:
@@ -49,7 +49,7 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, 
 @instruction("""{
     .reg .b32 remote;
     @{pred} mapa.shared::cluster.u32 remote, {bar}, {cta_id};
-    @{pred} mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];
+    @{pred} mbarrier.arrive.shared::cluster.b64 _, [remote];
 }""", name="mbarrier.arrive.remote", api=("ptx.mbarrier.arrive",), issued_by=Scope.THREAD, min_sm=90,
              isa="mbarrier.arrive; mapa", cost="smem_atomic")
 def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: u32, pred: pred) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from .core import Registers, Scope, SharedAddress, TmemAddress, instruction, pred, u32, u64
+from .core import MASK16, Registers, Scope, SharedAddress, TmemAddress, instruction, pred, u32, u64
 from .descriptors import InstructionDescriptor, SmemDescriptor
 from .machine import Blocking, Machine, Thread
 
@@ -72,9 +72,8 @@ def _decode(thread: Thread, what, decode):
 
 def _commit(cta_group: int, cta_mask: int | None) -> str:
     multicast = cta_mask is not None and (cta_group == 2 or cta_mask != 1)
-    form = ".multicast::cluster" if multicast else ""
-    mask = f", {cta_mask}" if multicast else ""
-    return f"tcgen05.commit.cta_group::{cta_group}.mbarrier::arrive::one.shared::cluster{form}.b64 [{{bar}}]{mask};"
+    text = f"tcgen05.commit.cta_group::{cta_group}.mbarrier::arrive::one.shared::cluster"
+    return MASK16 % (cta_mask, f"{text}.multicast::cluster.b64 [{{bar}}], mask;") if multicast else f"{text}.b64 [{{bar}}];"
 
 
 @instruction(_commit, name="tcgen05.commit", api=("ptx.tcgen05.commit",), issued_by=Scope.THREAD, min_sm=100,

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .core import Scope, SharedAddress, TensorMapHandle, instruction, s32
+from .core import MASK16, Scope, SharedAddress, TensorMapHandle, instruction, s32
 from .machine import Blocking, Machine, Thread
 
 
 def _load(dim: int, cta_group: int, cta_mask: int) -> str:
     multicast = ".multicast::cluster" if cta_mask else ""
     group = ".cta_group::2" if cta_group == 2 else ""
-    mask = f", {cta_mask}" if cta_mask else ""
-    return (f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}{group} "
-            f"[{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]{mask};")
+    text = (f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}{group} "
+            f"[{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]")
+    return MASK16 % (cta_mask, f"{text}, mask;") if cta_mask else f"{text};"
 
 
 @instruction(_load, name="cp.async.bulk.tensor.load", api=("ptx.cp_async.bulk.tensor.load",), issued_by=Scope.THREAD,
