@@ -25,7 +25,7 @@ SIGNALS = (ARRIVE, COMMIT)
 """What counts as an arrival."""
 
 MERGED = ("barrier-uninitialised", "illegal-convergence")
-"""Findings of a stuck place that the page of the deadlock says itself."""
+"""Findings of a stuck place, or of the barrier waited for there, that the page of the deadlock says itself."""
 
 
 @dataclass
@@ -117,7 +117,12 @@ def explain_deadlock(func: PrimFunc, gpu: Gpu, blocked: Sequence[Warp], findings
     place = cause.span or (group.span if group else func.span)
     deadlock = Finding("deadlock", "error", cause.message, place, details)
     stuck_places = {_place(g.span) for g in groups}
-    kept = [f for f in findings if f.kind not in MERGED or _place(f.span) not in stuck_places]
+    stuck_barriers = {g.mbarrier.name for g in groups if g.mbarrier is not None}
+    kept = [
+        f for f in findings
+        if f.kind not in MERGED
+        or (_place(f.span) not in stuck_places and f.details.get("barrier") not in stuck_barriers)
+    ]  # fmt: skip
     return [*kept, deadlock]
 
 

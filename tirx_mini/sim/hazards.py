@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 PROXY_HINT = ("each thread that writes shared memory calls Tx.ptx.fence.proxy_async(\"shared::cta\") after its writes, then "
               "synchronises with the thread that issues the asynchronous operation")
 TCGEN05_HINT = "call Tx.ptx.tcgen05.fence.after_thread_sync() after the wait and before this operation"
+_UNWRITTEN = {
+    "tcgen05.ld": "wait for the mbarrier of the MMA, in its right phase, before reading; and check the columns",
+    "MMA": "an MMA that begins a sum has accum=False; and what it reads is copied, and waited for, before it is issued",
+}
+_UNWRITTEN_ELSE = "write it first, and check offsets, stages and loop bounds"
 _KINDS = {"race": "race", "proxy": "missing-proxy-fence", "tcgen05": "missing-tcgen05-fence",
           "uninitialised": "uninitialised-read"}  # fmt: skip
 
@@ -95,7 +100,7 @@ class HazardReporter:
         actor, earlier = conflict.actor, conflict.earlier
         does = f"the {actor.what} of {actor.role} {'writes' if conflict.writes else 'reads'} {where}"
         if earlier is None:
-            return f"{does}, which nothing has written", "write it first, and check offsets, stages and loop bounds"
+            return f"{does}, which nothing has written", _UNWRITTEN.get(actor.what, _UNWRITTEN_ELSE)
         did = f"{'written' if earlier.write else 'read'} by the {earlier.what} of {earlier.role}"
         if kind == "missing-proxy-fence":
             return f"{does}, {did}, without fence.proxy.async between the two", PROXY_HINT
@@ -117,6 +122,10 @@ class HazardReporter:
             return "after the TMA store: commit_group(), wait_group(0), then synchronise before the memory is written again"
         if earlier.what == "MMA" or actor.what == "tcgen05.ld":
             return "the MMA is asynchronous: tcgen05.commit to an mbarrier, and wait for it first"
+        if actor.what == "MMA" and earlier.what == "tcgen05.ld":
+            return "wait for the MMA's mbarrier, in its right phase, before reading what it writes"
+        if actor.what == "MMA":
+            return "cta_sync() between the copy and the MMA; and wait for that MMA before its tile is written again"
         if "TMA load" in whats and not (writes and earlier.write):
             return "wait for the mbarrier of the TMA load before reading, and for its readers before loading again"
         if "dealloc" in whats:
