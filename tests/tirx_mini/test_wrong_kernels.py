@@ -88,7 +88,10 @@ def assert_sentence(text: str) -> None:
 
 @dataclass(frozen=True)
 class Wrong:
-    """An edit, and the finding it leads to: its verdict, its kind, the text of its line, and words of its page."""
+    """An edit, and the finding it leads to: its verdict, its kind, the text of its line, and words of its page.
+
+    other: the text of a second line that the page shows, in its notes.
+    """
 
     name: str
     edit: Edit
@@ -96,13 +99,14 @@ class Wrong:
     kind: str
     at: str
     words: tuple[str, ...] = ()
+    other: str | None = None
 
 
 WRONG = (
     Wrong(
         "no cta_sync between the copy and the MMA",
         Edit(1, CTA_SYNC + AFTER_THREAD_SYNC + "\n            # Mul", AFTER_THREAD_SYNC + "\n            # Mul"),
-        "hazard", "race", MMA, ("Asmem",),
+        "hazard", "race", MMA, ("Asmem", "cta_sync"), COPY_A,
     ),
     Wrong(
         "no commit",
@@ -112,17 +116,17 @@ WRONG = (
     Wrong(
         "waiting for the wrong phase",
         Edit(1, "phase_mma = 0", "phase_mma = 1"),
-        "hazard", "race", READ_TMEM, ("tensor memory",),
+        "hazard", "uninitialised-read", READ_TMEM, ("tensor memory", "wait for the mbarrier of the MMA"),
     ),
     Wrong(
         "no wait before reading tensor memory",
         Edit(1, "            Tx.ptx.mbarrier.try_wait(mma_bar.ptr_to([0]), phase_mma)\n", ""),
-        "hazard", "race", READ_TMEM, ("tensor memory",),
+        "hazard", "uninitialised-read", READ_TMEM, ("tensor memory", "wait for the mbarrier of the MMA"),
     ),
     Wrong(
         "phase not flipped in the K loop",
         Edit(2, "                phase_mma = phase_mma ^ 1\n", ""),
-        "hazard", "race", COPY_A, ("Asmem",),
+        "hazard", "race", MMA, ("Asmem", "wait for that MMA"), COPY_A,
     ),
     Wrong(
         "accum=True on the first tile",
@@ -147,7 +151,7 @@ WRONG = (
     Wrong(
         "dealloc before every warp has read",
         Edit(1, CTA_SYNC + WARP_0 + RELINQUISH, WARP_0 + RELINQUISH),
-        "hazard", "race", DEALLOC, ("tensor memory",),
+        "fault", "tmem-access", READ_TMEM, ("cta_sync() before dealloc",), DEALLOC,
     ),
     Wrong(
         "cta_sync inside an elected branch",
@@ -157,12 +161,12 @@ WRONG = (
     Wrong(
         "barrier init under a guard that no thread satisfies",
         Edit(1, LANE_0 + INIT, "                if warp_id == 1:\n" + INIT),
-        "deadlock", "deadlock", WAIT, ("mma_bar", "init", "warp_id == 1"),
+        "deadlock", "deadlock", WAIT, ("mma_bar", "`warp_id == 0` and `warp_id == 1`"), INIT.strip(),
     ),
     Wrong(
         "256 KiB of shared memory",
         Edit(1, POOL_COMMIT, '            big = pool.alloc((262144,), "uint8")\n' + POOL_COMMIT),
-        "fault", "shared-memory-limit", "big = pool.alloc", ("232,448",),
+        "fault", "shared-memory-limit", "big = pool.alloc", ("232448 (227 KiB)",),
     ),
 )  # fmt: skip
 
@@ -180,6 +184,9 @@ def test_it_is_found_where_it_is(wrong: Wrong, build: Build) -> None:
     text = finding.diagnostic.render()
     for word in wrong.words:
         assert word in text, page
+    if wrong.other is not None:
+        noted = {span.user.line for _, span in finding.details["notes"] if span is not None}
+        assert line_of(wrong.edit, wrong.other) in noted, page
 
 
 def test_a_missing_after_thread_sync_is_a_warning(build: Build) -> None:

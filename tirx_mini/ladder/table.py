@@ -17,14 +17,14 @@ def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
     """The rows in the order given. Times are predictions of the simulator's clock."""
     table = Table(
         title=f"The ladder in the simulator, {gpu.upper()}",
-        caption="max error: against float64. µs, TFLOPS, peak: by a rough clock. wall s: to build and simulate.",
+        caption="max err: against float64. µs, TFLOPS, peak: by a rough clock. wall s: to build and simulate.",
         box=None,
         pad_edge=False,
         title_justify="left",
         caption_justify="left",
     )
     table.add_column("step", justify="right", no_wrap=True)
-    for name in ("size", "verdict", "findings", "max error", "µs", "TFLOPS", "peak", "wall s"):
+    for name in ("size", "verdict", "findings", "max err", "µs", "TFLOPS", "peak", "wall s"):
         table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
     previous = None
     for row in rows:
