@@ -13,7 +13,6 @@ from typing import Any
 
 from tirx_mini.ir import (
     AddressOf,
-    Bind,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -35,7 +34,7 @@ from tirx_mini.ir import (
 from .builder import stamp
 from .environment import MISSING, Bound, Gone
 from .expressions import Evaluator, is_runtime
-from .handles import DType, Flat, Let, data_type, meta_var
+from .handles import DType, Flat, Let, data_type, let, meta_var
 
 
 class Assigner(Evaluator):
@@ -101,7 +100,7 @@ class Assigner(Evaluator):
     def _snapshot(self, value: Any) -> Any:
         """The value as it is now: what it loads may be overwritten before it is used."""
         if is_runtime(value) and any(isinstance(part, BufferLoad) for part in walk(value)):
-            return self._bind("previous", value)
+            return self.builder.bind("previous", value)
         return value
 
     def _is_meta(self, node: ast.expr) -> bool:
@@ -144,7 +143,7 @@ class Assigner(Evaluator):
         if meta or not _is_value(value) or (not is_runtime(value) and _holds_number(known)):
             self.set_name(name, value.value if isinstance(value, Let) and meta else value)
         elif isinstance(value, Let):
-            self.set_name(name, Bound(self._bind(name, value.value), span))
+            self.set_name(name, Bound(self.builder.bind(name, value.value), span))
         else:
             expr = self._named_value(name, value)
             self.set_name(name, Bound(expr, span, literal=_literal(value), source=source))
@@ -170,13 +169,7 @@ class Assigner(Evaluator):
             return expr
         if isinstance(expr, AddressOf) and not any(isinstance(part, (BufferLoad, Call)) for part in walk(expr)):
             return expr
-        return self._bind(name, expr)
-
-    def _bind(self, name: str, value: Any) -> Var:
-        expr = as_expr(value)
-        var = Var(expr.dtype, name, span=self.builder.span)
-        self.builder.emit(Bind(var, expr))
-        return var
+        return self.builder.bind(name, expr)
 
     def _check_rebinding(self, target: ast.Name, value: Any, known: Any, meta: bool, source: ast.expr | None) -> None:
         name, span = target.id, self.span(target)
@@ -268,6 +261,9 @@ class Assigner(Evaluator):
         else:
             kind = self.eval(node.annotation)
         if not isinstance(kind, DType) or not isinstance(node.target, ast.Name):
+            if kind is let and node.value is not None:
+                self.store(node.target, Let(as_expr(self.eval(node.value))), source=node.value)
+                return
             shown = ast.unparse(node.annotation)
             raise self.error(
                 node.annotation,

@@ -14,6 +14,7 @@ from typing import Any
 
 from tirx_mini.ir import (
     AllocBuffer,
+    Bind,
     Buffer,
     DeclBuffer,
     Expr,
@@ -122,6 +123,12 @@ class Builder:
             tuple(self.tensor_maps),
             span=span,
         )
+
+    def bind(self, name: str, value: Expr) -> Var:
+        """A new variable for `value`."""
+        var = Var(value.dtype, name, span=self.span)
+        self.emit(Bind(var, value))
+        return var
 
     # -- buffers ------------------------------------------------------------------------------------------------
 

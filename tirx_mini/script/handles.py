@@ -176,6 +176,19 @@ def meta_var(value: Any) -> Any:
     return value
 
 
+class LetMaker:
+    """``x: Tx.let = expr``, ``x: Tx.let[Tx.int32] = expr`` or ``x = Tx.let(expr)``: bind `x` to a value."""
+
+    def __call__(self, value: Any) -> Let:
+        return Let(as_expr(value))
+
+    def __getitem__(self, dtype: Any) -> LetMaker:
+        return self
+
+
+let = LetMaker()
+
+
 @dataclass(frozen=True)
 class Flat:
     """``buf.flat``: a buffer addressed by one offset in elements, as lowered code does."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from tirx_mini.ir import Call, Evaluate, TirxError, instruction_path
-from tirx_mini.isa import NAMES, TABLE, Alias, Overloads
+from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads
 
 from .builder import current
 from .diagnostics import did_you_mean
@@ -19,7 +19,7 @@ class Path:
     """A node of the namespace: it may be callable, and have others below it (``mbarrier.arrive.expect_tx``)."""
 
     name: str
-    overloads: Overloads | None = None
+    function: Callable[..., Any] | None = None
     below: dict[str, Path] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
@@ -34,12 +34,19 @@ class Path:
         return sorted(self.below)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.overloads is None:
+        if self.function is None:
             raise TirxError(
                 f"`Tx.{self.name}` is a group of instructions, not one",
                 hint=f"it has {', '.join(f'`{name}`' for name in self.below)}",
             )
-        return issue(self.overloads.call(*args, **kwargs), f"Tx.{self.name}")
+        return self.function(*args, **kwargs)
+
+    def at(self, path: str) -> Path:
+        """The node at a path below this one, made where there is none yet."""
+        node = self
+        for part in path.split("."):
+            node = node.below.setdefault(part, Path(f"{node.name}.{part}" if node.name else part))
+        return node
 
     def walk(self) -> Iterator[Path]:
         """This node and all below it."""
@@ -64,17 +71,22 @@ def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
     return UnknownName(f"{owner} has no `{name}`", hint)
 
 
-def issue(call: Call, shown: str) -> Call | None:
-    """An instruction with a result is a value; any other is emitted at once."""
-    if TABLE[call.op].result is not None:
-        return call
-    current(shown).emit(Evaluate(call))
-    return None
+def issuer(overloads: Overloads) -> Callable[..., Call | None]:
+    """The function of the language: an instruction with a result is a value; any other is emitted at once."""
+
+    def issue(*args: Any, **kwargs: Any) -> Call | None:
+        call = overloads.call(*args, **kwargs)
+        if TABLE[call.op].result is not None:
+            return call
+        current(f"Tx.{overloads.path}").emit(Evaluate(call))
+        return None
+
+    return issue
 
 
 def elsewhere(name: str) -> str | None:
     """A hint where another place of the namespace has an instruction of this name."""
-    places = [path.name for path in namespace().walk() if path.name.split(".")[-1] == name and path.overloads]
+    places = [path.name for path in namespace().walk() if path.name.split(".")[-1] == name and path.function]
     return f"write {' or '.join(f'`Tx.{place}`' for place in places[:2])}" if places else None
 
 
@@ -83,21 +95,18 @@ def namespace() -> Path:
     """The tree of all paths: those that the table declares, and ``ptx.<name>`` for every instruction."""
     root = Path("")
     for path, overloads in NAMES.items():
-        _at(root, path).overloads = overloads
+        root.at(path).function = issuer(overloads)
     for name, entry in TABLE.items():
         path = instruction_path(name)
-        node = _at(root, path)
-        if node.overloads is None:
-            node.overloads = Overloads(path)
-            node.overloads.entries.append((entry, Alias(path)))
+        node = root.at(path)
+        node.function = node.function or issuer(_alone(path, entry))
     return root
 
 
-def _at(root: Path, path: str) -> Path:
-    node = root
-    for part in path.split("."):
-        node = node.below.setdefault(part, Path(f"{node.name}.{part}" if node.name else part))
-    return node
+def _alone(path: str, entry: Instruction) -> Overloads:
+    overloads = Overloads(path)
+    overloads.entries.append((entry, Alias(path)))
+    return overloads
 
 
 def raw_call(name: str, *args: Any, **attrs: Any) -> Any:
@@ -105,6 +114,4 @@ def raw_call(name: str, *args: Any, **attrs: Any) -> Any:
     entry = TABLE.get(name)
     if entry is None:
         raise TirxError(f"there is no instruction `{name}`", hint=did_you_mean(name, TABLE))
-    overloads = Overloads(name)
-    overloads.entries.append((entry, Alias(name)))
-    return issue(overloads.call(*args, **attrs), name)
+    return issuer(_alone(name, entry))(*args, **attrs)

@@ -135,9 +135,7 @@ class Executor(Assigner):
             return todo_error(None, self.span(node))
         lines = comment[1].splitlines()
         first = next(i for i, line in enumerate(lines) if "TODO" in line)
-        text = " ".join(" ".join(lines[first:]).split())
-        text = text[text.index("TODO") + 4 :].lstrip(" :-–—.") or "this part of the kernel"
-        text = _SENTENCE_END.split(text, maxsplit=1)[0].rstrip(":")  # a skeleton's comment may go on for a page
+        text = _sentence(lines[first:]) or "this part of the kernel"
         line = comment[0] + first
         return todo_error(text, self.source.line(line, self.inlined_at))
 
@@ -408,6 +406,17 @@ class Executor(Assigner):
             return value
         hint = f"write `with {_short(node)}():`" if callable(value) else None
         raise self.error(node, f"`{_short(node)}` is not a scope", hint)
+
+
+def _sentence(lines: Sequence[str]) -> str:
+    """What a TODO comment says up to the end of its first sentence."""
+    words = ""
+    for line in lines:
+        words = f"{words} {line.strip()}"
+        if line.rstrip().endswith((".", ":", ";")):
+            break
+    text = " ".join(words.split())
+    return text[text.index("TODO") + len("TODO") :].lstrip(" :-–—.")
 
 
 def _keep_nothing(value: Any) -> bool:

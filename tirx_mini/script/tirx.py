@@ -17,14 +17,13 @@ from tirx_mini.ir import (
     UNROLLED,
     Binary,
     Call,
-    Cast,
     DataType,
     Evaluate,
     Expr,
     Launch,
     Ramp,
+    Region,
     ScopeIds,
-    Select,
     Special,
     TensorMap,
     TirxError,
@@ -35,16 +34,21 @@ from tirx_mini.ir import (
     binary,
     const,
     int_value,
-    select,
     special,
 )  # fmt: skip
+from tirx_mini.ir import Buffer as IrBuffer
+from tirx_mini.ir import Cast as CastNode
+from tirx_mini.ir import Select as SelectNode
+from tirx_mini.ir import cast as convert
+from tirx_mini.ir import select as choose
 from tirx_mini.tile import OPS
 
 from .builder import current
+from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean
-from .handles import DType, Let, Loop, OpenHint, ScopeKind, loop, meta_var
+from .handles import DType, Loop, OpenHint, ScopeKind, data_type, let, loop, meta_var
 from .inline import inline
-from .instructions import elsewhere, namespace, raw_call, unknown
+from .instructions import Path, elsewhere, namespace, raw_call, unknown
 from .memory import (
     PoolAllocator,
     address_of,
@@ -60,16 +64,18 @@ from .memory import (
 from .prim_func import prim_func
 
 __all__ = [
-    "Buffer", "PoolAllocator", "SMEMPool", "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared",
-    "call", "cdiv", "ceildiv", "cluster_id", "const", "cta_id", "cta_id_in_cluster", "decl_buffer", "device_entry",
-    "evaluate", "filter", "floordiv", "floormod", "func_attr", "grid", "hint", "if_then_else", "inline", "lane_id", "launch", "let",
-    "match_buffer", "max", "meta_var", "min", "node", "prim_func", "ramp", "serial", "tensor_map", "thread_id",
-    "thread_id_in_wg", "truncmod", "unroll", "variable_name", "warp_id", "warp_id_in_wg", "warpgroup_id",
+    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "Buffer", "call", "Cast",
+    "cdiv", "ceildiv", "cluster_id", "const", "cta_id", "cta_id_in_cluster", "decl_buffer", "device_entry",
+    "evaluate", "filter", "floordiv", "floormod", "func_attr", "grid", "hint", "if_then_else", "inline",
+    "lane_id", "launch", "let", "local_cell", "match_buffer", "max", "meta_var", "min", "node", "PoolAllocator",
+    "prim_func", "ramp", "Select", "select", "serial", "SMEMPool", "tensor_map", "thread_id", "thread_id_in_wg",
+    "truncmod", "unroll", "variable_name", "warp_id", "warp_id_in_wg", "warpgroup_id",
 ]  # fmt: skip
 
 Buffer = buffer_type
 SMEMPool = PoolAllocator
 call = raw_call
+local_cell = alloc_scalar
 
 # -- the kernel and its scopes -------------------------------------------------------------------------------------
 
@@ -180,17 +186,18 @@ def grid(*extents: Any) -> Loop:
 # -- values --------------------------------------------------------------------------------------------------------
 
 
-def let(value: Any) -> Let:
-    """``x = Tx.let(expr)`` binds `x` even to what plain assignment would only name."""
-    return Let(as_expr(value))
-
-
 def if_then_else(cond: Any, a: Any, b: Any) -> Any:
     """`a` where `cond` holds, else `b`."""
-    return select(cond, a, b) if isinstance(cond, Expr) else (a if cond else b)
+    return choose(cond, a, b) if isinstance(cond, Expr) else (a if cond else b)
 
 
-def _fold_values(op: str, values: Sequence[Any]) -> Any:
+select = Select = if_then_else
+
+
+def _extreme(op: str, values: Sequence[Any]) -> Any:
+    """The least or greatest value; of tiles, the reduction ``Tx.max(dst, src)``."""
+    if any(isinstance(value, (IrBuffer, Region)) for value in values):
+        return _primitive(op, None)(*values)
     result = values[0]
     for value in values[1:]:
         result = binary(op, result, value)
@@ -198,13 +205,13 @@ def _fold_values(op: str, values: Sequence[Any]) -> Any:
 
 
 def min(*values: Any) -> Any:
-    """The least of the values."""
-    return _fold_values("min", values)
+    """The least of the values, or the reduction of a tile."""
+    return _extreme("min", values)
 
 
 def max(*values: Any) -> Any:
-    """The greatest of the values."""
-    return _fold_values("max", values)
+    """The greatest of the values, or the reduction of a tile."""
+    return _extreme("max", values)
 
 
 def ceildiv(a: Any, b: Any) -> Any:
@@ -213,6 +220,11 @@ def ceildiv(a: Any, b: Any) -> Any:
 
 
 cdiv = ceildiv
+
+
+def Cast(dtype: Any, value: Any) -> Expr:
+    """`value` converted to `dtype`."""
+    return convert(data_type(dtype), value)
 
 
 def truncmod(a: Any, b: Any) -> Any:
@@ -270,9 +282,9 @@ def node(kind: str, *parts: Any) -> Expr:
     exprs = [as_expr(part) for part in parts if not isinstance(part, str)]
     names = [part for part in parts if isinstance(part, str)]
     if kind == "cast":
-        return Cast(DataType(names[0]), exprs[0])
+        return CastNode(DataType(names[0]), exprs[0])
     if kind == "select":
-        return Select(DataType(names[0]), *exprs)
+        return SelectNode(DataType(names[0]), *exprs)
     if kind == "unary":
         return Unary(DataType(names[1]), names[0], exprs[0])
     return Binary(DataType(names[1]), names[0], exprs[0], exprs[1])
@@ -281,7 +293,7 @@ def node(kind: str, *parts: Any) -> Expr:
 # -- what is generated ---------------------------------------------------------------------------------------------
 
 _SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
-_AXES = {"threadIdx": "xyz", "blockIdx": "xyz", "clusterCtaIdx": "xyz", "gridDim": "xyz"}
+_AXES = ("threadIdx", "blockIdx", "clusterCtaIdx", "gridDim")
 
 
 class _Axes:
@@ -292,25 +304,38 @@ class _Axes:
 
     def __getattr__(self, axis: str) -> Special:
         if f"{self._name}.{axis}" not in SPECIALS:
-            raise AttributeError(axis)
+            raise unknown(f"Tx.{self._name}", axis, "its components are `x`, `y` and `z`")
         return special(f"{self._name}.{axis}")
 
     def __dir__(self) -> list[str]:
         return ["x", "y", "z"]
 
 
+class _Tiles:
+    """``Tx.tile``: the tile primitives, and the scopes that they can be bound to."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return ScopeKind(_SCOPE_NAMES[name], _primitive) if name in _SCOPE_NAMES else _primitive(name, None)
+
+    def __dir__(self) -> list[str]:
+        return [*OPS, *_SCOPE_NAMES]
+
+
 def _primitive(name: str, scope: str | None) -> Any:
     """A tile primitive, bound to an execution scope or not."""
     op = OPS.get(name)
     if op is None:
-        owner = "Tx" if scope is None else f"Tx.{scope}"
-        raise unknown(owner, name, did_you_mean(name, OPS))
+        raise unknown("Tx" if scope is None else f"Tx.{scope}", name, did_you_mean(name, OPS))
 
-    def primitive(*args: Any, **kwargs: Any) -> None:
+    def primitive(*args: Any, **kwargs: Any) -> Any:
+        if name == "cast" and len(args) == 2 and isinstance(args[1], (str, DType)):
+            return convert(data_type(args[1]), args[0])  # T.cast(value, "float32") converts a value
         builder = current(f"Tx.{name}")
-        positional, extra = args[: len(op.operands)], args[len(op.operands) :]
-        options = dict(zip(op.options, extra, strict=False))
-        builder.emit(op.build(*positional, span=builder.span, scope=scope, **options, **kwargs))
+        options = dict(zip(op.options, args[len(op.operands) :], strict=False))
+        builder.emit(op.build(*args[: len(op.operands)], span=builder.span, scope=scope, **options, **kwargs))
+        return None
 
     primitive.__name__ = primitive.__qualname__ = name
     primitive.__doc__ = op.doc
@@ -319,15 +344,27 @@ def _primitive(name: str, scope: str | None) -> Any:
 
 
 @cache
+def _root() -> Path:
+    """All that is named by a path: instructions and collective operations."""
+    root = namespace()
+    for path, function in COLLECTIVES.items():
+        root.at(path).function = function
+    return root
+
+
+@cache
 def _generated(name: str) -> Any:
+    """What `name` stands for, or None."""
     if name in _SCOPE_NAMES:
         return ScopeKind(_SCOPE_NAMES[name], _primitive)
-    if name in ("ptx", "cuda"):
-        return getattr(namespace(), name)
     if name in _AXES:
         return _Axes(name)
     if name in OPS:
         return _primitive(name, None)
+    if name == "tile":
+        return _Tiles()
+    if name in _root().below:
+        return _root().below[name]
     try:
         return DType(DataType(name))
     except ValueError:
@@ -337,19 +374,15 @@ def _generated(name: str) -> Any:
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in SPECIALS:
-        return special(name)
-    value = _generated(name)
-    if value is None and name in (getattr(namespace(), "below", {})):
-        value = namespace().below[name]
+    value = special(name) if name in SPECIALS else _generated(name)
     if value is None:
         raise unknown("Tx", name, elsewhere(name) or did_you_mean(name, __dir__()))
     return value
 
 
 def __dir__() -> list[str]:
-    names = {*__all__, *_SCOPE_NAMES, *_AXES, *OPS, *_DTYPES, "ptx", "cuda", "warp_id_in_cta", "cluster_ctarank"}
-    return sorted(names)
+    plain = [name for name in SPECIALS if "." not in name]
+    return sorted({*__all__, *_SCOPE_NAMES, *_AXES, *OPS, *_DTYPES, *plain, *_root().below, "tile"})
 
 
 _DTYPES = (

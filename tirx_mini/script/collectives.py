@@ -1,0 +1,65 @@
+"""Operations among the threads of a warp or CTA, as the native dialect spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from tirx_mini.ir import Expr, TirxError, as_expr, const, int_value
+from tirx_mini.tile import OPS
+
+from .builder import current
+from .handles import load
+from .instructions import namespace
+from .memory import alloc_local
+
+FULL_WARP = 0xFFFFFFFF
+
+
+def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_size: Any = 32) -> Expr:
+    """``T.tvm_warp_shuffle_xor(mask, value, lane_mask, 32, 32)`` and its like: all 32 lanes take part."""
+    for name, given, needed in (("mask", mask, FULL_WARP), ("width", width, 32), ("warp_size", warp_size, 32)):
+        known = int_value(given)
+        if known is not None and known % 2**32 != needed:
+            raise TirxError(f"a shuffle is executed by all 32 lanes of a warp, but {name} is {known:#x}")
+    return getattr(namespace().ptx.shfl, kind)(value, lane)
+
+
+def active_mask() -> Expr:
+    """The lanes that execute this: all 32, as in every instruction of a whole warp."""
+    return const(FULL_WARP, "uint32")
+
+
+def reduce(unit: str, op: str, value: Any, *args: Any, **options: Any) -> Expr:
+    """The sum, max or min of each thread's value over its warp or CTA; every thread gets it and all must get here.
+
+    ``T.cuda.warp_sum(value, width=32)``, ``T.cuda.cta_sum(value, num_warps, scratch.ptr_to([0]))``.
+    """
+    builder = current(f"T.cuda.{unit}_{op}")
+    primitive = OPS.get(f"{unit}_{op}")
+    if primitive is None:
+        raise TirxError(f'a {unit} reduces by "sum", "max" or "min", not by {op!r}')
+    if len(args) > len(primitive.options):
+        raise TirxError(
+            f"{unit}_{op} takes a value and {', '.join(primitive.options)}, but {1 + len(args)} arguments are given"
+        )
+    expr = as_expr(value)
+    result = alloc_local((1,), expr.dtype, name=primitive.name)
+    given = dict(zip(primitive.options, args, strict=False)) | options
+    builder.emit(primitive.build(result, expr, span=builder.span, scope=unit, **given))
+    return load(result, (const(0),))
+
+
+def _reduce_by(unit: str, value: Any, op: str, *args: Any, **options: Any) -> Expr:
+    return reduce(unit, op, value, *args, **options)
+
+
+COLLECTIVES: Mapping[str, Callable[..., Any]] = {
+    **{f"cuda.{unit}_{op}": partial(reduce, unit, op) for unit in ("warp", "cta") for op in ("sum", "max", "min")},
+    **{f"cuda.{unit}_reduce": partial(_reduce_by, unit) for unit in ("warp", "cta")},
+    **{f"tvm_warp_shuffle_{kind}": partial(shuffle, kind) for kind in ("xor", "down", "up")},
+    "tvm_warp_shuffle": partial(shuffle, "idx"),
+    "tvm_warp_activemask": active_mask,
+}
+"""By their paths in the `Tx` namespace."""
