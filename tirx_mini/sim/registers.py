@@ -20,6 +20,7 @@ class Reporter(Protocol):
     """What registers need of their warp."""
 
     mask: Mask
+    span: Span | None
 
     def report(self, kind: str, severity: Any, message: str, **details: Any) -> None: ...
 
@@ -143,7 +144,8 @@ class RegisterArray:
         at = np.broadcast_to(index, (*np.shape(index)[:-1], LANES))
         active = at if w.mask.full else at[..., w.mask.lanes]
         if active.size and (active.min() < 0 or active.max() > size - lanes):
-            raise _outside(w, self.name, self.span, int(active.min() if active.min() < 0 else active.max() + lanes - 1), size)
+            worst = active.min() if active.min() < 0 else active.max() + lanes - 1
+            raise _outside(w, self.name, self.span, int(worst), size)
         inside = at if w.mask.full else np.clip(at, 0, size - lanes)
         if lanes == 1:
             return inside, LANE
@@ -198,49 +200,55 @@ class RegisterArray:
 
 
 class Registers:
-    """An operand of an instruction: the elements of a register array from `index` on, in all lanes."""
+    """An operand of an instruction: the elements of a register array from `index` on, in all lanes of a warp.
 
-    __slots__ = ("array", "index")
+    Instructions see them as 32-bit registers, two elements of 16 bits in each, uint32[words, 32].
+    """
 
-    def __init__(self, array: RegisterArray, index: int) -> None:
+    __slots__ = ("array", "index", "warp")
+
+    def __init__(self, w: Reporter, array: RegisterArray, index: int) -> None:
+        self.warp = w
         self.array = array
         self.index = index
 
-    def _elements(self, w: Reporter, words: int) -> tuple[int, int]:
-        """(elements, elements a word) of so many 32-bit registers."""
-        per_word = 4 // self.array.data.dtype.itemsize
-        if not per_word:
-            raise w.fault("illegal-instruction", f"{self.array.name} holds {self.array.data.dtype}, not 32-bit registers",
-                          buffer=self.array.name)
-        count = words * per_word
-        if self.index < 0 or self.index + count > len(self.array.data):
-            raise _outside(w, self.array.name, self.array.span, self.index + count - 1, len(self.array.data))
-        return count, per_word
-
-    def read(self, w: Reporter, words: int) -> np.ndarray:
-        """The next `words` 32-bit registers, uint32[words, 32]. Finding: uninitialised-register. Fault: out-of-bounds."""
-        count, per_word = self._elements(w, words)
-        values = self.array.block(w, self.index, count, 1)
-        packed = np.ascontiguousarray(values.reshape(words, per_word, LANES).transpose(0, 2, 1))
+    def read(self, words: int) -> np.ndarray:
+        """The values of the next `words` registers. Finding: uninitialised-register. Fault: out-of-bounds."""
+        count = self._elements(words)
+        values = self.array.block(self.warp, self.index, count, 1)
+        packed = np.ascontiguousarray(values.reshape(words, count // words, LANES).transpose(0, 2, 1))
         return packed.view(np.uint32)[..., 0]
 
-    def write(self, w: Reporter, values: np.ndarray) -> None:
-        """Set the next registers from uint32[words, 32]. Fault: out-of-bounds."""
-        words = len(values)
-        count, per_word = self._elements(w, words)
-        packed = np.ascontiguousarray(values)[..., None].view(self.array.data.dtype)
-        self.array.data[self.index : self.index + count] = packed.transpose(0, 2, 1).reshape(count, LANES)
-        self.array.define(self.index, count)
+    def write(self, values: np.ndarray) -> None:
+        """Set the next registers. Fault: out-of-bounds."""
+        count = self._elements(len(values))
+        array = self.array
+        if array.data.itemsize == 4:
+            array.data.view(np.uint32)[self.index : self.index + count] = values
+        else:
+            packed = np.ascontiguousarray(values)[..., None].view(array.data.dtype)
+            array.data[self.index : self.index + count] = packed.transpose(0, 2, 1).reshape(count, LANES)
+        array.define(self.index, count)
 
-    def expect(self, w: Reporter, words: int) -> None:
-        """An asynchronous load will write the next `words` registers; reading them before `write` is a finding."""
-        count, _ = self._elements(w, words)
-        self.array.expect(self.index, count, getattr(w, "span", None))
+    def invalidate(self, words: int) -> None:
+        """An asynchronous load will write the next `words` registers: reading them before `write` is a finding."""
+        self.array.expect(self.index, self._elements(words), self.warp.span)
+
+    def _elements(self, words: int) -> int:
+        """How many elements of the array so many registers are; a fault where they are not inside it."""
+        array, w = self.array, self.warp
+        if array.data.itemsize > 4:
+            raise w.fault("illegal-instruction", f"{array.name} holds {array.data.dtype}, and registers have 32 bits",
+                          buffer=array.name, hint="use a buffer of float32, uint32 or a 16-bit type")
+        count = words * (4 // array.data.itemsize)
+        if self.index < 0 or self.index + count > len(array.data):
+            raise _outside(w, array.name, array.span, self.index + count - 1, len(array.data))
+        return count
 
 
 def _outside(w: Reporter, name: str, span: Span | None, index: int, size: int) -> Fault:
-    return w.fault("out-of-bounds", f"element {index} of {name} is accessed, but {name} has {size} elements", buffer=name,
-                   hint="check the loop bounds and offsets that lead to this index",
+    return w.fault("out-of-bounds", f"element {index} of {name} is accessed, but {name} has {size} elements",
+                   buffer=name, hint="check the loop bounds and offsets that lead to this index",
                    notes=((f"{name} is declared here", span),) if span else ())
 
 

@@ -55,6 +55,9 @@ SPECIAL_TEXT: Mapping[str, str] = {
 }  # fmt: skip
 
 
+_LANE = np.arange(LANES)
+
+
 class Storage(Protocol):
     """How buffers are kept, and instructions that have a result: what the statements' side knows."""
 
@@ -80,12 +83,7 @@ class Expressions:
         self.vars: dict[Var, Value] = {}
         self.iterations = 0
         """Of the parallel loops around the expression, all together; 0 outside."""
-        warps = launch.warps
-        self.static_names: dict[str, Any] = {
-            **writer.namespace,
-            "tid": np.arange(warps * LANES).reshape(warps, LANES),
-            "wid": np.arange(warps).reshape(warps, 1),
-        }
+        self.static_names: dict[str, Any] = dict(writer.namespace)
         self._tables: dict[tuple[str, int], np.ndarray] = {}
 
     # -- entry points --------------------------------------------------------------------------------------------
@@ -120,13 +118,12 @@ class Expressions:
         """All values of a static pattern: [warps, 32], or [warps, iterations, 32] in a parallel loop."""
         key = (value.code, self.iterations)
         if key not in self._tables:
-            found = np.asarray(eval(value.code, self.static_names))
-            warps = self.launch.warps
-            if self.iterations:
-                whole = np.broadcast_to(found, (self.iterations, warps, LANES)).transpose(1, 0, 2)
-            else:
-                whole = np.broadcast_to(found, (warps, LANES))
-            self._tables[key] = np.ascontiguousarray(whole)
+            compiled = compile(value.code, "<pattern>", "eval")
+            shape = (self.iterations, LANES) if self.iterations else (LANES,)
+            self._tables[key] = np.stack([
+                np.broadcast_to(eval(compiled, self.static_names, {"wid": warp, "tid": _LANE + LANES * warp}), shape)
+                for warp in range(self.launch.warps)
+            ])
         return self._tables[key]
 
     def static_masks(self, value: Value) -> list[Mask]:

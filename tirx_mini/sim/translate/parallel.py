@@ -56,11 +56,11 @@ def _trip(loop: For) -> int | None:
 
 
 def _iteration(statements: Statements, level: For, total: int, extent: int, inner: int) -> Value:
-    """The loop variable in each of the `total` iterations of the nest, [total, 1, 1] beside (warps, lanes)."""
+    """The loop variable in each of the `total` iterations of the nest, [total, 1] beside the lanes."""
     start = int_value(level.start) or 0
     values = start + level.step * (np.arange(total) // inner % extent)
     name = f"it_{total}_{extent}_{inner}_{start}_{level.step}".replace("-", "m")
-    statements.expressions.static_names[name] = values[:, None, None]
+    statements.expressions.static_names[name] = values[:, None]
     return Value(name, level.var.dtype, True, int(values.min()), int(values.max()), static=True, steady=True)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Expr, Ramp, TirxError
 
 from ..dtypes import numpy_dtype
-from ..image import GlobalBuffer, SharedBuffer
+from ..registers import Registers
 from .expressions import flat_index
 from .values import Value, ranged
 
@@ -74,7 +74,8 @@ class Storage:
         if place.kind == "array":
             rows = self.rows(base, lanes)
             if rows is not None:
-                value = ranged(f"{place.name}.block(w, {rows.start}, {rows.steps}, {lanes})", expr.dtype, lanes=True, view=True)
+                code = f"{place.name}.block(w, {rows.start}, {rows.steps}, {lanes})"
+                value = ranged(code, expr.dtype, lanes=True, view=True)
             else:
                 at = self.expressions.index(base)
                 value = ranged(f"{place.name}.load(w, {at.code}, {lanes})", expr.dtype, lanes=True)
@@ -120,30 +121,27 @@ class Storage:
         place = self.place(expr.buffer)
         at = self.expressions.index(flat_index(expr, expr.buffer))
         if place.kind == "array":
-            registers = self.out.object("R", _registers, "Registers")
-            return Value(f"{registers}({place.name}, {at.code})", expr.dtype)
+            registers = self.out.object("R", Registers, "Registers")
+            return Value(f"{registers}(w, {place.name}, {at.code})", expr.dtype)
         if place.kind != "memory":
             raise TirxError(f"{expr.buffer.name} is kept in a register, which has no address", expr.span)
-        method = "shared_address" if expr.buffer.scope == "shared" else "global_address"
-        top = (1 << 28) - 1 if expr.buffer.scope == "shared" else (1 << 62) - 1
-        return Value(f"w.{method}({place.name}, {at.code})", expr.dtype, at.lanes, 0, top)
+        if expr.buffer.scope == "shared":
+            return self._shared_address(expr, place, at)
+        return Value(f"w.global_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, (1 << 62) - 1)
 
+    def _shared_address(self, expr: AddressOf, place: Place, at: Value) -> Value:
+        """cluster_ctarank << 24 | byte offset; bounds are checked where they are not known."""
+        top = (1 << 28) - 1
+        if at.low < 0 or at.high >= expr.buffer.size:
+            return Value(f"w.shared_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, top)
+        buffer = self.out.namespace[place.name]
+        size, offset = buffer.dtype.itemsize, buffer.byte_offset
+        if at.known is not None:
+            offset, scaled = offset + at.known * size, ""
+        else:
+            scaled = f"{at.code} * {size} + " if size > 1 else f"{at.code} + "
+        window = "    window = w.window"
+        if window not in self.out.prologue:
+            self.out.prologue.append(window)
+        return Value(f"({scaled}{offset} + window)", expr.dtype, at.lanes, 0, top)
 
-def _registers(array: object, index: int) -> object:
-    from ..registers import RegisterArray, Registers
-
-    assert isinstance(array, RegisterArray)
-    return Registers(array, index)
-
-
-def shared_buffer(buffer: Buffer, access_bytes: int) -> SharedBuffer:
-    """A named range of shared memory: offsets along the chain of views add up."""
-    offset, view = 0, buffer
-    while view is not None:
-        offset += view.byte_offset
-        view = view.source
-    return SharedBuffer(buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, access_bytes, buffer.span)
-
-
-def global_buffer(buffer: Buffer, slot: int, written: bool, access_bytes: int) -> GlobalBuffer:
-    return GlobalBuffer(buffer.name, buffer.dtype, buffer.size, slot, buffer.shape, written, access_bytes, buffer.span)
