@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from . import cp_async, elementwise, mma, tensor_memory, tma
+from . import cp_async, elementwise, mma, reduce, tensor_memory, tma
 from .context import Context, TensorMaps
 from .ops import OPS, SCOPES, TileOp
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
@@ -16,6 +16,9 @@ RULES: Sequence[Rule] = (
     tma.TmaStore(),
     cp_async.CpAsync(),
     mma.Tcgen05Mma(),
+    reduce.ThreadReduce(),
+    reduce.CooperativeReduce(),
+    reduce.ValueReduce(),
 )
 """All dispatch rules, in the order in which they are tried."""
 

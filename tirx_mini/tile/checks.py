@@ -40,6 +40,17 @@ def elementwise(call: TileCall) -> None:
         raise TirxError(f"the tiles of {call.op} have dtypes {listed}", call.span, "Tx.cast them to one dtype")
 
 
+def reduction(call: TileCall) -> None:
+    """The destination has the source's leading extents."""
+    dst, src = tiles_of(call)
+    if dst.extents != src.extents[: len(dst.extents)] or dst.extents == src.extents:
+        raise TirxError(
+            f"{call.op} of {src.buffer.name}, which is {_text(src)}, does not give {_text(dst)} ({dst.buffer.name})",
+            call.span,
+            "the destination has the source's leading extents: one for each row, or a single element",
+        )
+
+
 def gemm(call: TileCall) -> None:
     """C is M × N, A M × K, B N × K; with cta_group=2, N is the rows of B of both CTAs. `accum` is a condition."""
     c, a, b = tiles_of(call)

@@ -104,6 +104,17 @@ def _elementwise(name: str, doc: str, *sources: str) -> TileOp:
     return TileOp(name, ("dst", *sources), doc, check=checks.elementwise, either=sources[1:])
 
 
+def _reduction(name: str) -> TileOp:
+    return TileOp(f"reduce_{name}", ("dst", "src"), f"The {name} of src over the last dimensions, which dst has not.",
+                  {"dispatch": None}, checks.reduction)  # fmt: skip
+
+
+def _of_values(unit: str, name: str) -> TileOp:
+    options = {"width": 32} if unit == "warp" else {"num_warps": None, "scratch": None}
+    doc = f"The {name} of every thread's value, given to every thread of the {unit}."
+    return TileOp(f"{unit}_{name}", ("dst", "value"), doc, options, checks.nothing, values=("value",))
+
+
 _ALL = (
     TileOp("copy", ("dst", "src"), "Copy a tile; done for the executing threads when the call returns.",
            {"dispatch": None}, checks.copy),
@@ -121,6 +132,8 @@ _ALL = (
     _elementwise("maximum", "dst = max(a, b).", "a", "b"),
     _elementwise("minimum", "dst = min(a, b).", "a", "b"),
     _elementwise("neg", "dst = -a.", "a"),
+    *(_reduction(name) for name in ("sum", "max", "min")),
+    *(_of_values(unit, name) for unit in ("warp", "cta") for name in ("sum", "max", "min")),
 )  # fmt: skip
 
 OPS: Mapping[str, TileOp] = {op.name: op for op in _ALL}

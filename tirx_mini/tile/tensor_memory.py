@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, seq, special
-from tirx_mini.layout import LayoutError, S, TCol, TileLayout, TLane, m, slice_region, tx
+from tirx_mini.layout import Axis, Iter, LayoutError, TCol, TileLayout, TLane, m, slice_region, tx
 
 from .context import Context
 from .issue import issue
@@ -34,14 +34,13 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
         raise Refusal(f"{name} has no address", "give decl_buffer allocated_addr=, the word that tcgen05.alloc wrote")
     if tile.dtype.bits != 32:
         raise Refusal(f"{name} holds {tile.dtype}, and a column of tensor memory is 32 bits", 'declare it as "float32"')
-    if tile.extents != (lanes, columns):
+    if tile.extents != tuple(extent for extent in (lanes, columns) if extent != 1):
         raise Refusal(f"the {tile.describe()} is not {lanes} × {columns}")
     try:
         region = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
-        layout = region.layout.linear.group(tile.extents).simplify()
     except LayoutError as error:
         raise Refusal(f"the slice of {name} is not one block of tensor memory: {error}") from None
-    if layout != TileLayout(S[(lanes, columns) : (1 @ TLane, 1 @ TCol)]):
+    if not _is_plain(region.layout.linear, columns, TLane, TCol):
         raise Refusal(
             f"the rows of {name} are not lanes of tensor memory, its columns not columns",
             f"declare it with layout=TileLayout(S[{tile.buffer.shape} : (1@TLane, 1@TCol)])",
@@ -50,6 +49,13 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
         raise Refusal(f"the slice of {name} does not begin at lane 0", "slice its columns, not its rows")
     column = ctx.simplify(as_expr(region.base.get(TCol, 0)))
     return cast(UINT32, tile.buffer.allocated_addr) + cast(UINT32, column)
+
+
+def _is_plain(layout: TileLayout, columns: int, row_axis: Axis, column_axis: Axis) -> bool:
+    """Whether row r of 128 is place r of one axis, and column c place c of the other."""
+    moving = [it for it in layout.simplify().iters if it.extent > 1]
+    rows = [Iter(LANES, 1, row_axis)]
+    return moving == (rows if columns == 1 else [*rows, Iter(columns, 1, column_axis)])
 
 
 def warp_lanes(ctx: Context) -> Expr:
@@ -83,11 +89,10 @@ class _TensorMemoryCopy(Rule):
                 f"use {view.buffer.name}.view(128, N, layout=TileLayout(S[(128, N) : (1@tid_in_wg, 1)]))",
             )
         registers = register_tile(ctx, view)
-        columns = registers.count
-        if registers.layout.simplify() != TileLayout(S[(LANES, columns) : (1 @ tx, 1 @ m)]):
+        if not _is_plain(registers.layout, registers.count, tx, m):
             raise Refusal(
                 f"{view.buffer.name} does not hold row r in thread r",
-                f"give the view layout=TileLayout(S[(128, {columns}) : (1@tid_in_wg, 1)])",
+                f"give the view layout=TileLayout(S[(128, {registers.count}) : (1@tid_in_wg, 1)])",
             )
         split = ctx.split_scope()
         if split:
