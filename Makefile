@@ -34,7 +34,7 @@ run: $(BASE)
 
 # The step tests judge the reference kernels here; a student's `pytest tests/test_step01.py` judges gemm_kernels.py.
 test: $(DEV)
-	$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --kernels kernels_ref $(PYTEST)
+	$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --kernels=kernels_ref $(PYTEST)
 
 lint: $(DEV)
 	$(BIN)/ruff check .
