@@ -26,7 +26,7 @@ from tirx_mini.ir import (
     TirxError,
     as_expr,
     cast,
-)  # fmt: skip
+)
 from tirx_mini.layout import TCol, TLane, m
 from tirx_mini.tile import coordinate, layout_of
 

@@ -24,7 +24,7 @@ from tirx_mini.ir import (
     TirxError,
     Var,
     walk,
-)  # fmt: skip
+)
 
 from .launch import Declared, id_values
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tirx_mini.ir import AllocBuffer, Buffer, DataType, DeclBuffer, Mutator, PrimFunc, Stmt, seq, walk
+from tirx_mini.layout import swizzle_mode
 
 from .ranges import launch_of
 
 POOL_ALIGN = 1024
 """What the allocation is aligned to, so that every swizzle pattern in it is (the widest repeats after 1024 bytes)."""
-TILE_ALIGN = 16
+VECTOR_ALIGN = 16
+TMA_ALIGN = 128
 
 
 def plan_shared_memory(func: PrimFunc) -> PrimFunc:
@@ -22,13 +24,13 @@ def plan_shared_memory(func: PrimFunc) -> PrimFunc:
     roots = [node.buffer for node in walk(func.body) if isinstance(node, AllocBuffer) and node.buffer.scope == "shared"]
     if not roots:
         return func
-    pools = [root for root in roots if _is_pool(func, root)]
+    pools = [root for root in roots if _is_pool(root)]
     if len(roots) == 1 and pools:
         return replace(func, launch=replace(launch, smem_bytes=roots[0].nbytes))
     offsets: dict[Buffer, int] = {}
     total = 0
     for root in (*pools, *(root for root in roots if root not in pools)):
-        align = POOL_ALIGN if root in pools else max(root.align, TILE_ALIGN)
+        align = POOL_ALIGN if root in pools else _alignment(root)
         offsets[root] = -(-total // align) * align
         total = offsets[root] + _extent(root)
     smem = Buffer("smem", (total,), DataType("uint8"), "shared", align=POOL_ALIGN)
@@ -36,8 +38,14 @@ def plan_shared_memory(func: PrimFunc) -> PrimFunc:
     return replace(func, body=seq(AllocBuffer(smem), body), launch=replace(launch, smem_bytes=total))
 
 
-def _is_pool(func: PrimFunc, root: Buffer) -> bool:
+def _is_pool(root: Buffer) -> bool:
     return root.dtype == "uint8" and root.ndim == 1 and root.align >= POOL_ALIGN
+
+
+def _alignment(root: Buffer) -> int:
+    """What vector accesses, TMA and the swizzle of its layout ask of a buffer."""
+    swizzle = swizzle_mode(root.layout).atom_bytes if root.layout is not None else 0
+    return max(root.align, swizzle, TMA_ALIGN if _extent(root) >= TMA_ALIGN else VECTOR_ALIGN)
 
 
 def _extent(root: Buffer) -> int:

@@ -25,7 +25,7 @@ from tirx_mini.ir import (
     binary,
     int_value,
     walk,
-)  # fmt: skip
+)
 
 from .ranges import RangedMutator, launch_of
 

@@ -23,7 +23,7 @@ from tirx_mini.ir import (
     TileCall,
     Var,
     walk,
-)  # fmt: skip
+)
 
 
 class LoweringError(AssertionError):

@@ -20,7 +20,7 @@ from tirx_mini.ir import (
     const,
     special,
     substitute,
-)  # fmt: skip
+)
 from tirx_mini.layout import Coord
 
 from .threads import active_threads

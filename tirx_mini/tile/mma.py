@@ -21,7 +21,7 @@ from tirx_mini.ir import (
     cast,
     const,
     seq,
-)  # fmt: skip
+)
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
 from tirx_mini.layout import DescriptorParams, LayoutError, SwizzleMode, mma_descriptor_params
 

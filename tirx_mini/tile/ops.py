@@ -134,6 +134,6 @@ _ALL = (
     _elementwise("neg", "dst = -a.", "a"),
     *(_reduction(name) for name in ("sum", "max", "min")),
     *(_of_values(unit, name) for unit in ("warp", "cta") for name in ("sum", "max", "min")),
-)  # fmt: skip
+)
 
 OPS: Mapping[str, TileOp] = {op.name: op for op in _ALL}

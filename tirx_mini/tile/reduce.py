@@ -32,7 +32,7 @@ from tirx_mini.ir import (
     int_value,
     seq,
     special,
-)  # fmt: skip
+)
 
 from .access import load, store
 from .context import Context

@@ -1,7 +1,7 @@
 """A plain interpreter of lowered kernels: every thread of one CTA in lockstep, every value an array over the threads.
 
-It knows loads, stores, loops and conditions, and writes down all accesses and instructions; what instructions do is left
-to the tests. So it says where the emitted addresses lead, independently of the simulator.
+It knows loads, stores, loops and conditions, and writes down all accesses and instructions; what instructions do is
+left to the tests. So it says where the emitted addresses lead, independently of the simulator.
 """
 
 from __future__ import annotations
@@ -12,9 +12,33 @@ import ml_dtypes
 import numpy as np
 
 from tirx_mini.ir import (
-    AddressOf, AllocBuffer, Binary, Bind, Buffer, BufferLoad, BufferStore, Call, Cast, Const, DataType, DeclBuffer,
-    Evaluate, Expr, For, If, PrimFunc, Ramp, Select, Seq, Special, Stmt, Unary, Var,
-)  # fmt: skip
+    AddressOf,
+    AllocBuffer,
+    Binary,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Cast,
+    Const,
+    DataType,
+    DeclBuffer,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    PrimFunc,
+    Ramp,
+    Select,
+    Seq,
+    Special,
+    Stmt,
+    Unary,
+    Var,
+)
+from tirx_mini.layout import m
+from tirx_mini.tile import layout_of
 
 _OPS = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide, "%": np.mod,
@@ -33,7 +57,7 @@ def numpy_dtype(dtype: DataType) -> np.dtype:
 
 @dataclass
 class Access:
-    """One load or store of the executing threads: for each, the byte addresses of its lanes, counted from the buffer's root."""
+    """One load or store: for each thread, the byte addresses of its vector, counted from the buffer's root."""
 
     kind: str
     buffer: Buffer
@@ -190,9 +214,6 @@ class Machine:
 
     def tile(self, buffer: Buffer) -> np.ndarray:
         """The logical contents of a shared buffer, read through its layout."""
-        from tirx_mini.layout import m
-        from tirx_mini.tile import layout_of
-
         place = layout_of(buffer).to_table()[m]
         size = buffer.dtype.itemsize
         raw = self.shared[self.start(buffer) + place[..., None] * size + np.arange(size)]

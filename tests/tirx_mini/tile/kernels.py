@@ -5,10 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from tirx_mini.ir import (
-    BOOL, INT32, AllocBuffer, Buffer, Call, DataType, DeclBuffer, Expr, PrimFunc, Scope, ScopeIds, Stmt, Var, seq,
-)  # fmt: skip
-from tirx_mini.layout import Layout, S, TileLayout, TCol, TLane, m, tid_in_wg
-from tirx_mini.layout import SwizzleMode, tma_shared_layout
+    BOOL,
+    INT32,
+    UINT32,
+    AllocBuffer,
+    Buffer,
+    Call,
+    DataType,
+    DeclBuffer,
+    Expr,
+    PrimFunc,
+    Scope,
+    ScopeIds,
+    Stmt,
+    Var,
+    const,
+    seq,
+)
+from tirx_mini.layout import Layout, S, SwizzleMode, TCol, TileLayout, TLane, m, tid_in_wg, tma_shared_layout
 from tirx_mini.passes import lower
 from tirx_mini.tile import OPS
 
@@ -36,8 +50,6 @@ def register_view(buffer: Buffer, rows: int, columns: int) -> Buffer:
 
 
 def tmem(columns: int = 512, dtype: str = "float32", addr: Expr | None = None) -> Buffer:
-    from tirx_mini.ir import UINT32, const
-
     layout = TileLayout(S[(128, columns) : (1 @ TLane, 1 @ TCol)])
     address = const(64, UINT32) if addr is None else addr
     return Buffer("tmem", (128, columns), DataType(dtype), "tmem", layout, allocated_addr=address)
@@ -51,7 +63,10 @@ class Pool:
         self.size = 0
         self.buffers: list[Buffer] = []
 
-    def alloc(self, name: str, shape: tuple[int, ...], dtype: str = "float16", layout: Any = None, align: int = 1024) -> int:
+    def alloc(
+        self, name: str, shape: tuple[int, ...], dtype: str = "float16", layout: Any = None, align: int = 1024
+    ) -> int:
+        """Place one more buffer; returns its number."""
         kind = DataType(dtype)
         offset = -(-self.size // align) * align
         elements = layout.cosize(m) if layout is not None else Buffer(name, shape, kind).size

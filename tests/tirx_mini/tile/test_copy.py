@@ -11,9 +11,20 @@ from hypothesis import strategies as st
 
 from tests.tirx_mini.tile.interpreter import Machine, numpy_dtype
 from tests.tirx_mini.tile.kernels import (
-    B128, Pool, call, gmem, ids, kernel, local, lowered, register_view, shared, swizzled, var,
-)  # fmt: skip
-from tirx_mini.ir import AllocBuffer, DataType, DeclBuffer, For, Scope, TirxError, UNROLLED, seq, walk
+    B128,
+    Pool,
+    call,
+    gmem,
+    ids,
+    kernel,
+    local,
+    lowered,
+    register_view,
+    shared,
+    swizzled,
+    var,
+)
+from tirx_mini.ir import UNROLLED, AllocBuffer, Bind, DataType, DeclBuffer, For, If, Scope, TirxError, binary, seq, walk
 from tirx_mini.layout import SwizzleMode
 from tirx_mini.passes import lower
 
@@ -93,7 +104,7 @@ def test_cooperative_copies_have_no_bank_conflicts_and_whole_sectors(mode, slabs
             if access.buffer.scope == "shared":
                 assert conflict_free(lanes)
             else:
-                assert len(np.unique(lanes // 32)) == lanes.size * 2 // 32  # every 32-byte sector that is touched is used
+                assert len(np.unique(lanes // 32)) == lanes.size * 2 // 32  # of each 32-byte sector, all is used
 
 
 def conflict_free(lanes: np.ndarray) -> bool:
@@ -124,14 +135,12 @@ def test_a_thread_writes_its_row_of_a_swizzled_tile_without_conflicts():
 
 @pytest.mark.parametrize("columns, first", [(128, 0), (64, 64), (16, 32)])
 def test_a_register_view_is_copied_by_its_own_threads(columns, first):
-    """Warpgroup scope: thread r of the second warpgroup moves row r, in columns of the shared tile that begin anywhere."""
+    """Warpgroup scope: thread r of the second warpgroup moves row r, in columns that begin anywhere."""
     declare, s = shared("Dsmem", (128, 128), layout=swizzled((128, 128)))
     regs = local("Dreg_16b", (128,))
     view = register_view(regs, 128, 128)
     g = gmem("G", (128, 128))
     declared, wg, _, _ = ids(2)
-    from tirx_mini.ir import If, binary
-
     body = seq(
         declared, declare, AllocBuffer(regs), DeclBuffer(view),
         If(binary("==", wg, 1), Scope("warpgroup", seq(
@@ -164,7 +173,8 @@ def test_cooperative_writers_of_shared_memory_fence_and_thread_scope_leaves_it_t
 def test_loops_are_parallel_and_a_single_step_has_none():
     g = gmem("G", (128, 64))
     declare, s = shared("T", (128, 64))
-    (loop,) = [n for n in walk(lowered(declare, Scope("cta", call("copy", s, g)), params=(g,)).body) if isinstance(n, For)]
+    func = lowered(declare, Scope("cta", call("copy", s, g)), params=(g,))
+    (loop,) = [n for n in walk(func.body) if isinstance(n, For)]
     assert loop.parallel and loop.kind == UNROLLED
     small, little = shared("L", (16, 64))
     once = lowered(small, Scope("cta", call("copy", little, g[:16, :])), params=(g,))
@@ -190,8 +200,6 @@ def test_the_vector_is_as_wide_as_both_sides_allow(shape, first, vector):
 
 def test_a_symbolic_slice_is_vectorised_by_what_divides_it():
     """A bound variable is looked through; a variable of which nothing is known leaves single elements."""
-    from tirx_mini.ir import Bind
-
     g = gmem("G", (128, 640))
     declare, s = shared("T", (128, 64), layout=swizzled((128, 64)))
     k, start, any_ = var("k"), var("start"), var("any")
@@ -206,7 +214,8 @@ def test_a_symbolic_slice_is_vectorised_by_what_divides_it():
 
 def test_single_elements_and_columns_are_copied():
     g, out = gmem("G", (8, 8)), gmem("Out", (8, 8))
-    func = lowered(Scope("cta", seq(call("copy", out[3, 4], g[1, 2]), call("copy", out[:, 0], g[:, 5]))), params=(g, out))
+    copies = seq(call("copy", out[3, 4], g[1, 2]), call("copy", out[:, 0], g[:, 5]))
+    func = lowered(Scope("cta", copies), params=(g, out))
     values = numbered((8, 8))
     machine = Machine(func, {"G": values, "Out": np.zeros_like(values)}).run()
     assert same_bits(machine.arrays["Out"][3, 4], values[1, 2])
@@ -233,15 +242,15 @@ def refusal(*body, **options) -> str:
 
 
 def test_a_copy_that_only_some_threads_reach_is_refused():
-    from tirx_mini.ir import If, binary
-
     g = gmem("G", (128, 64))
     declare, s = shared("T", (128, 64))
     declared, wg, warp, _ = ids(2)
     some = If(binary("==", wg, 1), Scope("cta", call("copy", s, g)))
-    assert "only 128 of the 256 threads of the cta get here" in refusal(declared, declare, some, params=(g,), warpgroups=None)
+    page = refusal(declared, declare, some, params=(g,), warpgroups=None)
+    assert "only 128 of the 256 threads of the cta get here" in page
     one = If(binary("==", warp, 0), Scope("warpgroup", call("copy", s, g)))
-    assert "only 32 of the 128 threads of the warpgroup" in refusal(declared, declare, one, params=(g,), warpgroups=None)
+    page = refusal(declared, declare, one, params=(g,), warpgroups=None)
+    assert "only 32 of the 128 threads of the warpgroup" in page
     whole = If(binary("==", wg, 1), Scope("warpgroup", call("copy", s, g)))
     lower(kernel(declared, declare, whole, params=(g,), warpgroups=None))
 

@@ -10,9 +10,24 @@ import pytest
 from tests.tirx_mini.tile.interpreter import Machine
 from tests.tirx_mini.tile.kernels import call, gmem, ids, kernel, local, lowered, register_view, shared, var
 from tirx_mini.ir import (
-    FLOAT32, AllocBuffer, BufferStore, Cast, DeclBuffer, If, Ramp, Scope, Stmt, TileCall, TirxError, binary, cast, const,
-    seq, special, walk,
-)  # fmt: skip
+    FLOAT32,
+    AllocBuffer,
+    BufferStore,
+    Cast,
+    DeclBuffer,
+    If,
+    Ramp,
+    Scope,
+    Stmt,
+    TileCall,
+    TirxError,
+    binary,
+    cast,
+    const,
+    seq,
+    special,
+    walk,
+)
 from tirx_mini.passes import lower
 
 F32 = np.float32
@@ -81,7 +96,9 @@ def test_fill_and_views_follow_the_threads_that_hold_the_tile():
     out = gmem("O", (128, 32), "float32")
     body = seq(
         AllocBuffer(own), DeclBuffer(view),
-        Scope("warpgroup", seq(call("fill", view, 2.5), call("mul", view[:, :8], view[:, 8:16], 4), call("copy", out, view))),
+        Scope("warpgroup", seq(
+            call("fill", view, 2.5), call("mul", view[:, :8], view[:, 8:16], 4), call("copy", out, view)
+        )),
     )  # fmt: skip
     machine = Machine(lowered(body, params=(out,)), {"O": np.zeros((128, 32), F32)}).run()
     expected = np.full((128, 32), 2.5, F32)
@@ -131,7 +148,8 @@ def test_a_thread_reduces_its_rows(op, function):
     dst = local("d", (3,), "float32")
     body = seq(
         fill, AllocBuffer(dst),
-        Scope("thread", seq(call(f"reduce_{op}", dst, src.view(3, 8)), call("copy", out[special("threadIdx.x"), :], dst))),
+        Scope("thread", call(f"reduce_{op}", dst, src.view(3, 8))),
+        Scope("thread", call("copy", out[special("threadIdx.x"), :], dst)),
     )  # fmt: skip
     x = rows((128, 24))
     machine = Machine(lowered(body, params=(g, out)), {"G": x, "O": np.zeros((128, 3), F32)}).run()
@@ -170,7 +188,8 @@ def test_every_thread_gets_the_result_of_all_values(op, function, given_scratch)
 def test_a_warp_combines_groups_of_lanes(width):
     out, dst = gmem("O", (128,), "float32"), local("d", (1,), "float32")
     tid = special("threadIdx.x")
-    body = seq(AllocBuffer(dst), call("warp_sum", dst, cast(FLOAT32, tid), width=width), BufferStore(out, (tid,), dst[0]))
+    add = call("warp_sum", dst, cast(FLOAT32, tid), width=width)
+    body = seq(AllocBuffer(dst), add, BufferStore(out, (tid,), dst[0]))
     machine = Shuffling(lowered(body, params=(out,)), {"O": np.zeros(128, F32)}).run()
     groups = np.arange(128, dtype=F32).reshape(-1, width).sum(axis=1)
     assert np.array_equal(machine.arrays["O"], np.repeat(groups, width))

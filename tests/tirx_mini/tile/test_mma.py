@@ -34,7 +34,7 @@ def operand(machine: Machine, word: int, rows: int, depth: int, dtype: str) -> n
 @given(
     mode=st.sampled_from(MODES), rows_b=st.sampled_from([16, 64, 128, 256]), slabs=st.integers(1, 3),
     stages=st.integers(1, 2), dtype=st.sampled_from(["float16", "bfloat16"]), data=st.data(),
-)  # fmt: skip
+)
 def test_the_instructions_cover_k_and_read_the_operands(mode, rows_b, slabs, stages, dtype, data):
     k = max(16, slabs * mode.span_bytes // 2 // 16 * 16)
     stage = data.draw(st.integers(0, stages - 1))

@@ -65,7 +65,7 @@ def numbered(shape: tuple[int, ...]) -> np.ndarray:
 @given(
     mode=st.sampled_from(MODES), slabs=st.integers(1, 3), rows=st.sampled_from([8, 64, 128, 256]),
     stages=st.integers(1, 3), data=st.data(),
-)  # fmt: skip
+)
 def test_a_load_fills_the_tile_as_its_layout_says(mode, slabs, rows, stages, data):
     columns = slabs * mode.span_bytes // 2
     g = gmem("G", (2 * rows, 3 * columns))
@@ -121,7 +121,8 @@ def test_a_slice_that_leaves_the_tensor_is_filled_with_zeros():
     barrier(pool)
     declare, (t, bar) = pool.commit()
     g, k = gmem("G", (200, 96)), var("k")
-    copy = call("copy_async", t, g[k * 128 : (k + 1) * 128, k * 64 : (k + 1) * 64], dispatch="tma", mbar=bar.ptr_to([0]))
+    part = g[k * 128 : (k + 1) * 128, k * 64 : (k + 1) * 64]
+    copy = call("copy_async", t, part, dispatch="tma", mbar=bar.ptr_to([0]))
     func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g, k), warpgroups=None)
     machine = Machine(func, {"G": numbered(g.shape)}, {"k": 1}).run()
     load(machine, machine.issued[0], func.tensor_maps[0])
