@@ -182,7 +182,9 @@ class Knowledge:
             self.known[ORDER, agent] = epoch
 
     def add_all(self, other: Knowledge) -> None:
-        np.maximum(self.known, other.known, out=self.known)
+        """What `other` knows becomes part of this; it may be of before the clocks grew."""
+        known = self.known[:, : other.known.shape[1]]
+        np.maximum(known, other.known, out=known)
 
     def become(self, other: Knowledge) -> None:
         """Know exactly what `other` knows now."""

@@ -7,6 +7,7 @@ to one accumulator are then one matrix product (PTX ISA: "tcgen05.mma", "tcgen05
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ class Mma:
 
 
 class Pipe:
-    """The MMAs that one warp has issued and not yet committed."""
+    """What one warp gave the tensor core. pending: MMAs not yet committed. queued, running: commits, in their order."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
@@ -67,6 +68,8 @@ class Pipe:
         self.seen = -1
         self.snapshot: Snapshot | None = None
         self.free = 0.0
+        self.queued: deque[Batch] = deque()
+        self.running: deque[Batch] = deque()
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,6 @@ class Batch:
     """What one commit tracks. arrivals: the barriers it signals."""
 
     cta: Cta
-    pipe: Pipe
     mmas: tuple[Mma, ...]
     arrivals: tuple[Mbarrier, ...]
     knowledge: Knowledge
@@ -131,10 +133,11 @@ class TensorCores:
         pipe = self.pipe(w)
         knowledge = Knowledge(pipe.agent.known.shape[1])
         knowledge.add(pipe.agent)
-        batch = Batch(w.cta, pipe, tuple(pipe.pending), tuple(barriers), knowledge, w.place, w.span)
+        batch = Batch(w.cta, tuple(pipe.pending), tuple(barriers), knowledge, w.place, w.span)
         pipe.pending = []
         pipe.snapshot = None
-        self.gpu.clock.at(w.time, self._start, batch)
+        pipe.queued.append(batch)
+        self.gpu.clock.at(w.time, self._start, pipe)
 
     def forget(self, w: Warp) -> None:
         """The warp has ended."""
@@ -142,8 +145,11 @@ class TensorCores:
 
     # -- time ----------------------------------------------------------------------------------------------------
 
-    def _start(self, batch: Batch) -> None:
-        gpu, pipe = self.gpu, batch.pipe
+    def _start(self, pipe: Pipe) -> None:
+        # A commit tracks all that its thread issued before, so the order of commits is kept even at equal times.
+        batch = pipe.queued.popleft()
+        pipe.running.append(batch)
+        gpu = self.gpu
         spec = gpu.spec
         sms = self._sms(batch)
         end = max(gpu.clock.now, pipe.free)
@@ -159,7 +165,7 @@ class TensorCores:
                 first = end - sum(map(self._cycles, batch.mmas))
                 gpu.trace.append((f"{batch.cta.name} tensor core", "MMA", first, end, batch.mmas[0].span))
         done = max(gpu.clock.now, pipe.free) + spec.commit_latency
-        gpu.clock.at(done, self._complete, batch)
+        gpu.clock.at(done, self._complete, pipe)
 
     @staticmethod
     def _sms(batch: Batch) -> list[Any]:
@@ -179,7 +185,8 @@ class TensorCores:
 
     # -- effects -------------------------------------------------------------------------------------------------
 
-    def _complete(self, batch: Batch) -> None:
+    def _complete(self, pipe: Pipe) -> None:
+        batch = pipe.running.popleft()
         group: list[Mma] = []
         for mma in batch.mmas:
             if group and not mma.continues(group[0]):
@@ -218,7 +225,7 @@ class TensorCores:
         if shape.negate_a != shape.negate_b:
             right = -right
         for c, left in zip(ctas, a, strict=True):
-            self._accumulate(c, mma, left @ right.T, actor)
+            self._accumulate(c, mma, multiply(left, right), actor)
         flops = 2.0 * shape.m * shape.n * shape.depth * len(group)
         self.gpu.count("flops", flops)
 
@@ -287,6 +294,22 @@ def pair(cta: Cta) -> list[Cta]:
     """The two CTAs of a pair, even rank first."""
     ctas, even = cta.cluster.ctas, cta.rank & ~1
     return ctas[even : even + 2]
+
+
+SERIAL_GEMM = 1 << 18
+"""OpenBLAS starts threads for products of more multiply-adds than this. They cost more than they bring at these sizes,
+and stall for milliseconds where cores are busy with other simulations."""
+
+
+def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """left @ right.T, in blocks of rows that BLAS computes in the calling thread."""
+    rows, depth = left.shape
+    block = rows
+    while block % 2 == 0 and block * len(right) * depth > SERIAL_GEMM:
+        block //= 2
+    if block == rows:
+        return left @ right.T
+    return np.matmul(left.reshape(-1, block, depth), right.T).reshape(rows, len(right))
 
 
 def to_float(values: np.ndarray, dtype: str) -> np.ndarray:

@@ -1,0 +1,70 @@
+"""The references are right: on any shape their tiles cover, in any schedule, in both dtypes, without a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tirx_mini as tvm
+from tirx_mini.ladder import STEPS, Shape, load_kernels
+from utils import prepare_data, verify
+
+REFERENCES = load_kernels(Path(__file__).parents[2] / "kernels_ref")
+SMALL: dict[int, Shape] = {
+    1: (128, 128, 64),
+    2: (128, 128, 192),
+    **dict.fromkeys(range(3, 9), (128, 384, 192)),
+    9: (256, 768, 192),
+    10: (512, 768, 192),
+}
+"""A few tiles, and more K tiles than the first pipelines have stages, by an odd number."""
+SHAPES: tuple[tuple[int, Shape], ...] = (
+    (2, (128, 128, 64)),
+    (3, (384, 256, 320)),
+    (4, (384, 256, 64)),
+    (5, (256, 640, 320)),
+    *((step, (128, 128, 64)) for step in (5, 6, 7, 8)),  # one tile, and one K tile in a pipeline of two and four
+    *((step, (128, 1664, 128)) for step in (6, 7, 8)),  # a prime number of tiles
+    *((step, (1664, 1664, 192)) for step in (6, 7, 8)),  # 169 tiles for 148 CTAs
+    (9, (256, 256, 64)),
+    (9, (256, 1792, 320)),
+    (9, (3328, 1792, 192)),  # 91 tiles for 74 clusters
+    (10, (512, 256, 64)),
+    (10, (512, 1792, 320)),
+    (10, (3584, 3328, 192)),
+)
+
+
+def check(step: int, shape: Shape, dtype: str = "float16", schedules: int = 1, seed: int = 0) -> None:
+    kernel = REFERENCES[step](*shape, dtype=dtype)
+    A, B, D = prepare_data(*shape, dtype=dtype, target="sim")
+    report = tvm.simulate(kernel, A, B, D, schedules=schedules, seed=seed)
+    assert (report.verdict, report.findings) == ("ok", ()), str(report)
+    verify(A, B, D)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_twenty_random_schedules(step: int) -> None:
+    check(step, SMALL[step], schedules=20, seed=1)
+
+
+@pytest.mark.parametrize(("step", "shape"), SHAPES, ids=lambda value: str(value).replace(", ", "x"))
+def test_shapes_that_divide_unevenly(step: int, shape: Shape) -> None:
+    check(step, shape)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_bfloat16(step: int) -> None:
+    check(step, SMALL[step], dtype="bfloat16")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_same_data_give_the_same_bits_in_every_schedule(step: int) -> None:
+    kernel = REFERENCES[step](*SMALL[step])
+    results = []
+    for seed in (0, 7):
+        A, B, D = prepare_data(*SMALL[step], target="sim")
+        tvm.simulate(kernel, A, B, D, seed=seed)
+        results.append(D)
+    assert results[0].equal(results[1])
