@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import linecache
 import textwrap
@@ -15,11 +16,12 @@ from tirx_mini.ir import HANDLE, Buffer, PrimFunc, Span, TirxError, Var
 
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
-from .handles import BufferType, DType
+from .handles import BufferType, DType, data_type
 from .source import FunctionSource, source_of
 from .statements import Executor
 
 _texts = count(1)
+_DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "bool", "handle")
 
 
 def prim_func(
@@ -82,22 +84,24 @@ def _parameters(function: Callable[..., Any], source: FunctionSource, executor: 
         raise TirxError("a kernel takes plain parameters without defaults", executor.span(source.node))
     for arg in (*arguments.posonlyargs, *arguments.args):
         span = executor.span(arg)
-        kind = function.__annotations__.get(arg.arg)
-        if isinstance(kind, str) and arg.annotation is not None:
-            kind = executor.eval(arg.annotation)
-        if isinstance(kind, str):
-            kind = executor.guarded(arg, lambda name: DType(_dtype(name)), kind)
-        value = _parameter(arg.arg, kind, span)
+        value = _parameter(arg.arg, _annotation(arg, function.__annotations__.get(arg.arg), executor), span)
+        plain = isinstance(value, Buffer) or value.dtype == HANDLE
         executor.builder.params.append(value)
-        executor.env.names[arg.arg] = (
-            value if isinstance(value, Buffer) or value.dtype == HANDLE else Bound(value, span, "parameter")
-        )
+        executor.env.names[arg.arg] = value if plain else Bound(value, span, "parameter")
 
 
-def _dtype(name: str) -> Any:
-    from tirx_mini.ir import DataType
-
-    return DataType(name)
+def _annotation(arg: ast.arg, kind: Any, executor: Executor) -> Any:
+    """The type that an annotation means; one that is text (by `annotations` of __future__, or written so) is read."""
+    if not isinstance(kind, str) or arg.annotation is None:
+        return kind
+    node = arg.annotation
+    if isinstance(node, ast.Constant):
+        if kind in _DTYPE_NAMES:
+            return DType(data_type(kind))
+        node = executor.guarded(node, ast.parse, kind, "annotation", "eval").body
+        for part in ast.walk(node):
+            ast.copy_location(part, arg.annotation)
+    return executor.eval(node)
 
 
 def _parameter(name: str, kind: Any, span: Span) -> Buffer | Var:

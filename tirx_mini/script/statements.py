@@ -410,13 +410,9 @@ class Executor(Assigner):
 
 def _sentence(lines: Sequence[str]) -> str:
     """What a TODO comment says up to the end of its first sentence."""
-    words = ""
-    for line in lines:
-        words = f"{words} {line.strip()}"
-        if line.rstrip().endswith((".", ":", ";")):
-            break
-    text = " ".join(words.split())
-    return text[text.index("TODO") + len("TODO") :].lstrip(" :-–—.")
+    text = " ".join(" ".join(lines).split())
+    text = text[text.index("TODO") + len("TODO") :].lstrip(" :-–—.")
+    return re.split(r"(?<=[^.][.:])\s", text)[0].rstrip(":")
 
 
 def _keep_nothing(value: Any) -> bool:

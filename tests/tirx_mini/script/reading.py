@@ -1,0 +1,67 @@
+"""Kernels from a few lines of text."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from tirx_mini.ir import PrimFunc, TirxError, structural_equal
+from tirx_mini.script import from_source
+
+PROLOGUE = """
+M, N, K = 128, 256, 64
+A_layout = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64))
+
+@Tx.prim_func(tirx=True)
+def kernel(A: Tx.Buffer((M, K), "float16"), D: Tx.Buffer((M, N), "float32"), n: Tx.int32):
+    with Tx.kernel():
+        bx = Tx.cta_id([4], parent="kernel")
+        wg_id = Tx.warpgroup_id([2], parent="cta")
+        warp_id = Tx.warp_id([4], parent="warpgroup")
+        lane_id = Tx.thread_id([32], parent="warp")
+        pool = Tx.PoolAllocator()
+        Asmem = pool.alloc((128, 64), "float16", layout=A_layout)
+        bar = pool.alloc((2,), "uint64")
+        tmem_addr = pool.alloc((1,), "uint32")
+        pool.commit()
+        reg = Tx.alloc_local((8,), "float32")
+        phase: Tx.int32 = 0
+"""
+
+def kernel_text(body: str) -> str:
+    return PROLOGUE + textwrap.indent(textwrap.dedent(body).strip("\n"), "        ") + "\n"
+
+
+def read(body: str, **names: object) -> PrimFunc:
+    """The kernel whose body is the prologue and then `body`; it must survive being printed and read back."""
+    func = from_source(kernel_text(body), names)
+    again = from_source(func.script())
+    assert structural_equal(func, again), func.script()
+    assert again.script() == func.script()
+    return func
+
+
+def printed(body: str, **names: object) -> str:
+    """What `body` became, as text."""
+    lines = read(body, **names).script().splitlines()
+    start = next(i for i, line in enumerate(lines) if "phase: Tx.int32 = 0" in line)
+    return textwrap.dedent("\n".join(lines[start + 1 :]))
+
+
+def refused(body: str, **names: object) -> TirxError:
+    """The error that `body` is; its page must show a line of the kernel."""
+    with pytest.raises(TirxError) as raised:
+        from_source(kernel_text(body), names)
+    assert raised.value.span is not None
+    return raised.value
+
+
+def line_of(error: TirxError) -> str:
+    """The source that an error underlines."""
+    import linecache
+
+    assert error.span is not None
+    span = error.span.user
+    text = linecache.getline(span.file, span.line).rstrip()
+    return text[span.column : span.end_column if span.end_line == span.line else None]

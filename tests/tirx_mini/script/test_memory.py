@@ -1,0 +1,180 @@
+"""Buffers: what is allocated where, the shared-memory pool, pointers and layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from tests.tirx_mini.script.reading import line_of, printed, read, refused
+from tirx_mini.ir import AllocBuffer, Buffer, DeclBuffer, PrimFunc, TirxError, walk
+from tirx_mini.layout import SwizzleMode, tma_shared_layout
+from tirx_mini.script import from_source
+
+
+def buffers(func: PrimFunc) -> Mapping[str, Buffer]:
+    return {n.buffer.name: n.buffer for n in walk(func.body) if isinstance(n, (AllocBuffer, DeclBuffer))}
+
+
+def pool_of(*allocations: str) -> Mapping[str, Buffer]:
+    """The buffers of a kernel with nothing but a pool."""
+    lines = ["pool = Tx.PoolAllocator()", *allocations, "pool.commit()"]
+    text = "@Tx.prim_func\ndef k():\n    with Tx.kernel():\n" + "".join(f"        {line}\n" for line in lines)
+    return buffers(from_source(text))
+
+
+def test_buffers_lie_one_after_another_aligned_as_they_need() -> None:
+    found = pool_of(
+        'addr = pool.alloc((1,), "uint32")',
+        'bar = pool.alloc((3,), "uint64")',
+        'flag = pool.alloc((1,), "uint8")',
+        'tile = pool.alloc((128, 64), "float16", layout=tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64)))',
+        'narrow = pool.alloc((8, 32), "float16", layout=tma_shared_layout("float16", SwizzleMode.SWIZZLE_64B_ATOM, (8, 32)))',
+        'words = pool.alloc((5,), "float32")',
+        'far = pool.alloc((4,), "float16", align=256)',
+    )
+    assert {name: b.byte_offset for name, b in found.items() if b.source is not None} == {
+        "addr": 0, "bar": 8, "flag": 32, "tile": 1024, "narrow": 1024 + 16384, "words": 17408 + 512, "far": 18176,
+    }  # fmt: skip
+    assert found["smem"].nbytes == 18176 + 8 and found["smem"].align == 1024
+    assert all(b.scope == "shared" and b.root is found["smem"] for b in found.values())
+
+
+def test_moving_the_base_lets_buffers_overlap() -> None:
+    found = pool_of(
+        'a = pool.alloc((4096,), "uint8")', "pool.move_base_to(1024)", 'b = pool.alloc((256,), "uint8")',
+    )  # fmt: skip
+    assert found["b"].byte_offset == 1024 and found["smem"].nbytes == 4096
+
+
+def test_a_tile_for_the_tensor_core_has_its_layout() -> None:
+    found = pool_of('tile = pool.alloc_mma((2, 128, 64), "float16")')
+    assert found["tile"].layout == tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (2, 128, 64))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["uint8", "uint32", "uint64", "float16"]), st.integers(1, 99)), min_size=1))
+def test_allocations_never_overlap(shapes: list[tuple[str, int]]) -> None:
+    found = pool_of(*(f'b{i} = pool.alloc(({n},), "{dtype}")' for i, (dtype, n) in enumerate(shapes)))
+    end = 0
+    for i, _ in enumerate(shapes):
+        buffer = found[f"b{i}"]
+        assert buffer.byte_offset >= end and buffer.byte_offset % buffer.dtype.itemsize == 0
+        end = buffer.byte_offset + buffer.nbytes
+    assert found["smem"].nbytes == end
+
+
+DECLARES = {
+    "registers": ('r = Tx.alloc_local((4, 2), "float16")', 'r = Tx.alloc_local((4, 2), "float16")'),
+    "shared memory": ('s = Tx.alloc_shared((64,), "int32")', 's = Tx.alloc_shared((64,), "int32")'),
+    "by scope": ('s = Tx.alloc_buffer((64,), "int32", scope="shared")', 's = Tx.alloc_shared((64,), "int32")'),
+    "tensor memory": (
+        "t = Tx.decl_buffer((128, 512), 'float32', scope='tmem', allocated_addr=tmem_addr[0], "
+        "layout=TileLayout(S[(128, 512) : (1@TLane, 1@TCol)]))",
+        't = Tx.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=tmem_addr[0], '
+        "layout=TileLayout(S[(128, 512) : (1@TLane, 1@TCol)]))",
+    ),
+    "tensor memory at a buffer": (
+        "t = Tx.decl_buffer((128, 512), 'float32', scope='tmem', allocated_addr=tmem_addr)",
+        't = Tx.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=tmem_addr[0])',
+    ),
+    "tensor memory at a number": (
+        "t = Tx.decl_buffer((128, 512), 'float32', scope='tmem', allocated_addr=0)",
+        't = Tx.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=Tx.uint32(0))',
+    ),
+    "a view used at once": (
+        "Tx.fill(reg.view(2, 4), 0.0)",
+        'reg_view = Tx.decl_buffer((2, 4), "float32", scope="local", source=reg)\nTx.fill(reg_view[0:2, 0:4], 0.0)',
+    ),
+    "a variable": ('i = Tx.alloc_scalar("int32")\ni = i + 1', "i: Tx.int32\ni = i + 1"),
+    "addresses": (
+        "Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)\n"
+        "Tx.ptx.mbarrier.arrive(Tx.address_of(bar[1]))\nTx.ptx.mbarrier.arrive(bar.data)",
+        "Tx.ptx.tcgen05.alloc(tmem_addr.ptr_to([0]), Tx.uint32(512), cta_group=1)\n"
+        "Tx.ptx.mbarrier.arrive(bar.ptr_to([1]))\nTx.ptx.mbarrier.arrive(bar.ptr_to([0]))",
+    ),
+    "slices": ("Tx.copy(Asmem[:, 8:16], A[:, 8:16])",
+               "Tx.copy(Asmem[0:128, 8:16], A[0:128, 8:16])"),
+    "a row": ("Tx.copy(reg[:], D[lane_id, warp_id * 8 : warp_id * 8 + 8])",
+              "Tx.copy(reg[0:8], D[lane_id, warp_id * 8 : warp_id * 8 + 8])"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECLARES)
+def test_it_declares(name: str) -> None:
+    body, expected = DECLARES[name]
+    shown = printed(body)
+    assert shown == expected
+
+
+REFUSED = {
+    "after commit": ('late = pool.alloc((4,), "uint32")', "pool.alloc((4,), \"uint32\")", ("late", "committed here", "before")),
+    "two commits": ("pool.commit()", "pool.commit()", ("twice",)),
+    "moving after commit": ("pool.move_base_to(0)", "pool.move_base_to(0)", ("committed",)),
+    "no commit": ("other = Tx.PoolAllocator()\nb = other.alloc((4,), 'uint32')", "Tx.PoolAllocator()", ("pool.commit()",)),
+    "a shape of a value": ("E = 64\nr = Tx.alloc_local((E,))", "Tx.alloc_local((E,))", ("`E`", "outside the kernel")),
+    "no extent": ("r = Tx.alloc_local((0,))", "Tx.alloc_local((0,))", ("extent",)),
+    "an unknown dtype": ("r = Tx.alloc_local((4,), 'flot32')", "Tx.alloc_local((4,), 'flot32')", ("flot32", "float16")),
+    "an unknown scope": ("r = Tx.alloc_buffer((4,), 'float32', 'tmem')", "Tx.alloc_buffer((4,), 'float32', 'tmem')",
+                         ("decl_buffer",)),
+    "a layout of another shape": (
+        "r = Tx.alloc_shared((64, 64), 'float16', layout=A_layout)",
+        "Tx.alloc_shared((64, 64), 'float16', layout=A_layout)", ("(64, 64)", "(128, 64)"),
+    ),
+    "something that is no layout": ("r = Tx.alloc_local((4,), layout=3)", "Tx.alloc_local((4,), layout=3)", ("no layout",)),
+    "a layout that cannot be": (
+        "L = tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128, 40))",
+        "tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128, 40))", ("40", "64"),
+    ),
+    "tensor memory without an address": (
+        "t = Tx.decl_buffer((128, 512))", "Tx.decl_buffer((128, 512))", ("allocated_addr=tmem_addr[0]",),
+    ),
+    "declaring registers": ("t = Tx.decl_buffer((4,), scope='local')", "Tx.decl_buffer((4,), scope='local')",
+                            ("alloc_local",)),
+    "too many indices": ("reg[0, 1] = 0", "reg[0, 1]", ("1 dimension", "2 indices")),
+    "a slice that leaves its buffer": ("Tx.copy(Asmem, A[:, 0:96])", "A[:, 0:96]", ("0:96", "64")),
+    "an empty slice": ("Tx.fill(reg[4:4], 0.0)", "reg[4:4]", ("0 elements",)),
+    "a step": ("Tx.fill(reg[0:8:2], 0.0)", "reg[0:8:2]", ("step",)),
+    "a constant of the kernel in a slice": (
+        "W = 32\nfor i in range(2):\n    Tx.copy(Asmem[:, i * W : (i + 1) * W], A[:, i * W : (i + 1) * W])",
+        "i * W : (i + 1) * W", ("`W` is assigned inside the kernel", "W = 32", "outside", "Tx.meta_var(32)"),
+    ),
+    "an extent that is a value": ("Tx.fill(reg[0:n], 0.0)", "0:n", ("no constant",)),
+    "extents that differ": ("Tx.copy(Asmem[:, :], A[:, 0:32])", "Tx.copy(Asmem[:, :], A[:, 0:32])", ("128 × 64", "128 × 32")),
+    "an unknown attribute": ("x = reg.shap", "reg.shap", ("`shape`",)),
+    "a method of a slice": ("x = reg[0:4].view(2, 2)", "reg[0:4].view", ("`reg.view`",)),
+    "arithmetic with a buffer": ("x = reg + 1", "reg + 1", ("whole buffer",)),
+    "a pointer with too few indices": ("x = A.ptr_to([0])", "A.ptr_to([0])", ("2 indices",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused(name: str) -> None:
+    body, culprit, words = REFUSED[name]
+    error = refused(body)
+    assert line_of(error) == culprit, str(error)
+    for word in words:
+        assert word in str(error), str(error)
+
+
+def test_constants_outside_the_kernel_make_slices() -> None:
+    body = "for i in range(2):\n    Tx.copy(Asmem[:, i * W : (i + 1) * W], A[:, i * W : (i + 1) * W])"
+    assert "A[0:128, i * 32 : i * 32 + 32]" in printed(body, W=32)
+
+
+def test_parameters_need_types() -> None:
+    with pytest.raises(TirxError, match="`A` needs a type"):
+        from_source("@Tx.prim_func\ndef k(A):\n    pass")
+    with pytest.raises(TirxError, match="without defaults"):
+        from_source("@Tx.prim_func\ndef k(n: Tx.int32 = 3):\n    pass")
+
+
+def test_annotations_may_be_text() -> None:
+    func = from_source('@Tx.prim_func\ndef k(A: "Tx.Buffer((4, N), \'float16\')", n: "int32"):\n    pass', {"N": 8})
+    assert repr(func.params[0]) == "A: global float16[4, 8]" and func.params[1].dtype == "int32"
+
+
+def test_a_shared_view_keeps_its_root() -> None:
+    func = read("wide = Asmem.view(64, 128)\nwide[0, 0] = 1")
+    assert buffers(func)["wide"].root.name == "smem"

@@ -1,0 +1,133 @@
+"""Statements: decided now over Python values, IR over values of the kernel."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.tirx_mini.script.reading import line_of, printed, refused
+
+BECOMES = {
+    "a branch of the kernel": (
+        "if warp_id == 0:\n    reg[0] = 1\nelif warp_id == 1:\n    reg[1] = 1\nelse:\n    reg[2] = 1",
+        "if warp_id == 0:\n    reg[0] = 1.0\nelif warp_id == 1:\n    reg[1] = 1.0\nelse:\n    reg[2] = 1.0",
+    ),
+    "a branch decided now": ("if M > 100:\n    reg[0] = 1\nelse:\n    reg[1] = 1", "reg[0] = 1.0"),
+    "what a decided branch defines stays": ("if M > 100:\n    t = (1, 2)\nreg[t[1]] = 0", "reg[2] = 0.0"),
+    "a number is a condition": ("if warp_id % 2:\n    pass", "if warp_id % 2 != 0:\n    pass"),
+    "range": ("for i in range(4):\n    reg[i] = 0", "for i in range(4):\n    reg[i] = 0.0"),
+    "range with bounds": ("for i in range(1, n, 2):\n    reg[i] = 0", "for i in range(1, n, 2):\n    reg[i] = 0.0"),
+    "Tx.serial": ("for i in Tx.serial(2, 4):\n    reg[i] = 0", "for i in range(2, 4):\n    reg[i] = 0.0"),
+    "Tx.unroll": ("for i in Tx.unroll(4):\n    reg[i] = 0", "for i in Tx.unroll(4):\n    reg[i] = 0.0"),
+    "Tx.grid": (
+        "for i, j in Tx.grid(2, 4):\n    reg[i * 4 + j] = 0",
+        "for i in range(2):\n    for j in range(4):\n        reg[i * 4 + j] = 0.0",
+    ),
+    "a Python iterable is unrolled": ("for i in (1, 5):\n    reg[i] = i", "reg[1] = 1.0\nreg[5] = 5.0"),
+    "zip and enumerate": (
+        "for k, (a, b) in enumerate(zip([lane_id, n], (3, 4))):\n    reg[k] = a + b",
+        "reg[0] = Tx.float32(lane_id + 3)\nreg[1] = Tx.float32(n + 4)",
+    ),
+    "an unrolled round binds its own values": (
+        "for i in (2, 3):\n    x = lane_id * i\n    reg[i] = x",
+        "x = lane_id * 2\nreg[2] = Tx.float32(x)\nx_1 = lane_id * 3\nreg[3] = Tx.float32(x_1)",
+    ),
+    "break and continue while reading": (
+        "for i in (1, 2, 3, 4):\n    if i == 2:\n        continue\n    if i == 4:\n        break\n    reg[i] = 0",
+        "reg[1] = 0.0\nreg[3] = 0.0",
+    ),
+    "while": ("while phase < 4:\n    phase += 1", "while phase < 4:\n    phase = phase + 1"),
+    "an endless loop with a break": (
+        "while True:\n    phase += 1\n    if phase > n:\n        break\n    else:\n        continue",
+        "while True:\n    phase = phase + 1\n    if phase > n:\n        break\n    else:\n        continue",
+    ),
+    "a while loop over Python values runs now": ("items = [3, 1]\nwhile items:\n    reg[items.pop()] = 0",
+                                                 "reg[1] = 0.0\nreg[3] = 0.0"),
+    "a condition that takes statements is part of every round": (
+        "@Tx.inline\ndef more():\n    phase += 1\n    return phase < 4\nwhile more():\n    reg[0] = 0",
+        "while True:\n    phase = phase + 1\n    if not phase < 4:\n        break\n    reg[0] = 0.0",
+    ),
+    "scopes": (
+        "with Tx.cta():\n    with Tx.warpgroup()[wg_id == 0]:\n        with Tx.thread(parent='warp')[Tx.ptx.elect_sync()]:\n"
+        "            phase = 1",
+        "with Tx.cta():\n    with Tx.warpgroup()[wg_id == 0]:\n        "
+        "with Tx.thread(parent=\"warp\")[Tx.ptx.elect.sync()]:\n            phase = 1",
+    ),
+    "scopes in one line": ("with Tx.cta(), Tx.thread():\n    phase = 1",
+                           "with Tx.cta():\n    with Tx.thread():\n        phase = 1"),
+    "a filter on a filter": ("with Tx.warp()[warp_id == 0][lane_id == 1]:\n    phase = 1",
+                             "with Tx.warp()[warp_id == 0 and lane_id == 1]:\n    phase = 1"),
+    "short scopes": ("with Tx.wg():\n    phase = 1", "with Tx.warpgroup():\n    phase = 1"),
+    "hints": ("Tx.hint('here')\nwith Tx.hint('there', depth=2):\n    phase = 1",
+              'Tx.hint("here")\nwith Tx.hint("there", {"depth": 2}):\n    phase = 1'),
+    "docstrings and pass": ('"""What follows."""\npass\nphase = 1', "phase = 1"),
+    "imports": ("import math\nfrom math import sqrt as root\nreg[0] = math.floor(root(17))", "reg[0] = 4.0"),
+    "a shared buffer outlives its scope": ("with Tx.cta():\n    t = Asmem.view(64, 128)\nt[0, 0] = 1",
+                                           'with Tx.cta():\n    t = Tx.decl_buffer((64, 128), "float16", scope="shared", '
+                                           "source=Asmem)\nt[0, 0] = 1.0"),
+    "return at the end": ("phase = 1\nreturn", "phase = 1"),
+    "an instruction as a statement": ("Tx.ptx.map_shared_rank(bar.ptr_to([0]), 1)",
+                                      "Tx.ptx.mapa(bar.ptr_to([0]), Tx.uint32(1))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BECOMES)
+def test_it_becomes(name: str) -> None:
+    body, expected = BECOMES[name]
+    assert printed(body) == expected
+
+
+def test_other_context_managers_are_entered_while_reading() -> None:
+    seen: list[str] = []
+
+    @contextlib.contextmanager
+    def manager() -> Iterator[int]:
+        seen.append("in")
+        yield 3
+        seen.append("out")
+
+    assert printed("with manager() as i:\n    reg[i] = 0", manager=manager) == "reg[3] = 0.0"
+    assert seen[:2] == ["in", "out"]
+
+
+REFUSED = {
+    "a value of a loop that has ended": ("for i in range(2):\n    y = i * 2\nreg[y] = 0", "y", ("block that has ended",)),
+    "registers of a scope that has ended": ("with Tx.cta():\n    r = Tx.alloc_local((1,))\nr[0] = 0", "r", ("ended",)),
+    "a Python value that a branch changes": (
+        "t = (1, 2)\nif warp_id == 0:\n    t = (3, 4)\nreg[t[0]] = 0", "t", ("may or may not run",),
+    ),
+    "unrolling an unknown number of times": ("for i in Tx.unroll(n):\n    pass", "Tx.unroll(n)", ("Tx.serial",)),
+    "a loop that never ends": ("t = [1]\nwhile t:\n    pass", "while t:", ("never becomes false",)),
+    "iterating over a value": ("for i in lane_id:\n    pass", "lane_id", ("int32",)),
+    "iterating over a buffer": ("for i in reg:\n    pass", "reg", ("buffer reg",)),
+    "a step that counts down": ("for i in range(4, 0, -1):\n    pass", "range(4, 0, -1)", ("step",)),
+    "a float as a bound": ("for i in range(2.5):\n    pass", "range(2.5)", ("float32",)),
+    "an early return": ("if warp_id == 0:\n    return", "return", ("`if`",)),
+    "break of an unrolled loop by a value": (
+        "for i in (1, 2):\n    if lane_id == i:\n        break", "break", ("unrolled", "range"),
+    ),
+    "try": ("try:\n    pass\nfinally:\n    pass", "try:", ("`try`",)),
+    "class": ("class C:\n    x = 1", "class C:", ("`class`",)),
+    "a scope that is not opened": ("Tx.cta()", "Tx.cta()", ("`with`",)),
+    "a scope that is not called": ("with Tx.cta:\n    pass", "Tx.cta", ("`with Tx.cta():`",)),
+    "a scope filtered by a slice": ("with Tx.warp()[0:1]:\n    pass", "Tx.warp()[0:1]", ("condition", "Tx.warp_id")),
+    "an unknown parent": ("with Tx.thread(parent='warpgrp'):\n    pass", "Tx.thread(parent='warpgrp')", ("`warpgroup`",)),
+    "an assertion": ("assert M == 127, f'M is {M}'", "M == 127", ("M is 128",)),
+    "an assertion over values": ("assert lane_id == 0", "lane_id == 0", ("only known when the kernel runs",)),
+    "an exception": ("raise ValueError('no')", "raise ValueError('no')", ("no",)),
+    "a value that nothing uses": ("phase ^ 1", "phase ^ 1", ("phase = phase ^ 1",)),
+    "a function that is not called": ("Tx.cuda.cta_sync", "Tx.cuda.cta_sync", ("Tx.cuda.cta_sync()",)),
+    "a loop with else": ("for i in range(2):\n    pass\nelse:\n    phase = 1", "phase = 1", ("`else`",)),
+    "a walrus": ("if (k := 3) > 2:\n    pass", "k := 3", (":=",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused(name: str) -> None:
+    body, culprit, words = REFUSED[name]
+    error = refused(body)
+    assert line_of(error) == culprit, str(error)
+    for word in words:
+        assert word in str(error), str(error)
