@@ -85,9 +85,11 @@ def _parameters(function: Callable[..., Any], source: FunctionSource, executor: 
     for arg in (*arguments.posonlyargs, *arguments.args):
         span = executor.span(arg)
         value = _parameter(arg.arg, _annotation(arg, function.__annotations__.get(arg.arg), executor), span)
-        plain = isinstance(value, Buffer) or value.dtype == HANDLE
         executor.builder.params.append(value)
-        executor.env.names[arg.arg] = value if plain else Bound(value, span, "parameter")
+        if isinstance(value, Var) and value.dtype != HANDLE:
+            executor.env.names[arg.arg] = Bound(value, span, "parameter")
+        else:
+            executor.env.names[arg.arg] = value
 
 
 def _annotation(arg: ast.arg, kind: Any, executor: Executor) -> Any:
@@ -96,9 +98,9 @@ def _annotation(arg: ast.arg, kind: Any, executor: Executor) -> Any:
         return kind
     node = arg.annotation
     if isinstance(node, ast.Constant):
-        if kind in _DTYPE_NAMES:
-            return DType(data_type(kind))
-        node = executor.guarded(node, ast.parse, kind, "annotation", "eval").body
+        if node.value in _DTYPE_NAMES:
+            return DType(data_type(node.value))
+        node = executor.guarded(node, ast.parse, node.value, "annotation", "eval").body
         for part in ast.walk(node):
             ast.copy_location(part, arg.annotation)
     return executor.eval(node)
@@ -129,7 +131,7 @@ def from_source(text: str, extra: Mapping[str, Any] | None = None) -> PrimFunc:
     names: dict[str, Any] = {name: getattr(_layout, name) for name in _layout.__all__}
     names |= {"Tx": tirx, "T": tirx, "__name__": file, **(extra or {})}
     try:
-        exec(compile(body, file, "exec"), names)
+        exec(compile(body, file, "exec", dont_inherit=True), names)
     except SyntaxError as error:
         column, line = (error.offset or 1) - 1, error.lineno or 1
         place = Span(file, line, column, error.end_lineno or line, max(column, (error.end_offset or 0) - 1))

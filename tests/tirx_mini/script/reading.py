@@ -29,6 +29,7 @@ def kernel(A: Tx.Buffer((M, K), "float16"), D: Tx.Buffer((M, N), "float32"), n: 
         phase: Tx.int32 = 0
 """
 
+
 def kernel_text(body: str) -> str:
     return PROLOGUE + textwrap.indent(textwrap.dedent(body).strip("\n"), "        ") + "\n"
 

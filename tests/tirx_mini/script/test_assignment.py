@@ -16,12 +16,14 @@ BECOMES = {
     "Tx.let binds even a variable": ("x = Tx.let(lane_id)\ny: Tx.let = 3", "x = Tx.let(lane_id)\ny = 3"),
     "Tx.meta_var only names": ("x = Tx.meta_var(lane_id * 2)\nreg[x] = 0", "reg[lane_id * 2] = 0.0"),
     "a meta variable may be named again": (
-        "x = Tx.meta_var(lane_id)\nx = Tx.meta_var(x + 1)\nreg[x] = 0", "reg[lane_id + 1] = 0.0",
+        "x = Tx.meta_var(lane_id)\nx = Tx.meta_var(x + 1)\nreg[x] = 0",
+        "reg[lane_id + 1] = 0.0",
     ),
     "a meta number counts on": ("x = Tx.meta_var(1)\nx += 2\nreg[x] = 0", "reg[3] = 0.0"),
     "a choice of meta variables": ("x = Tx.meta_var(2) if M > 1 else Tx.meta_var(3)\nreg[x] = 0", "reg[2] = 0.0"),
     "tuples of meta variables": (
-        "a, (b, c) = Tx.meta_var(lane_id), Tx.meta_var((1, 2))\nreg[a + b + c] = 0", "reg[lane_id + 1 + 2] = 0.0",
+        "a, (b, c) = Tx.meta_var(lane_id), Tx.meta_var((1, 2))\nreg[a + b + c] = 0",
+        "reg[lane_id + 1 + 2] = 0.0",
     ),
     "tuples of values": ("a, b = lane_id + 1, 2\nreg[a] = b", "a = lane_id + 1\nb = 2\nreg[a] = Tx.float32(b)"),
     "a scalar read is a snapshot": ("x = phase\nphase = 1\nreg[x] = 0", "x = phase\nphase = 1\nreg[x] = 0.0"),
@@ -36,10 +38,15 @@ BECOMES = {
     "python containers": ("t = [1, 2]\nt[0] = 3\nreg[t[0]] = 0", "reg[3] = 0.0"),
     "augmented assignments": (
         "phase ^= 1\nphase += 2\nphase -= 1\nphase *= 3\nphase //= 2\nphase %= 5\nphase <<= 1\nphase |= 8",
-        "phase = phase ^ 1\nphase = phase + 2\nphase = phase - 1\nphase = phase * 3\nphase = phase // 2\n"
-        "phase = phase % 5\nphase = phase << 1\nphase = phase | 8",
+        (
+            "phase = phase ^ 1\nphase = phase + 2\nphase = phase - 1\nphase = phase * 3\nphase = phase // 2\n"
+            "phase = phase % 5\nphase = phase << 1\nphase = phase | 8"
+        ),
     ),
-    "a pointer is a name": ("p = bar.ptr_to([1])\nTx.ptx.mbarrier.arrive(p)", "Tx.ptx.mbarrier.arrive(bar.ptr_to([1]))"),
+    "a pointer is a name": (
+        "p = bar.ptr_to([1])\nTx.ptx.mbarrier.arrive(p)",
+        "Tx.ptx.mbarrier.arrive(bar.ptr_to([1]))",
+    ),
     "a pointer that depends on a scalar is bound": (
         "p = bar.ptr_to([phase])\nTx.ptx.mbarrier.arrive(p)",
         "p = Tx.let(bar.ptr_to([phase]))\nTx.ptx.mbarrier.arrive(p)",
@@ -53,7 +60,7 @@ BECOMES = {
         "for i in range(2):\n    x = i * 2\n    reg[x] = 0.0\nfor i in range(3):\n    x = i * 3\n    reg[x] = 0.0",
     ),
     "deleted names may come back": ("x = lane_id * 2\ndel x\nx = lane_id * 3", "x = lane_id * 2\nx_1 = lane_id * 3"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BECOMES)
@@ -73,7 +80,8 @@ REFUSED = {
     "a slice": ("reg[0:4] = 0.0", "reg[0:4]", ("tile", "Tx.fill")),
     "an element of tensor memory": (
         "t = Tx.decl_buffer((128, 512), 'float32', scope='tmem', allocated_addr=tmem_addr[0])\nt[0, 0] = 1.0",
-        "t[0, 0]", ("tensor memory",),
+        "t[0, 0]",
+        ("tensor memory",),
     ),
     "a string in a register": ("reg[0] = 'one'", "reg[0]", ("str", "float32")),
     "no dtype": ("x: int = 3", "int", ("`x: Tx.int32`",)),
@@ -81,7 +89,7 @@ REFUSED = {
     "an element of a scalar": ("reg[0] = phase[0]", "phase[0]", ("`phase`", "brackets")),
     "an attribute of a buffer": ("reg.name = 3", "reg.name", ("cannot be assigned",)),
     "a call": ("Tx.min(1, 2)[0] = 3", "Tx.min(1, 2)[0]", ()),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)

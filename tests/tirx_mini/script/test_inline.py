@@ -10,20 +10,24 @@ from tirx_mini.script import tirx as Tx
 
 BECOMES = {
     "parameters and defaults": (
-        "@Tx.inline\ndef put(i, value=2, *, scale=1):\n    reg[i] = value * scale\nput(0)\nput(1, 3)\nput(i=2, scale=5)",
+        "@Tx.inline\ndef put(i, value=2, *, scale=1):\n    reg[i] = value * scale\nput(0)\nput(1,3)\nput(i=2, scale=5)",
         "reg[0] = 2.0\nreg[1] = 3.0\nreg[2] = 10.0",
     ),
     "star arguments": (
-        "@Tx.inline\ndef put(first, *rest, **named):\n    reg[first] = rest[0]\n    reg[named['i']] = rest[1]\n"
-        "put(0, *(3, lane_id), **{'i': 4})",
+        (
+            "@Tx.inline\ndef put(first, *rest, **named):\n    reg[first] = rest[0]\n    reg[named['i']] = rest[1]\n"
+            "put(0, *(3, lane_id), **{'i': 4})"
+        ),
         "reg[0] = 3.0\nreg[4] = Tx.float32(lane_id)",
     ),
     "captured scalars are assigned": (
-        "@Tx.inline\ndef flip():\n    phase = phase ^ 1\nflip()\nflip()", "phase = phase ^ 1\nphase = phase ^ 1",
+        "@Tx.inline\ndef flip():\n    phase = phase ^ 1\nflip()\nflip()",
+        "phase = phase ^ 1\nphase = phase ^ 1",
     ),
     "captured scalars, augmented": ("@Tx.inline\ndef flip():\n    phase ^= 1\nflip()", "phase = phase ^ 1"),
     "names defined later are seen": (
-        "@Tx.inline\ndef put():\n    reg[slot] = 1\nslot = Tx.meta_var(3)\nput()", "reg[3] = 1.0",
+        "@Tx.inline\ndef put():\n    reg[slot] = 1\nslot = Tx.meta_var(3)\nput()",
+        "reg[3] = 1.0",
     ),
     "its own names are its own": (
         "x = lane_id * 2\n@Tx.inline\ndef put():\n    x = warp_id * 3\n    reg[x] = 0\nput()\nreg[x] = 1",
@@ -33,8 +37,10 @@ BECOMES = {
         "@Tx.inline\ndef row(base):\n    return base + warp_id * 32 + lane_id\nreg[0] = row(bx * 128)",
         "reg[0] = Tx.float32(bx * 128 + warp_id * 32 + lane_id)",
     ),
-    "it returns Python values": ("@Tx.inline\ndef pair(i):\n    return i, i + 1\na, b = pair(1)\nreg[b] = 0",
-                                 "a = 1\nb = 2\nreg[b] = 0.0"),
+    "it returns Python values": (
+        "@Tx.inline\ndef pair(i):\n    return i, i + 1\na, b = pair(1)\nreg[b] = 0",
+        "a = 1\nb = 2\nreg[b] = 0.0",
+    ),
     "it recurs over Python values": (
         "@Tx.inline\ndef fill(i):\n    if i > 0:\n        fill(i - 1)\n        reg[i] = i\nfill(2)",
         "reg[1] = 1.0\nreg[2] = 2.0",
@@ -44,14 +50,21 @@ BECOMES = {
         "@Tx.inline\ndef outer(i):\n    @Tx.inline\n    def inner(j):\n        reg[i + j] = 0\n    inner(1)\nouter(2)",
         "reg[3] = 0.0",
     ),
-    "nonlocal": ("total = (1,)\n@Tx.inline\ndef grow():\n    nonlocal total\n    total = total + (2,)\n"
-                 "grow()\nreg[total[1]] = 0", "reg[2] = 0.0"),
+    "nonlocal": (
+        (
+            "total = (1,)\n@Tx.inline\ndef grow():\n    nonlocal total\n    total = total + (2,)\n"
+            "grow()\nreg[total[1]] = 0"
+        ),
+        "reg[2] = 0.0",
+    ),
     "tiles and dicts are passed": (
-        "@Tx.inline\ndef load(dst, src, **config):\n    Tx.copy_async(dst, src, **config)\n"
-        "load(Asmem[:, :], A[:, :], dispatch='tma', mbar=bar.ptr_to([phase]))",
+        (
+            "@Tx.inline\ndef load(dst, src, **config):\n    Tx.copy_async(dst, src, **config)\n"
+            "load(Asmem[:, :], A[:, :], dispatch='tma', mbar=bar.ptr_to([phase]))"
+        ),
         'Tx.copy_async(Asmem[0:128, 0:64], A[0:128, 0:64], dispatch="tma", mbar=bar.ptr_to([phase]))',
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BECOMES)
@@ -142,11 +155,13 @@ REFUSED = {
     "recursion without end": ("def f(i):\n    f(i + 1)\nf(0)", "f(i + 1)", ("without end",)),
     "an early return": ("def f():\n    if lane_id == 0:\n        return 1\nx = f()", "return 1", ("`if`",)),
     "a bound value of the kernel": (
-        "x = lane_id * 2\ndef f():\n    x = x + 1\nf()", "x", ("does not change", "`x: Tx.int32 = lane_id * 2`"),
+        "x = lane_id * 2\ndef f():\n    x = x + 1\nf()",
+        "x",
+        ("does not change", "`x: Tx.int32 = lane_id * 2`"),
     ),
     "a Python value of the kernel, augmented": ("t = (1,)\ndef f():\n    t += (2,)\nf()", "t", ("nonlocal t",)),
     "an undefined name": ("def f():\n    reg[0] = lane_idd\nf()", "lane_idd", ("`lane_id`", "inlined from")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -27,11 +27,13 @@ def pool_of(*allocations: str) -> Mapping[str, Buffer]:
 
 def test_buffers_lie_one_after_another_aligned_as_they_need() -> None:
     found = pool_of(
+        'L128 = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64))',
+        'L64 = tma_shared_layout("float16", SwizzleMode.SWIZZLE_64B_ATOM, (8, 32))',
         'addr = pool.alloc((1,), "uint32")',
         'bar = pool.alloc((3,), "uint64")',
         'flag = pool.alloc((1,), "uint8")',
-        'tile = pool.alloc((128, 64), "float16", layout=tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64)))',
-        'narrow = pool.alloc((8, 32), "float16", layout=tma_shared_layout("float16", SwizzleMode.SWIZZLE_64B_ATOM, (8, 32)))',
+        'tile = pool.alloc((128, 64), "float16", layout=L128)',
+        'narrow = pool.alloc((8, 32), "float16", layout=L64)',
         'words = pool.alloc((5,), "float32")',
         'far = pool.alloc((4,), "float16", align=256)',
     )
@@ -70,10 +72,14 @@ DECLARES = {
     "shared memory": ('s = Tx.alloc_shared((64,), "int32")', 's = Tx.alloc_shared((64,), "int32")'),
     "by scope": ('s = Tx.alloc_buffer((64,), "int32", scope="shared")', 's = Tx.alloc_shared((64,), "int32")'),
     "tensor memory": (
-        "t = Tx.decl_buffer((128, 512), 'float32', scope='tmem', allocated_addr=tmem_addr[0], "
-        "layout=TileLayout(S[(128, 512) : (1@TLane, 1@TCol)]))",
-        't = Tx.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=tmem_addr[0], '
-        "layout=TileLayout(S[(128, 512) : (1@TLane, 1@TCol)]))",
+        (
+            "t = Tx.decl_buffer((128, 512), 'float32', scope='tmem', allocated_addr=tmem_addr[0], "
+            "layout=TileLayout(S[(128, 512) : (1@TLane, 1@TCol)]))"
+        ),
+        (
+            't = Tx.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=tmem_addr[0], '
+            "layout=TileLayout(S[(128, 512) : (1@TLane, 1@TCol)]))"
+        ),
     ),
     "tensor memory at a buffer": (
         "t = Tx.decl_buffer((128, 512), 'float32', scope='tmem', allocated_addr=tmem_addr)",
@@ -89,16 +95,21 @@ DECLARES = {
     ),
     "a variable": ('i = Tx.alloc_scalar("int32")\ni = i + 1', "i: Tx.int32\ni = i + 1"),
     "addresses": (
-        "Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)\n"
-        "Tx.ptx.mbarrier.arrive(Tx.address_of(bar[1]))\nTx.ptx.mbarrier.arrive(bar.data)",
-        "Tx.ptx.tcgen05.alloc(tmem_addr.ptr_to([0]), Tx.uint32(512), cta_group=1)\n"
-        "Tx.ptx.mbarrier.arrive(bar.ptr_to([1]))\nTx.ptx.mbarrier.arrive(bar.ptr_to([0]))",
+        (
+            "Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)\n"
+            "Tx.ptx.mbarrier.arrive(Tx.address_of(bar[1]))\nTx.ptx.mbarrier.arrive(bar.data)"
+        ),
+        (
+            "Tx.ptx.tcgen05.alloc(tmem_addr.ptr_to([0]), Tx.uint32(512), cta_group=1)\n"
+            "Tx.ptx.mbarrier.arrive(bar.ptr_to([1]))\nTx.ptx.mbarrier.arrive(bar.ptr_to([0]))"
+        ),
     ),
-    "slices": ("Tx.copy(Asmem[:, 8:16], A[:, 8:16])",
-               "Tx.copy(Asmem[0:128, 8:16], A[0:128, 8:16])"),
-    "a row": ("Tx.copy(reg[:], D[lane_id, warp_id * 8 : warp_id * 8 + 8])",
-              "Tx.copy(reg[0:8], D[lane_id, warp_id * 8 : warp_id * 8 + 8])"),
-}  # fmt: skip
+    "slices": ("Tx.copy(Asmem[:, 8:16], A[:, 8:16])", "Tx.copy(Asmem[0:128, 8:16], A[0:128, 8:16])"),
+    "a row": (
+        "Tx.copy(reg[:], D[lane_id, warp_id * 8 : warp_id * 8 + 8])",
+        "Tx.copy(reg[0:8], D[lane_id, warp_id * 8 : warp_id * 8 + 8])",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", DECLARES)
@@ -109,44 +120,71 @@ def test_it_declares(name: str) -> None:
 
 
 REFUSED = {
-    "after commit": ('late = pool.alloc((4,), "uint32")', "pool.alloc((4,), \"uint32\")", ("late", "committed here", "before")),
+    "after commit": (
+        'late = pool.alloc((4,), "uint32")',
+        'pool.alloc((4,), "uint32")',
+        ("late", "committed here", "before"),
+    ),
     "two commits": ("pool.commit()", "pool.commit()", ("twice",)),
     "moving after commit": ("pool.move_base_to(0)", "pool.move_base_to(0)", ("committed",)),
-    "no commit": ("other = Tx.PoolAllocator()\nb = other.alloc((4,), 'uint32')", "Tx.PoolAllocator()", ("pool.commit()",)),
+    "no commit": (
+        "other = Tx.PoolAllocator()\nb = other.alloc((4,), 'uint32')",
+        "Tx.PoolAllocator()",
+        ("pool.commit()",),
+    ),
     "a shape of a value": ("E = 64\nr = Tx.alloc_local((E,))", "Tx.alloc_local((E,))", ("`E`", "outside the kernel")),
     "no extent": ("r = Tx.alloc_local((0,))", "Tx.alloc_local((0,))", ("extent",)),
     "an unknown dtype": ("r = Tx.alloc_local((4,), 'flot32')", "Tx.alloc_local((4,), 'flot32')", ("flot32", "float16")),
-    "an unknown scope": ("r = Tx.alloc_buffer((4,), 'float32', 'tmem')", "Tx.alloc_buffer((4,), 'float32', 'tmem')",
-                         ("decl_buffer",)),
+    "an unknown scope": (
+        "r = Tx.alloc_buffer((4,), 'float32', 'tmem')",
+        "Tx.alloc_buffer((4,), 'float32', 'tmem')",
+        ("decl_buffer",),
+    ),
     "a layout of another shape": (
         "r = Tx.alloc_shared((64, 64), 'float16', layout=A_layout)",
-        "Tx.alloc_shared((64, 64), 'float16', layout=A_layout)", ("(64, 64)", "(128, 64)"),
+        "Tx.alloc_shared((64, 64), 'float16', layout=A_layout)",
+        ("(64, 64)", "(128, 64)"),
     ),
-    "something that is no layout": ("r = Tx.alloc_local((4,), layout=3)", "Tx.alloc_local((4,), layout=3)", ("no layout",)),
+    "something that is no layout": (
+        "r = Tx.alloc_local((4,), layout=3)",
+        "Tx.alloc_local((4,), layout=3)",
+        ("no layout",),
+    ),
     "a layout that cannot be": (
         "L = tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128, 40))",
-        "tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128, 40))", ("40", "64"),
+        "tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128, 40))",
+        ("40", "64"),
     ),
     "tensor memory without an address": (
-        "t = Tx.decl_buffer((128, 512))", "Tx.decl_buffer((128, 512))", ("allocated_addr=tmem_addr[0]",),
+        "t = Tx.decl_buffer((128, 512))",
+        "Tx.decl_buffer((128, 512))",
+        ("allocated_addr=tmem_addr[0]",),
     ),
-    "declaring registers": ("t = Tx.decl_buffer((4,), scope='local')", "Tx.decl_buffer((4,), scope='local')",
-                            ("alloc_local",)),
+    "declaring registers": (
+        "t = Tx.decl_buffer((4,), scope='local')",
+        "Tx.decl_buffer((4,), scope='local')",
+        ("alloc_local",),
+    ),
     "too many indices": ("reg[0, 1] = 0", "reg[0, 1]", ("1 dimension", "2 indices")),
     "a slice that leaves its buffer": ("Tx.copy(Asmem, A[:, 0:96])", "A[:, 0:96]", ("0:96", "64")),
     "an empty slice": ("Tx.fill(reg[4:4], 0.0)", "reg[4:4]", ("0 elements",)),
     "a step": ("Tx.fill(reg[0:8:2], 0.0)", "reg[0:8:2]", ("step",)),
     "a constant of the kernel in a slice": (
         "W = 32\nfor i in range(2):\n    Tx.copy(Asmem[:, i * W : (i + 1) * W], A[:, i * W : (i + 1) * W])",
-        "i * W : (i + 1) * W", ("`W` is assigned inside the kernel", "W = 32", "outside", "Tx.meta_var(32)"),
+        "i * W : (i + 1) * W",
+        ("`W` is assigned inside the kernel", "W = 32", "outside", "Tx.meta_var(32)"),
     ),
     "an extent that is a value": ("Tx.fill(reg[0:n], 0.0)", "0:n", ("no constant",)),
-    "extents that differ": ("Tx.copy(Asmem[:, :], A[:, 0:32])", "Tx.copy(Asmem[:, :], A[:, 0:32])", ("128 × 64", "128 × 32")),
+    "extents that differ": (
+        "Tx.copy(Asmem[:, :], A[:, 0:32])",
+        "Tx.copy(Asmem[:, :], A[:, 0:32])",
+        ("128 × 64", "128 × 32"),
+    ),
     "an unknown attribute": ("x = reg.shap", "reg.shap", ("`shape`",)),
     "a method of a slice": ("x = reg[0:4].view(2, 2)", "reg[0:4].view", ("`reg.view`",)),
     "arithmetic with a buffer": ("x = reg + 1", "reg + 1", ("whole buffer",)),
     "a pointer with too few indices": ("x = A.ptr_to([0])", "A.ptr_to([0])", ("2 indices",)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)

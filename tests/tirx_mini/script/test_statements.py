@@ -43,34 +43,50 @@ BECOMES = {
         "while True:\n    phase += 1\n    if phase > n:\n        break\n    else:\n        continue",
         "while True:\n    phase = phase + 1\n    if phase > n:\n        break\n    else:\n        continue",
     ),
-    "a while loop over Python values runs now": ("items = [3, 1]\nwhile items:\n    reg[items.pop()] = 0",
-                                                 "reg[1] = 0.0\nreg[3] = 0.0"),
+    "a while loop over Python values runs now": (
+        "items = [3, 1]\nwhile items:\n    reg[items.pop()] = 0",
+        "reg[1] = 0.0\nreg[3] = 0.0",
+    ),
     "a condition that takes statements is part of every round": (
         "@Tx.inline\ndef more():\n    phase += 1\n    return phase < 4\nwhile more():\n    reg[0] = 0",
         "while True:\n    phase = phase + 1\n    if not phase < 4:\n        break\n    reg[0] = 0.0",
     ),
     "scopes": (
-        "with Tx.cta():\n    with Tx.warpgroup()[wg_id == 0]:\n        with Tx.thread(parent='warp')[Tx.ptx.elect_sync()]:\n"
-        "            phase = 1",
-        "with Tx.cta():\n    with Tx.warpgroup()[wg_id == 0]:\n        "
-        "with Tx.thread(parent=\"warp\")[Tx.ptx.elect.sync()]:\n            phase = 1",
+        (
+            "with Tx.cta():\n    with Tx.warpgroup()[wg_id == 0]:\n"
+            "        with Tx.thread(parent='warp')[Tx.ptx.elect_sync()]:\n"
+            "            phase = 1"
+        ),
+        (
+            "with Tx.cta():\n    with Tx.warpgroup()[wg_id == 0]:\n        "
+            'with Tx.thread(parent="warp")[Tx.ptx.elect.sync()]:\n            phase = 1'
+        ),
     ),
-    "scopes in one line": ("with Tx.cta(), Tx.thread():\n    phase = 1",
-                           "with Tx.cta():\n    with Tx.thread():\n        phase = 1"),
-    "a filter on a filter": ("with Tx.warp()[warp_id == 0][lane_id == 1]:\n    phase = 1",
-                             "with Tx.warp()[warp_id == 0 and lane_id == 1]:\n    phase = 1"),
+    "scopes in one line": (
+        "with Tx.cta(), Tx.thread():\n    phase = 1",
+        "with Tx.cta():\n    with Tx.thread():\n        phase = 1",
+    ),
+    "a filter on a filter": (
+        "with Tx.warp()[warp_id == 0][lane_id == 1]:\n    phase = 1",
+        "with Tx.warp()[warp_id == 0 and lane_id == 1]:\n    phase = 1",
+    ),
     "short scopes": ("with Tx.wg():\n    phase = 1", "with Tx.warpgroup():\n    phase = 1"),
-    "hints": ("Tx.hint('here')\nwith Tx.hint('there', depth=2):\n    phase = 1",
-              'Tx.hint("here")\nwith Tx.hint("there", {"depth": 2}):\n    phase = 1'),
+    "hints": (
+        "Tx.hint('here')\nwith Tx.hint('there', depth=2):\n    phase = 1",
+        'Tx.hint("here")\nwith Tx.hint("there", {"depth": 2}):\n    phase = 1',
+    ),
     "docstrings and pass": ('"""What follows."""\npass\nphase = 1', "phase = 1"),
     "imports": ("import math\nfrom math import sqrt as root\nreg[0] = math.floor(root(17))", "reg[0] = 4.0"),
-    "a shared buffer outlives its scope": ("with Tx.cta():\n    t = Asmem.view(64, 128)\nt[0, 0] = 1",
-                                           'with Tx.cta():\n    t = Tx.decl_buffer((64, 128), "float16", scope="shared", '
-                                           "source=Asmem)\nt[0, 0] = 1.0"),
+    "a shared buffer outlives its scope": (
+        "with Tx.cta():\n    t = Asmem.view(64, 128)\nt[0, 0] = 1",
+        ('with Tx.cta():\n    t = Tx.decl_buffer((64, 128), "float16", scope="shared", source=Asmem)\nt[0, 0] = 1.0'),
+    ),
     "return at the end": ("phase = 1\nreturn", "phase = 1"),
-    "an instruction as a statement": ("Tx.ptx.map_shared_rank(bar.ptr_to([0]), 1)",
-                                      "Tx.ptx.mapa(bar.ptr_to([0]), Tx.uint32(1))"),
-}  # fmt: skip
+    "an instruction as a statement": (
+        "Tx.ptx.map_shared_rank(bar.ptr_to([0]), 1)",
+        "Tx.ptx.mapa(bar.ptr_to([0]), Tx.uint32(1))",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", BECOMES)
@@ -93,10 +109,16 @@ def test_other_context_managers_are_entered_while_reading() -> None:
 
 
 REFUSED = {
-    "a value of a loop that has ended": ("for i in range(2):\n    y = i * 2\nreg[y] = 0", "y", ("block that has ended",)),
+    "a value of a loop that has ended": (
+        "for i in range(2):\n    y = i * 2\nreg[y] = 0",
+        "y",
+        ("block that has ended",),
+    ),
     "registers of a scope that has ended": ("with Tx.cta():\n    r = Tx.alloc_local((1,))\nr[0] = 0", "r", ("ended",)),
     "a Python value that a branch changes": (
-        "t = (1, 2)\nif warp_id == 0:\n    t = (3, 4)\nreg[t[0]] = 0", "t", ("may or may not run",),
+        "t = (1, 2)\nif warp_id == 0:\n    t = (3, 4)\nreg[t[0]] = 0",
+        "t",
+        ("may or may not run",),
     ),
     "unrolling an unknown number of times": ("for i in Tx.unroll(n):\n    pass", "Tx.unroll(n)", ("Tx.serial",)),
     "a loop that never ends": ("t = [1]\nwhile t:\n    pass", "while t:", ("never becomes false",)),
@@ -106,14 +128,20 @@ REFUSED = {
     "a float as a bound": ("for i in range(2.5):\n    pass", "range(2.5)", ("float32",)),
     "an early return": ("if warp_id == 0:\n    return", "return", ("`if`",)),
     "break of an unrolled loop by a value": (
-        "for i in (1, 2):\n    if lane_id == i:\n        break", "break", ("unrolled", "range"),
+        "for i in (1, 2):\n    if lane_id == i:\n        break",
+        "break",
+        ("unrolled", "range"),
     ),
     "try": ("try:\n    pass\nfinally:\n    pass", "try:", ("`try`",)),
     "class": ("class C:\n    x = 1", "class C:", ("`class`",)),
     "a scope that is not opened": ("Tx.cta()", "Tx.cta()", ("`with`",)),
     "a scope that is not called": ("with Tx.cta:\n    pass", "Tx.cta", ("`with Tx.cta():`",)),
     "a scope filtered by a slice": ("with Tx.warp()[0:1]:\n    pass", "Tx.warp()[0:1]", ("condition", "Tx.warp_id")),
-    "an unknown parent": ("with Tx.thread(parent='warpgrp'):\n    pass", "Tx.thread(parent='warpgrp')", ("`warpgroup`",)),
+    "an unknown parent": (
+        "with Tx.thread(parent='warpgrp'):\n    pass",
+        "Tx.thread(parent='warpgrp')",
+        ("`warpgroup`",),
+    ),
     "an assertion": ("assert M == 127, f'M is {M}'", "M == 127", ("M is 128",)),
     "an assertion over values": ("assert lane_id == 0", "lane_id == 0", ("only known when the kernel runs",)),
     "an exception": ("raise ValueError('no')", "raise ValueError('no')", ("no",)),
@@ -121,7 +149,7 @@ REFUSED = {
     "a function that is not called": ("Tx.cuda.cta_sync", "Tx.cuda.cta_sync", ("Tx.cuda.cta_sync()",)),
     "a loop with else": ("for i in range(2):\n    pass\nelse:\n    phase = 1", "phase = 1", ("`else`",)),
     "a walrus": ("if (k := 3) > 2:\n    pass", "k := 3", (":=",)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
