@@ -10,7 +10,7 @@ from .context import Context
 from .issue import issue
 from .partition import linear, memory_lanes
 from .region import Tile, tiles_of
-from .rule import Refusal, Rule
+from .rule import NotMeant, Refusal, Rule
 
 SIZES = (4, 8, 16)
 """Bytes of one cp.async (PTX ISA, "cp.async")."""
@@ -26,7 +26,7 @@ class CpAsync(Rule):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("shared", "global"):
-            raise Refusal(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
+            raise NotMeant(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
         if call.option("mbar") is not None:
             raise Refusal(
                 "it completes in a group of the issuing thread and takes no mbar",

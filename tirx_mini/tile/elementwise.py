@@ -18,7 +18,7 @@ from .issue import issue
 from .partition import VECTOR_BYTES, by_register, linear, memory_lanes, register_lanes
 from .region import Tile, tiles_of
 from .registers import RegisterTile, register_tile
-from .rule import Refusal, Rule
+from .rule import NotMeant, Refusal, Rule
 
 MEMORY = ("global", "shared")
 
@@ -53,7 +53,7 @@ class Elementwise(Rule):
         tiles = tiles_of(call)
         for tile in tiles:
             if tile.scope not in (*MEMORY, "local"):
-                raise Refusal(f"{tile.buffer.name} is in tensor memory, which only tcgen05 instructions reach")
+                raise NotMeant(f"{tile.buffer.name} is in tensor memory, which only tcgen05 instructions reach")
         views = [tile for tile in tiles if tile.has_thread_axes]
         private = [tile for tile in tiles if tile.scope == "local" and not tile.has_thread_axes]
         if views and private:

@@ -116,15 +116,30 @@ def _of_values(unit: str, name: str) -> TileOp:
 
 
 _ALL = (
-    TileOp("copy", ("dst", "src"), "Copy a tile; done for the executing threads when the call returns.",
-           {"dispatch": None}, checks.copy),
-    TileOp("copy_async", ("dst", "src"), "Start copying a tile: TMA, cp.async or tensor memory to registers.",
-           {"dispatch": None, "mbar": None, "cta_group": 1, "cta_mask": None}, checks.copy,
-           aliases={"multicast": "cta_mask", "bar": "mbar"}),
+    TileOp(
+        "copy",
+        ("dst", "src"),
+        "Copy a tile; done for the executing threads when the call returns.",
+        {"dispatch": None},
+        checks.copy,
+    ),
+    TileOp(
+        "copy_async",
+        ("dst", "src"),
+        "Start copying a tile: TMA, cp.async or tensor memory to registers.",
+        {"dispatch": None, "mbar": None, "cta_group": 1, "cta_mask": None},
+        checks.copy,
+        aliases={"multicast": "cta_mask", "bar": "mbar"},
+    ),
     TileOp("cast", ("dst", "src"), "Convert each element to the destination's dtype.", {}, checks.same_extents),
     TileOp("fill", ("dst", "value"), "Set every element to one value.", {}, checks.nothing, values=("value",)),
-    TileOp("gemm_async", ("C", "A", "B"), "Start C = A @ B.T, or C += A @ B.T where `accum` holds.",
-           {"accum": False, "dispatch": None, "cta_group": 1}, checks.gemm),
+    TileOp(
+        "gemm_async",
+        ("C", "A", "B"),
+        "Start C = A @ B.T, or C += A @ B.T where `accum` holds.",
+        {"accum": False, "dispatch": None, "cta_group": 1},
+        checks.gemm,
+    ),
     _elementwise("add", "dst = a + b.", "a", "b"),
     _elementwise("sub", "dst = a - b.", "a", "b"),
     _elementwise("mul", "dst = a * b.", "a", "b"),

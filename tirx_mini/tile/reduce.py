@@ -39,7 +39,7 @@ from .context import Context
 from .issue import issue, value_of
 from .partition import linear
 from .region import tiles_of
-from .rule import Refusal, Rule
+from .rule import NotMeant, Refusal, Rule
 
 OPERATORS: Mapping[str, str] = {"sum": "+", "max": "max", "min": "min"}
 WARP = 32
@@ -108,7 +108,7 @@ class ThreadReduce(Rule):
         dst, src = tiles_of(call)
         private = all(tile.scope == "local" and not tile.has_thread_axes for tile in (dst, src))
         if ctx.scope != "thread" and not private:
-            raise Refusal(f"in {ctx.scope} scope every thread would reduce the whole tile")
+            raise NotMeant(f"in {ctx.scope} scope every thread would reduce the whole tile")
         if any(tile.has_thread_axes for tile in (dst, src)):
             raise Refusal("a register view is spread over many threads", "use the alloc_local buffer under it")
         alone = replace(ctx, scope="thread")
@@ -133,7 +133,7 @@ class CooperativeReduce(Rule):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if ctx.scope not in ("warp", "cta"):
-            raise Refusal(f"it is done by a warp or by a CTA, and this is {ctx.scope} scope")
+            raise NotMeant(f"it is done by a warp or by a CTA, and this is {ctx.scope} scope")
         if dst.extents:
             raise Refusal(f"it reduces to one element, and {dst.buffer.name} has {dst.size}")
         if "local" in (dst.scope, src.scope) or "tmem" in (dst.scope, src.scope):

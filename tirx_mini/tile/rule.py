@@ -25,6 +25,10 @@ class Refusal(Exception):
         self.reason, self.hint = reason, hint
 
 
+class NotMeant(Refusal):
+    """A refusal because the rule is for other memories than the call's: no advice for whoever wrote it."""
+
+
 class Rule(ABC):
     """One way to carry out the operations `ops`.
 
@@ -55,16 +59,21 @@ def dispatch(call: TileCall, ctx: Context, rules: Sequence[Rule]) -> Stmt:
             return rule.emit(call, ctx)
         except Refusal as refusal:
             refusals.append((rule, refusal))
-    if len(refusals) == 1:
-        rule, refusal = refusals[0]
-        raise TirxError(f"{rule.name} cannot do this {call.op}: {refusal.reason}", call.span, refusal.hint)
-    hints = [refusal.hint for _, refusal in refusals if refusal.hint]
-    raise TirxError(
-        f"no rule can do this {call.op} in {ctx.scope} scope",
-        call.span,
-        hints[0] if hints else None,
-        notes=tuple((f"{rule.name} ({rule.doc}): {refusal.reason}", None) for rule, refusal in refusals),
-    )
+    raise _refused(call, ctx, refusals)
+
+
+def _refused(call: TileCall, ctx: Context, refusals: list[tuple[Rule, Refusal]]) -> TirxError:
+    """The page that lists every rule with its reason; where one is meant for the call, its reason is the headline."""
+    meant = [(rule, refusal) for rule, refusal in refusals if not isinstance(refusal, NotMeant)]
+    hint = next((refusal.hint for _, refusal in meant or refusals if refusal.hint), None)
+    if len(meant) == 1:
+        ((rule, refusal),) = meant
+        message = f"this {call.op} cannot be done by {rule.name}: {refusal.reason}"
+        refusals = [(rule, refusal) for rule, refusal in refusals if isinstance(refusal, NotMeant)]
+    else:
+        message = f"no rule can do this {call.op} in {ctx.scope} scope"
+    notes = tuple((f"{rule.name} ({rule.doc}): {refusal.reason}", None) for rule, refusal in refusals)
+    return TirxError(message, call.span, hint, notes)
 
 
 def _named(call: TileCall, wanted: object, candidates: list[Rule]) -> list[Rule]:

@@ -15,7 +15,7 @@ from .context import Context
 from .issue import issue
 from .region import Tile, coordinate, tiles_of
 from .registers import RegisterTile, register_tile
-from .rule import Refusal, Rule
+from .rule import NotMeant, Refusal, Rule
 
 LANES = 128
 MOST_COLUMNS = 128
@@ -108,7 +108,7 @@ class TensorMemoryLoad(_TensorMemoryCopy):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if src.scope != "tmem":
-            raise Refusal(f"{src.buffer.name} is in {src.scope} memory, not in tensor memory")
+            raise NotMeant(f"{src.buffer.name} is in {src.scope} memory, not in tensor memory")
         registers = self.registers(ctx, dst)
         address = tmem_address(ctx, src, LANES, registers.count) + warp_lanes(ctx)
         loads = [
@@ -126,7 +126,7 @@ class TensorMemoryStore(_TensorMemoryCopy):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if dst.scope != "tmem":
-            raise Refusal(f"{dst.buffer.name} is in {dst.scope} memory, not in tensor memory")
+            raise NotMeant(f"{dst.buffer.name} is in {dst.scope} memory, not in tensor memory")
         registers = self.registers(ctx, src)
         address = tmem_address(ctx, dst, LANES, registers.count) + warp_lanes(ctx)
         stores = [

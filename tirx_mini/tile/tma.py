@@ -18,7 +18,7 @@ from tirx_mini.layout import LayoutError, SwizzleMode, TmaBox, m, swizzle_mode, 
 from .context import Context
 from .issue import issue
 from .region import Tile, coordinate, offsets, tiles_of
-from .rule import Refusal, Rule
+from .rule import NotMeant, Refusal, Rule
 
 MOST_RANK = 5
 MOST_STRIDE = 1 << 40
@@ -43,7 +43,7 @@ class TmaLoad(Rule):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("shared", "global"):
-            raise Refusal(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
+            raise NotMeant(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
         bar = _barrier(call)
         _single_thread(ctx)
         attrs = _load_attributes(call)
@@ -66,7 +66,7 @@ class TmaStore(Rule):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("global", "shared"):
-            raise Refusal(f"it goes from shared to global memory, not from {src.scope} to {dst.scope}")
+            raise NotMeant(f"it goes from shared to global memory, not from {src.scope} to {dst.scope}")
         for option in ("mbar", "cta_mask"):
             if call.option(option) is not None:
                 raise Refusal(
