@@ -32,10 +32,9 @@ def tcgen05_alloc(gpu: Machine, thread: Thread, dst: SharedAddress, n_cols: u32,
 
 @instruction("tcgen05.dealloc.cta_group::{cta_group}.sync.aligned.b32 {addr}, {n_cols};", name="tcgen05.dealloc",
              api=("ptx.tcgen05.dealloc",), issued_by=Scope.WARP, min_sm=100, isa="tcgen05.dealloc", cost="alloc")
-def tcgen05_dealloc(gpu: Machine, thread: Thread, addr: TmemAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1) -> Blocking:
+def tcgen05_dealloc(gpu: Machine, thread: Thread, addr: TmemAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1) -> None:
     """One warp frees an allocation, by its address and number of columns, before the CTA ends."""
-    yield from gpu.tmem_dealloc(thread, thread.uniform(addr, "the address"), thread.uniform(n_cols, "the number of columns"),
-                                cta_group)
+    gpu.tmem_dealloc(thread, thread.uniform(addr, "the address"), thread.uniform(n_cols, "the number of columns"), cta_group)
 
 
 @instruction("tcgen05.relinquish_alloc_permit.cta_group::{cta_group}.sync.aligned;", name="tcgen05.relinquish_alloc_permit",

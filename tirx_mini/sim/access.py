@@ -152,6 +152,7 @@ def _read(w: Warp, buffer: Buffer, span: _Span) -> Any:
     if span.segment is not None:
         actor = w.loads
         actor.span = w.span
+        actor.time = w.time
         span.segment.read(span.granules, actor)
     _spend(w, buffer, span, write=False)
     return span.items[span.where]
@@ -162,6 +163,7 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
     if segment is not None:
         actor = w.stores
         actor.span = w.span
+        actor.time = w.time
         actor.same = lambda: span.items[where].tobytes() == np.asarray(items).tobytes()
         segment.write(span.granules, actor)
         w.wrote |= w.mask.word

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tirx_mini.ir import Span
 
-from .causality import Causality, Knowledge
+from .causality import ORDER, Agent, Causality, Knowledge
 
 if TYPE_CHECKING:
     from .machine import Cluster, Cta
@@ -58,12 +58,13 @@ class Mbarrier:
 
     expected: arrivals a phase, 0 where it was never initialised. pending: still missing in this phase. tx: bytes
     expected and not yet arrived (negative: arrived and not yet expected). phase: completed phases; the current one has
-    parity phase & 1. init_span: where it was initialised. arrivals: by place.
+    parity phase & 1. init_span: where it was initialised. arrivals: by place. remote: the last (epoch, what, role, span)
+    by which each agent of another CTA signalled it.
     """
 
     __slots__ = (
         "arrivals", "cta", "current", "done", "done_time", "expected", "fenced", "init_agent", "init_epoch",
-        "init_span", "name", "offset", "pending", "phase", "phase_time", "tx", "waiters",
+        "init_span", "name", "offset", "pending", "phase", "phase_time", "remote", "tx", "waiters",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, offset: int, name: str) -> None:
@@ -85,6 +86,7 @@ class Mbarrier:
         self.init_agent = 0
         self.init_epoch = 0
         self.fenced = False
+        self.remote: dict[int, tuple[int, str, str, Span | None]] = {}
 
     # -- threads -------------------------------------------------------------------------------------------------
 
@@ -117,16 +119,13 @@ class Mbarrier:
         """Whether the barrier was initialised, as far as `w` can know; records what is wrong otherwise."""
         if not self.expected:
             w.report("barrier-uninitialised", "error", f"{w.role} {verb} {self.name}, which is never initialised "
-                     "before" if not self._inits_elsewhere() else f"{w.role} {verb} {self.name} before it is initialised",
+                     "before",
                      barrier=self.name, rule="PTX ISA: mbarrier",
                      hint=f"let one thread initialise {self.name} at the top level of the kernel, then fence and "
                      "synchronise the CTA; a guard that no thread satisfies leaves it uninitialised")
             return False
         self.check_known(w)
         return True
-
-    def _inits_elsewhere(self) -> bool:
-        return False
 
     def check_known(self, w: Warp) -> None:
         """Record a race where `w` uses the barrier and its initialisation does not happen before."""
@@ -149,6 +148,8 @@ class Mbarrier:
     def arrive(self, w: Warp, count: int = 1) -> None:
         """mbarrier.arrive by `count` threads of `w`: release what they did."""
         if self.usable(w, "arrives at"):
+            if w.cta is not self.cta:
+                self.remote[w.agent.index] = (w.agent.epoch, "arrival", w.place, w.span)
             self.current.add(w.agent)
             self._record("arrive", w.place, w.span, count, 0, w.time)
             self._arrived(count, w.time, w)
@@ -187,9 +188,11 @@ class Mbarrier:
 
     # -- engines -------------------------------------------------------------------------------------------------
 
-    def complete_tx(self, agent: int, epoch: int, nbytes: int, time: float, role: str, span: Span | None) -> None:
-        """`nbytes` landed: what that copy wrote, and nothing else, is released."""
-        self.current.add_epoch(agent, epoch)
+    def complete_tx(self, cta: Cta, agent: Agent, nbytes: int, time: float, role: str, span: Span | None) -> None:
+        """`nbytes` of a copy that `cta` issued landed: what that copy wrote, and nothing else, is released."""
+        if cta is not self.cta:
+            self.remote[agent.index] = (agent.epoch, "TMA load", role, span)
+        self.current.add_epoch(agent.index, agent.epoch)
         self._record("TMA load", role, span, 0, nbytes, time)
         self.tx -= nbytes
         if time > self.phase_time:
@@ -197,8 +200,11 @@ class Mbarrier:
         if self.pending == 0 and self.tx == 0:
             self._complete()
 
-    def arrive_async(self, knowledge: Knowledge, time: float, what: str, role: str, span: Span | None) -> None:
-        """One arrival by an engine that releases `knowledge`."""
+    def arrive_async(self, cta: Cta, agent: int, knowledge: Knowledge, time: float, what: str, role: str,
+                     span: Span | None) -> None:
+        """One arrival by an agent of `cta` that releases `knowledge`."""
+        if cta is not self.cta:
+            self.remote[agent] = (knowledge.known.item(ORDER, agent), what, role, span)
         self.current.add_all(knowledge)
         self._record(what, role, span, 1, 0, time)
         self._arrived(1, time, None, role, span)

@@ -87,4 +87,4 @@ class CpAsyncGroups:
         self._groups = [[] for _ in self._groups]
         self._open = []
         for _ in range(w.mask.count):
-            w.gpu.clock.at(done, barrier.arrive_async, knowledge, done, "cp.async", w.place, w.span)
+            w.gpu.clock.at(done, barrier.arrive_async, w.cta, w.agent.index, knowledge, done, "cp.async", w.place, w.span)

@@ -118,6 +118,10 @@ class HazardReporter:
         whats = {earlier.what, actor.what}
         if earlier.cluster != actor.cluster:
             return "CTAs of different clusters run in no order: let each write its own part"
+        if actor.what == "TMA store" and not writes:
+            if earlier.time >= actor.time:
+                return "the store reads its source later: commit_group() and wait_group(0) first, then synchronise and write again"
+            return "synchronise after the writes (warpgroup_sync or cta_sync), before one thread issues the TMA store"
         if earlier.what == "TMA store":
             return "after the TMA store: commit_group(), wait_group(0), then synchronise before the memory is written again"
         if earlier.what == "MMA" or actor.what == "tcgen05.ld":

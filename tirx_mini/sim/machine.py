@@ -13,7 +13,7 @@ import numpy as np
 from tirx_mini.targets import GpuSpec
 
 from .barriers import ClusterBarrier, Mbarrier, NamedBarriers, Wait
-from .causality import Causality
+from .causality import ORDER, Causality
 from .clock import Clock
 from .faults import Fault, Findings
 from .findings import Finding
@@ -123,7 +123,20 @@ class Cta:
             self.alive = False
             self.allocator.cta_exits(warp)
             self.gpu.tma.cta_exits(self, warp)
+            self._check_remote_signals()
             self.cluster.cta_exited(warp.time)
+
+
+    def _check_remote_signals(self) -> None:
+        """Record what other CTAs signal here with no order before the end of this one."""
+        known = np.maximum.reduce([warp.agent.known[ORDER] for warp in self.warps])
+        for barrier in self.mbarriers.values():
+            for agent, (epoch, what, role, span) in barrier.remote.items():
+                if known[agent] < epoch:
+                    self.gpu.findings.add(
+                        "in-flight-at-exit", "error", f"{self.name} may end before the {what} of {role} gets to its {barrier.name}",
+                        span, details={"cta": self.name, "barrier": barrier.name, "role": role, "hint": "cluster_sync() "
+                                       "before the kernel ends keeps every CTA alive until its peers are done"})
 
 
 class Cluster:

@@ -68,6 +68,7 @@ class Services:
         cta, offset = self.cta_at(w, address)
         actor = w.stores
         actor.span = w.span
+        actor.time = w.time
         actor.same = None
         cta.smem.shadow.write(offset, offset + 4, actor)
         cta.smem.view(4)[offset // 4] = word
@@ -92,8 +93,8 @@ class Services:
     def tmem_alloc(self: Gpu, w: Warp, columns: int, cta_group: int) -> Generator[Wait, None, int]:
         return w.cta.allocator.alloc(w, columns, cta_group)
 
-    def tmem_dealloc(self: Gpu, w: Warp, address: int, columns: int, cta_group: int) -> Generator[Wait, None, None]:
-        return w.cta.allocator.dealloc(w, address, columns, cta_group)
+    def tmem_dealloc(self: Gpu, w: Warp, address: int, columns: int, cta_group: int) -> None:
+        w.cta.allocator.dealloc(w, address, columns, cta_group)
 
     def tmem_relinquish(self: Gpu, w: Warp, cta_group: int) -> None:
         w.cta.allocator.use_group(w, cta_group)
@@ -146,7 +147,8 @@ class Services:
             if barrier_cta is not cta and not (cta_group == 2 and barrier_cta.rank ^ 1 == cta.rank):
                 raise w.fault("illegal-instruction", f"a TMA load into {cta.name} signals {self.locator.name(barrier_offset)} of "
                               f"{barrier_cta.name}; the barrier must be in the same CTA, or with cta_group=2 in its pair",
-                              rule="PTX ISA: cp.async.bulk.tensor, .cta_group")
+                              rule="PTX ISA: cp.async.bulk.tensor, .cta_group",
+                              hint="use the CTA's own barrier, or cta_group=2 for the barrier of the pair's other CTA")
             targets = [(cta, self.mbarrier(w, bar))]
         if all([barrier.usable(w, "loads for") for _, barrier in targets]):
             self.tma.load(w, tensor_map, offset, [int(c) for c in coords], targets)

@@ -24,40 +24,45 @@ GENERIC, ASYNC = "generic", "async"
 
 
 class Access:
-    """One operation's accesses to a memory. what: "store", "TMA load", …; role: who, in words."""
+    """One operation's accesses to a memory.
 
-    __slots__ = ("agent", "cluster", "epoch", "proxy", "role", "span", "what", "write")
+    what: "store", "TMA load", …; role: who, in words; time: when it was issued.
+    """
 
-    def __init__(self, agent: int, epoch: int, cluster: int, proxy: str, write: bool, what: str, role: str,
-                 span: Span | None) -> None:
-        self.agent = agent
-        self.epoch = epoch
-        self.cluster = cluster
-        self.proxy = proxy
+    __slots__ = ("agent", "cluster", "epoch", "proxy", "role", "span", "time", "what", "write")
+
+    def __init__(self, actor: Actor, write: bool) -> None:
+        self.agent = actor.agent.index
+        self.epoch = actor.agent.epoch
+        self.cluster = actor.cluster
+        self.proxy = actor.proxy
         self.write = write
-        self.what = what
-        self.role = role
-        self.span = span
+        self.what = actor.what
+        self.role = actor.role
+        self.span = actor.span
+        self.time = actor.time
 
 
 class Actor:
     """On whose behalf memory is accessed: an agent, with what findings say of it.
 
+    time: when the operation was issued, in cycles.
     tcgen05: whether these are accesses of tcgen05 operations, which `fence::after_thread_sync` of the issuing thread
     orders after others; `fenced` is what that thread had fenced, and `own` the agents whose accesses need no such
     fence, because the same thread issued and awaited them. same: for a write, whether it writes what is there already.
     """
 
-    __slots__ = ("agent", "cluster", "fenced", "own", "proxy", "role", "same", "span", "tcgen05", "what")
+    __slots__ = ("agent", "cluster", "fenced", "own", "proxy", "role", "same", "span", "tcgen05", "time", "what")
 
     def __init__(self, agent: Agent | Snapshot, cluster: int, proxy: str, what: str, role: str,
-                 span: Span | None = None) -> None:
+                 span: Span | None = None, time: float = 0.0) -> None:
         self.agent = agent
         self.cluster = cluster
         self.proxy = proxy
         self.what = what
         self.role = role
         self.span = span
+        self.time = time
         self.tcgen05 = False
         self.fenced: np.ndarray | None = None
         self.own: tuple[int, ...] = ()
@@ -116,8 +121,7 @@ class AccessLog:
         agent, last = actor.agent, self.accesses[-1]
         if (last is None or last.epoch != agent.epoch or last.agent != agent.index or last.span is not actor.span
                 or last.write != write or last.what is not actor.what or last.cluster != actor.cluster):
-            self.accesses.append(Access(agent.index, agent.epoch, actor.cluster, actor.proxy, write, actor.what,
-                                        actor.role, actor.span))
+            self.accesses.append(Access(actor, write))
         return len(self.accesses) - 1
 
 

@@ -199,7 +199,7 @@ class TensorCores:
         for barrier in batch.arrivals:
             if barrier.cta.alive:
                 if barrier.expected:
-                    barrier.arrive_async(batch.knowledge, now, "commit", batch.role, batch.span)
+                    barrier.arrive_async(batch.cta, pipe.agent.index, batch.knowledge, now, "commit", batch.role, batch.span)
             else:
                 self.gpu.findings.add("in-flight-at-exit", "error", f"{barrier.cta.name} ends while a tcgen05.commit is to arrive at its "
                                       f"{barrier.name}", batch.span, details={
@@ -210,7 +210,7 @@ class TensorCores:
         """Carry out MMAs that continue one another."""
         mma = group[0]
         shape = mma.shape
-        actor = Actor(mma.snapshot, cta.cluster.index, ASYNC, "MMA", mma.role, mma.span)  # type: ignore[arg-type]
+        actor = Actor(mma.snapshot, cta.cluster.index, ASYNC, "MMA", mma.role, mma.span, mma.time)
         actor.tcgen05 = True
         actor.fenced = mma.snapshot.fenced
         ctas = pair(cta) if mma.cta_group == 2 else [cta]

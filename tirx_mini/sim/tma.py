@@ -36,7 +36,7 @@ class BulkCopy:
     offset: int
     role: str
     span: Span | None
-    start: tuple[int, ...] = ()
+    issued: float
     targets: tuple[tuple[Cta, Mbarrier], ...] = ()
     groups: BulkGroups | None = None
     read_done: bool = False
@@ -89,7 +89,7 @@ class TmaEngine:
         copier = self.copier(w, tensor_map)
         self._check_place(w, copier, offset, "destination")
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
-        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, targets=tuple(bars))
+        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, targets=tuple(bars))
         for cta, _ in bars:
             self._flying.setdefault(cta, set()).add(id(copy))
         self._copies[id(copy)] = copy
@@ -114,7 +114,7 @@ class TmaEngine:
     def _land_load(self, copy: BulkCopy) -> None:
         copier = copy.copier
         self._copies.pop(id(copy), None)
-        actor = Actor(copy.agent, copy.cta.cluster.index, ASYNC, "TMA load", copy.role, copy.span)
+        actor = Actor(copy.agent, copy.cta.cluster.index, ASYNC, "TMA load", copy.role, copy.span, copy.issued)
         copier.read_shadow(copy.coords, actor)
         data = copier.read(copy.coords)
         now = self.gpu.clock.now
@@ -128,7 +128,7 @@ class TmaEngine:
             copier.write_smem(cta.smem, copy.offset, data)
         for cta, barrier in copy.targets:
             if barrier.cta.alive and barrier.expected:
-                barrier.complete_tx(copy.agent.index, copy.agent.epoch, copier.box_bytes, now, copy.role, copy.span)
+                barrier.complete_tx(copy.cta, copy.agent, copier.box_bytes, now, copy.role, copy.span)
         copy.cta.cluster.causality.finish(copy.agent)
 
     def _landed_after_exit(self, copy: BulkCopy, cta: Cta) -> None:
@@ -143,7 +143,7 @@ class TmaEngine:
         copier = self.copier(w, tensor_map)
         self._check_place(w, copier, offset, "source")
         agent = w.cta.cluster.causality.fork(w.agent, "TMA store")
-        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, reduce=reduce)
+        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, reduce=reduce)
         copy.groups = w.bulk_groups(w.lane)
         copy.groups.open.append(copy)
         self._flying.setdefault(w.cta, set()).add(id(copy))
@@ -165,7 +165,7 @@ class TmaEngine:
         gpu.clock.at(copy.read_time, self._read_store, copy)
 
     def _read_store(self, copy: BulkCopy) -> None:
-        actor = Actor(copy.agent, copy.cta.cluster.index, ASYNC, "TMA store", copy.role, copy.span)
+        actor = Actor(copy.agent, copy.cta.cluster.index, ASYNC, "TMA store", copy.role, copy.span, copy.issued)
         self._flying[copy.cta].discard(id(copy))
         smem = copy.cta.smem
         smem.shadow.read(copy.offset, copy.offset + copy.copier.box_bytes, actor)
@@ -178,7 +178,7 @@ class TmaEngine:
 
     def _write_store(self, copy: BulkCopy, data: np.ndarray) -> None:
         self._copies.pop(id(copy), None)
-        actor = Actor(copy.agent, copy.cta.cluster.index, ASYNC, "TMA store", copy.role, copy.span)
+        actor = Actor(copy.agent, copy.cta.cluster.index, ASYNC, "TMA store", copy.role, copy.span, copy.issued)
         if copy.reduce is None:
             actor.same = lambda: copy.copier.matches(copy.coords, data)
             copy.copier.write_shadow(copy.coords, actor)

@@ -66,7 +66,7 @@ class TmemAllocator:
         self.freed: Span | None = None
         self.cta_group = 0
         self._last_columns = TMEM_COLUMNS
-        self._asking: tuple[str, int, Warp] | None = None
+        self._asking: tuple[int, Warp] | None = None
         self._granted: int | None = None
 
     @property
@@ -118,14 +118,14 @@ class TmemAllocator:
     def _pair_alloc(self, w: Warp, columns: int) -> Generator[Wait, None, int]:
         """Both CTAs of a pair allocate together, at one address."""
         peer = self._peer(w, "tcgen05.alloc")
-        self._asking, self._granted = ("alloc", columns, w), None
+        self._asking, self._granted = (columns, w), None
         while self._granted is None:
-            if peer._asking is None or peer._asking[0] != "alloc":
+            if peer._asking is None:
                 yield Wait("tcgen05.alloc", w, "the other CTA of the pair to allocate tensor memory too", None, None,
                            w.time, w.span)
                 continue
-            if peer._asking[1] != columns:
-                raise w.fault("tmem-allocation", f"the CTAs of a pair allocate {columns} and {peer._asking[1]} columns; "
+            if peer._asking[0] != columns:
+                raise w.fault("tmem-allocation", f"the CTAs of a pair allocate {columns} and {peer._asking[0]} columns; "
                               "with cta_group=2 both ask for the same", rule="PTX ISA: tcgen05.alloc")
             column = self.cta.sm.tmem.find(columns, peer.cta.sm.tmem)
             if column is None:
@@ -134,12 +134,15 @@ class TmemAllocator:
             for side in (self, peer):
                 side.cta.sm.tmem.mark(column, columns, True)
                 side._granted = column
-            self._join(w, peer)
+            w.gpu.wake(peer._asking[1], w.time)
         self._asking = None
         return self._granted
 
-    def dealloc(self, w: Warp, address: int, columns: int, cta_group: int) -> Generator[Wait, None, None]:
-        """tcgen05.dealloc: give back an allocation; a pair gives it back together."""
+    def dealloc(self, w: Warp, address: int, columns: int, cta_group: int) -> None:
+        """tcgen05.dealloc: give back an allocation.
+
+        The ISA lets a pair's first warp wait for the other CTA's, and lets it not wait; here it does not.
+        """
         w.require_converged("tcgen05.dealloc")
         self.use_group(w, cta_group)
         block = self.blocks.get(address)
@@ -149,29 +152,13 @@ class TmemAllocator:
             raise w.fault("tmem-allocation", f"tcgen05.dealloc of {columns} columns at address {address:#x}, but the CTA "
                           f"holds {held}", rule="PTX ISA: tcgen05.dealloc", notes=notes,
                           hint="free each allocation once, with the address that alloc wrote and the same number of columns")
-        actor = Actor(w.agent, self.cta.cluster.index, GENERIC, "dealloc", w.place, w.span)
+        actor = Actor(w.agent, self.cta.cluster.index, GENERIC, "dealloc", w.place, w.span, w.time)
         where = (slice(None), slice(address, address + columns))
         self.cta.tmem.shadow.write(where, actor)
         self.cta.tmem.shadow.forget(where)
-        if cta_group == 2:
-            peer = self._peer(w, "tcgen05.dealloc")
-            self._asking, self._granted = ("dealloc", columns, w), None
-            if peer._asking is not None and peer._asking[0] == "dealloc":
-                peer._granted = address
-                self._join(w, peer)
-            else:
-                while self._granted is None:
-                    yield Wait("tcgen05.dealloc", w, "the other CTA of the pair to free its tensor memory too", None, None,
-                               w.time, w.span)
-            self._asking = None
         del self.blocks[address]
         self.freed = w.span
         self.cta.sm.tmem.mark(address, columns, False)
-
-    def _join(self, w: Warp, peer: TmemAllocator) -> None:
-        """The pair's later warp lets the earlier one go on."""
-        assert peer._asking is not None
-        w.gpu.wake(peer._asking[2], w.time)
 
     def _peer(self, w: Warp, what: str) -> TmemAllocator:
         peer = self.peer

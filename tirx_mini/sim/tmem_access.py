@@ -38,7 +38,7 @@ class WarpTmem:
 
     def _actor(self, what: str, agent: Agent) -> Actor:
         w = self._warp
-        actor = Actor(agent, w.cta.cluster.index, GENERIC, what, w.place, w.span)
+        actor = Actor(agent, w.cta.cluster.index, GENERIC, what, w.place, w.span, w.time)
         actor.tcgen05 = True
         actor.fenced = w.agent.fenced
         actor.own = tuple(a.index for a in (self.loads, self.stores, w.agent) if a is not None)
