@@ -23,9 +23,11 @@ from .names import Names, identifier
 from .signs import Signs
 from .stmts import StmtRenderer
 from .types import HEADERS, SCALARS, c_type
-from .usage import Param, mentioned_dtypes, used_params, written_params
+from .usage import Param, instructions, mentioned_dtypes, used_params, written_params
 from .writer import Writer
 
+SMEM_BYTES_PER_SM = 228 * 1024
+"""Of Hopper and Blackwell (CUDA Programming Guide, "Compute Capabilities")."""
 TYPEDEFS = {
     "uchar": "unsigned char",
     "int8_t": "signed char",
@@ -110,7 +112,10 @@ def _signature(func: PrimFunc, kernel: str, parameters: str) -> str:
     launch = func.launch
     assert launch is not None
     cluster = f"__cluster_dims__({', '.join(map(str, launch.cluster))}) " if launch.cluster_size > 1 else ""
-    return f'extern "C" __global__ void __launch_bounds__({launch.threads}) {cluster}{kernel}({parameters})'
+    # Told that one CTA has the SM to itself, ptxas gives it all registers, and knows how many setmaxnreg moves.
+    alone = 2 * launch.smem_bytes > SMEM_BYTES_PER_SM or any(op.startswith("setmaxnreg") for op in instructions(func))
+    bounds = f"{launch.threads}, 1" if alone else str(launch.threads)
+    return f'extern "C" __global__ void __launch_bounds__({bounds}) {cluster}{kernel}({parameters})'
 
 
 def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:

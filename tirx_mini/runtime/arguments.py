@@ -27,6 +27,8 @@ def check_tensor(func: PrimFunc, index: int, tensor: Any) -> None:
     param = func.params[index]
     assert isinstance(param, Buffer)
     here = f"argument {index + 1} ({param.name}) of {func.name}"
+    if not hasattr(tensor, "data_ptr"):
+        raise ArgumentError(f"{here} must be a tensor on the GPU, but it is a {type(tensor).__name__}")
     dtype = str(tensor.dtype).removeprefix("torch.")
     shape = tuple(tensor.shape)
     if tensor.device.type != "cuda":

@@ -38,6 +38,8 @@ class CompileCache:
         """The user's cache directory, or $TIRX_MINI_CACHE_DIR; $TIRX_MINI_CACHE_BYTES bounds it (0: no cache)."""
         place = os.environ.get(DIRECTORY_VARIABLE)
         size = os.environ.get(SIZE_VARIABLE)
+        if size and not size.isdigit():
+            raise ValueError(f"{SIZE_VARIABLE} is {size!r}; it should be a number of bytes, or 0 for no cache")
         return CompileCache(Path(place) if place else _user_cache() / "tirx_mini", int(size) if size else DEFAULT_BYTES)
 
     def compile(self, source: CudaSource, arch: str, *, line_info: bool = False) -> Compiled:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.codegen import CudaSource, cuda_source, written_params
-from tirx_mini.ir import PrimFunc
+from tirx_mini.codegen import CudaSource, check_target, cuda_source, written_params
+from tirx_mini.ir import PrimFunc, TirxError
 
 from .arguments import check_count
 from .arrays import from_device, to_device
@@ -18,7 +18,7 @@ from .cache import CompileCache
 from .compiler import Compiled
 from .launch import Launcher
 from .sass import disassemble
-from .toolchain import DEFAULT_ARCH, device_arch
+from .toolchain import DEFAULT_ARCH, device_arch, known_arch
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,9 @@ class Executable:
                 from_device(staged[index], args[index])
 
 
+SMEM_LIMIT = 232_448
+"""Bytes of dynamic shared memory that a CTA of Hopper and Blackwell can have (CUDA: sharedMemPerBlockOptin)."""
+
 STAGES: Mapping[str, Callable[[Executable], str]] = {
     "tir": lambda exe: (exe.original or exe.func).script(),
     "lowered": lambda exe: exe.func.script(),
@@ -118,10 +121,21 @@ def build(
 
     arch: as "sm_90a"; the GPU of this machine if None, or sm_100a where there is none. original: the function as
     written, for ``source("tir")``. line_info: keep the kernel's source lines for profilers and debuggers.
-    Raises `TirxError` for what cannot be compiled, at the line of the kernel, and `ToolchainError` where the CUDA
-    compiler is not installed.
+    Raises `TirxError` for what cannot be compiled, at the line of the kernel, `ValueError` for an unknown architecture,
+    and `ToolchainError` where the CUDA compiler is not installed.
     """
+    target = known_arch(arch) if arch is not None else device_arch() or DEFAULT_ARCH
+    check_target(func, target)
+    _check_shared_memory(func)
     source = cuda_source(func, line_directives=line_info)
-    target = arch or device_arch() or DEFAULT_ARCH
     compiled = (cache or CompileCache.default()).compile(source, target, line_info=line_info)
     return Executable(func, source, compiled, original)
+
+
+def _check_shared_memory(func: PrimFunc) -> None:
+    if func.launch is not None and func.launch.smem_bytes > SMEM_LIMIT:
+        raise TirxError(
+            f"{func.name} needs {func.launch.smem_bytes:,} bytes of shared memory; a CTA can have {SMEM_LIMIT:,}",
+            func.span,
+            "use fewer pipeline stages or smaller tiles",
+        )

@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.codegen import CudaSource
-from tirx_mini.ir import Buffer, PrimFunc, TensorMap, TirxError, Var
+from tirx_mini.ir import Buffer, PrimFunc, TensorMap, Var
 
 from .arguments import check_count, check_devices, check_overlap, check_scalar, check_tensor
 from .compiler import Compiled
 from .driver import check
 from .tensor_map import BYTES, encode
 from .toolchain import device_arch, load
-
-SMEM_LIMIT = 232_448
-"""Bytes of dynamic shared memory a CTA of Hopper and Blackwell can have."""
 
 _C_SCALARS: dict[str, Any] = {
     "bool": ctypes.c_bool,
@@ -44,12 +41,6 @@ class Launcher:
 
     def __init__(self, func: PrimFunc, source: CudaSource, compiled: Compiled, written: frozenset[int]) -> None:
         assert func.launch is not None
-        if func.launch.smem_bytes > SMEM_LIMIT:
-            raise TirxError(
-                f"{func.name} needs {func.launch.smem_bytes:,} bytes of shared memory; a CTA can have {SMEM_LIMIT:,}",
-                func.span,
-                "use fewer pipeline stages or smaller tiles",
-            )
         self.func, self.source, self.compiled, self.written = func, source, compiled, written
         launch = func.launch
         self._shape = (*launch.grid, launch.threads, 1, 1, launch.smem_bytes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -68,6 +69,23 @@ def device_arch() -> str | None:
     major, minor = torch.cuda.get_device_capability()
     number = 10 * major + minor
     return f"sm_{number}{'a' if number in _ARCH_SPECIFIC else ''}"
+
+
+def known_arch(arch: str) -> str:
+    """`arch` itself; raises `ValueError` where NVRTC compiles for no such architecture."""
+    match = re.fullmatch(r"sm_(\d+)[af]?", arch)
+    numbers = supported()
+    if match is None or int(match.group(1)) not in numbers:
+        names = ", ".join(f"sm_{n}{'a' * (n in _ARCH_SPECIFIC)}" for n in numbers)
+        raise ValueError(f"there is no architecture {arch!r}; the CUDA compiler knows {names}")
+    return arch
+
+
+def supported() -> tuple[int, ...]:
+    """The architectures that NVRTC compiles for, by number."""
+    toolchain()
+    _, numbers = load("cuda.bindings.nvrtc").nvrtcGetSupportedArchs()
+    return tuple(numbers)
 
 
 def _nvrtc_version() -> str:

@@ -8,10 +8,10 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     DataType,
     DeclBuffer,
     Evaluate,
-    Call,
     For,
     If,
     Launch,
@@ -32,7 +32,9 @@ TID = special("threadIdx.x")
 WARP = special("warp_id_in_cta")
 
 
-def func(*stmts: Stmt, params: tuple[Buffer | Var, ...] = (), smem: int = 0, name: str = "kernel", **launch) -> PrimFunc:
+def func(
+    *stmts: Stmt, params: tuple[Buffer | Var, ...] = (), smem: int = 0, name: str = "kernel", **launch
+) -> PrimFunc:
     """A lowered kernel of one CTA of 128 threads."""
     shape = Launch(launch.pop("grid", (1, 1, 1)), THREADS, smem_bytes=smem, **launch)
     return PrimFunc(name, params, seq(*stmts), launch=shape)
@@ -88,7 +90,7 @@ def shared_reverse() -> PrimFunc:
         If((WARP >> 2) == 0, put(tile, TID, at(A, TID))),
         Evaluate(Call(INT32, "bar.sync.all", (const(0),))),
         put(steps, 0, (at(steps, 0) + 1) % 3),
-        If(TID < THREADS * at(steps, 0), put(A, TID, at(tile, const(THREADS - 1) - TID))),
+        If(at(steps, 0) * THREADS > TID, put(A, TID, at(tile, const(THREADS - 1) - TID))),
         params=(A,),
         smem=2048,
         name="reverse",

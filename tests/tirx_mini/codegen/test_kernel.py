@@ -31,7 +31,9 @@ from tirx_mini.ir import (
 
 
 def test_a_kernel_reads_as_its_source() -> None:
-    assert cuda_source(scale()).text == '''\
+    assert (
+        cuda_source(scale()).text
+        == """\
 #include <cuda_fp16.h>
 
 extern "C" __global__ void __launch_bounds__(128) scale_kernel(const half* __restrict__ A, half* __restrict__ B) {
@@ -47,7 +49,8 @@ extern "C" __global__ void __launch_bounds__(128) scale_kernel(const half* __res
   }
   *(uint4*)(B + ((int)threadIdx.x) * 8) = *(uint4*)narrow;
 }
-'''
+"""
+    )
 
 
 def test_text_is_deterministic() -> None:
@@ -162,7 +165,9 @@ def test_lines_know_their_source(tmp_path) -> None:
 
 def test_what_a_kernel_writes() -> None:
     A, B, C = (Buffer(name, (64, 64), DataType("float16")) for name in "ABC")
-    load, store = (TensorMap(Var(DataType("tensormap"), f"{b.name}_map"), b, (64, 64), (128,), (64, 64), 128) for b in (A, B))
+    load, store = (
+        TensorMap(Var(DataType("tensormap"), f"{b.name}_map"), b, (64, 64), (128,), (64, 64), 128) for b in (A, B)
+    )
     address = AddressOf(DataType("handle"), C, (const(0),))
     kernel = func(
         Evaluate(Call(INT32, "cp.async.bulk.tensor.load", (const(0), load.var, const(0), const(0), const(0)))),

@@ -1,0 +1,177 @@
+"""Every instruction of the table assembles in every form that its modifiers give it, from its first architecture on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.tirx_mini.codegen.samples import func, vector
+from tirx_mini.codegen import cuda_source
+from tirx_mini.ir import (
+    HANDLE,
+    INT32,
+    AddressOf,
+    AllocBuffer,
+    Bind,
+    Buffer,
+    Call,
+    DataType,
+    DeclBuffer,
+    Evaluate,
+    Expr,
+    Stmt,
+    TensorMap,
+    Var,
+    cast,
+    const,
+    special,
+)
+from tirx_mini.isa import TABLE, Instruction
+from tirx_mini.runtime import compile_cuda
+
+ARCHITECTURES = {70: "sm_75", 80: "sm_80", 90: "sm_90a", 100: "sm_100a"}
+"""What is compiled for by first architecture; NVRTC 13 starts at sm_75."""
+
+SMEM = Buffer("smem", (1024,), DataType("uint8"), "shared", align=1024)
+BARS = Buffer("bars", (4,), DataType("uint64"), "shared", source=SMEM, byte_offset=64)
+GLOBAL = vector("A", 64, "float32")
+FLOATS = vector("floats", 128, "float32", "local")
+MATRIX = Buffer("M", (64, 64), DataType("float16"))
+MAP = TensorMap(Var(DataType("tensormap"), "M_map"), MATRIX, (64, 64), (128,), (64, 64), 128)
+NUMBERS = {
+    "n": (0, 3),
+    "count": (64,),
+    "dim": (1, 2, 3, 4, 5),
+    "num": (1, 8, 32),
+    "cta_mask": (None, 3),
+    "bytes": (16,),
+}
+"""Values of the modifiers that the table does not enumerate."""
+
+
+def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
+    """Arguments that make up one legal call, none of them known when compiling unless the PTX wants that."""
+    tid = special("threadIdx.x")
+    samples: dict[str, Expr] = {
+        "u32": cast("uint32", tid),
+        "s32": tid,
+        "u64": cast("uint64", tid),
+        "f32": cast("float32", tid),
+        "pred": tid < 3,
+        "any": cast("float32", tid),
+        "shared": AddressOf(HANDLE, BARS, (const(1),)),
+        "global": AddressOf(HANDLE, GLOBAL, (tid,)),
+        "tmem": cast("uint32", tid),
+        "registers": AddressOf(HANDLE, FLOATS, (const(0),)),
+        "tensormap": MAP.var,
+    }
+    out: list[Expr] = []
+    for operand in entry.operands:
+        number = attrs["dim"] if operand.variadic else 1
+        assert isinstance(number, int)
+        named = {"n_cols": const(64, "uint32"), "barrier_id": const(1, "uint32"), "threads": const(64, "uint32")}
+        out += [named.get(operand.name, samples[operand.type.name])] * number
+    return tuple(out)
+
+
+def forms(entry: Instruction) -> Iterator[dict[str, object]]:
+    """Every combination of the entry's modifiers."""
+    choices = [a.choices or NUMBERS.get(a.name) or _either(a.default) for a in entry.attributes]
+    for values in itertools.product(*choices):
+        yield dict(zip((a.name for a in entry.attributes), values, strict=True))
+
+
+def _either(default: object) -> tuple[object, ...]:
+    assert isinstance(default, bool), "say in NUMBERS what values this modifier has"
+    return (True, False)
+
+
+def statements(entry: Instruction, cta_group: int) -> Iterator[Stmt]:
+    """One call of each form with this cta_group."""
+    for attrs in forms(entry):
+        if attrs.get("cta_group", cta_group) != cta_group or (
+            attrs.get("num") == 32 and attrs.get("shape") == "16x256b"
+        ):
+            continue
+        arguments = operands(entry, attrs)
+        dtype = (entry.result.dtype or arguments[0].dtype) if entry.result else INT32
+        call = Call(dtype, entry.name, arguments, tuple(attrs.items()))
+        yield Bind(Var(dtype, "result"), call) if entry.result else Evaluate(call)
+
+
+def architectures(entry: Instruction) -> list[str]:
+    """The first architecture that has the instruction, and Blackwell, which has all but wgmma."""
+    first = ARCHITECTURES[entry.min_sm]
+    return [first] if entry.name.startswith("wgmma") else sorted({first, "sm_100a"})
+
+
+@pytest.mark.parametrize(("name", "arch"), [(name, arch) for name, e in TABLE.items() for arch in architectures(e)])
+def test_every_instruction_assembles(name: str, arch: str) -> None:
+    entry = TABLE[name]
+    groups = [a.choices for a in entry.attributes if a.name == "cta_group"]
+    for cta_group in (1, 2) if groups and arch == "sm_100a" else (1,):  # a function has room for one of them
+        calls = list(statements(entry, cta_group))
+        assert calls
+        frame = [AllocBuffer(SMEM), DeclBuffer(BARS), AllocBuffer(FLOATS)]
+        kernel = func(*frame, *calls, params=(GLOBAL, MATRIX), smem=1024)
+        needs_map = any(o.type.name == "tensormap" for o in entry.operands)
+        assert compile_cuda(cuda_source(replace(kernel, tensor_maps=(MAP,) if needs_map else ())), arch).cubin
+
+
+def test_a_shared_operand_may_be_an_address_of_the_cluster() -> None:
+    bar = AddressOf(HANDLE, BARS, (const(0),))
+    remote = Call(DataType("uint32"), "mapa", (bar, const(1, "uint32")))
+    arrive = TABLE["mbarrier.arrive.expect_tx"]
+    calls = [Evaluate(Call(INT32, arrive.name, (place, const(128, "uint32")))) for place in (bar, remote)]
+    source = cuda_source(func(AllocBuffer(SMEM), DeclBuffer(BARS), *calls, smem=1024))
+    assert "tvm_builtin_ptx_mbarrier_arrive_expect_tx(&bars[0], 128);" in source.text
+    assert "tvm_builtin_ptx_mbarrier_arrive_expect_tx(tvm_builtin_ptx_mapa(&bars[0], 1), 128);" in source.text
+    ptx = compile_cuda(source, "sm_90a").ptx
+    assert "mbarrier.arrive.expect_tx.shared::cta.b64" in ptx
+    assert "mbarrier.arrive.expect_tx.shared::cluster.b64" in ptx
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "name"),
+    [
+        ("mbarrier.init", {}, "tvm_builtin_ptx_mbarrier_init(&bars[1], "),
+        ("mbarrier.try_wait", {}, "tvm_builtin_ptx_mbarrier_wait(&bars[1], "),
+        ("tcgen05.alloc", {"cta_group": 1}, "tvm_builtin_ptx_tcgen05_alloc_cta_group_1(&bars[1], 64)"),
+        ("fence.proxy.async", {"space": "shared::cta"}, "tvm_builtin_ptx_fence_proxy_async_shared_cta()"),
+        ("fence.mbarrier_init", {}, "tvm_builtin_ptx_fence_mbarrier_init()"),
+        ("bar.sync.all", {}, "tvm_builtin_ptx_bar_sync_all(1)"),
+        ("elect.sync", {}, "tvm_builtin_elect_one_sync_op()"),
+        ("tcgen05.ld", {"shape": "32x32b", "num": 8}, "tvm_builtin_ptx_tcgen05_ld_32x32b_x8(&floats[0], "),
+        ("cp.async.bulk.wait_group", {"n": 0, "read": True}, "tvm_builtin_ptx_cp_async_bulk_wait_group_0_read()"),
+        (
+            "tcgen05.commit",
+            {"cta_group": 2, "cta_mask": 3},
+            "tvm_builtin_ptx_tcgen05_commit_cta_group_2_cta_mask_3(&bars[1])",
+        ),
+    ],
+)
+def test_names(op: str, attrs: dict[str, object], name: str) -> None:
+    entry = TABLE[op]
+    call = Call(
+        entry.result.dtype if entry.result and entry.result.dtype else INT32,
+        op,
+        operands(entry, attrs),
+        tuple(attrs.items()),
+    )
+    stmt = Bind(Var(call.dtype, "chosen"), call) if entry.result else Evaluate(call)
+    text = cuda_source(func(AllocBuffer(SMEM), DeclBuffer(BARS), AllocBuffer(FLOATS), stmt, smem=1024)).text
+    assert name in text.split("__global__", 1)[1]
+
+
+def test_a_cta_wide_barrier_is_called_what_cuda_calls_it() -> None:
+    text = cuda_source(func(Evaluate(Call(INT32, "bar.sync.all", (const(0),))))).text
+    assert "tvm_builtin_cuda_cta_sync();" in text and '"bar.sync 0;"' in text
+
+
+def test_a_function_is_defined_once_however_often_it_is_called() -> None:
+    fence = Evaluate(Call(INT32, "fence.mbarrier_init", ()))
+    text = cuda_source(func(fence, fence, fence)).text
+    assert text.count("__device__") == 1 and text.count("tvm_builtin_ptx_fence_mbarrier_init();") == 3

@@ -1,0 +1,128 @@
+"""What the CUDA compiler refuses is said at the kernel's line; what is missing is said in one sentence."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.tirx_mini.codegen.samples import func, put, scale, vector
+from tirx_mini.codegen import CudaSource, cuda_source
+from tirx_mini.ir import INT32, Call, Evaluate, Launch, PrimFunc, Span, TirxError, const
+from tirx_mini.runtime import ToolchainError, build, compile_cuda, disassemble, summarise, summary_text, toolchain
+
+
+def source() -> CudaSource:
+    A = vector("A", 4)
+    return cuda_source(
+        func(put(A, 0, const(1.0, "float32"), line=7), put(A, 1, const(2.0, "float32"), line=8), params=(A,))
+    )
+
+
+def broken(old: str, new: str, of: CudaSource | None = None) -> CudaSource:
+    of = of or source()
+    assert old in of.text
+    return replace(of, text=of.text.replace(old, new))
+
+
+def test_one_compilation_gives_ptx_cubin_and_resources() -> None:
+    compiled = compile_cuda(cuda_source(scale()), "sm_90a")
+    assert ".target sm_90a" in compiled.ptx and compiled.cubin.startswith(b"\x7fELF")
+    assert compiled.resources.registers > 8 and compiled.resources.spill_store_bytes == 0
+    assert compiled.warnings == ()
+
+
+def test_an_error_of_the_compiler_is_at_the_kernels_line() -> None:
+    with pytest.raises(TirxError) as caught:
+        compile_cuda(broken("A[1] = 2.0f;", "A[1] = undefined_name;"), "sm_90a")
+    error = caught.value
+    assert error.span is not None and error.span.line == 8
+    assert 'the CUDA compiler rejects this: identifier "undefined_name" is undefined' in str(error)
+    assert "it became the CUDA C++: A[1] = undefined_name;" in str(error)
+
+
+def test_an_error_of_the_assembler_is_at_the_kernels_line() -> None:
+    bad = 'asm volatile("setmaxnreg.inc.sync.aligned.u32 13;");'
+    with pytest.raises(TirxError) as caught:
+        compile_cuda(broken("A[1] = 2.0f;", f"{bad} A[1] = 2.0f;"), "sm_90a")
+    assert caught.value.span is not None and caught.value.span.line == 8
+    assert "the assembler (ptxas) rejects this: Argument 1 of instruction 'setmaxnreg.inc'" in str(caught.value)
+
+
+def test_an_error_inside_a_device_function_is_at_its_call() -> None:
+    span = Span("kernel.py", 21)
+    kernel = func(Evaluate(Call(INT32, "setmaxnreg.inc", (), (("count", 13),), span=span), span=span))
+    with pytest.raises(TirxError) as caught:
+        compile_cuda(cuda_source(kernel), "sm_90a")
+    assert caught.value.span == span
+
+
+def test_with_line_directives_errors_name_the_kernels_file() -> None:
+    A = vector("A", 4)
+    kernel = func(put(A, 1, const(2.0, "float32"), line=8), params=(A,))
+    directed = cuda_source(kernel, line_directives=True)
+    for bad in ("A[1] = undefined_name;", 'asm volatile("setmaxnreg.inc.sync.aligned.u32 13;"); A[1] = 2.0f;'):
+        with pytest.raises(TirxError) as caught:
+            compile_cuda(broken("A[1] = 2.0f;", bad, directed), "sm_90a")
+        assert caught.value.span is not None
+        assert (Path(caught.value.span.file).name, caught.value.span.line) == ("kernel.py", 8)
+
+
+def test_an_instruction_that_the_target_lacks_is_an_error_at_its_line() -> None:
+    span = Span("kernel.py", 30)
+    fence = Call(INT32, "tcgen05.fence.after_thread_sync", (), span=span)
+    with pytest.raises(
+        TirxError, match=r"tcgen05.fence.after_thread_sync needs sm_100a, but the target is sm_90a"
+    ) as caught:
+        build(func(Evaluate(fence, span=span)), "sm_90a")
+    assert caught.value.span == span
+
+
+def test_too_much_shared_memory_is_an_error() -> None:
+    kernel = replace(scale(), launch=Launch((1, 1, 1), 128, smem_bytes=232_449))
+    with pytest.raises(TirxError, match="232,449 bytes of shared memory; a CTA can have 232,448"):
+        build(kernel, "sm_90a")
+
+
+@pytest.mark.parametrize("arch", ["sm_1000a", "volta", ""])
+def test_an_unknown_architecture_is_said_to_be_one(arch: str) -> None:
+    with pytest.raises(ValueError, match="architecture"):
+        build(scale(), arch)
+
+
+def test_macos_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
+    toolchain.toolchain.cache_clear()
+    with pytest.raises(ToolchainError, match="NVIDIA does not publish for macOS") as caught:
+        compile_cuda(source(), "sm_90a")
+    assert "\n" not in str(caught.value) and 'target="sim"' in str(caught.value)
+    toolchain.toolchain.cache_clear()
+
+
+def test_other_platforms_are_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
+    toolchain.toolchain.cache_clear()
+    with pytest.raises(ToolchainError, match="pip install"):
+        compile_cuda(source(), "sm_90a")
+    toolchain.toolchain.cache_clear()
+
+
+def test_the_summary_counts_what_matters() -> None:
+    kernel: PrimFunc = scale()
+    compiled = compile_cuda(cuda_source(kernel), "sm_100a")
+    summary = summarise(disassemble(compiled.cubin))
+    assert summary.count("ld.global") == 8 and summary.count("st.global") == 1
+    assert summary.local_accesses == 0 and summary.matching(r"^STG\.E\.128") == 1
+    text = summary_text(summary, compiled, 0)
+    assert "memory        ld.global 8, st.global 1" in text and "local memory  none" in text
+    assert f"{compiled.resources.registers} a thread, 0 bytes spilled" in text
+
+
+def test_local_memory_is_seen() -> None:
+    indexed = "float r[64]; for (int i = 0; i < 64; ++i) r[(int)A[i]] = i; A[1] = r[(int)A[2]];"
+    compiled = compile_cuda(broken("A[1] = 2.0f;", indexed), "sm_100a")
+    assert summarise(disassemble(compiled.cubin)).local_accesses > 0
+    assert any("Local memory used" in warning for warning in compiled.warnings)
