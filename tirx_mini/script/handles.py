@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -103,7 +103,7 @@ class Loop:
     kind: str
     parallel: bool = False
 
-    def __iter__(self) -> NoReturn:
+    def __iter__(self) -> Iterator[Any]:
         raise TirxError("this loop runs in the kernel, so it can only stand in a `for` statement of the kernel")
 
 
