@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +22,8 @@ class Writer:
         self.prologue: list[str] = []
         self.lines: list[str] = []
         self._depth = 1
-        self._taken: set[str] = set(namespace)
+        # The warp, and all that the generated code may say of Python's own, whatever a kernel names its variables.
+        self._taken: set[str] = {"w", *namespace, *dir(builtins), *keyword.kwlist}
         self._objects: dict[tuple[str, Any], str] = {}
         self._span: Span | None = None
         self._pending_cost = 0
