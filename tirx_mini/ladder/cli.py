@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..targets import gpu_spec
 from .kernels import KernelFileError, default_kernels, load_kernels
 from .rows import DTYPES, Row, Task, run_task
 from .steps import STEPS, shape_text
@@ -55,7 +56,7 @@ def run_ladder(options: argparse.Namespace, console: Console | None = None) -> i
     console = console or Console()
     try:
         tasks = make_tasks(options)
-    except KernelFileError as error:
+    except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
     rows = run_tasks(tasks, options.jobs, console)
@@ -70,7 +71,8 @@ def run_ladder(options: argparse.Namespace, console: Console | None = None) -> i
 
 
 def make_tasks(options: argparse.Namespace) -> list[Task]:
-    """The rows to fill, in the order of the table. Raises `KernelFileError`."""
+    """The rows to fill, in the order of the table. Raises `KernelFileError`, or `ValueError` for an unknown GPU."""
+    gpu_spec(options.gpu)
     kernels = options.kernels or default_kernels()
     present = load_kernels(kernels)
     steps = options.steps or tuple(step for step in present if step in STEPS)

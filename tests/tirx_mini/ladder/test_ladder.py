@@ -135,3 +135,15 @@ def test_the_command_writes_one_object_a_row(tmp_path: Path, capsys: pytest.Capt
 def test_the_command_says_what_it_cannot_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ladder", "--kernels", str(tmp_path / "none.py")]) == 2
     assert "there is no kernel file" in capsys.readouterr().out
+
+
+def test_the_command_says_which_gpus_it_knows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ladder", "--gpu", "b1000", "--kernels", str(REFERENCES)]) == 2
+    assert "unknown GPU 'b1000'" in capsys.readouterr().out
+
+
+def test_a_row_that_is_not_ok_fails_the_command_and_shows_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ladder", "--steps", "1", "--kernels", str(ROOT / "gemm_kernels.py")]) == 1
+    out = capsys.readouterr().out
+    assert "fault" in out
+    assert "is not filled in" in out
