@@ -36,8 +36,7 @@ from tirx_mini.ir import (
     unary,
 )
 
-THREADS = 64
-SLOTS = 8
+CTAS, THREADS, SLOTS = 2, 64, 8
 BOOL = DataType("bool")
 INT = DataType("int32")
 
@@ -48,9 +47,14 @@ class Scope:
     def __init__(self) -> None:
         self.scalars = [scalar(f"s{i}", "int32") for i in range(3)] + [scalar("u", "uint32")]
         self.array = Buffer("array", (4,), INT, "local")
-        self.out = Buffer("out", (THREADS * SLOTS,), DataType("int64"))
+        self.out = Buffer("out", (CTAS * THREADS * SLOTS,), DataType("int64"))
         self.vars: list[Var] = []
         self.counters: list[Buffer] = []
+
+
+def slot(number: int) -> Expr:
+    """The index of a slot of the executing thread's own."""
+    return (special("blockIdx.x") * THREADS + special("threadIdx.x")) * SLOTS + number
 
 
 def load(buffer: Buffer, index: Expr | int = 0) -> BufferLoad:
@@ -128,7 +132,7 @@ def statements(draw: Any, scope: Scope, depth: int, in_loop: bool, parted: bool)
         following = draw(blocks(scope, depth - 1, in_loop, parted, extra=var))
         return seq(bound, following)
     if kind == "out":
-        return store(scope.out, draw(values(scope)), special("threadIdx.x") * SLOTS + 6)
+        return store(scope.out, draw(values(scope)), slot(6))
     if kind == "leave":
         leave = Break() if draw(st.booleans()) else Continue()
         return If(draw(conditions(scope, 1)), leave)
@@ -171,9 +175,9 @@ def programs(draw: Any) -> PrimFunc:
         init.append(store(buffer, draw(st.sampled_from([const(3), special("threadIdx.x"), special("warp_id_in_cta")]))))
     init += [store(scope.array, const(i * 7 - 3), i) for i in range(4)]
     body = draw(blocks(scope, 3, False, False))
-    out = [store(scope.out, load(b), special("threadIdx.x") * SLOTS + i) for i, b in enumerate(scope.scalars)]
-    out += [store(scope.out, load(scope.array, i), special("threadIdx.x") * SLOTS + 4 + i) for i in (0, 3)]
+    out = [store(scope.out, load(b), slot(i)) for i, b in enumerate(scope.scalars)]
+    out += [store(scope.out, load(scope.array, i), slot(4 + i)) for i in (0, 3)]
     counters = [AllocBuffer(b) for b in scope.counters]
-    return PrimFunc("random", (scope.out,), seq(*init, *counters, body, *out), launch=Launch((2, 1, 1), THREADS))
+    return PrimFunc("random", (scope.out,), seq(*init, *counters, body, *out), launch=Launch((CTAS, 1, 1), THREADS))
 
 

@@ -22,8 +22,6 @@ from tirx_mini.ir import (
     Call,
     DataType,
     DeclBuffer,
-    Evaluate,
-    Expr,
     PrimFunc,
     Ramp,
     TirxError,
@@ -65,8 +63,9 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
     _declare_scalars(func, statements, scalars)
     statements.stmt(func.body)
     writer.settle()
-    if any("iterations" in line for line in writer.lines):
-        writer.prologue.append("    iterations = 0")
+    for counter in ("iterations", "polls"):
+        if any(f"{counter} += 1" in line for line in writer.lines):
+            writer.prologue.append(f"    {counter} = 0")
     writer.line("yield from ()")
     source = writer.source("program(w)")
     image = KernelImage(
@@ -94,8 +93,10 @@ def _declared(func: PrimFunc) -> Iterable[Buffer]:
             yield stmt.buffer
 
 
-def _declare_buffers(func: PrimFunc, statements: Statements, writer: Writer) -> tuple[list[SharedBuffer], list[GlobalBuffer]]:
-    """Give every buffer in shared and global memory its place."""
+def _declare_buffers(
+    func: PrimFunc, statements: Statements, writer: Writer
+) -> tuple[list[SharedBuffer], list[GlobalBuffer]]:
+    """Give every buffer in shared and global memory its place; a pool is no buffer that the machine has to know."""
     grain, written = _accesses(func)
     shared: list[SharedBuffer] = []
     globals_: list[GlobalBuffer] = []
@@ -110,7 +111,8 @@ def _declare_buffers(func: PrimFunc, statements: Statements, writer: Writer) -> 
         offset, view = 0, buffer
         while view is not None:
             offset, view = offset + view.byte_offset, view.source
-        made = SharedBuffer(buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, grain.get(buffer, 16), buffer.span)
+        made = SharedBuffer(buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, grain.get(buffer, 16),
+                            buffer.span)
         statements.storage.places[buffer] = Place("memory", writer.object("B", made))
         if buffer not in pools:
             shared.append(made)

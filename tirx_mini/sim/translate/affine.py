@@ -104,7 +104,7 @@ class Affine:
 
 def _widens(source: DataType, target: DataType) -> bool:
     """Whether every value of the one integer type is one of the other."""
-    return source.is_integer and target.is_integer and source.is_signed and target.is_signed and target.bits >= source.bits
+    return source.is_signed and target.is_signed and target.bits >= source.bits
 
 
 def _combine(op: str, a: Value, b: Value) -> Value:

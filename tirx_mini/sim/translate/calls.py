@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tirx_mini.ir import AddressOf, Call, Expr, TensorMap, TirxError, Var
+from tirx_mini.ir import Call, Expr, TensorMap, TirxError, Var
 from tirx_mini.isa import TABLE, Instruction
 from tirx_mini.targets import ISSUE_CYCLES
 
@@ -60,7 +60,7 @@ class Calls:
     def _operand(self, argument: Expr) -> tuple[str, bool]:
         if isinstance(argument, Var) and argument in self.tensor_maps:
             return self.out.object("M", self.tensor_maps[argument]), False
-        value = self.expressions.build(argument) if isinstance(argument, AddressOf) else self.expressions.value(argument)
+        value = self.expressions.value(argument)
         return value.code, value.lanes
 
     def _attribute(self, value: object) -> str:

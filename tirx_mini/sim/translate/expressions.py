@@ -40,13 +40,16 @@ from .values import Value, bounds, literal, ranged, wrapped
 from .writer import Writer
 
 SCALAR_OPS: Mapping[str, str] = {
-    **{op: f"({{a}} {op} {{b}})" for op in ("+", "-", "*", "/", "&", "|", "^", "==", "!=", "<", "<=", ">", ">=", "and", "or")},
-    "//": "({a} // {b})", "%": "({a} % {b})", "<<": "({a} << {b})", ">>": "({a} >> {b})",
+    **{op: f"({{a}} {op} {{b}})" for op in ("+", "-", "*", "/", "//", "%", "<<", ">>", "&", "|", "^", "and", "or")},
+    **{op: f"({{a}} {op} {{b}})" for op in ("==", "!=", "<", "<=", ">", ">=")},
     "min": "min({a}, {b})", "max": "max({a}, {b})",
 }  # fmt: skip
 LANE_OPS: Mapping[str, str] = {
     **SCALAR_OPS, "min": "minimum({a}, {b})", "max": "maximum({a}, {b})", "and": "({a} & {b})", "or": "({a} | {b})",
 }  # fmt: skip
+RING_OPS = ("+", "-", "*")
+"""Operations whose result modulo a power of two depends on nothing but that of their operands."""
+
 SPECIAL_TEXT: Mapping[str, str] = {
     **{f"{name}.{axis}": f"w.{field}[{i}]" for name, field in
        (("blockIdx", "block_idx"), ("gridDim", "grid_dim"), ("clusterCtaIdx", "cluster_ctaid"))
@@ -69,7 +72,7 @@ class Storage(Protocol):
 class Calls(Protocol):
     """Instructions that have a result."""
 
-    def value(self, expr: Call) -> Value: ...
+    def value(self, call: Call) -> Value: ...
 
 
 class Expressions:
@@ -101,9 +104,17 @@ class Expressions:
 
     def build(self, expr: Expr) -> Value:
         """`expr` as text that may still hold static lane patterns in full."""
+        value = self.loose(expr)
+        return wrapped(value) if value.dtype.is_integer else value
+
+    def loose(self, expr: Expr) -> Value:
+        """`build`, but the value of a sum or product may lie outside of its type by a multiple of the type's size.
+
+        That does not matter to sums and products of it, so only their final result has to be reduced.
+        """
         method: Callable[[Any], Value] | None = getattr(self, f"_{type(expr).__name__}", None)
         if method is None:
-            raise TirxError(f"the simulator has no meaning for {type(expr).__name__}; was the kernel lowered?", expr.span)
+            raise TirxError(f"the simulator cannot compute a {type(expr).__name__}; was the kernel lowered?", expr.span)
         return method(expr)
 
     def ready(self, value: Value) -> Value:
@@ -190,7 +201,10 @@ class Expressions:
     # -- operators -----------------------------------------------------------------------------------------------
 
     def _Binary(self, expr: Binary) -> Value:
-        a, b = self.build(expr.a), self.build(expr.b)
+        operand = self.loose if expr.op in RING_OPS else self.build
+        a, b = operand(expr.a), operand(expr.b)
+        if expr.op in RING_OPS and (a.lanes or b.lanes) and max(map(abs, bounds(expr.op, a, b))) >> 62:
+            a, b = wrapped(a), wrapped(b)  # arrays are exact in 64 bits only
         guarded = _guarded(expr, a, b)
         if guarded or not (a.static and b.static):
             a, b = self.ready(a), self.ready(b)
@@ -203,17 +217,17 @@ class Expressions:
         if not expr.dtype.is_integer:
             return Value(code, expr.dtype, **facts)
         low, high = bounds(expr.op, a, b)
-        return wrapped(Value(code, expr.dtype, low=low, high=high, **facts))
+        return Value(code, expr.dtype, low=low, high=high, **facts)
 
     def _Unary(self, expr: Unary) -> Value:
         value = self.build(expr.value)
         if expr.op == "not":
-            return replace(value, code=f"logical_not({value.code})" if value.lanes else f"(not {value.code})", low=0, high=1)
+            return replace(value, code=f"logical_not({value.code})" if value.lanes else f"(not {value.code})")
         code = f"({expr.op}{value.code})"
         if not expr.dtype.is_integer:
             return replace(value, code=code, view=False)
         low, high = (-value.high, -value.low) if expr.op == "-" else (~value.high, ~value.low)
-        return wrapped(replace(value, code=code, low=low, high=high, view=False))
+        return replace(value, code=code, low=low, high=high, view=False)
 
     def _Select(self, expr: Select) -> Value:
         cond, a, b = self.build(expr.cond), self.build(expr.a), self.build(expr.b)
@@ -258,9 +272,11 @@ class Expressions:
         if source.is_bool:
             code = f"{code}.astype(int64)" if value.lanes else f"int({code})"
         if value.lanes and wide != was_wide:
-            return ranged(f"{self.ready(replace(value, code=code)).code}.astype({'uint64' if wide else 'int64'})", dtype,
-                          lanes=True, steady=value.steady) if value.low < 0 or was_wide else replace(
-                value, code=f"{code}.astype(uint64)", dtype=dtype, view=False)  # fmt: skip
+            same = ranged(f"{code}.astype({'uint64' if wide else 'int64'})", dtype, lanes=True, static=value.static,
+                          steady=value.steady)  # both are 64 bits: values wrap as the hardware's do
+            if was_wide:
+                return wrapped(replace(same, low=-(1 << 63), high=(1 << 63) - 1))
+            return same if value.low < 0 else replace(same, low=value.low, high=value.high)
         return wrapped(replace(value, code=code, dtype=dtype, view=value.view and code == value.code))
 
     def _type_name(self, dtype: DataType) -> str:
@@ -285,7 +301,7 @@ class Expressions:
 
     def _Ramp(self, expr: Ramp) -> Value:
         base = self.value(expr.base)
-        code = f"({base.code}[..., None] + np.arange({expr.lanes}))" if base.lanes else f"({base.code} + np.arange({expr.lanes}))"
+        code = f"({base.code}{'[..., None]' if base.lanes else ''} + arange({expr.lanes}))"
         return replace(base, code=code, dtype=expr.dtype, lanes=True, high=base.high + expr.lanes - 1, view=False)
 
 

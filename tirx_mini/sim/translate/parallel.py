@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 
 def together(statements: Statements, loop: For) -> bool:
-    """Translate `loop` with all its iterations at once; False, and nothing emitted, where its form does not allow it."""
+    """Translate `loop` with all its iterations at once; False, with nothing emitted, where its form forbids it."""
     expressions = statements.expressions
     nest, body = _perfect_nest(loop)
     extents = [_trip(level) for level in nest]
     total = math.prod(n for n in extents if n is not None)
-    if expressions.iterations or None in extents or total < 2 or not _elementwise(statements, body, {n.var for n in nest}):
+    if expressions.iterations or None in extents or total < 2:
+        return False
+    if not _elementwise(statements, body, {level.var for level in nest}):
         return False
     inner = total
     for level, extent in zip(nest, extents, strict=True):

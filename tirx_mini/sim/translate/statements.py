@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import (
@@ -42,6 +42,7 @@ from ..registers import RegisterArray, UniformArray
 from .calls import Calls
 from .expressions import Expressions
 from .parallel import together
+from .progress import loop_state
 from .storage import Place, Storage
 from .uniformity import Uniformity
 from .values import Value, integer_range
@@ -78,7 +79,7 @@ class Statements:
             return
         method: Callable[[Any], None] | None = getattr(self, f"_{type(stmt).__name__}", None)
         if method is None:
-            raise TirxError(f"the simulator has no meaning for {type(stmt).__name__}; was the kernel lowered?", stmt.span)
+            raise TirxError(f"the simulator cannot execute a {type(stmt).__name__}; was the kernel lowered?", stmt.span)
         try:
             method(stmt)
         except TirxError as error:
@@ -114,7 +115,7 @@ class Statements:
         self.out.at(stmt.value.span or stmt.span)
         name = self.out.fresh(stmt.var.name)
         self.out.line(f"{name} = {value.code}{'.copy()' if value.view else ''}")
-        self.expressions.vars[stmt.var] = Value(name, value.dtype, value.lanes, value.low, value.high, steady=value.steady)
+        self.expressions.vars[stmt.var] = replace(value, code=name, static=False, view=False)
 
     def _AllocBuffer(self, stmt: AllocBuffer) -> None:
         buffer = stmt.buffer
@@ -133,14 +134,14 @@ class Statements:
         kind = self.out.object("T", numpy_dtype(dtype).type, str(dtype))
         if buffer in facts.lanes:
             if buffer.size == 1 and buffer in facts.assigned_first and buffer not in facts.addressed:
-                self.out.line(f"{name} = np.zeros(32, {self._wide(buffer)})")
+                self.out.line(f"{name} = zeros(32, {self._wide(buffer)})")
                 return Place("lanes", name, low, high)
-            maker = self.out.object("R", RegisterArray, "RegisterArray")
+            maker = self.out.object("RegisterArray", RegisterArray)
             self.out.line(f"{name} = {maker}({buffer.name!r}, {buffer.size}, {kind}, {span})")
             return Place("array", name, low, high)
         if buffer.size == 1 and buffer in facts.assigned_first:
             return Place("scalar", name, *facts.ranges.get(buffer, (low, high)))
-        maker = self.out.object("R", UniformArray, "UniformArray")
+        maker = self.out.object("UniformArray", UniformArray)
         self.out.line(f"{name} = {maker}({buffer.name!r}, {buffer.size}, {span})")
         return Place("list", name, low, high)
 
@@ -210,7 +211,8 @@ class Statements:
         if source.kind != "memory":
             return False
         index = load.indices[0]
-        dst, src = self.expressions.index(base), self.expressions.index(index.base if isinstance(index, Ramp) else index)
+        dst = self.expressions.index(base)
+        src = self.expressions.index(index.base if isinstance(index, Ramp) else index)
         if not (dst.lanes and src.lanes):
             return False
         self.out.at(stmt.span)
@@ -309,17 +311,34 @@ class Statements:
         if stmt in self.facts.ragged:
             self._ragged_while(stmt)
             return
+        state = self._state(stmt)
+        if state is not None:
+            self.out.line(f"{state[0]} = None")
         with self._loop(Loop(stmt), "while True:"):
             self.out.at(stmt.cond.span or stmt.span)
             self.out.spend(2)
             cond = self.expressions.value(stmt.cond)
             self.out.settle()
             self.out.line(f"if not {cond.code}: break")
+            if state is not None:
+                last, values, names = state
+                self.out.line(f"if {last} == {values}: raise endless(w, {names!r})")
+                self.out.line(f"{last} = {values}")
             self._count_iteration(stmt)
             self.stmt(stmt.body)
 
+    def _state(self, stmt: While) -> tuple[str, str, tuple[str, ...]] | None:
+        """(a local for it, the tuple, the names) of what must change for the loop to end, where that is known."""
+        state = loop_state(stmt)
+        if state is None or any(self.storage.place(buffer).kind != "scalar" for buffer in state):
+            return None
+        values = "".join(f"{self.storage.place(buffer).name}, " for buffer in state)
+        return self.out.fresh("last"), f"({values})", tuple(buffer.name for buffer in state)
+
     def _count_iteration(self, stmt: While | For) -> None:
         if spins(stmt):
+            self.out.line("polls += 1")
+            self.out.line("if polls > MAX_POLLS: raise runaway(w)")
             self.out.line("yield poll(w)")
         self.out.line("iterations += 1")
         self.out.line("if iterations > MAX_ITERATIONS: raise runaway(w)")
@@ -411,7 +430,7 @@ def spins(loop: While | For) -> bool:
     """Whether the loop reads memory again and again without ever waiting: others must run meanwhile."""
     nodes = list(walk(loop))
     reads = any(isinstance(node, BufferLoad) and node.buffer.scope in ("shared", "global") for node in nodes)
-    return reads and not any(isinstance(node, Call) and TABLE[node.op].blocking for node in nodes if isinstance(node, Call))
+    return reads and not any(TABLE[node.op].blocking for node in nodes if isinstance(node, Call))
 
 
 def _is_elect(cond: Expr) -> bool:

@@ -121,7 +121,7 @@ class Storage:
         place = self.place(expr.buffer)
         at = self.expressions.index(flat_index(expr, expr.buffer))
         if place.kind == "array":
-            registers = self.out.object("R", Registers, "Registers")
+            registers = self.out.object("Registers", Registers)
             return Value(f"{registers}(w, {place.name}, {at.code})", expr.dtype)
         if place.kind != "memory":
             raise TirxError(f"{expr.buffer.name} is kept in a register, which has no address", expr.span)

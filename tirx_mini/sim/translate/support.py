@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..barriers import Wait
-from ..masks import EMPTY, FULL, Mask
+from ..masks import EMPTY, Mask
 
 POLL_CYCLES = 200
 """Between two rounds of a loop that spins on memory."""
 
-MAX_ITERATIONS = 50_000_000
-"""Iterations of loops without a fixed trip count that one warp may make before it is taken to run for ever."""
+MAX_ITERATIONS, MAX_POLLS = 5_000_000, 20_000
+"""Iterations of while loops that a warp may make before it is taken to run for ever: in all, and spinning on memory."""
 
 
 def floor_div(w: Any, a: Any, b: Any) -> Any:
@@ -82,9 +82,21 @@ def float_to_int(value: Any, low: int, high: int) -> Any:
 
 
 def runaway(w: Any) -> Exception:
-    """The fault of a warp whose loop does not end."""
-    return w.fault("runaway-loop", f"this loop was still running after {MAX_ITERATIONS:,} iterations",
-                   hint="check the loop's condition and that each iteration brings it nearer to its end")
+    """The fault of a warp whose loops go round too often."""
+    return w.fault("runaway-loop", f"{w.role} is still in this loop after a great many iterations",
+                   hint="check the loop's condition, and that each iteration brings it nearer to its end")
+
+
+def endless(w: Any, state: tuple[str, ...]) -> Exception:
+    """The fault of a warp in a loop that cannot end."""
+    if not state:
+        return w.fault("runaway-loop", "this loop never ends: nothing in it can make its condition false",
+                       hint="let the condition depend on something that the loop changes, or leave it with `break`")
+    names = " and ".join([", ".join(state[:-1]), state[-1]] if len(state) > 1 else state)
+    kept = f"{names} as {'they were' if state[1:] else 'it was'}"
+    return w.fault("runaway-loop", f"this loop never ends: an iteration left {kept}, and nothing else decides whether "
+                   "it goes on",
+                   hint=f"change {names} in every iteration (a tile scheduler: call next_tile() at the end)")
 
 
 def poll(w: Any) -> Wait:
@@ -104,9 +116,10 @@ def spread(value: Any, dtype: Any) -> np.ndarray:
 
 
 NAMESPACE: dict[str, Any] = {
-    "np": np, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum, "int64": np.int64, "uint64": np.uint64,
-    "Mask": Mask, "EMPTY": EMPTY, "FULL": FULL, "MAX_ITERATIONS": MAX_ITERATIONS,
-    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, runaway, poll,
-                               merge, spread)},
+    "arange": np.arange, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum,
+    "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
+    "EMPTY": EMPTY, "MAX_ITERATIONS": MAX_ITERATIONS, "MAX_POLLS": MAX_POLLS,
+    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, runaway, endless,
+                               poll, merge, spread)},
 }  # fmt: skip
 """The names that generated code may use."""

@@ -314,4 +314,4 @@ def warps_of(cond: Expr, warps: int) -> tuple[int, int]:
 
 
 def _bits(threads: np.ndarray) -> int:
-    return sum(1 << warp for warp, some in enumerate(threads.any(axis=1).tolist()) if some)
+    return sum(1 << warp for warp, some in enumerate(map(any, threads.tolist())) if some)
