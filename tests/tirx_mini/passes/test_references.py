@@ -1,0 +1,123 @@
+"""The reference kernels of the ladder through the pipeline: what every step of it leaves of them."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tirx_mini.ir import (
+    UNROLLED,
+    AllocBuffer,
+    BufferStore,
+    Call,
+    DeclBuffer,
+    Evaluate,
+    For,
+    If,
+    Launch,
+    PrimFunc,
+    Seq,
+    Stmt,
+    walk,
+)
+from tirx_mini.passes import PIPELINE, lower
+
+STEPS = sorted((Path(__file__).parents[3] / "kernels_ref" / "sm100").glob("step*.py"))
+
+
+def reference(step: int, *shape: int) -> PrimFunc:
+    (path,) = [p for p in STEPS if p.stem.startswith(f"step{step:02}")]
+    return getattr(importlib.import_module(f"kernels_ref.sm100.{path.stem}"), f"hgemm_v{step}")(*shape)
+
+
+def shape_of(step: int) -> tuple[int, int, int]:
+    return {1: (128, 128, 64), 2: (128, 128, 1024)}.get(step, (1024, 1024, 1024))
+
+
+@pytest.fixture(params=range(1, 11), ids=lambda step: f"step{step:02}", scope="module")
+def lowered(request) -> tuple[int, PrimFunc]:
+    return request.param, lower(reference(request.param, *shape_of(request.param)))
+
+
+def calls(func: PrimFunc) -> list[Call]:
+    return [node for node in walk(func.body) if isinstance(node, Call)]
+
+
+def test_every_statement_knows_its_source_line(lowered):
+    """A finding of the simulator and a comment in the CUDA point at the student's line."""
+    _, func = lowered
+    for node in walk(func.body):
+        if isinstance(node, Stmt) and not isinstance(node, Seq):
+            assert node.span is not None, repr(node)
+            assert "kernels_ref" in node.span.user.file, repr(node)
+
+
+LAUNCHES = {
+    1: Launch((1, 1, 1), 128), 3: Launch((8, 8, 1), 128), 6: Launch((148, 1, 1), 128), 7: Launch((148, 1, 1), 256),
+    9: Launch((148, 1, 1), 256, (2, 1, 1)), 10: Launch((148, 1, 1), 384, (2, 1, 1)),
+}  # fmt: skip
+
+
+def test_the_launch(lowered):
+    step, func = lowered
+    assert func.launch is not None
+    expected = LAUNCHES.get(step)
+    if expected is not None:
+        assert (func.launch.grid, func.launch.threads, func.launch.cluster) == (
+            expected.grid, expected.threads, expected.cluster)  # fmt: skip
+    assert 32 * 1024 < func.launch.smem_bytes <= 232_448
+
+
+def test_instructions_are_those_the_step_teaches(lowered):
+    step, func = lowered
+    names = {call.op for call in calls(func)}
+    tma = {"cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store"}
+    assert {"tcgen05.mma", "tcgen05.commit", "tcgen05.ld", "tcgen05.wait.ld"} <= names
+    assert tma <= names if step >= 4 else not tma & names
+    assert {m.buffer.name for m in func.tensor_maps} == ({"A", "B", "D"} if step >= 4 else set())
+    groups = {call.attr("cta_group") for call in calls(func) if call.op == "tcgen05.mma"}
+    assert groups == {2 if step >= 9 else 1}
+    words = {call.args[3].value for call in calls(func) if call.op == "tcgen05.mma"}
+    assert words == {0x10400010 if step >= 9 else 0x08200010}
+
+
+def test_a_tile_of_k_is_four_instructions(lowered):
+    _, func = lowered
+    loops = [n for n in walk(func.body) if isinstance(n, For) and isinstance(n.body, Evaluate)
+             and n.body.call.op == "tcgen05.mma"]  # fmt: skip
+    assert loops and all((n.start.value, n.stop.value, n.kind) == (0, 4, UNROLLED) for n in loops)
+
+
+def test_registers_are_indexed_by_what_is_known_at_compile_time(lowered):
+    """An array that is indexed by anything but constants and unrolled loops would be spilled to local memory."""
+    _, func = lowered
+    unrolled = {n.var for n in walk(func.body) if isinstance(n, For) and n.kind == UNROLLED}
+    serial = {n.var for n in walk(func.body) if isinstance(n, For) and n.kind != UNROLLED}
+    for node in walk(func.body):
+        if isinstance(node, BufferStore) and node.buffer.scope == "local" and not node.buffer.scalar:
+            used = set(walk(node.indices[0]))
+            assert not used & serial and (used & unrolled or node.buffer.size == 1)
+
+
+def test_names_of_the_source_survive(lowered):
+    step, func = lowered
+    names = {n.buffer.name for n in walk(func.body) if isinstance(n, (AllocBuffer, DeclBuffer))}
+    assert {"tmem_addr", "Asmem", "Bsmem", "Dreg", "Dreg_16b"} <= names
+    if step >= 7:
+        assert {"tma2mma", "mma2tma", "mma2ld", "ld2mma", "Dsmem"} <= names
+
+
+def test_roles_are_conditions_on_warpgroups_and_warps():
+    """What the assignment tells students to look for in step 7's code."""
+    conditions = {repr(n.cond) for n in walk(lower(reference(7, 1024, 1024, 1024)).body) if isinstance(n, If)}
+    assert "Tx.threadIdx.x < 1" in conditions
+    assert {"Tx.warp_id_in_cta >> 2 == 1", "Tx.warp_id_in_cta % 4 == 3", "Tx.warp_id_in_cta % 4 == 0"} <= conditions
+
+
+def test_every_pass_leaves_a_function_that_prints(lowered):
+    step, _ = lowered
+    texts: list[str] = []
+    lower(reference(step, *shape_of(step)), after=lambda _, func: texts.append(func.script()))
+    assert len(texts) == len(PIPELINE) and all(text.startswith("#") or "def " in text for text in texts)
