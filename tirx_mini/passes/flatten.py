@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tirx_mini.ir import (
+    INT64,
     UINT32,
     AddressOf,
     AllocBuffer,
@@ -29,6 +30,9 @@ from tirx_mini.ir import (
 )
 from tirx_mini.layout import TCol, TLane, m
 from tirx_mini.tile import coordinate, layout_of
+
+MOST_INT32 = 2**31 - 1
+"""Elements that an int32 index reaches; larger global buffers are indexed by int64."""
 
 
 def flatten_buffers(func: PrimFunc) -> PrimFunc:
@@ -83,8 +87,10 @@ class _Flatten(Mutator):
             return storage, _shifted(last, offset)
         vector = last if isinstance(last, Ramp) else None
         coords = [coordinate(index) for index in (*outer, vector.base if vector is not None else last)]
+        if buffer.scope == "global" and buffer.size > MOST_INT32:
+            coords = [cast(INT64, c) if isinstance(c, Expr) else c for c in coords]
         place = as_expr(layout_of(buffer).apply(*coords).get(m, 0)) + offset
-        return storage, replace(vector, base=place) if vector is not None else place
+        return storage, replace(vector, base=place, dtype=place.dtype) if vector is not None else place
 
     def _tmem_address(self, node: AddressOf) -> Expr:
         if node.buffer.allocated_addr is None:

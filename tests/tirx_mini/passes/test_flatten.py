@@ -29,6 +29,7 @@ from tirx_mini.ir import (
     AllocBuffer,
     Bind,
     Buffer,
+    BufferLoad,
     BufferStore,
     DataType,
     DeclBuffer,
@@ -187,3 +188,13 @@ def test_flat_pointers_of_dispatch_pass_through():
     p = Var(UINT32, "p")
     pointer = AddressOf(DataType("handle"), s, (const(64),))
     assert (Machine(lowered(declare, Bind(p, cast(UINT32, pointer))), {}).run().values[p] == 128).all()
+
+
+def test_a_tensor_of_more_than_two_to_the_31_elements_is_indexed_by_int64():
+    big, small = gmem("G", (1 << 20, 1 << 12)), gmem("H", (1 << 10, 1 << 12))
+    declare, s = shared("T", (128, 64), layout=swizzled((128, 64)))
+    r = var("r")
+    for g, dtype in ((big, "int64"), (small, "int32")):
+        func = lowered(declare, Scope("cta", call("copy", s, g[r * 128 : r * 128 + 128, :64])), params=(g, r))
+        (index,) = [n.indices[0] for n in walk(func.body) if isinstance(n, BufferLoad) and n.buffer is g]
+        assert index.dtype == index.base.dtype == dtype

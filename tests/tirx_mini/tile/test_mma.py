@@ -175,3 +175,20 @@ def test_the_accumulator_may_begin_at_any_column():
     machine = Machine(lowered(declared, declare, mma, params=(w,), warpgroups=None), {}, {"w": 2}).run()
     assert {int(i.args[0][0]) for i in machine.issued} == {64 + 256}
     assert machine.issued[0].args[0].dtype == np.uint32
+
+
+@pytest.mark.parametrize(
+    "dtype, result, kind, depth",
+    [("float8_e4m3fn", "float32", "f8f6f4", 32), ("float32", "float32", "tf32", 8), ("int8", "int32", "i8", 32)],
+)
+def test_the_other_kinds_of_operands(dtype, result, kind, depth):
+    k = 128 // DataType(dtype).itemsize
+    pool = Pool()
+    pool.alloc("Asmem", (128, k), dtype, swizzled((128, k), dtype))
+    declare, (a,) = pool.commit()
+    declared, mma = issued_by_one(call("gemm_async", tmem(dtype=result)[:, :128], a, a))
+    issued = Machine(lowered(declared, declare, mma, warpgroups=None), {}).run().issued
+    assert len(issued) == k // depth == 4 and {i.attrs["kind"] for i in issued} == {kind}
+    shape = InstructionDescriptor.decode(int(issued[0].args[3][0]), kind, 1)
+    assert (shape.a.dtype, shape.d, shape.depth) == (dtype, result, depth)
+    assert [int(i.args[1][0]) - int(issued[0].args[1][0]) for i in issued] == [0, 2, 4, 6]
