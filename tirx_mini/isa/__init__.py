@@ -5,18 +5,42 @@
 
 from . import cp_async, fence, mbarrier, sync, tcgen05, tma, warp
 from .core import (
-    Alias, Attribute, GlobalAddress, Instruction, Operand, OperandType, Overloads, Registers, Scope, SharedAddress,
-    TensorMapHandle, TmemAddress, any_value, f32, instruction, pred, s32, tables, u32, u64,
+    Alias,
+    Attribute,
+    GlobalAddress,
+    Instruction,
+    Operand,
+    OperandType,
+    Overloads,
+    Registers,
+    Scope,
+    SharedAddress,
+    TensorMapHandle,
+    TmemAddress,
+    any_value,
+    f32,
+    instruction,
+    pred,
+    s32,
+    tables,
+    u32,
+    u64,
 )  # fmt: skip
 from .descriptors import (
-    Format, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format, operand_chunks, swizzle_bytes,
+    Format,
+    InstructionDescriptor,
+    SmemDescriptor,
+    mma_depth,
+    mma_format,
+    operand_chunks,
+    swizzle_bytes,
 )  # fmt: skip
 
 TABLE, NAMES = tables((mbarrier, fence, sync, warp, tma, cp_async, tcgen05))
 
 __all__ = [
-    "TABLE", "NAMES", "Alias", "Attribute", "Format", "GlobalAddress", "Instruction", "InstructionDescriptor", "Operand",
-    "OperandType", "Overloads", "Registers", "Scope", "SharedAddress", "SmemDescriptor", "TensorMapHandle", "TmemAddress",
-    "any_value", "f32", "instruction", "mma_depth", "mma_format", "operand_chunks", "pred", "s32", "swizzle_bytes", "tables",
-    "u32", "u64",
+    "TABLE", "NAMES", "Alias", "Attribute", "Format", "GlobalAddress", "Instruction", "InstructionDescriptor",
+    "Operand", "OperandType", "Overloads", "Registers", "Scope", "SharedAddress", "SmemDescriptor", "TensorMapHandle",
+    "TmemAddress", "any_value", "f32", "instruction", "mma_depth", "mma_format", "operand_chunks", "pred", "s32",
+    "swizzle_bytes", "tables", "u32", "u64",
 ]  # fmt: skip

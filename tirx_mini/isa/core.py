@@ -21,7 +21,20 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tirx_mini.ir import HANDLE, UINT32, AddressOf, Buffer, Call, DataType, Expr, Span, TirxError, as_bool, as_expr, cast
+from tirx_mini.ir import (
+    HANDLE,
+    UINT32,
+    AddressOf,
+    Buffer,
+    Call,
+    DataType,
+    Expr,
+    Span,
+    TirxError,
+    as_bool,
+    as_expr,
+    cast,
+)
 
 
 @dataclass(frozen=True)
@@ -134,8 +147,12 @@ class Instruction:
 
     # -- calling from a kernel -----------------------------------------------------------------------------------
 
-    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], preset: Mapping[str, Any] | None = None,
-             ) -> tuple[tuple[Expr, ...], tuple[tuple[str, Any], ...]]:
+    def bind(
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        preset: Mapping[str, Any] | None = None,
+    ) -> tuple[tuple[Expr, ...], tuple[tuple[str, Any], ...]]:
         """(operands, attributes) of a call; raises `TirxError` where the arguments do not fit the signature.
 
         Arguments fill the operands in order, then the modifiers; both may be given by name.
@@ -149,10 +166,14 @@ class Instruction:
             count = len([o for o in fixed if o.name not in given])
             args, rest = args[:count], args[count:]
         if len(args) > len(free):
-            raise TirxError(f"{self.signature()} takes {len(free)} argument{'s' * (len(free) != 1)}, but {len(args)} are given")
+            raise TirxError(
+                f"{self.signature()} takes {len(free)} argument{'s' * (len(free) != 1)}, but {len(args)} are given"
+            )
         for name, value in [*zip(free, args, strict=False), *kwargs.items()]:
             if name not in slots:
-                raise TirxError(f"{self.signature()} has no parameter {name!r}", hint=f"its parameters are {', '.join(slots)}")
+                raise TirxError(
+                    f"{self.signature()} has no parameter {name!r}", hint=f"its parameters are {', '.join(slots)}"
+                )
             if name in given:
                 raise TirxError(f"{self.signature()} is given {name!r} twice")
             given[name] = value
@@ -193,8 +214,11 @@ class Instruction:
             return as_bool(expr)
         if kind.name in ("shared", "global"):
             if isinstance(expr, AddressOf) and expr.buffer.scope != kind.name:
-                raise TirxError(f"{operand.name!r} of {self.name} needs {kind.what}, but {expr.buffer.name} is in "
-                                f"{expr.buffer.scope} memory", expr.span)
+                raise TirxError(
+                    f"{operand.name!r} of {self.name} needs {kind.what}, but {expr.buffer.name} is in "
+                    f"{expr.buffer.scope} memory",
+                    expr.span,
+                )
             if expr.dtype == HANDLE or (kind.name == "shared" and expr.dtype.is_integer):
                 return expr if expr.dtype == HANDLE else cast(UINT32, expr)
             raise wrong
@@ -244,8 +268,13 @@ class Instruction:
         thread.mask = saved
         return results
 
-    def _blocking_groups(self, gpu: Any, thread: Any, operands: tuple[Any, ...], attrs: Mapping[str, Any],
-                         ) -> Generator[Any, None, None]:
+    def _blocking_groups(
+        self,
+        gpu: Any,
+        thread: Any,
+        operands: tuple[Any, ...],
+        attrs: Mapping[str, Any],
+    ) -> Generator[Any, None, None]:
         saved = thread.mask
         for mask, values in thread.agreeing(operands):
             thread.mask = mask
@@ -253,8 +282,9 @@ class Instruction:
         thread.mask = saved
 
 
-def instruction(ptx: Ptx, *, name: str, api: tuple[str | Alias, ...], issued_by: Scope, min_sm: int, isa: str,
-                cost: str) -> Callable[[Callable[..., Any]], Instruction]:
+def instruction(
+    ptx: Ptx, *, name: str, api: tuple[str | Alias, ...], issued_by: Scope, min_sm: int, isa: str, cost: str
+) -> Callable[[Callable[..., Any]], Instruction]:
     """Make an entry of the table from the function that says what it does."""
 
     def build(semantics: Callable[..., Any]) -> Instruction:
@@ -272,8 +302,21 @@ def instruction(ptx: Ptx, *, name: str, api: tuple[str | Alias, ...], issued_by:
         returned = hints.get("return")
         result = _operand_type(returned) if get_origin(returned) is Annotated else None
         aliases = tuple(a if isinstance(a, Alias) else Alias(a) for a in api)
-        return Instruction(name, ptx, aliases, issued_by, min_sm, f"PTX ISA: {isa}", cost, semantics, tuple(operands),
-                           tuple(attributes), result, inspect.isgeneratorfunction(semantics), inspect.getdoc(semantics) or "")
+        return Instruction(
+            name,
+            ptx,
+            aliases,
+            issued_by,
+            min_sm,
+            f"PTX ISA: {isa}",
+            cost,
+            semantics,
+            tuple(operands),
+            tuple(attributes),
+            result,
+            inspect.isgeneratorfunction(semantics),
+            inspect.getdoc(semantics) or "",
+        )
 
     return build
 

@@ -14,28 +14,50 @@ def _copy(bytes: int) -> str:
 
 
 @instruction(_copy, name="cp.async", api=("ptx.cp_async",), issued_by=Scope.WARP, min_sm=80, isa="cp.async", cost="alu")
-def cp_async(gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, *, bytes: Literal[4, 8, 16] = 16) -> None:
+def cp_async(
+    gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, *, bytes: Literal[4, 8, 16] = 16
+) -> None:
     """Each thread copies `bytes` bytes; they are there after wait_group, and an ordinary write for other proxies."""
     gpu.cp_async(thread, dst, src, bytes)
 
 
-@instruction("cp.async.commit_group;", name="cp.async.commit_group", api=("ptx.cp_async.commit_group",),
-             issued_by=Scope.WARP, min_sm=80, isa="cp.async.commit_group", cost="sync")
+@instruction(
+    "cp.async.commit_group;",
+    name="cp.async.commit_group",
+    api=("ptx.cp_async.commit_group",),
+    issued_by=Scope.WARP,
+    min_sm=80,
+    isa="cp.async.commit_group",
+    cost="sync",
+)
 def cp_async_commit_group(gpu: Machine, thread: Thread) -> None:
     """Close the group of the cp.async that each thread issued since the last one."""
     gpu.cp_async_commit(thread)
 
 
-@instruction("cp.async.wait_group {n};", name="cp.async.wait_group", api=("ptx.cp_async.wait_group",),
-             issued_by=Scope.WARP, min_sm=80, isa="cp.async.wait_group", cost="wait")
+@instruction(
+    "cp.async.wait_group {n};",
+    name="cp.async.wait_group",
+    api=("ptx.cp_async.wait_group",),
+    issued_by=Scope.WARP,
+    min_sm=80,
+    isa="cp.async.wait_group",
+    cost="wait",
+)
 def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
     """Wait until at most `n` groups of each thread are unfinished."""
     gpu.cp_async_wait(thread, n)
 
 
-@instruction("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [{bar}];", name="cp.async.mbarrier.arrive.noinc",
-             api=("ptx.cp_async.mbarrier.arrive", "ptx.cp_async.mbarrier.arrive.noinc"), issued_by=Scope.THREAD, min_sm=80,
-             isa="cp.async.mbarrier.arrive", cost="smem_atomic")
+@instruction(
+    "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [{bar}];",
+    name="cp.async.mbarrier.arrive.noinc",
+    api=("ptx.cp_async.mbarrier.arrive", "ptx.cp_async.mbarrier.arrive.noinc"),
+    issued_by=Scope.THREAD,
+    min_sm=80,
+    isa="cp.async.mbarrier.arrive",
+    cost="smem_atomic",
+)
 def cp_async_mbarrier_arrive_noinc(gpu: Machine, thread: Thread, bar: SharedAddress) -> None:
-    """Each thread arrives at `bar` once all its cp.async so far are done; the count of `bar` includes these arrivals."""
+    """Each thread arrives at `bar` once all its cp.async so far are done; the count of `bar` includes that."""
     gpu.cp_async_arrive(thread, bar)

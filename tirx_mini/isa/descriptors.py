@@ -46,7 +46,7 @@ class SmemDescriptor:
     @staticmethod
     @lru_cache(maxsize=1024)
     def decode(word: int, kind: str = TCGEN05) -> SmemDescriptor:
-        """The fields of a descriptor (one object for one word); raises `ValueError` with the reason where it is not one."""
+        """The fields of a descriptor, one object for one word; raises `ValueError` with the reason if it is none."""
         code = word >> _SWIZZLE_SHIFT[kind] & (7 if kind == TCGEN05 else 3)
         if code not in _SWIZZLE_CODES[kind]:
             raise ValueError(f"its swizzle field holds {code}, which is no mode that the operand can have")
@@ -131,7 +131,7 @@ class InstructionDescriptor:
     @staticmethod
     @lru_cache(maxsize=256)
     def decode(word: int, kind: str, cta_group: int) -> InstructionDescriptor:
-        """The fields of an instruction descriptor; raises `ValueError` with the reason where the ISA allows no such MMA."""
+        """The fields of an instruction descriptor; raises `ValueError` with the reason if there is no such MMA."""
         formats = _FORMATS[kind]
         a, b, d = word >> 7 & 7, word >> 10 & 7, word >> 4 & 3
         if a not in formats or b not in formats:
@@ -142,20 +142,40 @@ class InstructionDescriptor:
             raise ValueError("it asks for a sparse MMA, which is not modelled")
         m, n = (word >> 24 & 31) << 4, (word >> 17 & 63) << 3
         if m not in ((64, 128) if cta_group == 1 else (128, 256)):
-            raise ValueError(f"M is {m}; with cta_group::{cta_group} it must be {'64 or 128' if cta_group == 1 else '128 or 256'}")
+            raise ValueError(
+                f"M is {m}; with cta_group::{cta_group} it must be {'64 or 128' if cta_group == 1 else '128 or 256'}"
+            )
         step = 8 if m == 64 else 16
         if not step <= n <= 256 or n % step:
             raise ValueError(f"N is {n}; with M = {m} it must be a multiple of {step} from {step} to 256")
-        return InstructionDescriptor(m, n, formats[a], formats[b], _RESULTS[d], _DEPTH[kind], bool(word >> 13 & 1),
-                                     bool(word >> 14 & 1), bool(word >> 15 & 1), bool(word >> 16 & 1))
+        return InstructionDescriptor(
+            m,
+            n,
+            formats[a],
+            formats[b],
+            _RESULTS[d],
+            _DEPTH[kind],
+            bool(word >> 13 & 1),
+            bool(word >> 14 & 1),
+            bool(word >> 15 & 1),
+            bool(word >> 16 & 1),
+        )
 
     def encode(self, kind: str = "f16") -> int:
         """The word that `decode` reads."""
         codes = {fmt.dtype: code for code, fmt in _FORMATS[kind].items()}
         results = {dtype: code for code, dtype in _RESULTS.items()}
-        return (results[self.d] << 4 | codes[self.a.dtype] << 7 | codes[self.b.dtype] << 10 | self.negate_a << 13
-                | self.negate_b << 14 | self.transpose_a << 15 | self.transpose_b << 16 | self.n >> 3 << 17
-                | self.m >> 4 << 24)
+        return (
+            results[self.d] << 4
+            | codes[self.a.dtype] << 7
+            | codes[self.b.dtype] << 10
+            | self.negate_a << 13
+            | self.negate_b << 14
+            | self.transpose_a << 15
+            | self.transpose_b << 16
+            | self.n >> 3 << 17
+            | self.m >> 4 << 24
+        )
 
 
 def mma_format(dtype: str) -> tuple[str, Format]:

@@ -12,22 +12,44 @@ def _proxy_async(space: str) -> str:
     return f"fence.proxy.async.{space};" if space else "fence.proxy.async;"
 
 
-@instruction(_proxy_async, name="fence.proxy.async", api=("ptx.fence.proxy_async",), issued_by=Scope.THREAD, min_sm=90,
-             isa="membar/fence, .proxy.async", cost="sync")
-def fence_proxy_async(gpu: Machine, thread: Thread, *,
-                      space: Literal["", "shared::cta", "shared::cluster", "global"] = "shared::cta") -> None:
+@instruction(
+    _proxy_async,
+    name="fence.proxy.async",
+    api=("ptx.fence.proxy_async",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="membar/fence, .proxy.async",
+    cost="sync",
+)
+def fence_proxy_async(
+    gpu: Machine, thread: Thread, *, space: Literal["", "shared::cta", "shared::cluster", "global"] = "shared::cta"
+) -> None:
     """Order ordinary accesses before it and asynchronous ones (TMA, MMA operands) after it, and the other way round."""
     thread.fence_proxy_async()
 
 
-@instruction("fence.mbarrier_init.release.cluster;", name="fence.mbarrier_init", api=("ptx.fence.mbarrier_init",),
-             issued_by=Scope.THREAD, min_sm=90, isa="membar/fence, .mbarrier_init", cost="sync")
+@instruction(
+    "fence.mbarrier_init.release.cluster;",
+    name="fence.mbarrier_init",
+    api=("ptx.fence.mbarrier_init",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="membar/fence, .mbarrier_init",
+    cost="sync",
+)
 def fence_mbarrier_init(gpu: Machine, thread: Thread) -> None:
     """Make the barriers that the thread has initialised known to the cluster, once it synchronises with it."""
     thread.fence_mbarrier_init()
 
 
-@instruction("fence.acq_rel.{scope};", name="fence.acq_rel", api=("ptx.fence.acq_rel",), issued_by=Scope.THREAD,
-             min_sm=90, isa="membar/fence", cost="sync")
+@instruction(
+    "fence.acq_rel.{scope};",
+    name="fence.acq_rel",
+    api=("ptx.fence.acq_rel",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="membar/fence",
+    cost="sync",
+)
 def fence_acq_rel(gpu: Machine, thread: Thread, *, scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu") -> None:
     """Order the thread's accesses before it and after it for `scope`; by itself it synchronises with no one."""

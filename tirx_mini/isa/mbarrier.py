@@ -6,39 +6,72 @@ from .core import Scope, SharedAddress, instruction, pred, u32
 from .machine import Blocking, Machine, Thread
 
 
-@instruction("mbarrier.init.shared::cta.b64 [{bar}], {count};", name="mbarrier.init", api=("ptx.mbarrier.init",),
-             issued_by=Scope.THREAD, min_sm=80, isa="mbarrier.init", cost="smem_atomic")
+@instruction(
+    "mbarrier.init.shared::cta.b64 [{bar}], {count};",
+    name="mbarrier.init",
+    api=("ptx.mbarrier.init",),
+    issued_by=Scope.THREAD,
+    min_sm=80,
+    isa="mbarrier.init",
+    cost="smem_atomic",
+)
 def mbarrier_init(gpu: Machine, thread: Thread, bar: SharedAddress, count: u32) -> None:
     """Make `bar` a barrier in its phase 0 that expects `count` arrivals in each phase."""
     for _ in range(thread.mask.count):
         gpu.mbarrier(thread, bar).init(thread, count)
 
 
-@instruction("mbarrier.inval.shared::cta.b64 [{bar}];", name="mbarrier.inval", api=("ptx.mbarrier.inval",),
-             issued_by=Scope.THREAD, min_sm=80, isa="mbarrier.inval", cost="smem_atomic")
+@instruction(
+    "mbarrier.inval.shared::cta.b64 [{bar}];",
+    name="mbarrier.inval",
+    api=("ptx.mbarrier.inval",),
+    issued_by=Scope.THREAD,
+    min_sm=80,
+    isa="mbarrier.inval",
+    cost="smem_atomic",
+)
 def mbarrier_inval(gpu: Machine, thread: Thread, bar: SharedAddress) -> None:
     """End the use of `bar` as a barrier; its memory may then be used for something else."""
     gpu.mbarrier(thread, bar).invalidate(thread)
 
 
-@instruction("mbarrier.arrive.release.cta.shared::cta.b64 _, [{bar}];", name="mbarrier.arrive",
-             api=("ptx.mbarrier.arrive",), issued_by=Scope.THREAD, min_sm=90, isa="mbarrier.arrive", cost="smem_atomic")
+@instruction(
+    "mbarrier.arrive.release.cta.shared::cta.b64 _, [{bar}];",
+    name="mbarrier.arrive",
+    api=("ptx.mbarrier.arrive",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mbarrier.arrive",
+    cost="smem_atomic",
+)
 def mbarrier_arrive(gpu: Machine, thread: Thread, bar: SharedAddress) -> None:
     """Each thread arrives once at `bar`, and releases what it did before."""
     gpu.mbarrier(thread, bar).arrive(thread, thread.mask.count)
 
 
-@instruction("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [{bar}], {bytes};", name="mbarrier.expect_tx",
-             api=("ptx.mbarrier.expect_tx",), issued_by=Scope.THREAD, min_sm=90, isa="mbarrier.expect_tx",
-             cost="smem_atomic")
+@instruction(
+    "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [{bar}], {bytes};",
+    name="mbarrier.expect_tx",
+    api=("ptx.mbarrier.expect_tx",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mbarrier.expect_tx",
+    cost="smem_atomic",
+)
 def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, bytes: u32) -> None:
     """The current phase of `bar` completes only when `bytes` more bytes have landed."""
     gpu.mbarrier(thread, bar).expect(thread, bytes * thread.mask.count)
 
 
-@instruction("mbarrier.arrive.expect_tx.shared::{bar_space}.b64 _, [{bar}], {bytes};",
-             name="mbarrier.arrive.expect_tx", api=("ptx.mbarrier.arrive.expect_tx",), issued_by=Scope.THREAD, min_sm=90,
-             isa="mbarrier.arrive, .expect_tx", cost="smem_atomic")
+@instruction(
+    "mbarrier.arrive.expect_tx.shared::{bar_space}.b64 _, [{bar}], {bytes};",
+    name="mbarrier.arrive.expect_tx",
+    api=("ptx.mbarrier.arrive.expect_tx",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mbarrier.arrive, .expect_tx",
+    cost="smem_atomic",
+)
 def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, bytes: u32) -> None:
     """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's."""
     barrier = gpu.mbarrier(thread, bar)
@@ -46,12 +79,19 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, 
         barrier.arrive(thread, thread.mask.count)
 
 
-@instruction("""{
+@instruction(
+    """{
     .reg .b32 remote;
     @{pred} mapa.shared::cluster.u32 remote, {bar}, {cta_id};
     @{pred} mbarrier.arrive.shared::cluster.b64 _, [remote];
-}""", name="mbarrier.arrive.remote", api=("ptx.mbarrier.arrive",), issued_by=Scope.THREAD, min_sm=90,
-             isa="mbarrier.arrive; mapa", cost="smem_atomic")
+}""",
+    name="mbarrier.arrive.remote",
+    api=("ptx.mbarrier.arrive",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mbarrier.arrive; mapa",
+    cost="smem_atomic",
+)
 def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: u32, pred: pred) -> None:
     """Each thread for which `pred` holds arrives once at the barrier that CTA `cta_id` of the cluster has at `bar`."""
     if pred:
@@ -59,15 +99,22 @@ def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: SharedAddress, cta
         gpu.mbarrier(thread, remote).arrive(thread, thread.mask.count)
 
 
-@instruction("""{
+@instruction(
+    """{
     .reg .pred complete;
     WAIT:
     mbarrier.try_wait.parity.shared::cta.b64 complete, [{bar}], {phase};
     @complete bra DONE;
     bra WAIT;
     DONE:
-}""", name="mbarrier.try_wait", api=("ptx.mbarrier.try_wait", "ptx.mbarrier.wait"), issued_by=Scope.THREAD, min_sm=90,
-             isa="mbarrier.try_wait", cost="wait")
+}""",
+    name="mbarrier.try_wait",
+    api=("ptx.mbarrier.try_wait", "ptx.mbarrier.wait"),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mbarrier.try_wait",
+    cost="wait",
+)
 def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: SharedAddress, phase: u32) -> Blocking:
     """Wait until the phase of parity `phase` of `bar` is complete, and acquire what those who arrived released.
 

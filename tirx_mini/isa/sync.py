@@ -6,55 +6,99 @@ from .core import Alias, Scope, instruction, u32
 from .machine import Blocking, Machine, Thread
 
 
-@instruction("bar.sync {barrier_id};", name="bar.sync.all",
-             api=(Alias("cuda.cta_sync", {"barrier_id": 0}), Alias("cuda.syncthreads", {"barrier_id": 0})),
-             issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier")
+@instruction(
+    "bar.sync {barrier_id};",
+    name="bar.sync.all",
+    api=(Alias("cuda.cta_sync", {"barrier_id": 0}), Alias("cuda.syncthreads", {"barrier_id": 0})),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="bar, barrier",
+    cost="barrier",
+)
 def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     """Wait until every thread of the CTA has arrived at the barrier (__syncthreads)."""
     yield from gpu.bar_sync(thread, barrier_id, -(-thread.threads // 32) * 32)
 
 
-@instruction("bar.sync {barrier_id}, {threads};", name="bar.sync",
-             api=("ptx.bar.sync", Alias("cuda.warpgroup_sync", {"threads": 128})), issued_by=Scope.WARP, min_sm=70,
-             isa="bar, barrier", cost="barrier")
+@instruction(
+    "bar.sync {barrier_id}, {threads};",
+    name="bar.sync",
+    api=("ptx.bar.sync", Alias("cuda.warpgroup_sync", {"threads": 128})),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="bar, barrier",
+    cost="barrier",
+)
 def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
     """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have, in whole warps."""
     yield from gpu.bar_sync(thread, barrier_id, threads)
 
 
-@instruction("bar.arrive {barrier_id}, {threads};", name="bar.arrive", api=("ptx.bar.arrive",), issued_by=Scope.WARP,
-             min_sm=70, isa="bar, barrier", cost="barrier")
+@instruction(
+    "bar.arrive {barrier_id}, {threads};",
+    name="bar.arrive",
+    api=("ptx.bar.arrive",),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="bar, barrier",
+    cost="barrier",
+)
 def bar_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> None:
     """Arrive at barrier `barrier_id` without waiting."""
     gpu.bar_arrive(thread, barrier_id, threads)
 
 
-@instruction("bar.warp.sync 0xffffffff;", name="bar.warp.sync", api=("cuda.warp_sync", "ptx.bar.warp_sync"),
-             issued_by=Scope.WARP, min_sm=70, isa="bar.warp.sync", cost="sync")
+@instruction(
+    "bar.warp.sync 0xffffffff;",
+    name="bar.warp.sync",
+    api=("cuda.warp_sync", "ptx.bar.warp_sync"),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="bar.warp.sync",
+    cost="sync",
+)
 def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
     """Wait for all lanes of the warp, and order their accesses (__syncwarp)."""
     thread.converged("bar.warp.sync")
 
 
-@instruction("barrier.cluster.arrive.release.aligned;", name="barrier.cluster.arrive",
-             api=("ptx.barrier.cluster.arrive", "cuda.cluster_arrive"), issued_by=Scope.WARP, min_sm=90,
-             isa="barrier.cluster", cost="barrier")
+@instruction(
+    "barrier.cluster.arrive.release.aligned;",
+    name="barrier.cluster.arrive",
+    api=("ptx.barrier.cluster.arrive", "cuda.cluster_arrive"),
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="barrier.cluster",
+    cost="barrier",
+)
 def barrier_cluster_arrive(gpu: Machine, thread: Thread) -> None:
     """Arrive at the cluster's barrier, releasing; a wait must follow."""
     gpu.cluster_arrive(thread)
 
 
-@instruction("barrier.cluster.wait.acquire.aligned;", name="barrier.cluster.wait",
-             api=("ptx.barrier.cluster.wait", "cuda.cluster_wait"), issued_by=Scope.WARP, min_sm=90,
-             isa="barrier.cluster", cost="barrier")
+@instruction(
+    "barrier.cluster.wait.acquire.aligned;",
+    name="barrier.cluster.wait",
+    api=("ptx.barrier.cluster.wait", "cuda.cluster_wait"),
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="barrier.cluster",
+    cost="barrier",
+)
 def barrier_cluster_wait(gpu: Machine, thread: Thread) -> Blocking:
     """Wait until every thread of the cluster has arrived."""
     yield from gpu.cluster_wait(thread)
 
 
-@instruction("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;",
-             name="barrier.cluster.sync", api=("cuda.cluster_sync",), issued_by=Scope.WARP, min_sm=90,
-             isa="barrier.cluster", cost="barrier")
+@instruction(
+    "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;",
+    name="barrier.cluster.sync",
+    api=("cuda.cluster_sync",),
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="barrier.cluster",
+    cost="barrier",
+)
 def barrier_cluster_sync(gpu: Machine, thread: Thread) -> Blocking:
     """Arrive at the cluster's barrier and wait for every thread of the cluster."""
     gpu.cluster_arrive(thread)

@@ -7,7 +7,8 @@ tensor memory to registers and back, warp w of a warpgroup lanes 32 w to 32 w + 
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,9 +20,18 @@ _START = 0x3FFF
 """The bits of a shared-memory descriptor that hold the operand's place."""
 
 
-@instruction("tcgen05.alloc.cta_group::{cta_group}.sync.aligned.shared::cta.b32 [{dst}], {n_cols};", name="tcgen05.alloc",
-             api=("ptx.tcgen05.alloc",), issued_by=Scope.WARP, min_sm=100, isa="tcgen05.alloc", cost="alloc")
-def tcgen05_alloc(gpu: Machine, thread: Thread, dst: SharedAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1) -> Blocking:
+@instruction(
+    "tcgen05.alloc.cta_group::{cta_group}.sync.aligned.shared::cta.b32 [{dst}], {n_cols};",
+    name="tcgen05.alloc",
+    api=("ptx.tcgen05.alloc",),
+    issued_by=Scope.WARP,
+    min_sm=100,
+    isa="tcgen05.alloc",
+    cost="alloc",
+)
+def tcgen05_alloc(
+    gpu: Machine, thread: Thread, dst: SharedAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1
+) -> Blocking:
     """One warp allocates `n_cols` columns (32, 64, … 512) and writes their address to `dst`; waits until they are free.
 
     With cta_group = 2 a warp in each CTA of the pair does so.
@@ -30,61 +40,114 @@ def tcgen05_alloc(gpu: Machine, thread: Thread, dst: SharedAddress, n_cols: u32,
     gpu.write_shared(thread, thread.uniform(dst, "the destination"), address)
 
 
-@instruction("tcgen05.dealloc.cta_group::{cta_group}.sync.aligned.b32 {addr}, {n_cols};", name="tcgen05.dealloc",
-             api=("ptx.tcgen05.dealloc",), issued_by=Scope.WARP, min_sm=100, isa="tcgen05.dealloc", cost="alloc")
-def tcgen05_dealloc(gpu: Machine, thread: Thread, addr: TmemAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1) -> None:
+@instruction(
+    "tcgen05.dealloc.cta_group::{cta_group}.sync.aligned.b32 {addr}, {n_cols};",
+    name="tcgen05.dealloc",
+    api=("ptx.tcgen05.dealloc",),
+    issued_by=Scope.WARP,
+    min_sm=100,
+    isa="tcgen05.dealloc",
+    cost="alloc",
+)
+def tcgen05_dealloc(
+    gpu: Machine, thread: Thread, addr: TmemAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1
+) -> None:
     """One warp frees an allocation, by its address and number of columns, before the CTA ends."""
-    gpu.tmem_dealloc(thread, thread.uniform(addr, "the address"), thread.uniform(n_cols, "the number of columns"), cta_group)
+    gpu.tmem_dealloc(
+        thread, thread.uniform(addr, "the address"), thread.uniform(n_cols, "the number of columns"), cta_group
+    )
 
 
-@instruction("tcgen05.relinquish_alloc_permit.cta_group::{cta_group}.sync.aligned;", name="tcgen05.relinquish_alloc_permit",
-             api=("ptx.tcgen05.relinquish_alloc_permit",), issued_by=Scope.WARP, min_sm=100,
-             isa="tcgen05.relinquish_alloc_permit", cost="sync")
+@instruction(
+    "tcgen05.relinquish_alloc_permit.cta_group::{cta_group}.sync.aligned;",
+    name="tcgen05.relinquish_alloc_permit",
+    api=("ptx.tcgen05.relinquish_alloc_permit",),
+    issued_by=Scope.WARP,
+    min_sm=100,
+    isa="tcgen05.relinquish_alloc_permit",
+    cost="sync",
+)
 def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: Literal[1, 2] = 1) -> None:
     """The CTA will not allocate again, so others on the SM may."""
     gpu.tmem_relinquish(thread, cta_group)
 
 
-@instruction("tcgen05.mma.cta_group::{cta_group}.kind::{kind} [{d}], {a_desc}, {b_desc}, {idesc}, {accumulate};",
-             name="tcgen05.mma", api=("ptx.tcgen05.mma",), issued_by=Scope.THREAD, min_sm=100, isa="tcgen05.mma", cost="mma")
-def tcgen05_mma(gpu: Machine, thread: Thread, d: TmemAddress, a_desc: u64, b_desc: u64, idesc: u32, accumulate: pred, *,
-                cta_group: Literal[1, 2] = 1, kind: Literal["f16", "tf32", "f8f6f4", "i8"] = "f16") -> None:
-    """One thread issues D = A Bᵀ (+ D where `accumulate`), with A [M, K] and B [N, K] in shared memory, D in tensor memory.
+@instruction(
+    "tcgen05.mma.cta_group::{cta_group}.kind::{kind} [{d}], {a_desc}, {b_desc}, {idesc}, {accumulate};",
+    name="tcgen05.mma",
+    api=("ptx.tcgen05.mma",),
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    isa="tcgen05.mma",
+    cost="mma",
+)
+def tcgen05_mma(
+    gpu: Machine,
+    thread: Thread,
+    d: TmemAddress,
+    a_desc: u64,
+    b_desc: u64,
+    idesc: u32,
+    accumulate: pred,
+    *,
+    cta_group: Literal[1, 2] = 1,
+    kind: Literal["f16", "tf32", "f8f6f4", "i8"] = "f16",
+) -> None:
+    """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
 
     Asynchronous: a commit tells when it is done. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
     and of D's.
     """
-    a, b, shape = (_decode(thread, "operand A", lambda: SmemDescriptor.decode(a_desc & ~_START)),
-                   _decode(thread, "operand B", lambda: SmemDescriptor.decode(b_desc & ~_START)),
-                   _decode(thread, "the instruction", lambda: InstructionDescriptor.decode(idesc, kind, cta_group)))
+    a, b, shape = (
+        _decode(thread, "operand A", lambda: SmemDescriptor.decode(a_desc & ~_START)),
+        _decode(thread, "operand B", lambda: SmemDescriptor.decode(b_desc & ~_START)),
+        _decode(thread, "the instruction", lambda: InstructionDescriptor.decode(idesc, kind, cta_group)),
+    )
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, a, (a_desc & _START) << 4, b, (b_desc & _START) << 4, shape, accumulate, cta_group)
 
 
-def _decode(thread: Thread, what, decode):
+def _decode(thread: Thread, what: str, decode: Callable[[], Any]) -> Any:
     try:
         return decode()
     except ValueError as error:
-        raise thread.fault("bad-descriptor", f"the descriptor of {what} of an MMA is wrong: {error}",
-                           rule="PTX ISA: tcgen05, descriptors") from None
+        raise thread.fault(
+            "bad-descriptor",
+            f"the descriptor of {what} of an MMA is wrong: {error}",
+            rule="PTX ISA: tcgen05, descriptors",
+        ) from None
 
 
 def _commit(cta_group: int, cta_mask: int | None) -> str:
     multicast = cta_mask is not None and (cta_group == 2 or cta_mask != 1)
     text = f"tcgen05.commit.cta_group::{cta_group}.mbarrier::arrive::one.shared::cluster"
-    return MASK16 % (cta_mask, f"{text}.multicast::cluster.b64 [{{bar}}], mask;") if multicast else f"{text}.b64 [{{bar}}];"
+    return (
+        MASK16 % (cta_mask, f"{text}.multicast::cluster.b64 [{{bar}}], mask;")
+        if multicast
+        else f"{text}.b64 [{{bar}}];"
+    )
 
 
-@instruction(_commit, name="tcgen05.commit", api=("ptx.tcgen05.commit",), issued_by=Scope.THREAD, min_sm=100,
-             isa="tcgen05.commit", cost="smem_atomic")
-def tcgen05_commit(gpu: Machine, thread: Thread, bar: SharedAddress, *, cta_group: Literal[1, 2] = 1,
-                   cta_mask: int | None = None) -> None:
-    """One arrival at `bar` once all the MMAs that this thread has issued are complete; implies fence::before_thread_sync.
+@instruction(
+    _commit,
+    name="tcgen05.commit",
+    api=("ptx.tcgen05.commit",),
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    isa="tcgen05.commit",
+    cost="smem_atomic",
+)
+def tcgen05_commit(
+    gpu: Machine, thread: Thread, bar: SharedAddress, *, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None
+) -> None:
+    """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 
     With `cta_mask` the barrier at the same offset in each CTA of the mask gets one.
     """
     multicast = cta_mask is not None and (cta_group == 2 or cta_mask != 1)
-    barriers = gpu.peer_mbarriers(thread, bar, cta_mask) if multicast and cta_mask is not None else [gpu.mbarrier(thread, bar)]
+    barriers = (
+        gpu.peer_mbarriers(thread, bar, cta_mask) if multicast and cta_mask is not None else [gpu.mbarrier(thread, bar)]
+    )
     for _ in range(thread.mask.count):
         gpu.commit(thread, barriers, cta_group)
 
@@ -102,16 +165,16 @@ def _places(shape: str, num: int) -> tuple[np.ndarray, np.ndarray]:
     r = np.arange(num * _SHAPES[shape])[:, None]
     if shape == "32x32b":
         return np.broadcast_to(t, (len(r), 32)), np.broadcast_to(r, (len(r), 32))
-    if shape == "16x64b":                       # 16 lanes × 2 columns: threads 0-15 the first, 16-31 the second
+    if shape == "16x64b":  # 16 lanes × 2 columns: threads 0-15 the first, 16-31 the second
         return np.broadcast_to(t % 16, (len(r), 32)), 2 * r + t // 16
     row, quad = t // 4, t % 4
-    if shape == "16x128b":                      # registers 2i, 2i + 1: rows 0-7 and 8-15 of four columns
+    if shape == "16x128b":  # registers 2i, 2i + 1: rows 0-7 and 8-15 of four columns
         return row + 8 * (r % 2), 4 * (r // 2) + quad
     pair, half, column = r // 4, r // 2 % 2, r % 2
     return row + 8 * half, 8 * pair + 2 * quad + column
 
 
-def _moved(direction: str):
+def _moved(direction: str) -> Callable[..., str]:
     def template(shape: str, num: int) -> str:
         if direction == "ld":
             return f"tcgen05.ld.sync.aligned.{shape}.x{num}.b32 {{{{dst}}}}, [{{addr}}];"
@@ -120,10 +183,24 @@ def _moved(direction: str):
     return template
 
 
-@instruction(_moved("ld"), name="tcgen05.ld", api=("ptx.tcgen05.ld",), issued_by=Scope.WARP, min_sm=100, isa="tcgen05.ld",
-             cost="tmem")
-def tcgen05_ld(gpu: Machine, thread: Thread, dst: Registers, addr: TmemAddress, *,
-               shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b", num: int = 1) -> None:
+@instruction(
+    _moved("ld"),
+    name="tcgen05.ld",
+    api=("ptx.tcgen05.ld",),
+    issued_by=Scope.WARP,
+    min_sm=100,
+    isa="tcgen05.ld",
+    cost="tmem",
+)
+def tcgen05_ld(
+    gpu: Machine,
+    thread: Thread,
+    dst: Registers,
+    addr: TmemAddress,
+    *,
+    shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b",
+    num: int = 1,
+) -> None:
     """A warp loads its lanes of tensor memory into registers; they hold the values after tcgen05.wait::ld.
 
     32x32b: register i of thread t is column i of lane t.
@@ -132,32 +209,66 @@ def tcgen05_ld(gpu: Machine, thread: Thread, dst: Registers, addr: TmemAddress, 
     gpu.tmem_load(thread, thread.uniform(addr, "the address"), lanes, columns, dst)
 
 
-@instruction(_moved("st"), name="tcgen05.st", api=("ptx.tcgen05.st",), issued_by=Scope.WARP, min_sm=100, isa="tcgen05.st",
-             cost="tmem")
-def tcgen05_st(gpu: Machine, thread: Thread, addr: TmemAddress, src: Registers, *,
-               shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b", num: int = 1) -> None:
+@instruction(
+    _moved("st"),
+    name="tcgen05.st",
+    api=("ptx.tcgen05.st",),
+    issued_by=Scope.WARP,
+    min_sm=100,
+    isa="tcgen05.st",
+    cost="tmem",
+)
+def tcgen05_st(
+    gpu: Machine,
+    thread: Thread,
+    addr: TmemAddress,
+    src: Registers,
+    *,
+    shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b",
+    num: int = 1,
+) -> None:
     """A warp stores registers to its lanes of tensor memory; done after tcgen05.wait::st."""
     lanes, columns = _places(shape, num)
     gpu.tmem_store(thread, thread.uniform(addr, "the address"), lanes, columns, src)
 
 
-@instruction("tcgen05.wait::ld.sync.aligned;", name="tcgen05.wait.ld", api=("ptx.tcgen05.wait.ld",), issued_by=Scope.WARP,
-             min_sm=100, isa="tcgen05.wait", cost="wait")
+@instruction(
+    "tcgen05.wait::ld.sync.aligned;",
+    name="tcgen05.wait.ld",
+    api=("ptx.tcgen05.wait.ld",),
+    issued_by=Scope.WARP,
+    min_sm=100,
+    isa="tcgen05.wait",
+    cost="wait",
+)
 def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
     """Wait for the warp's tcgen05.ld: their registers hold the values, and tensor memory has been read."""
     gpu.tmem_wait(thread, True)
 
 
-@instruction("tcgen05.wait::st.sync.aligned;", name="tcgen05.wait.st", api=("ptx.tcgen05.wait.st",), issued_by=Scope.WARP,
-             min_sm=100, isa="tcgen05.wait", cost="wait")
+@instruction(
+    "tcgen05.wait::st.sync.aligned;",
+    name="tcgen05.wait.st",
+    api=("ptx.tcgen05.wait.st",),
+    issued_by=Scope.WARP,
+    min_sm=100,
+    isa="tcgen05.wait",
+    cost="wait",
+)
 def tcgen05_wait_st(gpu: Machine, thread: Thread) -> None:
     """Wait for the warp's tcgen05.st."""
     gpu.tmem_wait(thread, False)
 
 
-@instruction("tcgen05.fence::before_thread_sync;", name="tcgen05.fence.before_thread_sync",
-             api=("ptx.tcgen05.fence.before_thread_sync",), issued_by=Scope.THREAD, min_sm=100, isa="tcgen05.fence",
-             cost="sync")
+@instruction(
+    "tcgen05.fence::before_thread_sync;",
+    name="tcgen05.fence.before_thread_sync",
+    api=("ptx.tcgen05.fence.before_thread_sync",),
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    isa="tcgen05.fence",
+    cost="sync",
+)
 def tcgen05_fence_before_thread_sync(gpu: Machine, thread: Thread) -> None:
     """Order the thread's tcgen05 operations before its later synchronisation with others.
 
@@ -165,9 +276,15 @@ def tcgen05_fence_before_thread_sync(gpu: Machine, thread: Thread) -> None:
     """
 
 
-@instruction("tcgen05.fence::after_thread_sync;", name="tcgen05.fence.after_thread_sync",
-             api=("ptx.tcgen05.fence.after_thread_sync",), issued_by=Scope.THREAD, min_sm=100, isa="tcgen05.fence",
-             cost="sync")
+@instruction(
+    "tcgen05.fence::after_thread_sync;",
+    name="tcgen05.fence.after_thread_sync",
+    api=("ptx.tcgen05.fence.after_thread_sync",),
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    isa="tcgen05.fence",
+    cost="sync",
+)
 def tcgen05_fence_after_thread_sync(gpu: Machine, thread: Thread) -> None:
     """Order the thread's later tcgen05 operations after what it has synchronised with."""
     thread.fence_tcgen05_after()

@@ -15,31 +15,55 @@ from .machine import Blocking, Machine, Thread
 def _load(dim: int, cta_group: int, cta_mask: int) -> str:
     multicast = ".multicast::cluster" if cta_mask else ""
     group = ".cta_group::2" if cta_group == 2 else ""
-    text = (f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}{group} "
-            f"[{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]")
+    text = (
+        f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}{group} "
+        f"[{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]"
+    )
     return MASK16 % (cta_mask, f"{text}, mask;") if cta_mask else f"{text};"
 
 
-@instruction(_load, name="cp.async.bulk.tensor.load", api=("ptx.cp_async.bulk.tensor.load",), issued_by=Scope.THREAD,
-             min_sm=90, isa="cp.async.bulk.tensor", cost="tma")
-def cp_async_bulk_tensor_load(gpu: Machine, thread: Thread, dst: SharedAddress, tensor_map: TensorMapHandle,
-                              bar: SharedAddress, *coords: s32, dim: int, cta_group: Literal[1, 2] = 1,
-                              cta_mask: int = 0) -> None:
+@instruction(
+    _load,
+    name="cp.async.bulk.tensor.load",
+    api=("ptx.cp_async.bulk.tensor.load",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="cp.async.bulk.tensor",
+    cost="tma",
+)
+def cp_async_bulk_tensor_load(
+    gpu: Machine,
+    thread: Thread,
+    dst: SharedAddress,
+    tensor_map: TensorMapHandle,
+    bar: SharedAddress,
+    *coords: s32,
+    dim: int,
+    cta_group: Literal[1, 2] = 1,
+    cta_mask: int = 0,
+) -> None:
     """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
-    Elements outside the tensor are zero, and count. With `cta_mask` (bit r for cluster rank r) the box lands at the same
-    offset, and completes on the barrier at the same offset, in each CTA of the mask. With cta_group = 2 the barrier may
-    be the one of the pair's other CTA.
+    Elements outside the tensor are zero, and count. With `cta_mask` (bit r for cluster rank r) the box lands at the
+    same offset, and completes on the barrier at the same offset, in each CTA of the mask. With cta_group = 2 the
+    barrier may be the one of the pair's other CTA.
     """
     for _ in range(thread.mask.count):
         gpu.tma_load(thread, tensor_map, dst, bar, coords, cta_mask, cta_group)
 
 
-@instruction("cp.async.bulk.tensor.{dim}d.global.shared::cta.tile.bulk_group [{tensor_map}, {{coords}}], [{src}];",
-             name="cp.async.bulk.tensor.store", api=("ptx.cp_async.bulk.tensor.store",), issued_by=Scope.THREAD,
-             min_sm=90, isa="cp.async.bulk.tensor", cost="tma")
-def cp_async_bulk_tensor_store(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, src: SharedAddress,
-                               *coords: s32, dim: int) -> None:
+@instruction(
+    "cp.async.bulk.tensor.{dim}d.global.shared::cta.tile.bulk_group [{tensor_map}, {{coords}}], [{src}];",
+    name="cp.async.bulk.tensor.store",
+    api=("ptx.cp_async.bulk.tensor.store",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="cp.async.bulk.tensor",
+    cost="tma",
+)
+def cp_async_bulk_tensor_store(
+    gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, src: SharedAddress, *coords: s32, dim: int
+) -> None:
     """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
 
     The source may be written again after wait_group.read, the result is there after wait_group.
@@ -48,18 +72,32 @@ def cp_async_bulk_tensor_store(gpu: Machine, thread: Thread, tensor_map: TensorM
         gpu.tma_store(thread, tensor_map, src, coords, None)
 
 
-@instruction("cp.reduce.async.bulk.tensor.{dim}d.global.shared::cta.add.tile.bulk_group [{tensor_map}, {{coords}}], [{src}];",
-             name="cp.reduce.async.bulk.tensor", api=("ptx.cp_reduce_async.bulk.tensor",), issued_by=Scope.THREAD,
-             min_sm=90, isa="cp.reduce.async.bulk.tensor", cost="tma")
-def cp_reduce_async_bulk_tensor(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, src: SharedAddress,
-                                *coords: s32, dim: int) -> None:
+@instruction(
+    "cp.reduce.async.bulk.tensor.{dim}d.global.shared::cta.add.tile.bulk_group [{tensor_map}, {{coords}}], [{src}];",
+    name="cp.reduce.async.bulk.tensor",
+    api=("ptx.cp_reduce_async.bulk.tensor",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="cp.reduce.async.bulk.tensor",
+    cost="tma",
+)
+def cp_reduce_async_bulk_tensor(
+    gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, src: SharedAddress, *coords: s32, dim: int
+) -> None:
     """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group."""
     for _ in range(thread.mask.count):
         gpu.tma_store(thread, tensor_map, src, coords, "add")
 
 
-@instruction("cp.async.bulk.commit_group;", name="cp.async.bulk.commit_group", api=("ptx.cp_async.bulk.commit_group",),
-             issued_by=Scope.THREAD, min_sm=90, isa="cp.async.bulk.commit_group", cost="sync")
+@instruction(
+    "cp.async.bulk.commit_group;",
+    name="cp.async.bulk.commit_group",
+    api=("ptx.cp_async.bulk.commit_group",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="cp.async.bulk.commit_group",
+    cost="sync",
+)
 def cp_async_bulk_commit_group(gpu: Machine, thread: Thread) -> None:
     """Close the bulk group of the stores that this thread issued since the last one."""
     gpu.bulk_commit(thread)
@@ -69,8 +107,15 @@ def _wait_group(n: int, read: bool) -> str:
     return f"cp.async.bulk.wait_group{'.read' if read else ''} {n};"
 
 
-@instruction(_wait_group, name="cp.async.bulk.wait_group", api=("ptx.cp_async.bulk.wait_group",), issued_by=Scope.THREAD,
-             min_sm=90, isa="cp.async.bulk.wait_group", cost="wait")
+@instruction(
+    _wait_group,
+    name="cp.async.bulk.wait_group",
+    api=("ptx.cp_async.bulk.wait_group",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="cp.async.bulk.wait_group",
+    cost="wait",
+)
 def cp_async_bulk_wait_group(gpu: Machine, thread: Thread, *, n: int = 0, read: bool = False) -> Blocking:
     """Wait until at most `n` of this thread's bulk groups are unfinished; with `read`, until the others have read."""
     yield from gpu.bulk_wait(thread, n, bool(read))

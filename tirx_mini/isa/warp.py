@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .core import Scope, SharedAddress, any_value, instruction, pred, s32, u32
@@ -12,66 +10,116 @@ from .machine import Machine, Thread
 _LANES = np.arange(32)
 
 
-@instruction("elect.sync _|{result}, 0xffffffff;", name="elect.sync", api=("ptx.elect_sync",), issued_by=Scope.WARP,
-             min_sm=90, isa="elect.sync", cost="sync")
+@instruction(
+    "elect.sync _|{result}, 0xffffffff;",
+    name="elect.sync",
+    api=("ptx.elect_sync",),
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="elect.sync",
+    cost="sync",
+)
 def elect_sync(gpu: Machine, thread: Thread) -> pred:
     """True in one lane of the warp, the lowest."""
     thread.converged("elect.sync")
-    return _LANES == thread.mask.first  # type: ignore[return-value]
+    return thread.mask.first == _LANES
 
 
-@instruction("mapa.shared::cluster.u32 {result}, {bar}, {cta_id};", name="mapa", api=("ptx.map_shared_rank", "ptx.mapa"),
-             issued_by=Scope.THREAD, min_sm=90, isa="mapa", cost="alu")
+@instruction(
+    "mapa.shared::cluster.u32 {result}, {bar}, {cta_id};",
+    name="mapa",
+    api=("ptx.map_shared_rank", "ptx.mapa"),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mapa",
+    cost="alu",
+)
 def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: u32) -> u32:
     """The shared::cluster address at which CTA `cta_id` of the cluster has what this CTA has at `bar`."""
     return gpu.map_shared_rank(thread, bar, cta_id)
 
 
-@instruction("shfl.sync.bfly.b32 {result}, {value}, {lane_mask}, 31, 0xffffffff;", name="shfl.xor",
-             api=("ptx.shfl.xor", "cuda.shfl_xor"), issued_by=Scope.WARP, min_sm=70,
-             isa="shfl.sync", cost="shuffle")
+@instruction(
+    "shfl.sync.bfly.b32 {result}, {value}, {lane_mask}, 31, 0xffffffff;",
+    name="shfl.xor",
+    api=("ptx.shfl.xor", "cuda.shfl_xor"),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="shfl.sync",
+    cost="shuffle",
+)
 def shfl_xor(gpu: Machine, thread: Thread, value: any_value, lane_mask: s32) -> any_value:
     """The value that lane ``lane ^ lane_mask`` holds."""
     return gpu.shuffle(thread, value, _LANES ^ np.asarray(lane_mask))
 
 
-@instruction("shfl.sync.idx.b32 {result}, {value}, {lane}, 31, 0xffffffff;", name="shfl.idx",
-             api=("ptx.shfl.idx", "cuda.shfl"), issued_by=Scope.WARP, min_sm=70, isa="shfl.sync",
-             cost="shuffle")
+@instruction(
+    "shfl.sync.idx.b32 {result}, {value}, {lane}, 31, 0xffffffff;",
+    name="shfl.idx",
+    api=("ptx.shfl.idx", "cuda.shfl"),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="shfl.sync",
+    cost="shuffle",
+)
 def shfl_idx(gpu: Machine, thread: Thread, value: any_value, lane: s32) -> any_value:
     """The value that lane `lane` holds."""
     return gpu.shuffle(thread, value, np.broadcast_to(np.asarray(lane) & 31, 32))
 
 
-@instruction("shfl.sync.down.b32 {result}, {value}, {delta}, 31, 0xffffffff;", name="shfl.down",
-             api=("ptx.shfl.down", "cuda.shfl_down"), issued_by=Scope.WARP, min_sm=70,
-             isa="shfl.sync", cost="shuffle")
+@instruction(
+    "shfl.sync.down.b32 {result}, {value}, {delta}, 31, 0xffffffff;",
+    name="shfl.down",
+    api=("ptx.shfl.down", "cuda.shfl_down"),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="shfl.sync",
+    cost="shuffle",
+)
 def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
     """The value that lane ``lane + delta`` holds, or the own one where there is no such lane."""
     source = _LANES + np.asarray(delta)
     return gpu.shuffle(thread, value, np.where(source > 31, _LANES, source))
 
 
-@instruction("shfl.sync.up.b32 {result}, {value}, {delta}, 0, 0xffffffff;", name="shfl.up",
-             api=("ptx.shfl.up", "cuda.shfl_up"), issued_by=Scope.WARP, min_sm=70, isa="shfl.sync",
-             cost="shuffle")
+@instruction(
+    "shfl.sync.up.b32 {result}, {value}, {delta}, 0, 0xffffffff;",
+    name="shfl.up",
+    api=("ptx.shfl.up", "cuda.shfl_up"),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="shfl.sync",
+    cost="shuffle",
+)
 def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
     """The value that lane ``lane - delta`` holds, or the own one where there is no such lane."""
     source = _LANES - np.asarray(delta)
     return gpu.shuffle(thread, value, np.where(source < 0, _LANES, source))
 
 
-@instruction("setmaxnreg.inc.sync.aligned.u32 {count};", name="setmaxnreg.inc", api=("ptx.setmaxnreg.inc",),
-             issued_by=Scope.WARPGROUP, min_sm=90, isa="setmaxnreg", cost="sync")
+@instruction(
+    "setmaxnreg.inc.sync.aligned.u32 {count};",
+    name="setmaxnreg.inc",
+    api=("ptx.setmaxnreg.inc",),
+    issued_by=Scope.WARPGROUP,
+    min_sm=90,
+    isa="setmaxnreg",
+    cost="sync",
+)
 def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> None:
     """Raise the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256."""
     gpu.set_max_registers(thread, count, True)
 
 
-@instruction("setmaxnreg.dec.sync.aligned.u32 {count};", name="setmaxnreg.dec", api=("ptx.setmaxnreg.dec",),
-             issued_by=Scope.WARPGROUP, min_sm=90, isa="setmaxnreg", cost="sync")
+@instruction(
+    "setmaxnreg.dec.sync.aligned.u32 {count};",
+    name="setmaxnreg.dec",
+    api=("ptx.setmaxnreg.dec",),
+    issued_by=Scope.WARPGROUP,
+    min_sm=90,
+    isa="setmaxnreg",
+    cost="sync",
+)
 def setmaxnreg_dec(gpu: Machine, thread: Thread, *, count: int) -> None:
     """Lower the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256."""
     gpu.set_max_registers(thread, count, False)
-
-

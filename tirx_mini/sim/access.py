@@ -1,4 +1,4 @@
-"""Plain loads and stores of a warp: bounds, alignment, hazards, values and time, for all lanes in one NumPy operation."""
+"""Plain loads and stores of a warp: bounds, alignment, hazards, values, time; all lanes in one NumPy operation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def _granules(segment: Segment, index: Any, size: int, offset: int, width: int) 
         first = index * size + start
         return slice(first // granule, -(-(first + width) // granule))
     if width <= granule:
-        return index // (granule // size) + start // granule if start % granule == 0 else (index * size + start) // granule
+        return (
+            index // (granule // size) + start // granule if start % granule == 0 else (index * size + start) // granule
+        )
     first = (index * size + start) // granule
     return first[..., None] + np.arange(width // granule)
 
@@ -133,8 +135,13 @@ def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int) -> None:
 def _one_value(w: Warp, buffer: Buffer, value: np.ndarray) -> np.ndarray:
     """What remains where all active lanes write to one place: the last one's value, and a finding if they differ."""
     if (value != value[:1]).any():
-        w.report("race", "error", f"several lanes of one warp write different values to the same element of {buffer.name}",
-                 buffer=buffer.name, hint="let one thread write it, or give each thread its own element")
+        w.report(
+            "race",
+            "error",
+            f"several lanes of one warp write different values to the same element of {buffer.name}",
+            buffer=buffer.name,
+            hint="let one thread write it, or give each thread its own element",
+        )
     return value[-1]
 
 
@@ -168,9 +175,8 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
         segment.write(span.granules, actor)
         w.wrote |= w.mask.word
     span.items[where] = items
-    if isinstance(buffer, SharedBuffer):
-        if w.cta.smem.watched:
-            w.cta.stored_over_barrier(w, buffer, span.index, span.width)
+    if segment is not None and segment.barriers:
+        w.cta.stored_over_barrier(w, buffer, span.index, span.width)
     _spend(w, buffer, span, write=True)
 
 

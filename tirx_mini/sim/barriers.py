@@ -58,8 +58,8 @@ class Mbarrier:
 
     expected: arrivals a phase, 0 where it was never initialised. pending: still missing in this phase. tx: bytes
     expected and not yet arrived (negative: arrived and not yet expected). phase: completed phases; the current one has
-    parity phase & 1. init_span: where it was initialised. arrivals: by place. remote: the last (epoch, what, role, span)
-    by which each agent of another CTA signalled it.
+    parity phase & 1. init_span: where it was initialised. arrivals: by place. remote: the last (epoch, what, role,
+    span) by which each agent of another CTA signalled it.
     """
 
     __slots__ = (
@@ -93,13 +93,23 @@ class Mbarrier:
     def init(self, w: Warp, count: int) -> None:
         """mbarrier.init: phase 0, `count` arrivals expected in each phase."""
         if not 1 <= count <= MAX_COUNT:
-            raise w.fault("barrier-misuse", f"{self.name} is initialised for {count} arrivals; the count must be 1 to "
-                          f"{MAX_COUNT}", barrier=self.name, rule="PTX ISA: mbarrier.init")
+            raise w.fault(
+                "barrier-misuse",
+                f"{self.name} is initialised for {count} arrivals; the count must be 1 to {MAX_COUNT}",
+                barrier=self.name,
+                rule="PTX ISA: mbarrier.init",
+            )
         if self.expected:
-            w.report("barrier-reinitialised", "error", f"{self.name} is initialised a second time", other=self.init_span,
-                     barrier=self.name, rule="PTX ISA: mbarrier.init",
-                     hint="initialise each barrier once, by one thread; mbarrier.inval must come before a second init",
-                     notes=(("it was initialised here before", self.init_span),))
+            w.report(
+                "barrier-reinitialised",
+                "error",
+                f"{self.name} is initialised a second time",
+                other=self.init_span,
+                barrier=self.name,
+                rule="PTX ISA: mbarrier.init",
+                hint="initialise each barrier once, by one thread; mbarrier.inval must come before a second init",
+                notes=(("it was initialised here before", self.init_span),),
+            )
         self.expected = self.pending = count
         self.tx = self.phase = 0
         self.done.clear()
@@ -118,11 +128,15 @@ class Mbarrier:
     def usable(self, w: Warp, verb: str) -> bool:
         """Whether the barrier was initialised, as far as `w` can know; records what is wrong otherwise."""
         if not self.expected:
-            w.report("barrier-uninitialised", "error", f"{w.role} {verb} {self.name}, which is never initialised "
-                     "before",
-                     barrier=self.name, rule="PTX ISA: mbarrier",
-                     hint=f"let one thread initialise {self.name} at the top level of the kernel, then fence and "
-                     "synchronise the CTA; a guard that no thread satisfies leaves it uninitialised")
+            w.report(
+                "barrier-uninitialised",
+                "error",
+                f"{w.role} {verb} {self.name}, which is never initialised before",
+                barrier=self.name,
+                rule="PTX ISA: mbarrier",
+                hint=f"let one thread initialise {self.name} at the top level of the kernel, then fence and "
+                "synchronise the CTA; a guard that no thread satisfies leaves it uninitialised",
+            )
             return False
         self.check_known(w)
         return True
@@ -130,20 +144,36 @@ class Mbarrier:
     def check_known(self, w: Warp) -> None:
         """Record a race where `w` uses the barrier and its initialisation does not happen before."""
         if not w.agent.knows(self.init_agent, self.init_epoch) and not w.gpu.findings.seen(
-                "race", "error", w.span, self.init_span):
-            w.report("race", "error", f"{w.role} uses {self.name} with no synchronisation after its initialisation",
-                     other=self.init_span, barrier=self.name, buffer=self.name,
-                     hint="after the initialisation: fence.mbarrier_init(), then cta_sync() (cluster_sync() in a cluster)",
-                     notes=(("it is initialised here", self.init_span),))
-        elif w.cta is not self.cta and not self.fenced and not w.gpu.findings.seen(
-                "missing-mbarrier-fence", "warning", self.init_span, w.span):
+            "race", "error", w.span, self.init_span
+        ):
+            w.report(
+                "race",
+                "error",
+                f"{w.role} uses {self.name} with no synchronisation after its initialisation",
+                other=self.init_span,
+                barrier=self.name,
+                buffer=self.name,
+                hint="after the initialisation: fence.mbarrier_init(), then cta_sync() (cluster_sync() in a cluster)",
+                notes=(("it is initialised here", self.init_span),),
+            )
+        elif (
+            w.cta is not self.cta
+            and not self.fenced
+            and not w.gpu.findings.seen("missing-mbarrier-fence", "warning", self.init_span, w.span)
+        ):
             w.gpu.findings.add(
-                "missing-mbarrier-fence", "warning",
-                f"{self.name} is used by another CTA of the cluster, and no fence.mbarrier_init follows its initialisation",
-                self.init_span, other=w.span, details={
-                    "barrier": self.name, "rule": "PTX ISA: fence.mbarrier_init",
+                "missing-mbarrier-fence",
+                "warning",
+                f"{self.name} is used by another CTA, with no fence.mbarrier_init after its initialisation",
+                self.init_span,
+                other=w.span,
+                details={
+                    "barrier": self.name,
+                    "rule": "PTX ISA: fence.mbarrier_init",
                     "hint": "call Tx.ptx.fence.mbarrier_init() after the initialisation, before the cluster barrier",
-                    "notes": (("it is used here", w.span),)})
+                    "notes": (("it is used here", w.span),),
+                },
+            )
 
     def arrive(self, w: Warp, count: int = 1) -> None:
         """mbarrier.arrive by `count` threads of `w`: release what they did."""
@@ -161,8 +191,12 @@ class Mbarrier:
         self._record("expect_tx", w.place, w.span, 0, nbytes, w.time)
         self.tx += nbytes
         if abs(self.tx) > MAX_COUNT:
-            raise w.fault("barrier-overflow", f"{self.name} would expect {self.tx} bytes; the tx-count of an mbarrier "
-                          f"ends at {MAX_COUNT}", barrier=self.name, rule="PTX ISA: mbarrier, tx-count")
+            raise w.fault(
+                "barrier-overflow",
+                f"{self.name} would expect {self.tx} bytes; the tx-count of an mbarrier ends at {MAX_COUNT}",
+                barrier=self.name,
+                rule="PTX ISA: mbarrier, tx-count",
+            )
         return True
 
     def passed(self, parity: int) -> bool:
@@ -200,8 +234,9 @@ class Mbarrier:
         if self.pending == 0 and self.tx == 0:
             self._complete()
 
-    def arrive_async(self, cta: Cta, agent: int, knowledge: Knowledge, time: float, what: str, role: str,
-                     span: Span | None) -> None:
+    def arrive_async(
+        self, cta: Cta, agent: int, knowledge: Knowledge, time: float, what: str, role: str, span: Span | None
+    ) -> None:
         """One arrival by an agent of `cta` that releases `knowledge`."""
         if cta is not self.cta:
             self.remote[agent] = (knowledge.known.item(ORDER, agent), what, role, span)
@@ -237,12 +272,20 @@ class Mbarrier:
         span = w.span if w else span
         waiting = f" while {self.tx} bytes are outstanding" if self.tx else ""
         self.cta.gpu.findings.add(
-            "barrier-overflow", "error",
+            "barrier-overflow",
+            "error",
             f"{self.name} gets more arrivals in one phase than the {self.expected} it was initialised for{waiting}",
-            span, other=self.init_span, details={
-                "barrier": self.name, "role": w.role if w else role, "cta": self.cta.name, "rule": "PTX ISA: mbarrier, "
-                "pending count", "hint": f"initialise {self.name} with the number of arrivals of one round, and arrive "
-                "only that often", "notes": (("it was initialised here", self.init_span),)})
+            span,
+            other=self.init_span,
+            details={
+                "barrier": self.name,
+                "role": w.role if w else role,
+                "cta": self.cta.name,
+                "rule": "PTX ISA: mbarrier, pending count",
+                "hint": f"initialise {self.name} with the number of arrivals of one round, and arrive only that often",
+                "notes": (("it was initialised here", self.init_span),),
+            },
+        )
 
     def _complete(self) -> None:
         self.phase += 1
@@ -320,19 +363,31 @@ class NamedBarriers:
     def _barrier(self, w: Warp, number: int, threads: int) -> CountingBarrier:
         limit = w.gpu.image.launch.threads
         if not 0 <= number < self.COUNT:
-            raise w.fault("barrier-misuse", f"there is no barrier {number}: a CTA has barriers 0 to {self.COUNT - 1}",
-                          rule="PTX ISA: bar.sync")
+            raise w.fault(
+                "barrier-misuse",
+                f"there is no barrier {number}: a CTA has barriers 0 to {self.COUNT - 1}",
+                rule="PTX ISA: bar.sync",
+            )
         if threads % 32 or not 0 < threads <= -(-limit // 32) * 32:
-            raise w.fault("barrier-misuse", f"barrier {number} cannot count {threads} threads: it counts whole warps, and "
-                          f"the CTA has {limit} threads", rule="PTX ISA: bar.sync")
+            raise w.fault(
+                "barrier-misuse",
+                f"barrier {number} cannot count {threads} threads: it counts whole warps, and "
+                f"the CTA has {limit} threads",
+                rule="PTX ISA: bar.sync",
+            )
         barrier = self.barriers.get(number)
         if barrier is None:
             barrier = self.barriers[number] = CountingBarrier(f"barrier {number}", self.cta.cluster.causality)
         if barrier.arrived and barrier.expected != threads:
-            w.report("barrier-misuse", "error", f"barrier {number} is used for {threads} threads while others wait at it "
-                     f"for {barrier.expected}", other=barrier.places[0][1], barrier=barrier.name,
-                     hint="all who meet at a barrier name the same number of threads; use another barrier id",
-                     notes=((f"{barrier.places[0][0]} arrived here", barrier.places[0][1]),))
+            w.report(
+                "barrier-misuse",
+                "error",
+                f"barrier {number} is used for {threads} threads while others wait at it for {barrier.expected}",
+                other=barrier.places[0][1],
+                barrier=barrier.name,
+                hint="all who meet at a barrier name the same number of threads; use another barrier id",
+                notes=((f"{barrier.places[0][0]} arrived here", barrier.places[0][1]),),
+            )
         barrier.expected = threads
         return barrier
 
@@ -372,7 +427,7 @@ class NamedBarriers:
 
 
 class ClusterBarrier:
-    """barrier.cluster.arrive and .wait: every thread of the cluster that has not exited (PTX ISA: "barrier.cluster")."""
+    """barrier.cluster: every thread of the cluster that has not exited (PTX ISA: "barrier.cluster")."""
 
     def __init__(self, cluster: Cluster, causality: Causality) -> None:
         self.cluster = cluster
@@ -384,8 +439,12 @@ class ClusterBarrier:
         """Arrive once in this round, releasing."""
         w.converged("barrier.cluster.arrive")
         if self._joined.get(w) == self.barrier.rounds:
-            raise w.fault("barrier-misuse", "a thread arrives at the cluster barrier twice without waiting in between",
-                          rule="PTX ISA: barrier.cluster", hint="pair each barrier.cluster.arrive with one wait")
+            raise w.fault(
+                "barrier-misuse",
+                "a thread arrives at the cluster barrier twice without waiting in between",
+                rule="PTX ISA: barrier.cluster",
+                hint="pair each barrier.cluster.arrive with one wait",
+            )
         self._joined[w] = self.barrier.rounds
         self.barrier.arrive(w, 32 if w.mask is w.all_lanes else w.mask.count)
         self.check()
@@ -402,10 +461,16 @@ class ClusterBarrier:
         w.converged("barrier.cluster.wait")
         joined = self._joined.pop(w, None)
         if joined is None:
-            raise w.fault("barrier-misuse", "barrier.cluster.wait without an arrive before it",
-                          rule="PTX ISA: barrier.cluster", hint="call barrier.cluster.arrive first, or cluster_sync()")
+            raise w.fault(
+                "barrier-misuse",
+                "barrier.cluster.wait without an arrive before it",
+                rule="PTX ISA: barrier.cluster",
+                hint="call barrier.cluster.arrive first, or cluster_sync()",
+            )
         if joined == self.barrier.rounds:
-            yield self.barrier.wait(w, "barrier.cluster", "every thread of the cluster to arrive at the cluster barrier")
+            yield self.barrier.wait(
+                w, "barrier.cluster", "every thread of the cluster to arrive at the cluster barrier"
+            )
         else:
             w.agent.learn(self.knowledge)
             w.time = max(w.time, self.barrier.time + w.gpu.spec.cluster_barrier_latency)

@@ -7,9 +7,9 @@ the agent and its epoch. Agent a may touch what agent b touched at epoch e witho
     known[ORDER][b] >= e    b's access happens before (PTX ISA: "Memory consistency model", causality order)
     known[PROXY][b] >= e    and a fence.proxy.async lies on the way, so the async proxy sees b's ordinary writes
 
-Synchronisation copies what one agent knows to another through a barrier: `Knowledge.add`, then `Agent.learn`. The fence of
-tcgen05 (`fence::after_thread_sync`) orders only the executing thread's later tcgen05 operations; it is the snapshot
-`fenced` of a warp, and does not travel.
+Synchronisation copies what one agent knows to another through a barrier: `Knowledge.add`, then `Agent.learn`. The
+fence of tcgen05 (`fence::after_thread_sync`) orders only the executing thread's later tcgen05 operations; it is the
+snapshot `fenced` of a warp, and does not travel.
 """
 
 from __future__ import annotations

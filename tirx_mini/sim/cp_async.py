@@ -30,12 +30,17 @@ class CpAsyncGroups:
         targets = np.broadcast_to(np.asarray(dst), 32)[lanes].astype(np.int64)
         sources = np.broadcast_to(np.asarray(src), 32)[lanes].astype(np.int64)
         if (targets % nbytes).any() or (sources % nbytes).any():
-            raise w.fault("misaligned-access", f"a cp.async of {nbytes} bytes is not at multiples of {nbytes} bytes",
-                          rule="PTX ISA: cp.async")
+            raise w.fault(
+                "misaligned-access",
+                f"a cp.async of {nbytes} bytes is not at multiples of {nbytes} bytes",
+                rule="PTX ISA: cp.async",
+            )
         cta, _ = w.gpu.cta_at(w, int(targets[0]))
         offsets = targets & 0xFFFFFF
         if cta is not w.cta or offsets.max() + nbytes > cta.smem.size:
-            raise w.fault("out-of-bounds", "a cp.async writes outside the shared memory of its CTA", rule="PTX ISA: cp.async")
+            raise w.fault(
+                "out-of-bounds", "a cp.async writes outside the shared memory of its CTA", rule="PTX ISA: cp.async"
+            )
         found = w.gpu.memory.locate(int(sources[0]))
         last = w.gpu.memory.locate(int(sources.max()) + nbytes - 1)
         if found is None or last is None or last[0] is not found[0]:
@@ -87,4 +92,6 @@ class CpAsyncGroups:
         self._groups = [[] for _ in self._groups]
         self._open = []
         for _ in range(w.mask.count):
-            w.gpu.clock.at(done, barrier.arrive_async, w.cta, w.agent.index, knowledge, done, "cp.async", w.place, w.span)
+            w.gpu.clock.at(
+                done, barrier.arrive_async, w.cta, w.agent.index, knowledge, done, "cp.async", w.place, w.span
+            )

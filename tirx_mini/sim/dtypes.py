@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import ml_dtypes
 import numpy as np
@@ -16,7 +16,7 @@ _EXTENDED = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def numpy_dtype(dtype: str) -> np.dtype:
     """The type of one lane of `dtype`, as NumPy holds it in memory."""
     name = str(DataType(dtype).scalar)

@@ -30,8 +30,16 @@ class Findings:
         self._counts: dict[tuple[Any, ...], int] = {}
         self.limit = limit
 
-    def add(self, kind: str, severity: Severity, message: str, span: Span | None, *,
-            other: Span | None = None, details: Mapping[str, Any] | None = None) -> None:
+    def add(
+        self,
+        kind: str,
+        severity: Severity,
+        message: str,
+        span: Span | None,
+        *,
+        other: Span | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
         """Record a finding; `other` is the second place it concerns. Merged by kind, severity and both places."""
         key = (kind, severity, _place(span), _place(other))
         if key in self._found:

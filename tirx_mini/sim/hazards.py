@@ -10,8 +10,10 @@ from .shadow import Access, Actor, Conflict
 if TYPE_CHECKING:
     from .machine import Cta, Gpu
 
-PROXY_HINT = ("each thread that writes shared memory calls Tx.ptx.fence.proxy_async(\"shared::cta\") after its writes, then "
-              "synchronises with the thread that issues the asynchronous operation")
+PROXY_HINT = (
+    'each thread that writes shared memory calls Tx.ptx.fence.proxy_async("shared::cta") after its writes, then '
+    "synchronises with the thread that issues the asynchronous operation"
+)
 TCGEN05_HINT = "call Tx.ptx.tcgen05.fence.after_thread_sync() after the wait and before this operation"
 _UNWRITTEN = {
     "tcgen05.ld": "wait for the mbarrier of the MMA, in its right phase, before reading; and check the columns",
@@ -107,11 +109,15 @@ class HazardReporter:
         if kind == "missing-tcgen05-fence":
             return f"{does}, {did}, without tcgen05.fence.after_thread_sync() between the two", TCGEN05_HINT
         if kind == "missing-tcgen05-wait":
-            return (f"{does} while it may still be being {did}: tcgen05.wait.ld() is missing after the load",
-                    "call Tx.ptx.tcgen05.wait.ld() after the loads, before signalling that tensor memory is free")
+            return (
+                f"{does} while it may still be being {did}: tcgen05.wait.ld() is missing after the load",
+                "call Tx.ptx.tcgen05.wait.ld() after the loads, before signalling that tensor memory is free",
+            )
         if kind == "identical-writes":
-            return (f"{does}, which is also {did}, in no order; both write the same bytes",
-                    "let one thread write it: select one warp before electing a lane")
+            return (
+                f"{does}, which is also {did}, in no order; both write the same bytes",
+                "let one thread write it: select one warp before electing a lane",
+            )
         return f"{does} while it may be {did}: nothing orders the two", self._race_hint(earlier, actor, conflict.writes)
 
     def _race_hint(self, earlier: Access, actor: Actor, writes: bool) -> str:
@@ -120,10 +126,10 @@ class HazardReporter:
             return "CTAs of different clusters run in no order: let each write its own part"
         if actor.what == "TMA store" and not writes:
             if earlier.time >= actor.time:
-                return "the store reads its source later: commit_group() and wait_group(0) first, then synchronise and write again"
+                return "the store may read later: commit_group(), wait_group(0), then synchronise before writing again"
             return "synchronise after the writes (warpgroup_sync or cta_sync), before one thread issues the TMA store"
         if earlier.what == "TMA store":
-            return "after the TMA store: commit_group(), wait_group(0), then synchronise before the memory is written again"
+            return "after the TMA store: commit_group(), wait_group(0), then synchronise before writing there again"
         if earlier.what == "MMA" or actor.what == "tcgen05.ld":
             return "the MMA is asynchronous: tcgen05.commit to an mbarrier, and wait for it first"
         if actor.what == "MMA" and earlier.what == "tcgen05.ld":

@@ -66,8 +66,15 @@ class Sm:
 class Cta:
     """A resident CTA. rank: its %cluster_ctarank; name: its blockIdx, as in "CTA (3, 0, 0)"."""
 
-    def __init__(self, gpu: Gpu, cluster: Cluster, sm: Sm, block_idx: tuple[int, int, int],
-                 cluster_ctaid: tuple[int, int, int], rank: int) -> None:
+    def __init__(
+        self,
+        gpu: Gpu,
+        cluster: Cluster,
+        sm: Sm,
+        block_idx: tuple[int, int, int],
+        cluster_ctaid: tuple[int, int, int],
+        rank: int,
+    ) -> None:
         self.gpu = gpu
         self.cluster = cluster
         self.sm = sm
@@ -101,7 +108,9 @@ class Cta:
         barrier = self.mbarriers.get(offset)
         if barrier is None:
             barrier = self.mbarriers[offset] = Mbarrier(self, offset, self.gpu.locator.name(offset))
-            self.smem.watched = True
+            segment = self.smem.shadow.segment(offset)
+            if segment is not None:
+                segment.barriers = True
         return barrier
 
     def stored_over_barrier(self, w: Warp, buffer: Any, index: Any, width: int) -> None:
@@ -109,9 +118,15 @@ class Cta:
         first = buffer.byte_offset + index * buffer.dtype.itemsize
         for offset, barrier in self.mbarriers.items():
             if barrier.expected and np.any((first < offset + 8) & (first + width > offset)):
-                w.report("barrier-misuse", "error", f"an ordinary store overwrites {barrier.name}, which is an mbarrier",
-                         other=barrier.init_span, barrier=barrier.name, rule="PTX ISA: mbarrier",
-                         notes=(("it was initialised here", barrier.init_span),))
+                w.report(
+                    "barrier-misuse",
+                    "error",
+                    f"an ordinary store overwrites {barrier.name}, which is an mbarrier",
+                    other=barrier.init_span,
+                    barrier=barrier.name,
+                    rule="PTX ISA: mbarrier",
+                    notes=(("it was initialised here", barrier.init_span),),
+                )
 
     def warp_exited(self, warp: Warp) -> None:
         """A warp has ended; with the last one the CTA ends."""
@@ -126,7 +141,6 @@ class Cta:
             self._check_remote_signals()
             self.cluster.cta_exited(warp.time)
 
-
     def _check_remote_signals(self) -> None:
         """Record what other CTAs signal here with no order before the end of this one."""
         known = np.maximum.reduce([warp.agent.known[ORDER] for warp in self.warps])
@@ -134,9 +148,18 @@ class Cta:
             for agent, (epoch, what, role, span) in barrier.remote.items():
                 if known[agent] < epoch:
                     self.gpu.findings.add(
-                        "in-flight-at-exit", "error", f"{self.name} may end before the {what} of {role} gets to its {barrier.name}",
-                        span, details={"cta": self.name, "barrier": barrier.name, "role": role, "hint": "cluster_sync() "
-                                       "before the kernel ends keeps every CTA alive until its peers are done"})
+                        "in-flight-at-exit",
+                        "error",
+                        f"{self.name} may end before the {what} of {role} gets to its {barrier.name}",
+                        span,
+                        details={
+                            "cta": self.name,
+                            "barrier": barrier.name,
+                            "role": role,
+                            "hint": "cluster_sync() "
+                            "before the kernel ends keeps every CTA alive until its peers are done",
+                        },
+                    )
 
 
 class Cluster:
@@ -171,8 +194,16 @@ class Gpu(Services):
     trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
     """
 
-    def __init__(self, image: KernelImage, arrays: Sequence[np.ndarray], spec: GpuSpec, *, seed: int | None = None,
-                 trace: bool = False, log_barriers: bool = False) -> None:
+    def __init__(
+        self,
+        image: KernelImage,
+        arrays: Sequence[np.ndarray],
+        spec: GpuSpec,
+        *,
+        seed: int | None = None,
+        trace: bool = False,
+        log_barriers: bool = False,
+    ) -> None:
         self.image = image
         self.spec = spec
         self.rng = None if seed is None else random.Random(seed)
@@ -237,19 +268,33 @@ class Gpu(Services):
         launch, spec = self.image.launch, self.spec
         for extent, size in zip(launch.grid, launch.cluster, strict=True):
             if extent % size:
-                raise Fault("launch-limit", f"a grid of {launch.grid} CTAs is not a multiple of the cluster "
-                            f"{launch.cluster}", self.image.span, rule="CUDA: cluster launch")
+                raise Fault(
+                    "launch-limit",
+                    f"a grid of {launch.grid} CTAs is not a multiple of the cluster {launch.cluster}",
+                    self.image.span,
+                    rule="CUDA: cluster launch",
+                )
         if launch.threads > spec.threads_per_cta:
-            raise Fault("launch-limit", f"the CTA has {launch.threads} threads; {spec.name} allows "
-                        f"{spec.threads_per_cta}", self.image.span)
+            raise Fault(
+                "launch-limit",
+                f"the CTA has {launch.threads} threads; {spec.name} allows {spec.threads_per_cta}",
+                self.image.span,
+            )
         if launch.cluster_size > spec.cluster_size:
-            raise Fault("launch-limit", f"the cluster has {launch.cluster_size} CTAs; {spec.name} allows "
-                        f"{spec.cluster_size}", self.image.span)
+            raise Fault(
+                "launch-limit",
+                f"the cluster has {launch.cluster_size} CTAs; {spec.name} allows {spec.cluster_size}",
+                self.image.span,
+            )
         if launch.smem_bytes > spec.smem_per_cta:
             raise self._too_much_shared_memory()
         if self.image.registers * launch.threads > spec.registers_per_sm:
-            raise Fault("register-limit", f"{launch.threads} threads of {self.image.registers} registers do not fit in the "
-                        f"{spec.registers_per_sm} of an SM", self.image.span)
+            raise Fault(
+                "register-limit",
+                f"{launch.threads} threads of {self.image.registers} registers do not fit in the "
+                f"{spec.registers_per_sm} of an SM",
+                self.image.span,
+            )
 
     def _too_much_shared_memory(self) -> Fault:
         launch, limit = self.image.launch, self.spec.smem_per_cta
@@ -257,10 +302,15 @@ class Gpu(Services):
         culprit = min(over, key=lambda b: b.byte_offset, default=None)
         notes = tuple((f"{b.name} takes {b.nbytes} bytes", b.span) for b in self.image.shared if b.nbytes >= 1024)
         which = f"; {culprit.name} ends at byte {culprit.end}" if culprit else ""
-        return Fault("shared-memory-limit", f"the kernel needs {launch.smem_bytes} bytes of shared memory, and a CTA can "
-                     f"have {limit} ({limit // 1024} KiB) on {self.spec.name}{which}",
-                     culprit.span if culprit else self.image.span, notes=notes, buffer=culprit.name if culprit else None,
-                     hint="use fewer stages or smaller tiles, or let buffers that are not needed at the same time overlap")
+        return Fault(
+            "shared-memory-limit",
+            f"the kernel needs {launch.smem_bytes} bytes of shared memory, and a CTA can "
+            f"have {limit} ({limit // 1024} KiB) on {self.spec.name}{which}",
+            culprit.span if culprit else self.image.span,
+            notes=notes,
+            buffer=culprit.name if culprit else None,
+            hint="use fewer stages or smaller tiles, or let buffers that are not needed at the same time overlap",
+        )
 
     def _fill(self, time: float) -> None:
         """Start clusters wherever there is room, one on each group of SMs before a second one on any."""
@@ -279,8 +329,10 @@ class Gpu(Services):
 
     def _fits(self, group: list[Sm]) -> bool:
         smem, threads, registers = self._needs()
-        return all(sm.smem_free >= smem and sm.threads_free >= threads and sm.registers_free >= registers
-                   and sm.ctas_free >= 1 for sm in group)
+        return all(
+            sm.smem_free >= smem and sm.threads_free >= threads and sm.registers_free >= registers and sm.ctas_free >= 1
+            for sm in group
+        )
 
     def _take(self, group: Sequence[Sm], sign: int) -> None:
         smem, threads, registers = self._needs()

@@ -27,12 +27,11 @@ TMEM_LANES, TMEM_COLUMNS, LANE_GROUPS = 128, 512, 4
 
 
 class SharedMemory:
-    """The dynamic shared memory of one CTA. size: bytes. watched: whether it holds mbarriers."""
+    """The dynamic shared memory of one CTA. size: bytes."""
 
     def __init__(self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain) -> None:
         self.size = size
         self.bytes = np.full(-(-size // 128) * 128, POISON, np.uint8)
-        self.watched = False
         self._views: dict[int, np.ndarray] = {}
         self._segments: dict[int, Segment] = {}
         self.shadow = Shadow(
@@ -109,8 +108,9 @@ class GlobalMemory:
         for buffer in buffers:
             if buffer.written:
                 granule = min(MAX_GRANULE, buffer.access_bytes)
-                self.segments[buffer.slot] = Segment(0, buffer.nbytes, granule, self.log, complain, initialised=True,
-                                                     single_reader=True)
+                self.segments[buffer.slot] = Segment(
+                    0, buffer.nbytes, granule, self.log, complain, initialised=True, single_reader=True
+                )
 
     def view(self, slot: int, width: int) -> np.ndarray:
         """A buffer as items of `width` bytes."""

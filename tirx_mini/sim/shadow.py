@@ -54,8 +54,16 @@ class Actor:
 
     __slots__ = ("agent", "cluster", "fenced", "own", "proxy", "role", "same", "span", "tcgen05", "time", "what")
 
-    def __init__(self, agent: Agent | Snapshot, cluster: int, proxy: str, what: str, role: str,
-                 span: Span | None = None, time: float = 0.0) -> None:
+    def __init__(
+        self,
+        agent: Agent | Snapshot,
+        cluster: int,
+        proxy: str,
+        what: str,
+        role: str,
+        span: Span | None = None,
+        time: float = 0.0,
+    ) -> None:
         self.agent = agent
         self.cluster = cluster
         self.proxy = proxy
@@ -77,6 +85,7 @@ class Actor:
 
 Select = Any
 """Which granules of a segment: a slice, or an integer array."""
+
 
 @dataclass(frozen=True)
 class Conflict:
@@ -119,8 +128,15 @@ class AccessLog:
     def number(self, actor: Actor, write: bool) -> int:
         """The number of an access by `actor` now; the same one for the same place in the same epoch."""
         agent, last = actor.agent, self.accesses[-1]
-        if (last is None or last.epoch != agent.epoch or last.agent != agent.index or last.span is not actor.span
-                or last.write != write or last.what is not actor.what or last.cluster != actor.cluster):
+        if (
+            last is None
+            or last.epoch != agent.epoch
+            or last.agent != agent.index
+            or last.span is not actor.span
+            or last.write != write
+            or last.what is not actor.what
+            or last.cluster != actor.cluster
+        ):
             self.accesses.append(Access(actor, write))
         return len(self.accesses) - 1
 
@@ -129,18 +145,30 @@ class Segment:
     """The shadow of the units [start, stop) of a memory (bytes, as a rule), `granule` of them to an entry.
 
     shape: how the entries are arranged; one row unless given. initialised: whether they hold data from the beginning.
+    barriers: whether mbarriers lie in it.
     single_reader: remember one reader of each granule, not one of each agent (for memories of very many agents).
     """
 
-    __slots__ = ("complain", "granule", "log", "readers", "single_reader", "start", "stop", "writes")
+    __slots__ = ("barriers", "complain", "granule", "log", "readers", "single_reader", "start", "stop", "writes")
 
-    def __init__(self, start: int, stop: int, granule: int, log: AccessLog, complain: Complain, *,
-                 shape: tuple[int, ...] | None = None, initialised: bool = False, single_reader: bool = False) -> None:
+    def __init__(
+        self,
+        start: int,
+        stop: int,
+        granule: int,
+        log: AccessLog,
+        complain: Complain,
+        *,
+        shape: tuple[int, ...] | None = None,
+        initialised: bool = False,
+        single_reader: bool = False,
+    ) -> None:
         self.start, self.stop, self.granule = start, stop, granule
         self.log, self.complain = log, complain
         self.writes = np.full(shape or -(-(stop - start) // granule), -1 if initialised else 0, np.int32)
         self.readers: dict[int, np.ndarray] = {}
         self.single_reader = single_reader
+        self.barriers = False
 
     def span(self, start: int, stop: int) -> slice:
         """The granules of a byte range of the memory."""
@@ -204,8 +232,12 @@ class Segment:
             earlier = self.log.accesses[number]
             if earlier.cluster != actor.cluster or not actor.agent.knows(earlier.agent, earlier.epoch):
                 kind = "race"
-            elif (earlier.proxy is GENERIC and actor.proxy is ASYNC and earlier.write
-                  and actor.agent.known.item(PROXY, earlier.agent) < earlier.epoch):
+            elif (
+                earlier.proxy is GENERIC
+                and actor.proxy is ASYNC
+                and earlier.write
+                and actor.agent.known.item(PROXY, earlier.agent) < earlier.epoch
+            ):
                 kind = "proxy"
             elif actor.tcgen05 and not actor.sees(earlier.agent, earlier.epoch):
                 kind = "tcgen05"

@@ -36,7 +36,7 @@ PHASE = 1024
 class Mma:
     """One tcgen05.mma as it was issued.
 
-    column: of the accumulator. a, b: operand layouts, the same object for the same layout; a_start, b_start: their places.
+    column: of the accumulator. a, b: operand layouts, one object for one layout; a_start, b_start: their places.
     """
 
     column: int
@@ -54,9 +54,15 @@ class Mma:
 
     def continues(self, first: Mma) -> bool:
         """Whether this can be one product with the MMAs that `first` begins."""
-        return (self.accumulate and self.column == first.column and self.shape is first.shape
-                and self.snapshot is first.snapshot and self.span is first.span
-                and self.a is first.a and self.b is first.b)
+        return (
+            self.accumulate
+            and self.column == first.column
+            and self.shape is first.shape
+            and self.snapshot is first.snapshot
+            and self.span is first.span
+            and self.a is first.a
+            and self.b is first.b
+        )
 
 
 class Pipe:
@@ -116,8 +122,18 @@ class TensorCores:
 
     # -- instructions --------------------------------------------------------------------------------------------
 
-    def mma(self, w: Warp, column: int, a: SmemDescriptor, a_start: int, b: SmemDescriptor, b_start: int,
-            shape: InstructionDescriptor, accumulate: bool, cta_group: int) -> None:
+    def mma(
+        self,
+        w: Warp,
+        column: int,
+        a: SmemDescriptor,
+        a_start: int,
+        b: SmemDescriptor,
+        b_start: int,
+        shape: InstructionDescriptor,
+        accumulate: bool,
+        cta_group: int,
+    ) -> None:
         """Issue an MMA whose operands are in shared memory, at the same place in both CTAs of a pair."""
         pipe = self.pipe(w)
         agent = w.agent
@@ -125,8 +141,9 @@ class TensorCores:
             pipe.agent.learn_from(agent)
             pipe.snapshot = pipe.agent.snapshot(agent.fenced)
             pipe.seen = agent.version
-        pipe.pending.append(Mma(column, a, a_start, b, b_start, shape, accumulate, cta_group, pipe.snapshot, w.time, w.place,
-                                w.span))
+        pipe.pending.append(
+            Mma(column, a, a_start, b, b_start, shape, accumulate, cta_group, pipe.snapshot, w.time, w.place, w.span)
+        )
 
     def commit(self, w: Warp, barriers: Sequence[Mbarrier]) -> None:
         """Let the barriers observe the completion of all the warp's MMAs so far."""
@@ -199,12 +216,21 @@ class TensorCores:
         for barrier in batch.arrivals:
             if barrier.cta.alive:
                 if barrier.expected:
-                    barrier.arrive_async(batch.cta, pipe.agent.index, batch.knowledge, now, "commit", batch.role, batch.span)
+                    barrier.arrive_async(
+                        batch.cta, pipe.agent.index, batch.knowledge, now, "commit", batch.role, batch.span
+                    )
             else:
-                self.gpu.findings.add("in-flight-at-exit", "error", f"{barrier.cta.name} ends while a tcgen05.commit is to arrive at its "
-                                      f"{barrier.name}", batch.span, details={
-                                          "cta": barrier.cta.name, "barrier": barrier.name,
-                                          "hint": "cluster_sync() before the kernel ends keeps every CTA alive until its peers are done"})
+                self.gpu.findings.add(
+                    "in-flight-at-exit",
+                    "error",
+                    f"{barrier.cta.name} ends while a tcgen05.commit is to arrive at its {barrier.name}",
+                    batch.span,
+                    details={
+                        "cta": barrier.cta.name,
+                        "barrier": barrier.name,
+                        "hint": "cluster_sync() before the kernel ends keeps every CTA alive until its peers are done",
+                    },
+                )
 
     def _execute(self, cta: Cta, group: list[Mma]) -> None:
         """Carry out MMAs that continue one another."""
@@ -215,8 +241,13 @@ class TensorCores:
         actor.fenced = mma.snapshot.fenced
         ctas = pair(cta) if mma.cta_group == 2 else [cta]
         if not all(c.alive for c in ctas):
-            self.gpu.findings.add("in-flight-at-exit", "error", f"{cta.name} or its peer ends while an MMA is in flight", mma.span,
-                                  details={"cta": cta.name, "hint": "wait for the MMA's commit before the kernel ends"})
+            self.gpu.findings.add(
+                "in-flight-at-exit",
+                "error",
+                f"{cta.name} or its peer ends while an MMA is in flight",
+                mma.span,
+                details={"cta": cta.name, "hint": "wait for the MMA's commit before the kernel ends"},
+            )
             return
         rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
         a = [self._operand(c.smem, group, "a", rows, actor) for c in ctas]
@@ -252,9 +283,15 @@ class TensorCores:
         return values.T if pattern.mn_major else values
 
     def _beyond(self, smem: SharedMemory, mma: Mma, which: str, low: int, high: int) -> Exception:
-        return Fault("bad-descriptor", f"the descriptor of operand {which.upper()} of an MMA leads to bytes {low} to {high - 1} of shared "
-                     f"memory, which has {smem.size}", mma.span, role=mma.role, rule="PTX ISA: tcgen05 shared memory descriptor",
-                     hint="check the buffer's layout and the offset that the descriptor is built from")
+        return Fault(
+            "bad-descriptor",
+            f"the descriptor of operand {which.upper()} of an MMA leads to bytes {low} to {high - 1} of shared "
+            f"memory, which has {smem.size}",
+            mma.span,
+            role=mma.role,
+            rule="PTX ISA: tcgen05 shared memory descriptor",
+            hint="check the buffer's layout and the offset that the descriptor is built from",
+        )
 
     def _accumulate(self, cta: Cta, mma: Mma, product: np.ndarray, actor: Actor) -> None:
         """Add (or store) a product of one CTA's rows × all N columns to its tensor memory."""
@@ -282,12 +319,19 @@ class TensorCores:
 
     def _lost_result(self, cta: Cta, mma: Mma, earlier: Any) -> None:
         self.gpu.findings.add(
-            "lost-result", "error",
+            "lost-result",
+            "error",
             f"the MMA of {mma.role} overwrites an accumulator that nobody has read since the last MMA wrote it",
-            mma.span, other=earlier.span, details={
-                "cta": cta.name, "role": mma.role, "rule": "PTX ISA: tcgen05.mma, enable-input-d",
-                "hint": "accumulate (accum=True) on every K tile but the first, and read the result before the next tile begins",
-                "notes": (("the result that is lost is computed here", earlier.span),)})
+            mma.span,
+            other=earlier.span,
+            details={
+                "cta": cta.name,
+                "role": mma.role,
+                "rule": "PTX ISA: tcgen05.mma, enable-input-d",
+                "hint": "accumulate (accum=True) on every K tile but the first; read the result before the next tile",
+                "notes": (("the result that is lost is computed here", earlier.span),),
+            },
+        )
 
 
 def pair(cta: Cta) -> list[Cta]:
@@ -326,7 +370,10 @@ def make_pattern(mma: Mma, which: str, rows: int, offsets: Sequence[int]) -> Pat
     layout: SmemDescriptor = getattr(mma, which)
     fmt: Format = getattr(mma.shape, which)
     mn_major = mma.shape.transpose_a if which == "a" else mma.shape.transpose_b
-    parts = [operand_chunks(replace(layout, start=offset), rows, mma.shape.depth, fmt.itemsize, mn_major) for offset in offsets]
+    parts = [
+        operand_chunks(replace(layout, start=offset), rows, mma.shape.depth, fmt.itemsize, mn_major)
+        for offset in offsets
+    ]
     items = np.concatenate(parts, axis=0 if mn_major else 1) // 16
     low, high = int(items.min()), int(items.max()) + 1
     dense = high - low == items.size == len(np.unique(items))
@@ -339,8 +386,8 @@ _LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
 def place_rows(mma: Mma, product: np.ndarray) -> tuple[Any, int, np.ndarray]:
     """(lanes, columns, product) as tensor memory holds one CTA's part of the result (PTX ISA: "Data path layout").
 
-    M = 128 rows a CTA: row r in lane r. M = 64 in one CTA: lanes 0-15, 32-47, 64-79, 96-111. A pair's M = 128: 64 rows a
-    CTA, whose right half of columns lies in lanes 64-127.
+    M = 128 rows a CTA: row r in lane r. M = 64 in one CTA: lanes 0-15, 32-47, 64-79, 96-111. A pair's M = 128: 64 rows
+    a CTA, whose right half of columns lies in lanes 64-127.
     """
     rows, columns = product.shape
     if rows == 128:

@@ -1,8 +1,8 @@
 """What a tensor map says, carried out: where a box lies in global memory and in shared memory.
 
 A box is read and written through a strided view of the tensor; elements outside the tensor are zero in a load and
-skipped in a store. In shared memory the box lies densely, innermost dimension first, with the 16-byte chunks of its rows
-XORed by the map's swizzle, which works on address bits (PTX ISA: "Tensor swizzling modes").
+skipped in a store. In shared memory the box lies densely, innermost dimension first, with the 16-byte chunks of its
+rows XORed by the map's swizzle, which works on address bits (PTX ISA: "Tensor swizzling modes").
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def check_tensor_map(tensor_map: TensorMap) -> str | None:
     itemsize = tensor_map.buffer.dtype.itemsize
     inner = tensor_map.box[0] * itemsize
     if not 1 <= tensor_map.rank <= 5 or len(tensor_map.box) != tensor_map.rank:
-        return f"has {tensor_map.rank} dimensions and a box of {len(tensor_map.box)}; both must be the same, from 1 to 5"
+        return (
+            f"has {tensor_map.rank} dimensions and a box of {len(tensor_map.box)}; both must be the same, from 1 to 5"
+        )
     if any(not 1 <= extent <= 256 for extent in tensor_map.box):
         return f"has a box of {tensor_map.box} elements (innermost first); each extent must be from 1 to 256"
     if inner % CHUNK:
@@ -125,7 +127,7 @@ class BoxCopier:
 
     def _places(self, coords: tuple[int, ...]) -> np.ndarray:
         assert self.segment is not None and self._pattern is not None
-        tensor, box, whole = self._clip(coords)
+        _, box, whole = self._clip(coords)
         granule = self.segment.granule
         origin = sum(c * s for c, s in zip(coords[::-1], self.strides, strict=True)) // granule
         if whole:

@@ -1,8 +1,8 @@
 """The tensor memory accelerator: copies of boxes between global and shared memory, on their own time.
 
 A load gathers its box when it completes, and a store reads shared memory at the last moment before `wait_group.read`
-would let the source be reused: a missing wait shows as wrong data. Each copy is an agent of its own, that knows what its
-issuer knew (PTX ISA: "cp.async.bulk.tensor", "Async proxy").
+would let the source be reused: a missing wait shows as wrong data. Each copy is an agent of its own, that knows what
+its issuer knew (PTX ISA: "cp.async.bulk.tensor", "Async proxy").
 """
 
 from __future__ import annotations
@@ -75,17 +75,27 @@ class TmaEngine:
         if copier is None:
             problem = check_tensor_map(tensor_map)
             if problem:
-                raise w.fault("bad-tensor-map", f"the tensor map of {tensor_map.buffer.name} {problem}",
-                              buffer=tensor_map.buffer.name, rule="CUDA driver API: cuTensorMapEncodeTiled")
+                raise w.fault(
+                    "bad-tensor-map",
+                    f"the tensor map of {tensor_map.buffer.name} {problem}",
+                    buffer=tensor_map.buffer.name,
+                    rule="CUDA driver API: cuTensorMapEncodeTiled",
+                )
             slot = next(s for s, b in self.gpu.memory.buffers.items() if b.name == tensor_map.buffer.name)
             copier = self._copiers[name] = BoxCopier(tensor_map, self.gpu.memory, slot)
         return copier
 
     # -- loads ---------------------------------------------------------------------------------------------------
 
-    def load(self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], bars: Sequence[tuple[Cta, Mbarrier]],
-             ) -> None:
-        """Copy the box at `coords` to byte `offset` of each CTA's shared memory and complete its bytes on the barrier."""
+    def load(
+        self,
+        w: Warp,
+        tensor_map: TensorMap,
+        offset: int,
+        coords: Sequence[int],
+        bars: Sequence[tuple[Cta, Mbarrier]],
+    ) -> None:
+        """Copy the box at `coords` to byte `offset` in each CTA of `bars`, and complete its bytes on the barrier."""
         copier = self.copier(w, tensor_map)
         self._check_place(w, copier, offset, "destination")
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
@@ -118,7 +128,7 @@ class TmaEngine:
         copier.read_shadow(copy.coords, actor)
         data = copier.read(copy.coords)
         now = self.gpu.clock.now
-        for cta, barrier in copy.targets:
+        for cta, _ in copy.targets:
             self._flying[cta].discard(id(copy))
             if not cta.alive:
                 self._landed_after_exit(copy, cta)
@@ -126,19 +136,30 @@ class TmaEngine:
             actor.same = lambda cta=cta: copier.holds(cta.smem, copy.offset, data)
             cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
             copier.write_smem(cta.smem, copy.offset, data)
-        for cta, barrier in copy.targets:
+        for _, barrier in copy.targets:
             if barrier.cta.alive and barrier.expected:
                 barrier.complete_tx(copy.cta, copy.agent, copier.box_bytes, now, copy.role, copy.span)
         copy.cta.cluster.causality.finish(copy.agent)
 
     def _landed_after_exit(self, copy: BulkCopy, cta: Cta) -> None:
-        self.gpu.findings.add("in-flight-at-exit", "error", f"{cta.name} ends while a TMA load into its shared memory is in flight",
-                              copy.span, details={"cta": cta.name, "role": copy.role, "buffer": copy.copier.name,
-                                                  "hint": "wait for every load that was issued before the kernel ends"})
+        self.gpu.findings.add(
+            "in-flight-at-exit",
+            "error",
+            f"{cta.name} ends while a TMA load into its shared memory is in flight",
+            copy.span,
+            details={
+                "cta": cta.name,
+                "role": copy.role,
+                "buffer": copy.copier.name,
+                "hint": "wait for every load that was issued before the kernel ends",
+            },
+        )
 
     # -- stores --------------------------------------------------------------------------------------------------
 
-    def store(self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], reduce: str | None = None) -> None:
+    def store(
+        self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], reduce: str | None = None
+    ) -> None:
         """Copy byte `offset` of the CTA's shared memory to the box at `coords`, in the thread's open bulk group."""
         copier = self.copier(w, tensor_map)
         self._check_place(w, copier, offset, "source")
@@ -244,19 +265,35 @@ class TmaEngine:
 
     def _check_place(self, w: Warp, copier: BoxCopier, offset: int, what: str) -> None:
         if offset % 128:
-            raise w.fault("misaligned-access", f"the shared-memory {what} of a TMA copy, {self.gpu.locator.name(offset)}, is at byte "
-                          f"{offset}; it must be at a multiple of 128", rule="PTX ISA: cp.async.bulk.tensor",
-                          hint="allocate it with the layout of tma_shared_layout, or with align=1024")
+            raise w.fault(
+                "misaligned-access",
+                f"the shared-memory {what} of a TMA copy, {self.gpu.locator.name(offset)}, is at byte "
+                f"{offset}; it must be at a multiple of 128",
+                rule="PTX ISA: cp.async.bulk.tensor",
+                hint="allocate it with the layout of tma_shared_layout, or with align=1024",
+            )
         if not 0 <= offset <= w.cta.smem.size - copier.box_bytes:
-            raise w.fault("out-of-bounds", f"a TMA copy of {copier.box_bytes} bytes at byte {offset} leaves the shared memory of the "
-                          f"CTA, {w.cta.smem.size} bytes", rule="PTX ISA: cp.async.bulk.tensor")
+            raise w.fault(
+                "out-of-bounds",
+                f"a TMA copy of {copier.box_bytes} bytes at byte {offset} leaves the shared memory of the "
+                f"CTA, {w.cta.smem.size} bytes",
+                rule="PTX ISA: cp.async.bulk.tensor",
+            )
 
     def cta_exits(self, cta: Cta, w: Warp) -> None:
         """Record copies that still use the shared memory of a CTA that ends."""
         for key in self._flying.get(cta, ()):
             copy = self._copies[key]
             if not copy.targets:
-                self.gpu.findings.add("in-flight-at-exit", "error", f"{cta.name} ends while a TMA store may still read its "
-                                      "shared memory", copy.span, details={
-                                          "cta": cta.name, "role": copy.role, "rule": "PTX ISA: cp.async.bulk.wait_group",
-                                          "hint": "after the last TMA store: commit_group(), then wait_group(0)"})
+                self.gpu.findings.add(
+                    "in-flight-at-exit",
+                    "error",
+                    f"{cta.name} ends while a TMA store may still read its shared memory",
+                    copy.span,
+                    details={
+                        "cta": cta.name,
+                        "role": copy.role,
+                        "rule": "PTX ISA: cp.async.bulk.wait_group",
+                        "hint": "after the last TMA store: commit_group(), then wait_group(0)",
+                    },
+                )

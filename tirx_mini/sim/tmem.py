@@ -83,16 +83,28 @@ class TmemAllocator:
         w.require_converged("tcgen05.alloc")
         self.use_group(w, cta_group)
         if columns not in (32, 64, 128, 256, 512):
-            raise w.fault("tmem-allocation", f"tcgen05.alloc of {columns} columns: the number must be a power of two from "
-                          f"{MIN_COLUMNS} to {TMEM_COLUMNS}", rule="PTX ISA: tcgen05.alloc")
+            raise w.fault(
+                "tmem-allocation",
+                f"tcgen05.alloc of {columns} columns: the number must be a power of two from "
+                f"{MIN_COLUMNS} to {TMEM_COLUMNS}",
+                rule="PTX ISA: tcgen05.alloc",
+            )
         if self.given_up:
-            raise w.fault("tmem-allocation", "tcgen05.alloc after the CTA gave up its permit to allocate",
-                          rule="PTX ISA: tcgen05.relinquish_alloc_permit",
-                          notes=(("the permit was given up here", self.relinquished),),
-                          hint="allocate first, and relinquish the permit at the end, before dealloc")
+            raise w.fault(
+                "tmem-allocation",
+                "tcgen05.alloc after the CTA gave up its permit to allocate",
+                rule="PTX ISA: tcgen05.relinquish_alloc_permit",
+                notes=(("the permit was given up here", self.relinquished),),
+                hint="allocate first, and relinquish the permit at the end, before dealloc",
+            )
         if columns > self._last_columns:
-            w.report("tmem-allocation", "error", f"tcgen05.alloc of {columns} columns after one of {self._last_columns}: "
-                     "a CTA's allocations must not grow", rule="PTX ISA: tcgen05.alloc")
+            w.report(
+                "tmem-allocation",
+                "error",
+                f"tcgen05.alloc of {columns} columns after one of {self._last_columns}: "
+                "a CTA's allocations must not grow",
+                rule="PTX ISA: tcgen05.alloc",
+            )
         self._last_columns = columns
         column = yield from self._pair_alloc(w, columns) if cta_group == 2 else self._own_alloc(w, columns)
         self.blocks[column] = Block(column, columns, cta_group, w.span)
@@ -121,12 +133,23 @@ class TmemAllocator:
         self._asking, self._granted = (columns, w), None
         while self._granted is None:
             if peer._asking is None:
-                yield Wait("tcgen05.alloc", w, "the other CTA of the pair to allocate tensor memory too", None, None,
-                           w.time, w.span)
+                yield Wait(
+                    "tcgen05.alloc",
+                    w,
+                    "the other CTA of the pair to allocate tensor memory too",
+                    None,
+                    None,
+                    w.time,
+                    w.span,
+                )
                 continue
             if peer._asking[0] != columns:
-                raise w.fault("tmem-allocation", f"the CTAs of a pair allocate {columns} and {peer._asking[0]} columns; "
-                              "with cta_group=2 both ask for the same", rule="PTX ISA: tcgen05.alloc")
+                raise w.fault(
+                    "tmem-allocation",
+                    f"the CTAs of a pair allocate {columns} and {peer._asking[0]} columns; "
+                    "with cta_group=2 both ask for the same",
+                    rule="PTX ISA: tcgen05.alloc",
+                )
             column = self.cta.sm.tmem.find(columns, peer.cta.sm.tmem)
             if column is None:
                 yield self._wait_for_columns(w, columns)
@@ -148,10 +171,14 @@ class TmemAllocator:
         block = self.blocks.get(address)
         if block is None or block.columns != columns:
             held = ", ".join(f"{b.columns} columns at address {b.column:#x}" for b in self.blocks.values()) or "nothing"
-            notes = ((("it was freed here", self.freed),) if self.freed else ())
-            raise w.fault("tmem-allocation", f"tcgen05.dealloc of {columns} columns at address {address:#x}, but the CTA "
-                          f"holds {held}", rule="PTX ISA: tcgen05.dealloc", notes=notes,
-                          hint="free each allocation once, with the address that alloc wrote and the same number of columns")
+            notes = (("it was freed here", self.freed),) if self.freed else ()
+            raise w.fault(
+                "tmem-allocation",
+                f"tcgen05.dealloc of {columns} columns at address {address:#x}, but the CTA holds {held}",
+                rule="PTX ISA: tcgen05.dealloc",
+                notes=notes,
+                hint="free each allocation once, with the address that alloc wrote and the same number of columns",
+            )
         actor = Actor(w.agent, self.cta.cluster.index, GENERIC, "dealloc", w.place, w.span, w.time)
         where = (slice(None), slice(address, address + columns))
         self.cta.tmem.shadow.write(where, actor)
@@ -163,8 +190,12 @@ class TmemAllocator:
     def _peer(self, w: Warp, what: str) -> TmemAllocator:
         peer = self.peer
         if peer is None:
-            raise w.fault("illegal-instruction", f"{what} with cta_group=2 needs a cluster of an even number of CTAs",
-                          rule="PTX ISA: tcgen05, CTA pair", hint="launch clusters of two CTAs, or use cta_group=1")
+            raise w.fault(
+                "illegal-instruction",
+                f"{what} with cta_group=2 needs a cluster of an even number of CTAs",
+                rule="PTX ISA: tcgen05, CTA pair",
+                hint="launch clusters of two CTAs, or use cta_group=1",
+            )
         return peer
 
     def relinquish(self, w: Warp) -> None:
@@ -178,9 +209,12 @@ class TmemAllocator:
     def use_group(self, w: Warp, cta_group: int) -> None:
         """All tcgen05 instructions of a kernel have one cta_group."""
         if self.cta_group and self.cta_group != cta_group:
-            raise w.fault("illegal-instruction", f"a tcgen05 instruction with cta_group={cta_group} in a kernel that uses "
-                          f"cta_group={self.cta_group}", rule="PTX ISA: tcgen05, .cta_group",
-                          hint="give alloc, mma, commit and dealloc the same cta_group")
+            raise w.fault(
+                "illegal-instruction",
+                f"a tcgen05 instruction with cta_group={cta_group} in a kernel that uses cta_group={self.cta_group}",
+                rule="PTX ISA: tcgen05, .cta_group",
+                hint="give alloc, mma, commit and dealloc the same cta_group",
+            )
         self.cta_group = cta_group
 
     def check(self, w: Warp, column: int, columns: int, what: str) -> None:
@@ -191,21 +225,40 @@ class TmemAllocator:
         if self.blocks:
             held = ", ".join(f"{b.column} to {b.column + b.columns - 1}" for b in self.blocks.values())
             notes = tuple(("allocated here", b.span) for b in self.blocks.values())
-            raise w.fault("tmem-access", f"{what} touches columns {column} to {column + columns - 1} of tensor memory, but the "
-                          f"CTA holds {held}", rule="PTX ISA: Tensor Memory", notes=notes)
+            raise w.fault(
+                "tmem-access",
+                f"{what} touches columns {column} to {column + columns - 1} of tensor memory, but the CTA holds {held}",
+                rule="PTX ISA: Tensor Memory",
+                notes=notes,
+            )
         if self.freed is not None:
-            raise w.fault("tmem-access", f"{what} touches tensor memory after it was freed", rule="PTX ISA: tcgen05.dealloc",
-                          notes=(("it was freed here", self.freed),),
-                          hint="free tensor memory after every warp is done with it: cta_sync() before dealloc")
-        raise w.fault("tmem-access", f"{what} touches tensor memory, but the CTA has allocated none",
-                      rule="PTX ISA: tcgen05.alloc", hint="one warp allocates it with tcgen05.alloc before its first use")
+            raise w.fault(
+                "tmem-access",
+                f"{what} touches tensor memory after it was freed",
+                rule="PTX ISA: tcgen05.dealloc",
+                notes=(("it was freed here", self.freed),),
+                hint="free tensor memory after every warp is done with it: cta_sync() before dealloc",
+            )
+        raise w.fault(
+            "tmem-access",
+            f"{what} touches tensor memory, but the CTA has allocated none",
+            rule="PTX ISA: tcgen05.alloc",
+            hint="one warp allocates it with tcgen05.alloc before its first use",
+        )
 
     def cta_exits(self, w: Warp) -> None:
         """Record what is still held when the CTA ends."""
         for block in self.blocks.values():
-            w.gpu.findings.add("tmem-not-freed", "error", f"{self.cta.name} ends while it holds {block.columns} columns of tensor "
-                               "memory", block.span, details={
-                                   "cta": self.cta.name, "rule": "PTX ISA: tcgen05.alloc",
-                                   "hint": "one warp frees every allocation with tcgen05.dealloc before the kernel ends"})
+            w.gpu.findings.add(
+                "tmem-not-freed",
+                "error",
+                f"{self.cta.name} ends while it holds {block.columns} columns of tensor memory",
+                block.span,
+                details={
+                    "cta": self.cta.name,
+                    "rule": "PTX ISA: tcgen05.alloc",
+                    "hint": "one warp frees every allocation with tcgen05.dealloc before the kernel ends",
+                },
+            )
             self.cta.sm.tmem.mark(block.column, block.columns, False)
         self.blocks = {}

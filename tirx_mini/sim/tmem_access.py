@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 def check_column(w: Warp, address: int) -> int:
     """The column of an accumulator's address; a fault where the lane field is not 0."""
     if address >> 16:
-        raise w.fault("tmem-access", f"an MMA's accumulator is at address {address:#x}, lane {address >> 16}; it must begin at "
-                      "lane 0", rule="PTX ISA: tcgen05.mma")
+        raise w.fault(
+            "tmem-access",
+            f"an MMA's accumulator is at address {address:#x}, lane {address >> 16}; it must begin at lane 0",
+            rule="PTX ISA: tcgen05.mma",
+        )
     return address & 0xFFFF
 
 
@@ -64,13 +67,20 @@ class WarpTmem:
         quarter = 32 * (w.warp_id % 4)
         extent = int(lanes.max()) + 1
         if lane != quarter and not (extent == 16 and lane == quarter + 16):
-            raise w.fault("tmem-access", f"{w.role} accesses tensor memory from lane {lane} on; warp {w.warp_id % 4} of a warpgroup can "
-                          f"only reach lanes {quarter} to {quarter + 31}", rule="PTX ISA: tcgen05.ld, access restrictions",
-                          hint="the address's lane is 32 × the warp's number in its warpgroup")
+            raise w.fault(
+                "tmem-access",
+                f"{w.role} accesses tensor memory from lane {lane} on; warp {w.warp_id % 4} of a warpgroup can "
+                f"only reach lanes {quarter} to {quarter + 31}",
+                rule="PTX ISA: tcgen05.ld, access restrictions",
+                hint="the address's lane is 32 × the warp's number in its warpgroup",
+            )
         width = int(columns.max()) + 1
         if column + width > TMEM_COLUMNS:
-            raise w.fault("tmem-access", f"{what} of {width} columns from column {column} on leaves the {TMEM_COLUMNS} columns of tensor "
-                          "memory", rule="PTX ISA: Tensor Memory")
+            raise w.fault(
+                "tmem-access",
+                f"{what} of {width} columns from column {column} on leaves the {TMEM_COLUMNS} columns of tensor memory",
+                rule="PTX ISA: Tensor Memory",
+            )
         w.cta.allocator.check(w, column, width, what)
         return lane, slice(column, column + width)
 

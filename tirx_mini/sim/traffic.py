@@ -35,7 +35,7 @@ class Traffic:
         self.hbm_bytes = 0
 
     def generic(self, sm: Sm, time: float, slot: int, where: Any, width: int, count: int, write: bool) -> float:
-        """Loads or stores by the lanes of a warp of items number `where` of `width` bytes; when the last one arrives."""
+        """Loads or stores by a warp of items number `where` of `width` bytes; when the last one arrives."""
         nbytes = count * width
         line = where * width >> LINE_BITS
         top = int(line.max()) if isinstance(line, np.ndarray) else line

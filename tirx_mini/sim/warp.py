@@ -49,9 +49,32 @@ class Warp:
     """Warp `warp_id` of a CTA, while the CTA is resident."""
 
     __slots__ = (
-        "agent", "all_lanes", "block_idx", "cluster_ctaid", "cluster_ctarank", "cp_async", "cta", "done", "gpu", "grid_dim",
-        "loads", "mask", "place", "program", "role", "span", "stores", "thread_idx", "threads", "time", "tmem", "waiting",
-        "warp_id", "window", "wrote", "_bulk",
+        "_bulk",
+        "agent",
+        "all_lanes",
+        "block_idx",
+        "cluster_ctaid",
+        "cluster_ctarank",
+        "cp_async",
+        "cta",
+        "done",
+        "gpu",
+        "grid_dim",
+        "loads",
+        "mask",
+        "place",
+        "program",
+        "role",
+        "span",
+        "stores",
+        "thread_idx",
+        "threads",
+        "time",
+        "tmem",
+        "waiting",
+        "warp_id",
+        "window",
+        "wrote",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:
@@ -110,8 +133,11 @@ class Warp:
             return value
         active = value[self.mask.lanes]
         if (active != active[0]).any():
-            raise self.fault("illegal-convergence", f"the lanes of a warp give different values for {what} of one instruction",
-                             hint="all 32 lanes execute it together and must agree")
+            raise self.fault(
+                "illegal-convergence",
+                f"the lanes of a warp give different values for {what} of one instruction",
+                hint="all 32 lanes execute it together and must agree",
+            )
         return active[0].item()
 
     def converged(self, what: str) -> bool:
@@ -132,8 +158,10 @@ class Warp:
 
     def _partial(self, what: str) -> str:
         count = self.mask.count
-        return (f"{what} is executed by {count} lane{'s' * (count != 1)} of {self.role}; all {self.all_lanes.count} must execute it "
-                "together")
+        return (
+            f"{what} is executed by {count} lane{'s' * (count != 1)} of {self.role}; "
+            f"all {self.all_lanes.count} must execute it together"
+        )
 
     def bulk_groups(self, lane: int) -> BulkGroups:
         """The bulk groups of one thread."""
