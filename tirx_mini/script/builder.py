@@ -83,7 +83,10 @@ class Builder:
 
     def emit(self, stmt: Stmt) -> None:
         """Append a statement to the current block."""
-        self.blocks[-1].stmts.append(stamp(stmt, self.span))
+        stamp(stmt, self.span)
+        for child in children(stmt):
+            stamp(child, stmt.span)
+        self.blocks[-1].stmts.append(stmt)
 
     @contextmanager
     def block(self) -> Iterator[Block]:
@@ -98,13 +101,13 @@ class Builder:
 
     def body(self, block: Block) -> Stmt:
         """The statement that a finished block is."""
-        return seq(*block.stmts)
+        return seq(*block.stmts, span=block.stmts[0].span if block.stmts else self.span)
 
     def open_rest(self, kind: str) -> None:
         """All that follows in the kernel is in a scope of `kind` (``T.device_entry()``)."""
         if len(self.blocks) > 1:
             raise TirxError("the device entry belongs at the top of the kernel, outside of every block")
-        self.blocks.append(Block(rest_of=Scope(kind, seq(), span=self.span)))
+        self.blocks.append(Block(rest_of=Scope(kind, seq(span=self.span), span=self.span)))
 
     def finish(self, span: Span) -> PrimFunc:
         """The kernel. Raises `TirxError` for what was begun and not ended, such as a pool without commit."""
@@ -112,7 +115,7 @@ class Builder:
             raise error
         top = self.blocks.pop()
         if top.rest_of is not None:
-            self.blocks[0].stmts.append(replace(top.rest_of, body=seq(*top.stmts)))
+            self.blocks[0].stmts.append(replace(top.rest_of, body=self.body(top)))
             top = self.blocks.pop()
         return PrimFunc(
             self.name,

@@ -11,7 +11,7 @@ from typing import Any
 
 from tirx_mini.ir import Span, TirxError
 
-from .source import in_package
+from .source import in_package, line_span
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
@@ -34,6 +34,23 @@ def signature_of(function: Callable[..., Any]) -> str | None:
     if keyword is not None and not any(s.startswith("*") for s in shown[:keyword]):
         shown.insert(keyword, "*")
     return f"{name}({', '.join(shown)})"
+
+
+class UnknownName(TirxError, AttributeError):
+    """A name that the language does not have. It is an `AttributeError` too, so that `hasattr` works."""
+
+
+def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
+    """The error for a name that `owner` does not have, at the line of the user's code that asks for it."""
+    return UnknownName(f"`{owner}` has no `{name}`", caller_span(), hint)
+
+
+def caller_span() -> Span | None:
+    """The line of the user's code that is being executed."""
+    frame = inspect.currentframe()
+    while frame is not None and in_package(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else line_span(frame.f_code.co_filename, frame.f_lineno)
 
 
 def todo_error(text: str | None, span: Span) -> TirxError:
@@ -82,6 +99,6 @@ def origin(traceback: TracebackType | None) -> Span | None:
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
         if not in_package(file) and not file.startswith("<frozen"):
-            place = Span(file, traceback.tb_lineno)
+            place = line_span(file, traceback.tb_lineno)
         traceback = traceback.tb_next
     return place

@@ -15,7 +15,7 @@ from typing import Any
 from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, Str, TirxError, as_bool, binary, select, unary
 
 from .builder import Builder, stamp
-from .diagnostics import did_you_mean, foreign, placed
+from .diagnostics import UnknownName, did_you_mean, foreign, placed
 from .environment import Bound, Env
 from .handles import DType, Flat, load
 from .source import FunctionSource
@@ -112,18 +112,18 @@ class Evaluator:
             return Flat(owner)
         try:
             return getattr(owner, node.attr)
-        except TirxError as error:
-            raise error.at(self.span(node)) from None
         except AttributeError as error:
             raise self._no_attribute(node, owner, error) from None
+        except TirxError as error:
+            raise error.at(self.span(node)) from None
 
     def _no_attribute(self, node: ast.Attribute, owner: Any, error: AttributeError) -> TirxError:
         shown = ast.unparse(node.value)
         hint = did_you_mean(node.attr, dir(owner))
         if isinstance(owner, Region) and hasattr(Buffer, node.attr):
             hint = f"`{shown}` is a slice; use `{owner.buffer.name}.{node.attr}`"
-        if getattr(error, "hint", None):
-            hint = error.hint  # type: ignore[attr-defined]
+        if isinstance(error, UnknownName):
+            hint = error.diagnostic.hint
         return self.error(node, f"`{shown}` has no `{node.attr}`", hint)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -393,7 +393,9 @@ class Evaluator:
         def function(*args: Any) -> Any:
             missing = len(parameters) - len(args)
             if missing < 0 or missing > len(defaults):
-                raise self.error(node, f"this lambda takes {len(parameters)} arguments, not {len(args)}")
+                raise TirxError(
+                    f"this lambda takes {', '.join(parameters) or 'no'} arguments, but {len(args)} are given"
+                )
             values = [*args, *defaults[len(defaults) - missing :]]
             return replace(self, env=Env(outer=self.env, names=dict(zip(parameters, values, strict=True)))).eval(
                 node.body

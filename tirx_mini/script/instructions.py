@@ -11,7 +11,7 @@ from tirx_mini.ir import Call, Evaluate, TirxError, instruction_path
 from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads
 
 from .builder import current
-from .diagnostics import did_you_mean
+from .diagnostics import did_you_mean, unknown
 
 
 @dataclass
@@ -56,19 +56,6 @@ class Path:
 
     def __repr__(self) -> str:
         return f"Tx.{self.name}"
-
-
-class UnknownName(AttributeError):
-    """An attribute that the Tx namespace does not have; `hint` says what is near."""
-
-    def __init__(self, message: str, hint: str | None) -> None:
-        super().__init__(f"{message}: {hint}" if hint else message)
-        self.hint = hint
-
-
-def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
-    """The error for a name that `owner` does not have."""
-    return UnknownName(f"{owner} has no `{name}`", hint)
 
 
 def issuer(overloads: Overloads) -> Callable[..., Call | None]:

@@ -22,6 +22,7 @@ from tirx_mini.ir import (
 from tirx_mini.layout import ComposeLayout, Layout, LayoutError, SwizzleMode, tma_shared_layout
 
 from .builder import Builder, current
+from .diagnostics import caller_span
 from .handles import BufferType, data_type, shape_of
 
 POOL_ALIGN = 1024
@@ -32,9 +33,12 @@ def buffer_type(
     shape: Any, dtype: Any = "float32", *, scope: str = "global", layout: Any = None, align: int = 0
 ) -> BufferType:
     """``A: Tx.Buffer((M, K), "float16")``: an argument in global memory, row-major without a `layout`."""
-    dims = shape_of(shape, "a buffer")
-    check_layout("a buffer", dims, layout)
-    return BufferType(dims, data_type(dtype), (("scope", scope), ("layout", layout), ("align", align)))
+    try:
+        dims, kind = shape_of(shape, "a buffer"), data_type(dtype)
+        check_layout("a buffer", dims, layout)
+    except TirxError as error:
+        raise error.at(caller_span()) from None  # Python evaluates annotations before the kernel is read
+    return BufferType(dims, kind, (("scope", scope), ("layout", layout), ("align", align)))
 
 
 def match_buffer(pointer: Any, shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int = 0) -> Buffer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
@@ -44,8 +44,7 @@ class FunctionSource:
 
     def line(self, number: int, inlined_at: Span | None = None) -> Span:
         """The text of a whole line of the file."""
-        text = linecache.getline(self.file, number).rstrip()
-        return Span(self.file, number, len(text) - len(text.lstrip()), number, len(text), inlined_at, self.library)
+        return replace(line_span(self.file, number), inlined_at=inlined_at, library=self.library)
 
     def nested(self, node: ast.FunctionDef) -> FunctionSource:
         """A function written inside this one."""
@@ -65,6 +64,12 @@ class FunctionSource:
             block.insert(0, linecache.getline(self.file, above).strip().lstrip("#").strip())
             above -= 1
         return (above + 1, "\n".join(block)) if block else None
+
+
+def line_span(file: str, number: int) -> Span:
+    """The text of a whole line."""
+    text = linecache.getline(file, number).rstrip()
+    return Span(file, number, len(text) - len(text.lstrip()), number, len(text))
 
 
 def in_package(file: str) -> bool:

@@ -45,10 +45,10 @@ from tirx_mini.tile import OPS
 
 from .builder import current
 from .collectives import COLLECTIVES
-from .diagnostics import did_you_mean
+from .diagnostics import did_you_mean, unknown
 from .handles import DType, Loop, OpenHint, ScopeKind, data_type, let, loop, meta_var
 from .inline import inline
-from .instructions import Path, elsewhere, namespace, raw_call, unknown
+from .instructions import Path, elsewhere, namespace, raw_call
 from .memory import (
     PoolAllocator,
     address_of,

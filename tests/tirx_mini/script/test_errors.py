@@ -1,0 +1,231 @@
+"""Error pages: the line, the culprit, a sentence, a way out; and never a traceback from inside the package."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.tirx_mini.script.reading import line_of, refused
+from tirx_mini.ir import TirxError
+from tirx_mini.script import from_source, unfilled
+from tirx_mini.script import tirx as Tx
+
+REFUSED = {
+    "an undefined name": ("Tx.copy(Asmen, A)", "Asmen", ("`Asmen` is not defined", "`Asmem`")),
+    "an undefined name that is nowhere near": ("x = qqqqq", "qqqqq", ("`qqqqq` is not defined",)),
+    "an unknown primitive": ("Tx.coppy(Asmem, A)", "Tx.coppy", ("`copy`",)),
+    "an unknown group": ("Tx.ptx.mbarier.init(bar.ptr_to([0]), 1)", "Tx.ptx.mbarier", ("`mbarrier`",)),
+    "an instruction of another group": ("Tx.ptx.cta_sync()", "Tx.ptx.cta_sync", ("`Tx.cuda.cta_sync`",)),
+    "an instruction without its group": ("Tx.elect_sync()", "Tx.elect_sync", ("`Tx.ptx.elect_sync`",)),
+    "a group that is called": ("Tx.ptx.tcgen05()", "Tx.ptx.tcgen05()", ("group of instructions", "`alloc`")),
+    "a missing operand": (
+        "Tx.ptx.mbarrier.init(bar.ptr_to([0]))",
+        "Tx.ptx.mbarrier.init(bar.ptr_to([0]))",
+        ("mbarrier.init(bar, count)", "'count'"),
+    ),
+    "an unknown modifier": (
+        "Tx.ptx.tcgen05.commit(bar.data, cta_grp=1)",
+        "Tx.ptx.tcgen05.commit(bar.data, cta_grp=1)",
+        ("cta_grp", "cta_group"),
+    ),
+    "a tile where an address is needed": ("Tx.ptx.mbarrier.arrive(reg)", "Tx.ptx.mbarrier.arrive(reg)", ("shared",)),
+    "an unknown option": (
+        "Tx.copy_async(Asmem, A, dispach='tma')",
+        "Tx.copy_async(Asmem, A, dispach='tma')",
+        ("dispach", "dispatch"),
+    ),
+    "a missing tile": ("Tx.copy(Asmem)", "Tx.copy(Asmem)", ("src",)),
+    "tiles that do not go together": ("Tx.gemm_async(reg, Asmem, A)", "Tx.gemm_async(reg, Asmem, A)", ("M × N",)),
+    "a missing argument of the language": ("Tx.alloc_local()", "Tx.alloc_local()", ("shape", "alloc_local(shape")),
+    "an unknown argument of the language": (
+        "Tx.alloc_local((4,), 'float32', lay=3)",
+        "Tx.alloc_local((4,), 'float32', lay=3)",
+        ("lay", "layout=None"),
+    ),
+    "calling a number": ("x = M(3)", "M(3)", ("`M` is a Python int",)),
+    "a list indexed by a value": ("x = [1, 2][lane_id]", "[1, 2][lane_id]", ("Python list",)),
+    "a Python conversion of a value": ("x = int(lane_id)", "int(lane_id)", ("Tx.int32",)),
+    "division by zero": ("x = lane_id // 0", "lane_id // 0", ("zero",)),
+    "Python's division by zero": ("x = 1 // 0", "1 // 0", ("ZeroDivisionError",)),
+    "a missing key": ("x = {}['a']", "{}['a']", ("KeyError",)),
+    "an index that is out of range": ("x = [][3]", "[][3]", ("IndexError",)),
+    "operands that do not add": ("x = 'a' + 3", "'a' + 3", ("str",)),
+    "shifting floats": ("x = reg[0] << 1", "reg[0] << 1", ("`<<` needs integers",)),
+    "a lambda that gets too much": ("x = (lambda a: a)(1, 2)", "(lambda a: a)(1, 2)", ("takes a", "2 are given")),
+    "a name given twice": (
+        "Tx.copy_async(Asmem, A, dispatch='a', **{'dispatch': 'b'})",
+        "Tx.copy_async(Asmem, A, dispatch='a', **{'dispatch': 'b'})",
+        ("`dispatch` is given twice",),
+    ),
+    "generators": ("yield 3", "yield 3", ("(yield 3)",)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused(name: str) -> None:
+    body, culprit, words = REFUSED[name]
+    error = refused(body)
+    assert line_of(error) == culprit, str(error)
+    for word in words:
+        assert word in str(error), str(error)
+
+
+def test_the_page() -> None:
+    page = str(refused("Tx.copy(Asmen, A)")).splitlines()
+    assert page[0] == "error: `Asmen` is not defined"
+    assert page[1].endswith(":19:17")
+    assert page[3:] == [
+        "19 |         Tx.copy(Asmen, A)",
+        "   |                 ^^^^^",
+        "help: did you mean `Asmem`?",
+    ]
+
+
+def helper(value: int) -> int:
+    raise ValueError(f"no use for {value}")
+
+
+def test_an_exception_of_called_python_code_keeps_its_message_and_place() -> None:
+    error = refused("x = helper(3)", helper=helper)
+    assert line_of(error) == "helper(3)"
+    assert "ValueError: no use for 3" in str(error)
+    ((_, place),) = error.diagnostic.notes
+    assert place is not None and place.file == __file__ and place.line == helper.__code__.co_firstlineno + 1
+
+
+def asks(value: object) -> int:
+    return 1 if value else 2
+
+
+def test_python_code_cannot_branch_on_a_value() -> None:
+    error = refused("x = asks(lane_id == 0)", asks=asks)
+    assert line_of(error) == "asks(lane_id == 0)" and "`lane_id == 0` is only known when the kernel runs" in str(error)
+
+
+# -- unfilled parts ------------------------------------------------------------------------------------------------
+
+TODO = {
+    "above": ("# TODO: load A and B into\n# shared memory. Then wait.\n...", "load A and B into shared memory.", 19),
+    "above, with a blank line": ("# TODO: sync\n\npass", "sync", 19),
+    "beside": ("with Tx.cta():\n    pass  # TODO copy the tile", "copy the tile", 20),
+    "within a comment": ("# The tile is here.\n# TODO - copy it\n...", "copy it", 20),
+    "raised": ("raise NotImplementedError('TODO: write it')", "write it", 19),
+    "raised below a comment": ("# TODO: the loop\nraise NotImplementedError", "the loop", 19),
+}
+
+
+@pytest.mark.parametrize("name", TODO)
+def test_an_unfilled_todo_is_named(name: str) -> None:
+    body, text, line = TODO[name]
+    error = refused(body)
+    assert error.diagnostic.message == f"TODO at line {line} is not filled in: {text}"
+    assert error.span is not None and error.span.line == line
+
+
+def test_a_placeholder_without_a_comment() -> None:
+    assert "placeholder" in refused("...").diagnostic.message
+
+
+def test_a_todo_that_is_filled_in_is_left_alone() -> None:
+    func = from_source(
+        "@Tx.prim_func\ndef k():\n    with Tx.kernel():\n        # TODO: sync\n        Tx.cuda.cta_sync()\n"
+    )
+    assert "bar.sync" in func.script()
+
+
+FACTORY = """
+from tirx_mini.script import tirx as Tx
+
+def hgemm(M):
+    # TODO: the whole kernel
+    raise NotImplementedError("TODO: write the kernel")
+
+def wrong(M):
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, 8), "float16")):
+        with Tx.kernel():
+            Tx.copy(A, B)
+    return kernel
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> ModuleType:
+    path = tmp_path / "student.py"
+    path.write_text(FACTORY, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("student", path)
+    assert spec is not None and spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def test_a_factory_that_is_not_written(module: ModuleType) -> None:
+    with pytest.raises(NotImplementedError) as raised:
+        module.hgemm(8)
+    error = unfilled(raised.value)
+    assert error.diagnostic.message == "TODO at line 6 is not filled in: write the kernel"
+    assert error.span is not None and error.span.file.endswith("student.py")
+
+
+def test_the_traceback_ends_at_the_decorator(module: ModuleType) -> None:
+    with pytest.raises(TirxError) as raised:
+        module.wrong(8)
+    frames = traceback.extract_tb(raised.value.__traceback__)
+    own = [
+        frame
+        for frame in frames
+        if "tirx_mini" in Path(frame.filename).parts and "tests" not in Path(frame.filename).parts
+    ]
+    assert len(own) <= 2 and all(Path(frame.filename).name == "prim_func.py" for frame in own)
+    assert raised.value.__cause__ is None and raised.value.__suppress_context__
+    assert line_of(raised.value) == "B"
+
+
+# -- outside of kernels --------------------------------------------------------------------------------------------
+
+
+def test_the_namespace_suggests_names_to_python_code_too() -> None:
+    with pytest.raises(AttributeError, match="did you mean `copy`"):
+        Tx.coppy
+    with pytest.raises(AttributeError, match="mbarrier"):
+        Tx.ptx.mbarier
+
+
+def test_the_namespace_is_listed() -> None:
+    names = dir(Tx)
+    assert {"copy", "prim_func", "ptx", "cuda", "cta", "wg", "int32", "threadIdx", "tile"} <= set(names)
+    assert "init" in dir(Tx.ptx.mbarrier) and "copy" in dir(Tx.tile)
+    for name in names:
+        assert getattr(Tx, name) is not None
+
+
+@pytest.mark.parametrize("act", [lambda: Tx.copy(1, 2), lambda: Tx.PoolAllocator(), lambda: Tx.alloc_local((3,))])
+def test_statements_need_a_kernel(act: object) -> None:
+    with pytest.raises(TirxError, match="inside a kernel"):
+        act()  # type: ignore[operator]
+
+
+def test_source_that_cannot_be_read() -> None:
+    names: dict[str, object] = {"Tx": Tx}
+    with pytest.raises(TirxError, match="cannot be read"):
+        exec("@Tx.prim_func\ndef k():\n    pass", names)
+
+
+def test_text_that_is_no_python() -> None:
+    with pytest.raises(TirxError, match="no Python"):
+        from_source("def k(:\n    pass")
+    with pytest.raises(TirxError, match="defines no kernel"):
+        from_source("x = 1")
+
+
+def test_reading_leaves_no_kernel_behind() -> None:
+    refused("x = qqqqq")
+    with pytest.raises(TirxError, match="inside a kernel"):
+        Tx.cuda.cta_sync()
+    assert "student" not in sys.modules
