@@ -4,9 +4,10 @@ from .arguments import ArgumentError
 from .cache import CompileCache
 from .compiler import Compiled, Resources, compile_cuda
 from .driver import DriverError
-from .executable import STAGES, Executable, build
+from .executable import STAGES, Executable, HostModule, build
 from .sass import SassSummary, disassemble, summarise, summary_text
 from .toolchain import DEFAULT_ARCH, ToolchainError, device_arch
+from .watchdog import KernelFault, KernelTimeout
 
 __all__ = [
     "ArgumentError",
@@ -17,6 +18,7 @@ __all__ = [
     "DriverError",
     "STAGES",
     "Executable",
+    "HostModule",
     "build",
     "SassSummary",
     "disassemble",
@@ -25,4 +27,6 @@ __all__ = [
     "DEFAULT_ARCH",
     "ToolchainError",
     "device_arch",
+    "KernelFault",
+    "KernelTimeout",
 ]

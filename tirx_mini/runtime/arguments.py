@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tirx_mini.ir import Buffer, PrimFunc, Var
 
 ALIGNMENT = 16
@@ -13,6 +15,27 @@ ALIGNMENT = 16
 
 class ArgumentError(TypeError):
     """An argument does not fit the kernel's signature; the message is one sentence that says how to fix it."""
+
+
+def check_call(func: PrimFunc, args: Sequence[Any], written: frozenset[int]) -> int:
+    """The GPU to launch on; raises `ArgumentError` for the first argument that does not fit.
+
+    args: tensors, numbers, or NumPy arrays, which are no further looked at. written: positions of the parameters that
+    the kernel writes.
+    """
+    check_count(func, args)
+    tensors = {
+        i: arg
+        for i, (arg, param) in enumerate(zip(args, func.params, strict=True))
+        if isinstance(param, Buffer) and not isinstance(arg, np.ndarray)
+    }
+    for index, tensor in tensors.items():
+        check_tensor(func, index, tensor)
+    for index, param in enumerate(func.params):
+        if isinstance(param, Var):
+            check_scalar(func, index, args[index])
+    check_overlap(func, tensors, written)
+    return check_devices(func, tensors)
 
 
 def check_count(func: PrimFunc, args: Sequence[Any]) -> None:

@@ -11,8 +11,11 @@ class DriverError(RuntimeError):
     """A call of the CUDA driver failed. name: the status, as CUDA_ERROR_ILLEGAL_ADDRESS."""
 
     def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        super().__init__(f"{text} ({name})")
+        super().__init__(name, text)
+        self.name, self.text = name, text
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.name})"
 
 
 def check(result: tuple[Any, ...]) -> Any:

@@ -19,6 +19,7 @@ from .compiler import Compiled
 from .launch import Launcher
 from .sass import disassemble
 from .toolchain import DEFAULT_ARCH, device_arch, known_arch
+from .watchdog import run_guarded
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,13 @@ class Executable:
             self._call_with_arrays(args)
         else:
             self.launcher(args)
+
+    def run_guarded(self, *args: Any, limit_s: float = 10.0) -> None:
+        """The call in a child process, which is ended if the kernel does not finish within `limit_s` seconds.
+
+        Raises `KernelTimeout` then, and `KernelFault` where the GPU ends the kernel; this process can go on launching.
+        """
+        run_guarded(self, args, limit_s)
 
     @property
     def arch(self) -> str:

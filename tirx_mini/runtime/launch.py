@@ -10,7 +10,7 @@ from typing import Any
 from tirx_mini.codegen import CudaSource
 from tirx_mini.ir import Buffer, PrimFunc, TensorMap, Var
 
-from .arguments import check_count, check_devices, check_overlap, check_scalar, check_tensor
+from .arguments import check_call, check_scalar
 from .compiler import Compiled
 from .driver import check
 from .tensor_map import BYTES, encode
@@ -76,12 +76,7 @@ class Launcher:
 
     def _bind(self, args: Sequence[Any]) -> Bound:
         """Checked arguments in the driver's form."""
-        check_count(self.func, args)
-        tensors = {i: a for i, a in enumerate(args) if isinstance(self.func.params[i], Buffer)}
-        for index, tensor in tensors.items():
-            check_tensor(self.func, index, tensor)
-        device = check_devices(self.func, tensors)
-        check_overlap(self.func, tensors, self.written)
+        device = check_call(self.func, args, self.written)
         function = self._load(device)
         storage = tuple(self._argument(param, args) for param in self.source.params)
         pointers = (ctypes.c_void_p * max(1, len(storage)))(*map(ctypes.addressof, storage))

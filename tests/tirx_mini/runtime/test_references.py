@@ -81,7 +81,7 @@ def test_the_text_shows_what_the_assignment_tells_students_to_look_for() -> None
 
 def test_the_barriers_of_step_7_are_initialised_by_thread_0_alone() -> None:
     lines = main_body(7)
-    inits = [i for i, line in enumerate(lines) if "mbarrier_init(" in line]
+    inits = [i for i, line in enumerate(lines) if "mbarrier_init(&" in line]
     counts = [re.search(r"&(\w+)\[(\d)\], (\d+)\)", lines[i]) for i in inits]
     assert [m.groups() for m in counts if m] == [
         ("tma2mma", "0", "1"),

@@ -1,0 +1,95 @@
+"""The child process: it ends when it must, and what it says arrives."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tirx_mini.codegen.samples import scale
+from tirx_mini.runtime import ArgumentError, DriverError, build
+from tirx_mini.runtime.watchdog import supervise
+
+
+def doubles(payload: Any) -> Generator[None, None, Any]:
+    yield
+    return [2 * value for value in payload]
+
+
+def hangs(payload: Any) -> Generator[None, None, Any]:
+    Path(payload).write_text(str(os.getpid()))
+    yield
+    time.sleep(600)
+
+
+def starts_slowly(payload: Any) -> Generator[None, None, Any]:
+    time.sleep(payload)
+    yield
+    return "done"
+
+
+def prints(payload: Any) -> Generator[None, None, Any]:
+    os.write(1, b"from the kernel\\n")
+    yield
+    return payload
+
+
+def faults(payload: Any) -> Generator[None, None, Any]:
+    yield
+    raise DriverError("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered")
+
+
+def dies(payload: Any) -> Generator[None, None, Any]:
+    yield
+    os._exit(3)
+
+
+def test_a_result_comes_back() -> None:
+    assert supervise(doubles, [1, 2, 3], 30) == [2, 4, 6]
+
+
+def test_a_task_that_takes_too_long_is_ended(tmp_path) -> None:
+    with pytest.raises(TimeoutError):
+        supervise(hangs, str(tmp_path / "pid"), 0.2)
+    pid = int((tmp_path / "pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert supervise(doubles, [4], 30) == [8]
+
+
+def test_starting_does_not_count() -> None:
+    assert supervise(starts_slowly, 0.6, 0.3) == "done"
+
+
+def test_what_the_kernel_prints_does_not_disturb_the_answer() -> None:
+    assert supervise(prints, {"a": 1}, 30) == {"a": 1}
+
+
+def test_errors_come_back_as_they_are() -> None:
+    with pytest.raises(DriverError) as caught:
+        supervise(faults, None, 30)
+    assert caught.value.name == "CUDA_ERROR_ILLEGAL_ADDRESS"
+
+
+def test_a_child_that_dies_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="ended without a result"):
+        supervise(dies, None, 30)
+
+
+def test_an_executable_goes_through_a_pickle() -> None:
+    exe = build(scale(), "sm_90a")
+    again = pickle.loads(pickle.dumps(exe))
+    assert again.cuda.text == exe.cuda.text and again.written == {1}
+    assert again.func.params[0] is again.cuda.params[0]
+
+
+def test_wrong_arguments_are_refused_before_a_process_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was made"))
+    with pytest.raises(ArgumentError, match="scale takes 2 arguments"):
+        build(scale(), "sm_90a").run_guarded(1)

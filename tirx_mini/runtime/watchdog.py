@@ -1,0 +1,196 @@
+"""Runs of kernels that may hang or fault, in a process that can be ended.
+
+A kernel that does not finish cannot be stopped, and one that faults takes the process's CUDA context with it: every
+later CUDA call fails. In a child process both end with the child, and the caller can launch again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .arguments import check_call
+from .driver import DriverError
+
+if TYPE_CHECKING:
+    from .executable import Executable
+
+STARTUP_S = 120.0
+"""How long the child may take to import PyTorch, make a context and copy the arguments."""
+
+Task = Callable[[Any], Generator[None, None, Any]]
+"""What the child does: it yields once, when the clock starts, and returns its result."""
+
+_BOOT = "from tirx_mini.runtime.watchdog import serve; serve()"
+
+
+class KernelTimeout(RuntimeError):
+    """A kernel did not finish in its time and was ended."""
+
+
+class KernelFault(RuntimeError):
+    """A kernel was ended by the GPU. name: the driver's status, as CUDA_ERROR_ILLEGAL_ADDRESS."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(name, text)
+        self.name, self.text = name, text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def run_guarded(exe: Executable, args: Sequence[Any], limit_s: float = 10.0) -> None:
+    """``exe(*args)`` in a child process; what the kernel writes is copied into the tensors or arrays of `args`.
+
+    Raises `KernelTimeout` where the kernel runs longer than `limit_s` seconds, `KernelFault` where the GPU ends it, and
+    what the call itself raises for arguments that do not fit. This process's CUDA context stays usable in every case.
+    """
+    check_call(exe.func, args, exe.written)
+    plain = type(exe)(exe.func, exe.cuda, exe.compiled)
+    packed = [_Bytes.of(arg) if isinstance(arg, np.ndarray) or hasattr(arg, "data_ptr") else arg for arg in args]
+    try:
+        written = supervise(_launch, (plain, packed), limit_s)
+    except TimeoutError:
+        raise KernelTimeout(
+            f"{exe.func.name} did not finish within {limit_s:g} s and was ended: most likely its threads wait for each "
+            'other; run it with target="sim" to see who waits for what'
+        ) from None
+    except DriverError as error:
+        raise KernelFault(error.name, f"the GPU ended {exe.func.name}: {error}") from None
+    for index, data in written.items():
+        _restore(args[index], data)
+
+
+def supervise(task: Task, payload: Any, limit_s: float) -> Any:
+    """The result of `task` in a child process; `limit_s` counts from when it yields.
+
+    Raises `TimeoutError` where it takes longer (the child is then ended), and what the task raises.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", _BOOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    )
+    assert child.stdin is not None and child.stdout is not None
+    messages: queue.Queue[tuple[str, Any]] = queue.Queue()
+    threading.Thread(target=_forward, args=(child.stdout, messages), daemon=True).start()
+    try:
+        with child.stdin as pipe:
+            pickle.dump((task, payload), pipe)
+        _answer(messages, STARTUP_S)
+        return _answer(messages, limit_s)
+    except BrokenPipeError:
+        raise RuntimeError("the process that was to run the kernel ended before it began") from None
+    finally:
+        child.kill()
+        child.wait()
+
+
+def serve() -> None:
+    """The child's side: a task from stdin, its messages to stdout. What the kernel itself prints goes to stderr."""
+    task, payload = pickle.load(sys.stdin.buffer)
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)
+        for message in _messages(task, payload):
+            pickle.dump(message, answers)
+            answers.flush()
+
+
+def _messages(task: Task, payload: Any) -> Generator[tuple[str, Any], None, None]:
+    try:
+        work = task(payload)
+        next(work)
+        yield "value", None
+        while True:
+            next(work)
+    except StopIteration as done:
+        yield "value", done.value
+    except BaseException as error:
+        yield "error", error
+
+
+def _forward(source: IO[bytes], messages: queue.Queue[tuple[str, Any]]) -> None:
+    try:
+        while True:
+            messages.put(pickle.load(source))
+    except (EOFError, OSError, pickle.UnpicklingError):
+        messages.put(("error", RuntimeError("the process that ran the kernel ended without a result")))
+
+
+def _answer(messages: queue.Queue[tuple[str, Any]], limit_s: float) -> Any:
+    try:
+        kind, value = messages.get(timeout=limit_s)
+    except queue.Empty:
+        raise TimeoutError from None
+    if kind == "error":
+        raise value
+    return value
+
+
+# -- the task: one launch ----------------------------------------------------------------------------------------------
+
+
+def _launch(payload: tuple[Executable, list[Any]]) -> Generator[None, None, dict[int, Any]]:
+    """Launch on the child's GPU and wait; returns the bytes that were written, by argument."""
+    import torch
+
+    exe, packed = payload
+    args = [item.on_device() if isinstance(item, _Bytes) else item for item in packed]
+    torch.cuda.synchronize()
+    yield
+    exe.launcher(args)
+    try:
+        torch.cuda.synchronize()
+        return {index: _Bytes.of(args[index]).data for index in exe.written}
+    except RuntimeError as error:
+        raise DriverError(_status(str(error)), str(error).splitlines()[0]) from None
+
+
+def _status(text: str) -> str:
+    """The driver's status that PyTorch's message of a CUDA error is about."""
+    known = {"illegal memory access": "ILLEGAL_ADDRESS", "misaligned address": "MISALIGNED_ADDRESS"}
+    return "CUDA_ERROR_" + next((name for words, name in known.items() if words in text), "LAUNCH_FAILED")
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    """A tensor or array on its way to another process."""
+
+    data: npt.NDArray[np.uint8]
+    dtype: str
+    shape: tuple[int, ...]
+
+    @staticmethod
+    def of(value: Any) -> _Bytes:
+        if isinstance(value, np.ndarray):
+            return _Bytes(np.ascontiguousarray(value).reshape(-1).view(np.uint8), value.dtype.name, value.shape)
+        import torch
+
+        data = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        return _Bytes(data, str(value.dtype).removeprefix("torch."), tuple(value.shape))
+
+    def on_device(self) -> Any:
+        import torch
+
+        return torch.from_numpy(self.data).to("cuda").view(getattr(torch, self.dtype)).reshape(self.shape)
+
+
+def _restore(target: Any, data: npt.NDArray[np.uint8]) -> None:
+    """Put written bytes where they belong."""
+    if isinstance(target, np.ndarray):
+        target[...] = data.view(target.dtype).reshape(target.shape)
+        return
+    import torch
+
+    target.copy_(torch.from_numpy(data).view(target.dtype).reshape(target.shape))
