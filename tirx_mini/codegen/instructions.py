@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tirx_mini.ir import AddressOf, Call, DataType, Expr, int_value
-from tirx_mini.isa import Instruction
+from tirx_mini.isa import Instruction, Operand
 
 from .builtins import PREFIX
 from .types import c_type
@@ -31,9 +31,6 @@ CONSTRAINTS: Mapping[str, str] = {
     "float16": "h", "bfloat16": "h", "int16": "h", "uint16": "h",
 }  # fmt: skip
 """Register classes of inline assembly (CUDA: Inline PTX Assembly)."""
-
-REGISTERS_PER_REPETITION: Mapping[str, int] = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
-"""32-bit registers a thread of tcgen05.ld and .st for each repetition (PTX ISA: tcgen05 data movement shapes)."""
 
 WIDTH = 120
 """Columns of the emitted text where lines can be broken."""
@@ -64,7 +61,10 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
     passed: list[Expr] = []
     for operand, args in _matched(entry, call):
         if operand.name not in fixed:
-            body.add_operand(operand.name, operand.type.name, args, dict(call.attrs))
+            if operand.type.name == "registers":
+                body.add_registers(operand.name, operand.type.access, args[0], entry.register_count(dict(call.attrs)))
+            else:
+                body.add_operand(operand.name, operand.type.name, args)
             passed.extend(args)
     returned = c_type(result) if result is not None else "void"
     text = f"__device__ __forceinline__ {returned} {name}({', '.join(body.parameters)}) {{\n{body.text(template)}}}"
@@ -92,7 +92,7 @@ def _modifier(label: str, value: Any) -> str:
     return f"{label}_{value}" if isinstance(value, int) else str(value)
 
 
-def _matched(entry: Instruction, call: Call) -> list[tuple[Any, tuple[Expr, ...]]]:
+def _matched(entry: Instruction, call: Call) -> list[tuple[Operand, tuple[Expr, ...]]]:
     """Each operand of the entry with its arguments, several for a variadic one."""
     fixed = [operand for operand in entry.operands if not operand.variadic]
     pairs = [(operand, (arg,)) for operand, arg in zip(fixed, call.args, strict=False)]
@@ -122,11 +122,9 @@ class _Assembly:
             self.before.append(".reg .pred result;")
             self.after.append("selp.b32 %0, 1, 0, result;")
 
-    def add_operand(self, label: str, kind: str, args: tuple[Expr, ...], attrs: Mapping[str, Any]) -> None:
+    def add_operand(self, label: str, kind: str, args: tuple[Expr, ...]) -> None:
         """One operand of the instruction, of the table's type `kind`."""
-        if kind == "registers":
-            self._registers(label, args[0], attrs)
-        elif kind == "pred":
+        if kind == "pred":
             self.parameters.append(f"bool {label}")
             mark = self._input("r", f"(int){label}")
             self.before += [f".reg .pred {label};", f"setp.ne.b32 {label}, {mark}, 0;"]
@@ -150,20 +148,20 @@ class _Assembly:
         self.parameters.append(f"{c_type(arg.dtype)} {name}")
         return self._input(CONSTRAINTS[arg.dtype], name)
 
-    def _registers(self, label: str, pointer: Expr, attrs: Mapping[str, Any]) -> None:
+    def add_registers(self, label: str, access: str, pointer: Expr, count: int) -> None:
+        """`count` 32-bit registers from `pointer` on; narrower elements share them. access: read, write or update."""
         assert isinstance(pointer, AddressOf)
         dtype = pointer.buffer.dtype
-        count = attrs.get("num", 1) * REGISTERS_PER_REPETITION[attrs.get("shape", "32x32b")]
         whole = dtype.bits == 32
-        read_only = label == "src"
-        kind = c_type(dtype) if whole else "uint32_t"
-        self.parameters.append(f"{'const ' * read_only}{kind}* {label}")
         constraint = CONSTRAINTS[dtype] if whole else "r"
-        if read_only:
-            marks = [self._input(constraint, f"{label}[{i}]") for i in range(count)]
+        element = label if whole else f"((uint32_t*){label})"
+        self.parameters.append(f"{c_type(dtype)}* {label}")
+        if access == "read":
+            marks = [self._input(constraint, f"{element}[{i}]") for i in range(count)]
         else:
             marks = [f"%{len(self.outputs) + i}" for i in range(count)]
-            self.outputs += [f'"={constraint}"({label}[{i}])' for i in range(count)]
+            sign = "+" if access == "update" else "="
+            self.outputs += [f'"{sign}{constraint}"({element}[{i}])' for i in range(count)]
         self.places[label] = ", ".join(marks)
 
     def _input(self, constraint: str, value: str) -> str:

@@ -126,11 +126,12 @@ def _loads(expr: Expr, buffer: Buffer) -> list[Expr]:
 
 
 def vector_buffers(func: PrimFunc) -> frozenset[Buffer]:
-    """The buffers of which some access moves several elements."""
+    """The buffers of which some access moves several elements, or an instruction gets whole registers."""
     return frozenset(
         node.buffer
         for node in walk(func.body)
-        if isinstance(node, (BufferLoad, BufferStore)) and any(isinstance(i, Ramp) for i in node.indices)
+        if (isinstance(node, (BufferLoad, BufferStore)) and any(isinstance(i, Ramp) for i in node.indices))
+        or (isinstance(node, AddressOf) and node.buffer.scope == "local" and not node.buffer.scalar)
     )
 
 

@@ -47,6 +47,7 @@ class Launcher:
         self._position = {param: index for index, param in enumerate(func.params)}
         self._driver = load("cuda.bindings.driver")
         self._kernel: Any = None
+        self._functions: dict[int, Any] = {}
         self._bound: dict[tuple[Any, ...], Bound] = {}
 
     def __call__(self, args: Sequence[Any]) -> None:
@@ -77,7 +78,7 @@ class Launcher:
     def _bind(self, args: Sequence[Any]) -> Bound:
         """Checked arguments in the driver's form."""
         device = check_call(self.func, args, self.written)
-        function = self._load(device)
+        function = self._function(device)
         storage = tuple(self._argument(param, args) for param in self.source.params)
         pointers = (ctypes.c_void_p * max(1, len(storage)))(*map(ctypes.addressof, storage))
         return Bound(device, function, ctypes.addressof(pointers), (pointers, *storage))
@@ -91,19 +92,25 @@ class Launcher:
             return ctypes.c_uint64(args[index].data_ptr())
         return _C_SCALARS[param.dtype](check_scalar(self.func, index, args[index]))
 
+    def _function(self, device: int) -> Any:
+        """The kernel on a device: loaded at the first call, its shared memory allowed once on each device."""
+        if device not in self._functions:
+            import torch
+
+            with torch.cuda.device(device):
+                self._functions[device] = self._load(device)
+        return self._functions[device]
+
     def _load(self, device: int) -> Any:
-        """The kernel on a device; loaded once, its shared memory allowed on each device."""
-        core = load("cuda.core")
+        core, driver = load("cuda.core"), self._driver
         core.Device(device).set_current()
         if self._kernel is None:
             try:
                 self._kernel = core.ObjectCode.from_cubin(self.compiled.cubin).get_kernel(self.source.kernel)
             except Exception as error:
                 raise _not_loaded(self.func, self.compiled.arch) from error
-        driver = self._driver
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        assert self.func.launch is not None
-        check(driver.cuKernelSetAttribute(attribute, self.func.launch.smem_bytes, self._kernel.handle, device))
+        check(driver.cuKernelSetAttribute(attribute, self._shape[-1], self._kernel.handle, device))
         return driver.CUfunction(int(self._kernel.handle))
 
 

@@ -50,6 +50,8 @@ NUMBERS = {
     "bytes": (16,),
 }
 """Values of the modifiers that the table does not enumerate."""
+COLUMNS = {"wgmma.mma_async": (8, 136, 256)}
+"""Values of `n` where it is a number of columns."""
 
 
 def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
@@ -79,7 +81,8 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
 
 def forms(entry: Instruction) -> Iterator[dict[str, object]]:
     """Every combination of the entry's modifiers."""
-    choices = [a.choices or NUMBERS.get(a.name) or _either(a.default) for a in entry.attributes]
+    numbers = NUMBERS | ({"n": COLUMNS[entry.name]} if entry.name in COLUMNS else {})
+    choices = [a.choices or numbers.get(a.name) or _either(a.default) for a in entry.attributes]
     for values in itertools.product(*choices):
         yield dict(zip((a.name for a in entry.attributes), values, strict=True))
 
@@ -169,6 +172,20 @@ def test_names(op: str, attrs: dict[str, object], name: str) -> None:
 def test_a_cta_wide_barrier_is_called_what_cuda_calls_it() -> None:
     text = cuda_source(func(Evaluate(Call(INT32, "bar.sync.all", (const(0),))))).text
     assert "tvm_builtin_cuda_cta_sync();" in text and '"bar.sync 0;"' in text
+
+
+@pytest.mark.parametrize("op", ["ldmatrix", "stmatrix"])
+def test_registers_hold_two_halves_each(op: str) -> None:
+    halves = vector("halves", 8, "float16", "local")
+    entry, attrs = TABLE[op], {"num": 4, "transpose": False}
+    args = [
+        AddressOf(HANDLE, halves, (const(0),)) if operand.type.name == "registers" else value
+        for operand, value in zip(entry.operands, operands(entry, attrs), strict=True)
+    ]
+    call = Evaluate(Call(INT32, op, tuple(args), tuple(attrs.items())))
+    kernel = func(AllocBuffer(SMEM), DeclBuffer(BARS), AllocBuffer(halves), call, call, smem=1024)
+    compiled = compile_cuda(cuda_source(kernel), "sm_90a")
+    assert compiled.ptx.count(f"{op}.sync.aligned.m8n8.x4.shared::cta.b16") == 2
 
 
 def test_a_function_is_defined_once_however_often_it_is_called() -> None:

@@ -1,0 +1,106 @@
+"""inspect_cuda.py: every stage of a step, what the greps of the assignment find, and what it says to mistakes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import inspect_cuda
+from tirx_mini.passes import PIPELINE
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> tuple[str, str]:
+    assert inspect_cuda.main(list(arguments)) == status
+    return capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("stage", "text"),
+    [
+        ("tir", "Tx.gemm_async(tmem[0:128, 0:128], Asmem[0:128, 0:64], Bsmem[0:128, 0:64], accum=False"),
+        ("cuda", 'extern "C" __global__ void __launch_bounds__(128) kernel_kernel('),
+        ("ptx", "tcgen05.mma.cta_group::1.kind::f16"),
+        ("sass", "UTCHMMA"),
+    ],
+)
+def test_stages(capsys: pytest.CaptureFixture[str], stage: str, text: str) -> None:
+    out, notes = shown(capsys, "1", "--kernels", "kernels_ref", "--stage", stage, "--arch", "sm_100a")
+    assert text in out and notes == ""
+
+
+def test_sass_ends_with_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = shown(capsys, "4", "256", "--kernels", "kernels_ref", "--stage", "sass", "--arch", "sm_100a")
+    summary = [line for line in out.splitlines() if line.startswith("//   ")][-7:]
+    assert [line.split()[1] for line in summary] == [
+        "tensor",
+        "TMA",
+        "barriers",
+        "memory",
+        "local",
+        "registers",
+        "shared",
+    ]
+    assert "0 bytes spilled" in summary[-2] and "cp.async.bulk.tensor load" in summary[1]
+
+
+def test_passes_are_shown_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = shown(capsys, "1", "--kernels", "kernels_ref", "--stage", "passes")
+    heads = [line for line in out.splitlines() if line.startswith("# ---- ")]
+    assert heads == ["# ---- as written ----", *(f"# ---- after {step.name} ----" for step in PIPELINE)]
+    changes, _ = shown(capsys, "1", "--kernels", "kernels_ref", "--stage", "passes", "--diff")
+    lowered = changes.split("# ---- after DispatchTilePrimitives ----")[0]
+    assert "\n-    with Tx.kernel():" in lowered and "\n+    Tx.launch(" in lowered
+    assert changes.rstrip().endswith("# no change")  # the last pass only checks
+
+
+def test_the_passes_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = shown(capsys, "--list-passes")
+    assert [line.split()[0] for line in out.splitlines()] == [step.name for step in PIPELINE]
+
+
+def test_a_step_that_is_not_written_yet_is_shown_as_the_reference_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    out, notes = shown(capsys, "7")
+    assert out.count("tvm_builtin_ptx_mbarrier_init(&") == 6
+    assert notes == "note: step 7 of gemm_kernels.py is not written yet; this is the reference\n"
+
+
+def test_comments_quote_the_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = shown(capsys, "1", "--kernels", "kernels_ref", "--comments")
+    lines = [line.strip() for line in out.splitlines()]
+    at = lines.index("tvm_builtin_ptx_tcgen05_alloc_cta_group_1(&tmem_addr[0], 512);")
+    assert lines[at - 1].startswith("// step01_single_tile.py:")
+    assert lines[at - 1].endswith("Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)")
+
+
+def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out, _ = shown(capsys, "1", "--kernels", "kernels_ref", "-o", str(tmp_path / "v1.cu"))
+    assert out == "" and "__global__" in (tmp_path / "v1.cu").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ((), 2, "which step"),
+        (("7", "100", "--kernels", "kernels_ref"), 1, "error: hgemm_v7 needs M to be a multiple of 128, and M is 100"),
+        (("7", "--kernels", "nowhere.py"), 1, "error: there is no kernel file nowhere.py"),
+        (("7", "--kernels", "gemm_kernels.py"), 1, "is not filled in"),
+        (
+            ("4", "--kernels", "kernels_ref", "--stage", "ptx", "--arch", "sm_90a"),
+            1,
+            "needs sm_100a, but the target is",
+        ),
+        (("1", "--kernels", "kernels_ref", "--stage", "ptx", "--arch", "volta"), 1, "there is no architecture 'volta'"),
+    ],
+)
+def test_mistakes(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, message: str) -> None:
+    out, errors = shown(capsys, *arguments, status=status)
+    assert out == "" and message in errors and "Traceback" not in errors
+
+
+def test_modal_is_imported_by_its_runner_alone() -> None:
+    assert "modal" not in sys.modules
+    root = Path(__file__).parents[3]
+    sources = [*root.glob("*.py"), *(root / "tirx_mini").rglob("*.py")]
+    assert [path.name for path in sources if "import modal" in path.read_text()] == ["run_modal.py"]
