@@ -25,6 +25,8 @@ ISSUE_CYCLES: Mapping[str, float] = MappingProxyType({
     "wait": 20,             # C: a successful try_wait
     "tma": 30,              # C: issue of a bulk copy by one thread
     "mma": 30,              # C: issue of one MMA by one thread, with its descriptor arithmetic
+    "wgmma": 10,            # issue of one MMA by a warp
+    "matrix": 4,            # issue of ldmatrix and stmatrix
     "tmem": 10,             # issue of tcgen05.ld and st
     "shuffle": 5,           # C: shfl
     "barrier": 8,           # issue of bar.sync; its latency is `bar_latency`

@@ -3,7 +3,7 @@
 `TABLE` has the instructions by name; `NAMES` has what kernels call, by the path below `Tx` ("ptx.mbarrier.init").
 """
 
-from . import cp_async, fence, mbarrier, sync, tcgen05, tma, warp
+from . import cp_async, fence, matrix, mbarrier, sync, tcgen05, tma, warp, wgmma
 from .core import (
     Alias,
     Attribute,
@@ -36,7 +36,7 @@ from .descriptors import (
     swizzle_bytes,
 )  # fmt: skip
 
-TABLE, NAMES = tables((mbarrier, fence, sync, warp, tma, cp_async, tcgen05))
+TABLE, NAMES = tables((mbarrier, fence, sync, warp, tma, cp_async, matrix, wgmma, tcgen05))
 
 __all__ = [
     "TABLE", "NAMES", "Alias", "Attribute", "Format", "GlobalAddress", "Instruction", "InstructionDescriptor",

@@ -39,15 +39,19 @@ from tirx_mini.ir import (
 
 @dataclass(frozen=True)
 class OperandType:
-    """The type of an operand or result. dtype: of its value in the IR, None for any. what: in words."""
+    """The type of an operand or result. dtype: of its value in the IR, None for any. what: in words.
+
+    access: of registers: "read", "write" or "update", which is both.
+    """
 
     name: str
     dtype: DataType | None
     what: str
+    access: str = "read"
 
 
-def _operand(name: str, dtype: str | None, what: str) -> OperandType:
-    return OperandType(name, None if dtype is None else DataType(dtype), what)
+def _operand(name: str, dtype: str | None, what: str, access: str = "read") -> OperandType:
+    return OperandType(name, None if dtype is None else DataType(dtype), what, access)
 
 
 u32 = Annotated[int, _operand("u32", "uint32", "an integer")]
@@ -59,7 +63,10 @@ any_value = Annotated[Any, _operand("any", None, "a value")]
 SharedAddress = Annotated[int, _operand("shared", None, "a pointer to shared memory, as in bar.ptr_to([0])")]
 GlobalAddress = Annotated[int, _operand("global", None, "a pointer to global memory, as in A.ptr_to([0, 0])")]
 TmemAddress = Annotated[int, _operand("tmem", "uint32", "an address of tensor memory, as tcgen05.alloc wrote it")]
-Registers = Annotated[Any, _operand("registers", None, "a pointer to a register buffer")]
+_REGISTERS = "a pointer to a register buffer"
+Registers = Annotated[Any, _operand("registers", None, _REGISTERS, "write")]
+SourceRegisters = Annotated[Any, _operand("registers", None, _REGISTERS, "read")]
+UpdatedRegisters = Annotated[Any, _operand("registers", None, _REGISTERS, "update")]
 TensorMapHandle = Annotated[Any, _operand("tensormap", "tensormap", "a tensor map")]
 
 
@@ -120,7 +127,7 @@ class Instruction:
     name: `Call.op`. ptx: see `Ptx`. api: where it appears in the `Tx` namespace. issued_by: the threads that execute it
     together. min_sm: the first architecture that has it (100 with an `a` feature set). isa: the PTX ISA section. cost:
     its issue cost class (`targets.ISSUE_CYCLES`). operands, attributes, result: from the signature. blocking: whether
-    `semantics` is a generator.
+    `semantics` is a generator. registers: how many 32-bit registers a thread its register operand is, from the modifiers.
     """
 
     name: str
@@ -136,6 +143,7 @@ class Instruction:
     result: OperandType | None
     blocking: bool
     doc: str
+    registers: Callable[..., int] | None = None
 
     def template(self, attrs: Mapping[str, Any] | None = None) -> str:
         """The PTX, with modifiers substituted and {operand} places left."""
@@ -144,6 +152,12 @@ class Instruction:
         for name, value in values.items():
             text = text.replace("{" + name + "}", str(value))
         return text
+
+    def register_count(self, attrs: Mapping[str, Any] | None = None) -> int:
+        """32-bit registers a thread of the register operand. Raises `ValueError` for an instruction that has none."""
+        if self.registers is None:
+            raise ValueError(f"{self.name} has no operand in registers")
+        return self.registers(**{a.name: a.default for a in self.attributes} | dict(attrs or {}))
 
     # -- calling from a kernel -----------------------------------------------------------------------------------
 
@@ -283,7 +297,8 @@ class Instruction:
 
 
 def instruction(
-    ptx: Ptx, *, name: str, api: tuple[str | Alias, ...], issued_by: Scope, min_sm: int, isa: str, cost: str
+    ptx: Ptx, *, name: str, api: tuple[str | Alias, ...], issued_by: Scope, min_sm: int, isa: str, cost: str,
+    registers: Callable[..., int] | None = None,
 ) -> Callable[[Callable[..., Any]], Instruction]:
     """Make an entry of the table from the function that says what it does."""
 
@@ -316,6 +331,7 @@ def instruction(
             result,
             inspect.isgeneratorfunction(semantics),
             inspect.getdoc(semantics) or "",
+            registers,
         )
 
     return build

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .core import MASK16, Registers, Scope, SharedAddress, TmemAddress, instruction, pred, u32, u64
+from .core import MASK16, Registers, Scope, SharedAddress, SourceRegisters, TmemAddress, instruction, pred, u32, u64
 from .descriptors import InstructionDescriptor, SmemDescriptor
 from .machine import Blocking, Machine, Thread
 
@@ -156,6 +156,10 @@ _SHAPES: dict[str, int] = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
 """Registers a thread for each repetition (.xN)."""
 
 
+def _registers(shape: str, num: int) -> int:
+    return num * _SHAPES[shape]
+
+
 def _places(shape: str, num: int) -> tuple[np.ndarray, np.ndarray]:
     """(lane, column) of register r of thread t, int[num registers, 32], relative to the warp's lanes and the address.
 
@@ -191,6 +195,7 @@ def _moved(direction: str) -> Callable[..., str]:
     min_sm=100,
     isa="tcgen05.ld",
     cost="tmem",
+    registers=_registers,
 )
 def tcgen05_ld(
     gpu: Machine,
@@ -217,12 +222,13 @@ def tcgen05_ld(
     min_sm=100,
     isa="tcgen05.st",
     cost="tmem",
+    registers=_registers,
 )
 def tcgen05_st(
     gpu: Machine,
     thread: Thread,
     addr: TmemAddress,
-    src: Registers,
+    src: SourceRegisters,
     *,
     shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b",
     num: int = 1,

@@ -6,18 +6,23 @@ from .axis import LayoutError, laneid, tid_in_wg, wid_in_wg
 from .tile import S, TileLayout
 
 
-def wgmma_accumulator_layout(n: int) -> TileLayout:
-    """The 64 × `n` accumulator of `wgmma.mma_async.m64nNk*`: (row, column) to warp, lane and 32-bit register.
+def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
+    """The `rows` × `n` accumulators of `wgmma.mma_async.m64nNk*`: (row, column) to warp, lane and register.
 
     Warp w holds rows 16w … 16w + 15; in each 8 × 8 block lane l holds row l // 4, columns 2 (l % 4) and the next.
-    Registers go through the pair, then the upper and lower 8 rows, then the blocks of 8 columns. PTX ISA, "Register
-    Fragments for wgmma.mma_async.m64nNk16", matrix D. Raises LayoutError for an `n` that wgmma has not.
+    Registers go through the pair, then the upper and lower 8 rows, then the blocks of 8 columns, and where there are
+    more rows than the 64 of one instruction, then through the blocks of 64. PTX ISA, "Register Fragments for
+    wgmma.mma_async.m64nNk16", matrix D. Raises LayoutError for an `n` or `rows` that wgmma has not.
     """
     if n % 8 or not 8 <= n <= 256:
         raise LayoutError(f"wgmma accumulators are 8, 16, … 256 columns wide, not {n}")
-    rows, row_strides = (4, 2, 8), (1 @ wid_in_wg, 2, 4 @ laneid)
+    if rows % 64 or rows < 64:
+        raise LayoutError(f"wgmma accumulators have a multiple of 64 rows, not {rows}")
+    row_extents, row_strides = (4, 2, 8), (1 @ wid_in_wg, 2, 4 @ laneid)
+    if rows > 64:
+        row_extents, row_strides = (rows // 64, *row_extents), (n // 2, *row_strides)
     cols, col_strides = (n // 8, 4, 2), (4, 1 @ laneid, 1)
-    return TileLayout(S[(rows, cols) : (row_strides, col_strides)])
+    return TileLayout(S[(row_extents, cols) : (row_strides, col_strides)])
 
 
 def tcgen05_ld_layout(n: int) -> TileLayout:

@@ -79,13 +79,13 @@ class DescriptorParams:
     k_start: Coord
     tile: TileLayout
 
-    def byte_offset(self, k: Coord = 0) -> Coord:
-        """Where a descriptor points, from the start of the buffer, whose first column is column `k` of the operand.
+    def byte_offset(self, k: Coord = 0, row: int = 0) -> Coord:
+        """Where a descriptor points, from the start of the buffer, that begins at column `k`, row `row` of the operand.
 
-        `k` is a multiple of 16 bytes. Inside a swizzled row this is the address before the swizzle: the hardware adds
+        `k` is a multiple of 16 bytes, `row` of 8. Inside a swizzled row this is the address before the swizzle: the hardware adds
         its own offsets and then XORs, so K advances by plain addition (32 bytes for K = 16 of a 16-bit type).
         """
-        return to_bytes(add(self.base, self.tile.apply_m(0, add(self.k_start, k))), self.bits)
+        return to_bytes(add(self.base, self.tile.apply_m(row, add(self.k_start, k))), self.bits)
 
 
 def mma_descriptor_params(

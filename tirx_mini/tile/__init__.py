@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from . import cp_async, elementwise, mma, reduce, tensor_memory, tma
+from . import cp_async, elementwise, mma, reduce, stmatrix, tensor_memory, tma, wgmma
 from .context import Context, TensorMaps
 from .ops import OPS, SCOPES, TileOp
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
@@ -11,11 +11,13 @@ from .rule import Refusal, Rule, dispatch
 RULES: Sequence[Rule] = (
     tensor_memory.TensorMemoryLoad(),
     tensor_memory.TensorMemoryStore(),
+    stmatrix.StoreMatrix(),
     elementwise.Elementwise(),
     tma.TmaLoad(),
     tma.TmaStore(),
     cp_async.CpAsync(),
     mma.Tcgen05Mma(),
+    wgmma.Wgmma(),
     reduce.ThreadReduce(),
     reduce.CooperativeReduce(),
     reduce.ValueReduce(),

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import (
-    HANDLE,
-    UINT32,
-    UINT64,
-    UNROLLED,
-    AddressOf,
-    Bind,
-    Const,
-    Expr,
-    For,
-    Stmt,
-    TileCall,
-    Var,
-    as_bool,
-    as_expr,
-    binary,
-    cast,
-    const,
-    seq,
-)
-from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
-from tirx_mini.layout import DescriptorParams, LayoutError, SwizzleMode, mma_descriptor_params
+from tirx_mini.ir import UINT32, UNROLLED, Expr, For, Stmt, TileCall, const, seq
+from tirx_mini.isa import InstructionDescriptor, mma_depth, mma_format
 
 from .context import Context
 from .issue import issue
-from .region import Tile, coordinate, tiles_of
+from .matrices import accumulate, mma_operand
+from .region import Tile, tiles_of
 from .rule import Refusal, Rule
 from .tensor_memory import tmem_address
 
@@ -49,25 +30,24 @@ class Tcgen05Mma(Rule):
         _check_place(ctx, c, a, b)
         product = _product(c, a, b, call.option("cta_group", 1))
         address = tmem_address(ctx, c, ROWS, product.n)
-        a_params, b_params = _params(ctx, a), _params(ctx, b)
-        a_desc, b_desc = Var(UINT64, f"{a.buffer.name}_desc"), Var(UINT64, f"{b.buffer.name}_desc")
+        left, right = mma_operand(ctx, a), mma_operand(ctx, b)
         steps = a.extents[1] // product.depth
         var, inside = ctx.loop_var(steps, "step")
         step: Expr = var if steps > 1 else const(0)
         mma = issue(
             "tcgen05.mma",
             address,
-            a_desc + _advance(inside, a_params, step * product.depth),
-            b_desc + _advance(inside, b_params, step * product.depth),
+            left.at(inside, step * product.depth),
+            right.at(inside, step * product.depth),
             const(product.encode(_kind(a)), UINT32),
-            _accumulate(call, step),
+            accumulate(call, step),
             cta_group=call.option("cta_group", 1),
             kind=_kind(a),
             span=ctx.span,
         )
         return seq(
-            Bind(a_desc, _descriptor(ctx, a, a_params), span=ctx.span),
-            Bind(b_desc, _descriptor(ctx, b, b_params), span=ctx.span),
+            left.bind,
+            right.bind,
             mma if steps == 1 else For(var, const(0), const(steps), mma, kind=UNROLLED, span=ctx.span),
             span=ctx.span,
         )
@@ -112,37 +92,3 @@ def _product(c: Tile, a: Tile, b: Tile, group: int) -> InstructionDescriptor:
     if k % depth:
         raise Refusal(f"K is {k}, and has to be a multiple of the {depth} of one instruction")
     return InstructionDescriptor(rows * group, n, mma_format(a.dtype)[1], mma_format(b.dtype)[1], c.dtype, depth)
-
-
-def _params(ctx: Context, tile: Tile) -> DescriptorParams:
-    try:
-        starts = [coordinate(start) for start in tile.starts]
-        return mma_descriptor_params(tile.layout, tile.dtype, starts, tile.region.extents, ctx.divisor)
-    except LayoutError as error:
-        raise Refusal(
-            f"no matrix descriptor can describe this slice of {tile.buffer.name}: {error}",
-            "allocate it with layout=tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, shape)",
-        ) from None
-
-
-def _descriptor(ctx: Context, tile: Tile, params: DescriptorParams) -> Expr:
-    """The 64-bit word that tells the tensor core where the operand begins and how it lies."""
-    swizzle = 0 if params.mode is SwizzleMode.SWIZZLE_NONE else params.mode.span_bytes
-    rest = SmemDescriptor(0, params.leading_byte_offset, params.stride_byte_offset, swizzle).encode()
-    first = ctx.simplify(as_expr(params.byte_offset(0)) // tile.dtype.itemsize)
-    address = cast(UINT32, AddressOf(HANDLE, tile.buffer, (first,)))
-    return ((cast(UINT64, address) >> 4) & 0x3FFF) | const(rest, UINT64)
-
-
-def _advance(ctx: Context, params: DescriptorParams, k: Expr) -> Expr:
-    """What to add to the descriptor to begin `k` elements further along K: the bytes between, >> 4."""
-    between = as_expr(params.byte_offset(coordinate(k))) - as_expr(params.byte_offset(0))
-    return cast(UINT64, ctx.simplify(between // 16))
-
-
-def _accumulate(call: TileCall, step: Expr) -> Expr:
-    """Whether the instruction adds to the accumulator: the first as the call says, the others always."""
-    accum = as_bool(call.option("accum", False))
-    if isinstance(accum, Const):
-        return accum if accum.value else binary("!=", step, 0)
-    return binary("or", accum, binary("!=", step, 0))

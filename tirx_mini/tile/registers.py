@@ -43,7 +43,7 @@ class RegisterTile:
         """The thread's own buffer under the view."""
         return self.tile.buffer.root
 
-    def pointer(self, register: int) -> Expr:
+    def pointer(self, register: Expr | int) -> Expr:
         """The address of one of the thread's registers, counted from 0."""
         return AddressOf(HANDLE, self.root, (self.base + register,))
 
@@ -84,6 +84,12 @@ def _thread_layout(ctx: Context, tile: Tile) -> TileLayout:
     if buffer.dtype != root.dtype:
         raise Refusal(f"{buffer.name} is {buffer.dtype}, and the registers under it are {root.dtype}")
     return _renamed(tile.layout.linear, {AXES[name]: (tx, factors[name]) for name in names} | {AXES["TCol"]: (m, 1)})
+
+
+def in_threads(layout: TileLayout) -> TileLayout:
+    """A layout over a warpgroup's threads in the form that `RegisterTile.layout` has."""
+    factors = _THREAD_AXES["warpgroup"]
+    return _renamed(layout, {axis: (tx, factors[axis.name]) for axis in layout.axes if axis.name in factors})
 
 
 def _renamed(layout: TileLayout, table: Mapping[Axis, tuple[Axis, int]]) -> TileLayout:

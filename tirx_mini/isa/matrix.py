@@ -1,0 +1,73 @@
+"""ldmatrix and stmatrix: 8 × 8 blocks of 16-bit elements between shared memory and the fragments of tensor cores.
+
+A block's row r is 16 bytes at the address that one lane gives; thread t holds row t // 4, columns 2 (t % 4) and the
+next, in one register. With `num` blocks, lanes 8i … 8i + 7 give the rows of block i, and register i holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from .core import Registers, Scope, SharedAddress, SourceRegisters, instruction
+from .machine import Machine, Thread
+
+
+def _template(direction: str) -> Callable[..., str]:
+    def template(num: int, transpose: bool) -> str:
+        head = f"{direction}matrix.sync.aligned.m8n8.x{num}{'.trans' if transpose else ''}.shared::cta.b16"
+        return f"{head} {{{{dst}}}}, [{{addr}}];" if direction == "ld" else f"{head} [{{addr}}], {{{{src}}}};"
+
+    return template
+
+
+def _registers(num: int, **_: Any) -> int:
+    return num
+
+
+@instruction(
+    _template("ld"),
+    name="ldmatrix",
+    api=("ptx.ldmatrix",),
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="ldmatrix",
+    cost="matrix",
+    registers=_registers,
+)
+def ldmatrix(
+    gpu: Machine,
+    thread: Thread,
+    dst: Registers,
+    addr: SharedAddress,
+    *,
+    num: Literal[1, 2, 4] = 4,
+    transpose: bool = False,
+) -> None:
+    """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row."""
+    thread.require_converged("ldmatrix")
+    thread.load_matrices(dst, addr, num, bool(transpose))
+
+
+@instruction(
+    _template("st"),
+    name="stmatrix",
+    api=("ptx.stmatrix",),
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="stmatrix",
+    cost="matrix",
+    registers=_registers,
+)
+def stmatrix(
+    gpu: Machine,
+    thread: Thread,
+    addr: SharedAddress,
+    src: SourceRegisters,
+    *,
+    num: Literal[1, 2, 4] = 4,
+    transpose: bool = False,
+) -> None:
+    """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row."""
+    thread.require_converged("stmatrix")
+    thread.store_matrices(addr, src, num, bool(transpose))

@@ -1,0 +1,145 @@
+"""wgmma: the tensor cores of Hopper, as a warpgroup uses them.
+
+The four warps of a warpgroup issue an MMA together. It reads its operands from shared memory, through descriptors and
+the async proxy, and accumulates in registers: warp w holds rows 16w … 16w + 15 of the 64 (see
+`layout.wgmma_accumulator_layout`). From its issue until a wait_group that covers it, nothing else may touch those
+registers. MMAs are committed in groups; a wait_group leaves the most recent ones in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Literal
+
+from .core import Scope, UpdatedRegisters, instruction, pred, u64
+from .descriptors import WGMMA, Format, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
+from .machine import Blocking, Machine, Thread
+
+ROWS = 64
+"""M of every wgmma."""
+DTYPES = {"f16": "float16", "bf16": "bfloat16"}
+"""Operand types, as PTX and as the IR name them."""
+_START = 0x3FFF
+"""The bits of a descriptor that hold the operand's place."""
+
+
+@instruction(
+    "wgmma.fence.sync.aligned;",
+    name="wgmma.fence",
+    api=("ptx.wgmma.fence",),
+    issued_by=Scope.WARPGROUP,
+    min_sm=90,
+    isa="wgmma.fence",
+    cost="sync",
+)
+def wgmma_fence(gpu: Machine, thread: Thread) -> None:
+    """Order ordinary accesses to registers before it and wgmma's after it: needed before the first MMA that uses them."""
+    thread.require_converged("wgmma.fence")
+    thread.wgmma.fence()
+
+
+def _mma_async(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> str:
+    return (
+        f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{dtype}.{dtype} {{{{d}}}}, {{a_desc}}, {{b_desc}}, {{accumulate}}, "
+        f"1, 1, {int(transpose_a)}, {int(transpose_b)};"
+    )
+
+
+def _registers(n: int, **_: Any) -> int:
+    return n // 2
+
+
+@instruction(
+    _mma_async,
+    name="wgmma.mma_async",
+    api=("ptx.wgmma.mma_async",),
+    issued_by=Scope.WARPGROUP,
+    min_sm=90,
+    isa="wgmma.mma_async",
+    cost="wgmma",
+    registers=_registers,
+)
+def wgmma_mma_async(
+    gpu: Machine,
+    thread: Thread,
+    d: UpdatedRegisters,
+    a_desc: u64,
+    b_desc: u64,
+    accumulate: pred,
+    *,
+    n: int,
+    dtype: Literal["f16", "bf16"] = "f16",
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> None:
+    """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] and B [n, 16] in shared memory, D in registers.
+
+    n: a multiple of 8 up to 256; D is n / 2 registers of each thread. transpose_a, transpose_b: the operand is
+    contiguous along M or N. Asynchronous: a wait_group tells when it is done.
+    """
+    thread.require_converged("wgmma.mma_async")
+    if n % 8 or not 8 <= n <= 256:
+        raise thread.fault(
+            "illegal-instruction",
+            f"N of a wgmma is {n}; it must be a multiple of 8 from 8 to 256",
+            rule="PTX ISA: wgmma.mma_async, shapes",
+        )
+    kind, fmt = mma_format(DTYPES[dtype])
+    shape = _shape(n, fmt, mma_depth(kind), bool(transpose_a), bool(transpose_b))
+    a_word, b_word = thread.uniform(a_desc, "operand A"), thread.uniform(b_desc, "operand B")
+    a, b = (
+        _decode(thread, name, lambda word=word: SmemDescriptor.decode(word & ~_START, WGMMA))
+        for name, word in (("A", a_word), ("B", b_word))
+    )
+    adds = bool(thread.uniform(accumulate, "scale-d"))
+    thread.wgmma.issue(d, a, (a_word & _START) << 4, b, (b_word & _START) << 4, shape, adds)
+
+
+@lru_cache(maxsize=256)
+def _shape(n: int, fmt: Format, depth: int, transpose_a: bool, transpose_b: bool) -> InstructionDescriptor:
+    """What one instruction computes; one object for one shape."""
+    return InstructionDescriptor(
+        ROWS, n, fmt, fmt, "float32", depth, transpose_a=transpose_a, transpose_b=transpose_b
+    )
+
+
+def _decode(thread: Thread, name: str, decode: Callable[[], SmemDescriptor]) -> SmemDescriptor:
+    try:
+        return decode()
+    except ValueError as error:
+        raise thread.fault(
+            "bad-descriptor",
+            f"the descriptor of operand {name} of a wgmma is wrong: {error}",
+            rule="PTX ISA: wgmma, matrix descriptor format",
+        ) from None
+
+
+@instruction(
+    "wgmma.commit_group.sync.aligned;",
+    name="wgmma.commit_group",
+    api=("ptx.wgmma.commit_group",),
+    issued_by=Scope.WARPGROUP,
+    min_sm=90,
+    isa="wgmma.commit_group",
+    cost="sync",
+)
+def wgmma_commit_group(gpu: Machine, thread: Thread) -> None:
+    """Close the group of the MMAs that the warpgroup issued since the last one."""
+    thread.require_converged("wgmma.commit_group")
+    thread.wgmma.commit()
+
+
+@instruction(
+    "wgmma.wait_group.sync.aligned {n};",
+    name="wgmma.wait_group",
+    api=("ptx.wgmma.wait_group",),
+    issued_by=Scope.WARPGROUP,
+    min_sm=90,
+    isa="wgmma.wait_group",
+    cost="wait",
+)
+def wgmma_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> Blocking:
+    """Wait until at most `n` of the warpgroup's most recent groups are unfinished; the others' registers are usable."""
+    thread.require_converged("wgmma.wait_group")
+    yield from thread.wgmma.wait(n)

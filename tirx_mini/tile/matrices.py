@@ -1,0 +1,77 @@
+"""Operands of the tensor core: matrices in shared memory, and the descriptors that say where and how they lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tirx_mini.ir import (
+    HANDLE,
+    UINT32,
+    UINT64,
+    AddressOf,
+    Bind,
+    Const,
+    Expr,
+    TileCall,
+    Var,
+    as_bool,
+    as_expr,
+    binary,
+    cast,
+    const,
+)
+from tirx_mini.isa import SmemDescriptor
+from tirx_mini.layout import DescriptorParams, LayoutError, SwizzleMode, mma_descriptor_params
+
+from .context import Context
+from .region import Tile, coordinate
+from .rule import Refusal
+
+
+@dataclass(frozen=True)
+class MmaOperand:
+    """A K-major operand. bind: the statement that puts the descriptor of its first element into `var`."""
+
+    params: DescriptorParams
+    var: Var
+    bind: Bind
+
+    def at(self, ctx: Context, k: Expr, row: int = 0) -> Expr:
+        """The descriptor of the operand from column `k` and row `row`, a multiple of 8, on: the bytes between, >> 4."""
+        between = as_expr(self.params.byte_offset(coordinate(k), row)) - as_expr(self.params.byte_offset(0))
+        return self.var + cast(UINT64, ctx.simplify(between // 16))
+
+
+def mma_operand(ctx: Context, tile: Tile, kind: str = "tcgen05") -> MmaOperand:
+    """`tile` as an operand, with a descriptor of this kind ("tcgen05" or "wgmma"). Raises Refusal where none exists."""
+    params = _params(ctx, tile)
+    var = Var(UINT64, f"{tile.buffer.name}_desc")
+    return MmaOperand(params, var, Bind(var, _descriptor(ctx, tile, params, kind), span=ctx.span))
+
+
+def _params(ctx: Context, tile: Tile) -> DescriptorParams:
+    try:
+        starts = [coordinate(start) for start in tile.starts]
+        return mma_descriptor_params(tile.layout, tile.dtype, starts, tile.region.extents, ctx.divisor)
+    except LayoutError as error:
+        raise Refusal(
+            f"no matrix descriptor can describe this slice of {tile.buffer.name}: {error}",
+            "allocate it with layout=tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, shape)",
+        ) from None
+
+
+def _descriptor(ctx: Context, tile: Tile, params: DescriptorParams, kind: str) -> Expr:
+    """The 64-bit word that tells the tensor core where the operand begins and how it lies."""
+    swizzle = 0 if params.mode is SwizzleMode.SWIZZLE_NONE else params.mode.span_bytes
+    rest = SmemDescriptor(0, params.leading_byte_offset, params.stride_byte_offset, swizzle).encode(kind)
+    first = ctx.simplify(as_expr(params.byte_offset(0)) // tile.dtype.itemsize)
+    address = cast(UINT32, AddressOf(HANDLE, tile.buffer, (first,)))
+    return ((cast(UINT64, address) >> 4) & 0x3FFF) | const(rest, UINT64)
+
+
+def accumulate(call: TileCall, step: Expr) -> Expr:
+    """Whether the instruction adds to the accumulator: the first as the call says, the others always."""
+    accum = as_bool(call.option("accum", False))
+    if isinstance(accum, Const):
+        return accum if accum.value else binary("!=", step, 0)
+    return binary("or", accum, binary("!=", step, 0))

@@ -1,0 +1,67 @@
+"""copy of a warpgroup's fragment to shared memory by stmatrix, four 8 × 8 blocks at a time.
+
+A fragment scatters each row over the lanes of a warp, two elements to a lane: stored element by element, a row would
+take many narrow accesses. stmatrix gathers the rows of a block, 16 bytes each, to the addresses that the lanes give.
+"""
+
+from __future__ import annotations
+
+from tirx_mini.ir import HANDLE, UNROLLED, AddressOf, Expr, For, Stmt, TileCall, const, seq
+
+from .context import Context
+from .issue import issue
+from .partition import memory_lanes
+from .region import Tile, tiles_of
+from .registers import RegisterTile, register_tile
+from .rule import NotMeant, Refusal, Rule
+from .wgmma import ROWS, fragment
+
+BLOCK = 8
+"""Rows and columns of a block: 16 bytes a row."""
+
+
+class StoreMatrix(Rule):
+    """Warp w stores rows 16w … 16w + 15 of every 64: two blocks of rows, and two of columns where there is room."""
+
+    name = "stmatrix"
+    ops = ("copy",)
+    doc = "a warpgroup's fragment of 16-bit elements to shared memory"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = tiles_of(call)
+        registers = _fragment(ctx, dst, src)
+        rows, columns = dst.extents
+        blocks = 4 if columns % (2 * BLOCK) == 0 else 2
+        width = BLOCK * blocks // 2
+        var, inside = ctx.loop_var(columns // width, "j")
+        j: Expr = var if columns > width else const(0)
+        stores = []
+        for block in range(rows // ROWS):
+            row = block * ROWS + ctx.thread // 32 * (2 * BLOCK) + ctx.thread % (2 * BLOCK)
+            column = j * width + (ctx.thread % 32 // (2 * BLOCK) * BLOCK if blocks == 4 else 0)
+            at = dst.index((inside.simplify(row), inside.simplify(column)))
+            first = inside.simplify(j * width // 2 + block * columns // 2)
+            address = AddressOf(HANDLE, dst.buffer, tuple(inside.simplify(index) for index in at))
+            stores.append(issue("stmatrix", address, registers.pointer(first), num=blocks, span=ctx.span))
+        body = seq(*stores, span=ctx.span)
+        loop = body if columns == width else For(var, const(0), const(columns // width), body, kind=UNROLLED, span=ctx.span)
+        # As after every cooperative store to shared memory, the async proxy sees it once the kernel has synchronised.
+        return seq(loop, issue("fence.proxy.async", space="shared::cta", span=ctx.span), span=ctx.span)
+
+
+def _fragment(ctx: Context, dst: Tile, src: Tile) -> RegisterTile:
+    """The registers of `src`. Raises NotMeant for what the vector rule is for, and Refusal where nothing fits."""
+    if (dst.scope, src.scope) != ("shared", "local") or not src.has_thread_axes:
+        raise NotMeant("it stores a register view to shared memory")
+    if ctx.scope != "warpgroup" or src.dtype.bits != 16 or len(dst.extents) != 2:
+        raise NotMeant("it stores a warpgroup's tile of 16-bit elements")
+    registers = register_tile(ctx, src)
+    rows, columns = dst.extents
+    if registers.layout != fragment(columns, rows):
+        raise NotMeant(f"{src.buffer.name} does not hold its elements as wgmma_accumulator_layout says")
+    if memory_lanes(ctx, dst) % BLOCK:
+        raise NotMeant(f"the rows of {dst.buffer.name} are not made of whole 16-byte chunks")
+    split = ctx.split_scope()
+    if split:
+        raise Refusal(split, "all four warps of the warpgroup have to execute it")
+    return registers

@@ -1,0 +1,107 @@
+"""Matrix multiplication by a warpgroup: ``C[M, N] (+)= A[M, K] @ B[N, K].T``, C in the registers of its threads."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import UNROLLED, Expr, For, Stmt, TileCall, const, seq
+from tirx_mini.isa import mma_depth
+from tirx_mini.layout import LayoutError, wgmma_accumulator_layout
+
+from .context import Context
+from .issue import issue
+from .matrices import accumulate, mma_operand
+from .region import Tile, tiles_of
+from .registers import RegisterTile, in_threads, register_tile
+from .rule import NotMeant, Refusal, Rule
+
+ROWS = 64
+"""Rows of one instruction."""
+PTX_DTYPES = {"float16": "f16", "bfloat16": "bf16"}
+
+
+class Wgmma(Rule):
+    """The warpgroup issues a wgmma.mma_async for every 64 rows of A and every 32 bytes of K.
+
+    The kernel fences before it, commits, and waits: until then nothing may touch C's registers.
+    """
+
+    name = "wgmma"
+    ops = ("gemm_async",)
+    doc = "wgmma.mma_async, operands in shared memory, accumulator in a warpgroup's registers"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        c, a, b = tiles_of(call)
+        _check_place(call, ctx, c, a, b)
+        (rows, k), (n, _) = a.extents, b.extents
+        registers = _accumulators(ctx, c)
+        left, right = mma_operand(ctx, a, "wgmma"), mma_operand(ctx, b, "wgmma")
+        depth = mma_depth("f16")
+        var, inside = ctx.loop_var(k // depth, "step")
+        step: Expr = var if k > depth else const(0)
+        blocks = [
+            issue(
+                "wgmma.mma_async",
+                registers.pointer(block * n // 2),
+                left.at(inside, step * depth, block * ROWS),
+                right.at(inside, step * depth),
+                accumulate(call, step),
+                n=n,
+                dtype=PTX_DTYPES[str(a.dtype)],
+                span=ctx.span,
+            )
+            for block in range(rows // ROWS)
+        ]
+        mma = seq(*blocks, span=ctx.span)
+        loop = mma if k == depth else For(var, const(0), const(k // depth), mma, kind=UNROLLED, span=ctx.span)
+        return seq(left.bind, right.bind, loop, span=ctx.span)
+
+
+def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
+    """Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not have."""
+    if c.scope == "tmem":
+        raise NotMeant("C is in tensor memory, and it accumulates in registers")
+    if ctx.scope != "warpgroup":
+        raise Refusal(
+            f"the four warps of a warpgroup issue it together, and this is {ctx.scope} scope",
+            "call it in `with Tx.warpgroup():`",
+        )
+    split = ctx.split_scope()
+    if split:
+        raise Refusal(split, "all four warps of the warpgroup have to issue it")
+    for tile, role in ((a, "A"), (b, "B")):
+        if tile.scope != "shared":
+            raise Refusal(f"{role} is read from shared memory, and {tile.buffer.name} is in {tile.scope} memory")
+    if c.scope != "local":
+        raise Refusal(f"C is accumulated in registers, and {c.buffer.name} is in {c.scope} memory")
+    if str(a.dtype) not in PTX_DTYPES or b.dtype != a.dtype or c.dtype != "float32":
+        raise Refusal(
+            f"it multiplies float16 × float16 or bfloat16 × bfloat16 into float32, not {a.dtype} × {b.dtype} into {c.dtype}"
+        )
+    if call.option("cta_group", 1) != 1:
+        raise Refusal("it is issued for one CTA", "drop cta_group")
+    (rows, k), (n, _) = a.extents, b.extents
+    if rows % ROWS:
+        raise Refusal(f"A has {rows} rows, and the tensor core takes multiples of {ROWS}")
+    if n % 8 or n > 256:
+        raise Refusal(f"N is {n}, and it has to be a multiple of 8 up to 256")
+    if k % mma_depth("f16"):
+        raise Refusal(f"K is {k}, and has to be a multiple of the {mma_depth('f16')} of one instruction")
+
+
+def _accumulators(ctx: Context, c: Tile) -> RegisterTile:
+    """C as the registers that each thread holds of it. Raises Refusal where that is not as wgmma leaves it."""
+    rows, n = c.extents
+    hint = f"view {c.buffer.root.name} with layout=wgmma_accumulator_layout({n}{f', {rows}' if rows > ROWS else ''})"
+    if not c.has_thread_axes:
+        raise Refusal(f"{c.buffer.name} is one thread's registers, not a tile of the warpgroup", hint)
+    registers = register_tile(ctx, c)
+    if registers.layout != fragment(n, rows):
+        raise Refusal(f"{c.buffer.name} does not hold its elements where wgmma leaves them", hint)
+    return registers
+
+
+def fragment(n: int, rows: int) -> object:
+    """The layout of a rows × n accumulator over the threads of a warpgroup; None where there is none."""
+    try:
+        return in_threads(wgmma_accumulator_layout(n, rows)).group((rows, n))
+    except LayoutError:
+        return None
