@@ -237,8 +237,8 @@ class Analyzer:
 
     def _scaled_xor(self, expr: Binary, a: Linear, b: Linear) -> Linear | None:
         """(g * x) ^ (g * y) as g * (x ^ y), for the largest such power of two."""
-        numbers = [c for side in (a, b) for c in (side.constant, *(coefficient for _, coefficient in side.terms.values()))]
-        common = math.gcd(*numbers)
+        coefficients = [coefficient for side in (a, b) for _, coefficient in side.terms.values()]
+        common = math.gcd(a.constant, b.constant, *coefficients)
         common &= -common
         if common <= 1:
             return None
@@ -247,10 +247,8 @@ class Analyzer:
 
     def _divided(self, expr: Binary, a: Linear, b: int) -> Linear | None:
         """a // divisor or a % divisor, split into the part that divides and the rest."""
-        if expr.op == "&" and (b < 0 or b & (b + 1)):
-            return None
-        divisor = {"//": b, "%": b, ">>": 1 << b if 0 <= b < 64 else 0, "&": b + 1}[expr.op]
-        if divisor <= 0:
+        divisor = _constant_divisor(expr, b)
+        if divisor is None:
             return None
         whole, rest = a.split(divisor)
         bounds = self._linear_bounds(rest)
@@ -289,14 +287,14 @@ class Analyzer:
         if rest.constant or len(rest.terms) != 1:
             return None
         ((inner, coefficient),) = rest.terms.values()
-        if coefficient != 1 or not isinstance(inner, Binary) or not isinstance(inner.b, Const):
+        known = _constant_divisor(inner) if coefficient == 1 and isinstance(inner, Binary) else None
+        if known is None or not isinstance(inner, Binary):
             return None
-        modulus = {"%": inner.b.value, "&": inner.b.value + 1}.get(inner.op, 0)
-        if expr.op in ("%", "&") and modulus and modulus % divisor == 0:
+        floor, of_floor = inner.op in ("//", ">>"), expr.op in ("//", ">>")
+        if not floor and not of_floor and known % divisor == 0:
             return self._linear(binary("%", inner.a, const(divisor, expr.dtype), span=expr.span))
-        if expr.op in ("//", ">>") and inner.op in ("//", ">>"):
-            first = inner.b.value if inner.op == "//" else 1 << int(inner.b.value)
-            return self._linear(binary("//", inner.a, const(int(first) * divisor, expr.dtype), span=expr.span))
+        if floor and of_floor and known * divisor < 1 << (expr.dtype.bits - 1):
+            return self._linear(binary("//", inner.a, const(known * divisor, expr.dtype), span=expr.span))
         return None
 
     def _emit(self, linear: Linear, dtype: DataType, origin: Expr) -> Expr:
@@ -347,6 +345,20 @@ class Analyzer:
         if a is expr.a and b is expr.b:
             return expr
         return binary(expr.op, a, b, span=expr.span)
+
+
+def _constant_divisor(expr: Binary, by: int | None = None) -> int | None:
+    """What ``x // c``, ``x % c``, ``x >> c`` and ``x & (2 ** n - 1)`` divide x by; None where it is no such thing.
+
+    by: the right side, where the caller has simplified it to a constant.
+    """
+    b = by if by is not None else expr.b.value if isinstance(expr.b, Const) else None
+    if not isinstance(b, int) or b < 0:
+        return None
+    if expr.op == "&":
+        return None if b & (b + 1) else b + 1
+    divisor = {"//": b, "%": b, ">>": 1 << b if b < 64 else 0}.get(expr.op, 0)
+    return divisor or None
 
 
 def _decide(op: str, bounds: Bounds) -> bool | None:

@@ -72,10 +72,9 @@ class _Lower(Mutator):
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         call = self.rebuild(node)
-        options = tuple((name, self.field(value)) for name, value in call.options)
         # The native dialect has no scopes: there a bare call is one thread's.
         around = self.scope.kind if self.scope is not None else "thread"
-        return replace(call, options=options, scope=call.scope or around)
+        return replace(call, scope=call.scope or around)
 
     def buffer(self, buffer: Buffer) -> Buffer:
         """Tensor memory at an address that mentions an id."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, seq, special
+from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, int_value, seq, special
 from tirx_mini.layout import Axis, Iter, LayoutError, TCol, TileLayout, TLane, m, slice_region, tx
 
 from .context import Context
@@ -45,7 +45,7 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
             f"the rows of {name} are not lanes of tensor memory, its columns not columns",
             f"declare it with layout=TileLayout(S[{tile.buffer.shape} : (1@TLane, 1@TCol)])",
         )
-    if coordinate(ctx.simplify(as_expr(region.base.get(TLane, 0)))) != 0:
+    if int_value(ctx.simplify(as_expr(region.base.get(TLane, 0)))) != 0:
         raise Refusal(f"the slice of {name} does not begin at lane 0", "slice its columns, not its rows")
     column = ctx.simplify(as_expr(region.base.get(TCol, 0)))
     return cast(UINT32, tile.buffer.allocated_addr) + cast(UINT32, column)

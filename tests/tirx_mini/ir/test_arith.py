@@ -81,6 +81,30 @@ def test_a_simplified_expression_has_the_same_value(expr):
     assert np.array_equal(evaluate(ANALYZER.simplify(expr)), evaluate(expr))
 
 
+@pytest.mark.parametrize("divisor", [2, 3, 4, 8])
+@pytest.mark.parametrize("inner", [1, 2, 4, 8, 12, 16])
+@pytest.mark.parametrize("ops", [("%", "%"), ("//", "//"), ("//", "%"), ("%", "//"), ("&", "%")])
+def test_nested_divisions_and_remainders(ops, inner, divisor):
+    for x in (TID, Y, X * 6 + 4, Y * 4 - 2):
+        by = inner - 1 if ops[0] == "&" else inner
+        expr = binary(ops[1], binary(ops[0], x, by), divisor)
+        assert np.array_equal(evaluate(ANALYZER.simplify(expr)), evaluate(expr))
+
+
+def test_a_product_of_divisors_does_not_wrap():
+    expr = (X // 65536) // 65536
+    assert np.array_equal(evaluate(ANALYZER.simplify(Y // 65536 // 65536)), evaluate(Y // 65536 // 65536))
+    assert repr(ANALYZER.simplify(expr)) == "0"
+
+
+@pytest.mark.parametrize("a", [1, 2, 6, 12, 16])
+@pytest.mark.parametrize("b", [2, 3, 6, 8, 24])
+def test_an_xor_is_scaled_by_powers_of_two_only(a, b):
+    for x, y in ((X, TID), (Y, X), (TID, const(5))):
+        expr = (x * a) ^ (y * b)
+        assert np.array_equal(evaluate(ANALYZER.simplify(expr)), evaluate(expr))
+
+
 @given(EXPRESSIONS)
 def test_bounds_hold(expr):
     bounds = ANALYZER.bounds(expr)

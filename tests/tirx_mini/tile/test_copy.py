@@ -280,3 +280,42 @@ def test_two_tiles_of_one_pool_do_not_meet():
     func = lowered(declare, Scope("cta", seq(call("copy", a, g), call("copy", b, h))), params=(g, h))
     machine = Machine(func, {"G": numbered((64, 64)), "H": numbered((64, 64)) * 2}).run()
     assert same_bits(machine.tile(a), machine.arrays["G"]) and same_bits(machine.tile(b), machine.arrays["H"])
+
+
+def test_a_tile_that_begins_off_a_vector_is_copied_in_narrower_ones():
+    """Eight bytes into shared memory, 16-byte accesses would be misaligned."""
+    pool = Pool()
+    pool.alloc("phase", (1,), "uint64", align=8)
+    pool.alloc("T", (16, 64), align=8)
+    declare, (_, t) = pool.commit()
+    g = gmem("G", (16, 64))
+    machine = Machine(lowered(declare, Scope("cta", call("copy", t, g)), params=(g,)), {"G": numbered(g.shape)}).run()
+    assert same_bits(machine.tile(t), machine.arrays["G"])
+    assert {a.addresses.shape[1] for a in machine.accesses} == {4}
+    assert all(not (a.addresses[:, 0] % 8).any() for a in machine.accesses)
+
+
+def test_threads_that_hold_nothing_of_a_view_stay_out():
+    regs, g = local("R", (8,)), gmem("G", (64, 8))
+    view = register_view(regs, 64, 8)
+    body = seq(AllocBuffer(regs), DeclBuffer(view), Scope("warpgroup", call("copy", view, g)))
+    machine = Machine(lowered(body, params=(g,)), {"G": numbered(g.shape)}).run()
+    assert all(list(a.threads) == list(range(64)) for a in machine.accesses)
+    (held,) = machine.local.values()
+    assert same_bits(held[:64], machine.arrays["G"]) and not held[64:].view(np.uint16).any()
+
+
+def test_rows_of_a_view_cannot_be_sliced_off():
+    regs, g = local("R", (8,)), gmem("G", (64, 8))
+    view = register_view(regs, 128, 8)
+    page = refusal(AllocBuffer(regs), DeclBuffer(view), Scope("warpgroup", call("copy", view[64:, :], g)), params=(g,))
+    assert "leaves out the first threads" in page and "slice its columns" in page
+
+
+def test_the_other_branch_of_a_condition_counts_too():
+    g = gmem("G", (128, 64))
+    declare, s = shared("T", (128, 64))
+    declared, _, warp, _ = ids()
+    nothing, copy = seq(), Scope("cta", call("copy", s, g))
+    page = refusal(declared, declare, If(binary("==", warp, 0), nothing, copy), params=(g,), warpgroups=None)
+    assert "only 96 of the 128 threads" in page

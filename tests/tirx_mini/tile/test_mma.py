@@ -131,6 +131,7 @@ def test_what_the_tensor_core_cannot_do_is_refused_with_the_reason():
     assert "32 lanes of each warp" in page(Scope("thread", call("gemm_async", c[:, :128], a, a)), declare, False)
     assert "called in cta scope" in page(Scope("cta", call("gemm_async", c[:, :128], a, a)), declare, False)
     assert "multiple of 16 up to 256" in page(call("gemm_async", c[:, :24], a, b24), declare)
+    assert "multiple of 32 up to 256" in page(call("gemm_async", c[:, :48], a, b24, cta_group=2), declare)
     assert "not bfloat16" in page(call("gemm_async", c[:, :128], a, bf), declare)
     assert "tma_shared_layout" in page(call("gemm_async", c[:, :128], plain, plain), declare)
     assert "64 rows in each CTA" in page(call("gemm_async", tmem()[:64, :128], a64, a), declare)

@@ -114,6 +114,15 @@ def test_what_cannot_be_read_is_refused_with_the_reason():
     assert "G is in global memory, and it takes registers" in refused(Scope("warpgroup", call("copy", g, c[:, :64])))
 
 
+def test_the_lanes_of_tensor_memory_are_all_or_nothing():
+    declare, _, view = registers(64)
+    layout = TileLayout(S[(256, 64) : (1 @ TLane, 1 @ TCol)])
+    tall = Buffer("tall", (256, 64), view.dtype, "tmem", layout, allocated_addr=tmem().allocated_addr)
+    r = var("r")
+    page = refused(declare, Scope("warpgroup", call("copy", view, tall[r : r + 128, :])))
+    assert "does not begin at lane 0" in page
+
+
 def test_tensor_memory_has_no_elements():
     declare, own, _ = registers(4)
     from tirx_mini.ir import BufferStore, const

@@ -273,3 +273,20 @@ def test_strided_global_layouts_are_tensors_too():
     copy = call("copy_async", t, g, mbar=bar.ptr_to([0]))
     func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g,), warpgroups=None)
     assert func.tensor_maps[0].strides == (256,)
+
+
+def test_boxes_begin_at_multiples_of_128_bytes():
+    declare, t = shared("T", (64, 16))
+    g, r = gmem("G", (64, 16)), var("r")
+    store = elected(call("copy_async", g[:8, :], t[r : r + 8, :], dispatch="tma"))
+    assert "begin at multiples of 32 bytes" in page(g, t, declare, store)
+    aligned = elected(call("copy_async", g[:8, :], t[r * 8 : r * 8 + 8, :]))
+    lower(kernel(*seq_of(declare, *warp0(aligned)), params=(g, r), warpgroups=None))
+
+
+def test_the_rule_that_is_meant_for_the_call_makes_the_headline():
+    declare, t = shared("T", (128, 64), layout=swizzled((128, 64)))
+    g = gmem("G", (128, 64))
+    text = page(g, t, declare, Scope("thread", call("copy_async", g, t)))
+    assert text.startswith("error: this copy_async cannot be done by tma: one thread asks for the whole tile")
+    assert all(f"note: {name} (" in text for name in ("tma", "cp_async", "tcgen05.ld", "tcgen05.st"))
