@@ -147,7 +147,8 @@ class Printer:
 
     def _operand(self, expr: Expr, other: Expr, level: int) -> str:
         """An operand; a literal takes the type of the other side by itself."""
-        if isinstance(expr, Const) and not isinstance(other, Const) and expr.dtype == other.dtype and _is_plain(expr):
+        follows = isinstance(expr, Const) and not isinstance(other, Const) and expr.dtype == other.dtype
+        if isinstance(expr, Const) and follows and _is_plain(expr) and (expr.value >= 0 or expr.dtype.bits >= 32):
             text = _literal(expr.value)
             return f"({text})" if text.startswith("-") and level > _UNARY else text
         return self.expr(expr, level)
@@ -159,6 +160,9 @@ class Printer:
         if expr.op in ("min", "max"):
             return f"Tx.{expr.op}({self._operand(expr.a, expr.b, 0)}, {self._operand(expr.b, expr.a, 0)})", _ATOM
         own = _PRECEDENCE[expr.op]
+        if expr.op in ("and", "or"):  # Python would decide over a literal at once
+            sides = [f"Tx.bool({e.value})" if isinstance(e, Const) else None for e in (expr.a, expr.b)]
+            return f"{sides[0] or self.expr(expr.a, own)} {expr.op} {sides[1] or self.expr(expr.b, own + 1)}", own
         left = own + 1 if own == _PRECEDENCE["=="] else own
         return f"{self._operand(expr.a, expr.b, left)} {expr.op} {self._operand(expr.b, expr.a, own + 1)}", own
 
@@ -239,6 +243,8 @@ class Printer:
             return f"({inner},)" if len(value) == 1 else f"({inner})"
         if isinstance(value, str):
             return _quoted(value)
+        if isinstance(value, Const):  # not the Python number that would look the same
+            return f"Tx.{value.dtype}({_literal(value.value)})"
         return self.expr(value) if isinstance(value, Expr) else repr(value)
 
     # -- statements ---------------------------------------------------------------------------------------------

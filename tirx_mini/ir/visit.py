@@ -133,21 +133,23 @@ def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
     return Rewrite().field(node)
 
 
-def structural_equal(a: Any, b: Any, mapping: dict[Any, Any] | None = None) -> bool:
+def structural_equal(a: Any, b: Any) -> bool:
     """Whether two trees mean the same: equal but for spans and for the identity and names of variables and buffers."""
-    mapping = {} if mapping is None else mapping
-    if a is b and not mapping:
-        return True
+    return a is b or _equal(a, b, {}, {})
+
+
+def _equal(a: Any, b: Any, forth: dict[Any, Any], back: dict[Any, Any]) -> bool:
+    """`forth` and `back`: which variable or buffer of `a` stands for which of `b`, and the other way round."""
     if type(a) is not type(b):
         return False
     if isinstance(a, (Var, Buffer)):
-        if a in mapping or b in mapping:
-            return mapping.get(a) is b and mapping.get(b) is a
-        mapping[a], mapping[b] = b, a
+        if a in forth or b in back:
+            return forth.get(a) is b and back.get(b) is a
+        forth[a], back[b] = b, a
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(structural_equal(x, y, mapping) for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and all(_equal(x, y, forth, back) for x, y in zip(a, b, strict=True))
     if isinstance(a, (Expr, Stmt, Buffer, Range, PrimFunc)) or hasattr(type(a), "__dataclass_fields__"):
         own = ("span", "name") if isinstance(a, (Var, Buffer)) else ("span",)
         names = (f.name for f in fields(a) if f.name not in own)
-        return all(structural_equal(getattr(a, n), getattr(b, n), mapping) for n in names)
+        return all(_equal(getattr(a, n), getattr(b, n), forth, back) for n in names)
     return bool(a == b)
