@@ -81,8 +81,8 @@ def value_in_c(text: str, **variables: int) -> int:
     """What `text` is in C++. Its operators bind as in Python: the renderer leaves nothing else without parentheses."""
     scope = {name: CInt(value) for name, value in variables.items()}
     scope |= {
-        "min": lambda a, b: a if _int(a) < _int(b) else b,
-        "max": lambda a, b: a if _int(a) > _int(b) else b,
+        "min": lambda a, b: CInt(min(_int(a), _int(b))),
+        "max": lambda a, b: CInt(max(_int(a), _int(b))),
         "tvm_builtin_floordiv": lambda a, b: CInt(_int(a) // _int(b)),
         "tvm_builtin_floormod": lambda a, b: CInt(_int(a) % _int(b)),
     }
