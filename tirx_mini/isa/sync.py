@@ -17,7 +17,7 @@ from .machine import Blocking, Machine, Thread
 )
 def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     """Wait until every thread of the CTA has arrived at the barrier (__syncthreads)."""
-    yield from gpu.bar_sync(thread, barrier_id, -(-thread.threads // 32) * 32)
+    yield from gpu.bar_sync(thread, barrier_id, None)
 
 
 @instruction(

@@ -307,20 +307,21 @@ class Mbarrier:
 class CountingBarrier:
     """A barrier for a number of threads, used again and again: `bar.sync`, `barrier.cluster`.
 
-    arrived: threads so far; rounds: how often it completed.
+    expected: threads of a round; everyone: whether they are all of the CTA, but for those that have ended. arrived:
+    threads so far; places: who they are and where; rounds: how often it completed.
     """
 
-    __slots__ = ("arrived", "expected", "knowledge", "name", "places", "rounds", "time", "waiters", "who")
+    __slots__ = ("arrived", "everyone", "expected", "knowledge", "name", "places", "rounds", "time", "waiters")
 
     def __init__(self, name: str, causality: Causality) -> None:
         self.name = name
         self.knowledge = causality.knowledge()
         self.arrived = 0
         self.expected = 0
+        self.everyone = False
         self.rounds = 0
         self.time = 0.0
         self.waiters: list[Wait] = []
-        self.who: dict[int, Warp] = {}
         self.places: list[tuple[str, Span | None]] = []
 
     def arrive(self, w: Warp, threads: int) -> None:
@@ -360,8 +361,9 @@ class NamedBarriers:
         self.cta = cta
         self.barriers: dict[int, CountingBarrier] = {}
 
-    def _barrier(self, w: Warp, number: int, threads: int) -> CountingBarrier:
+    def _barrier(self, w: Warp, number: int, count: int | None) -> CountingBarrier:
         limit = w.gpu.image.launch.threads
+        threads = -(-limit // 32) * 32 if count is None else count
         if not 0 <= number < self.COUNT:
             raise w.fault(
                 "barrier-misuse",
@@ -389,24 +391,25 @@ class NamedBarriers:
                 notes=((f"{barrier.places[0][0]} arrived here", barrier.places[0][1]),),
             )
         barrier.expected = threads
+        barrier.everyone = count is None
         return barrier
 
-    def _arrive(self, w: Warp, number: int, threads: int, what: str) -> CountingBarrier:
-        barrier = self._barrier(w, number, threads)
+    def _arrive(self, w: Warp, number: int, count: int | None, what: str) -> CountingBarrier:
+        barrier = self._barrier(w, number, count)
         w.converged(what)
         arriving = 32 if w.mask is w.all_lanes else w.mask.count
         barrier.arrive(w, arriving)
         return barrier
 
-    def sync(self, w: Warp, number: int, threads: int) -> Generator[Wait, None, None]:
-        """bar.sync: arrive, and wait until `threads` threads have."""
-        barrier = self._arrive(w, number, threads, "bar.sync")
+    def sync(self, w: Warp, number: int, count: int | None) -> Generator[Wait, None, None]:
+        """bar.sync: arrive, and wait until `count` threads have, or all of the CTA where it is None."""
+        barrier = self._arrive(w, number, count, "bar.sync")
         if barrier.arrived >= self._needed(barrier):
             w.agent.learn(barrier.knowledge)
             w.time = max(w.time, barrier.time + w.gpu.spec.bar_latency)
             barrier.complete(w.gpu.spec.bar_latency)
         else:
-            yield barrier.wait(w, "bar.sync", f"{threads} threads to arrive at barrier {number}")
+            yield barrier.wait(w, "bar.sync", f"{barrier.expected} threads to arrive at barrier {number}")
 
     def arrive(self, w: Warp, number: int, threads: int) -> None:
         """bar.arrive: arrive without waiting."""
@@ -416,8 +419,7 @@ class NamedBarriers:
 
     def _needed(self, barrier: CountingBarrier) -> int:
         """Threads that must arrive. One that was to gather the whole CTA does not wait for threads that have exited."""
-        everyone = -(-self.cta.gpu.image.launch.threads // 32) * 32
-        return barrier.expected - 32 * self.cta.exited if barrier.expected == everyone else barrier.expected
+        return barrier.expected - 32 * self.cta.exited if barrier.everyone else barrier.expected
 
     def warp_exited(self) -> None:
         """Release barriers at which only exited threads are missing."""

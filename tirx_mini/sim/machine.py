@@ -13,8 +13,9 @@ import numpy as np
 from tirx_mini.targets import GpuSpec
 
 from .barriers import ClusterBarrier, Mbarrier, NamedBarriers, Wait
-from .causality import ORDER, Causality
+from .causality import Causality
 from .clock import Clock
+from .ending import check_end
 from .faults import Fault, Findings
 from .findings import Finding
 from .hazards import HazardReporter
@@ -23,7 +24,7 @@ from .memory import GlobalMemory, Locator, SharedMemory, TensorMemory
 from .services import Services
 from .shadow import AccessLog
 from .tensor_core import TensorCores
-from .tma import TmaEngine
+from .tma import Incoming, TmaEngine
 from .tmem import TmemAllocator, TmemColumns
 from .traffic import Traffic
 from .warp import Warp
@@ -90,6 +91,7 @@ class Cta:
         self.allocator = TmemAllocator(self)
         self.mbarriers: dict[int, Mbarrier] = {}
         self.inits: list[Mbarrier] = []
+        self.incoming: dict[int, Incoming] = {}
         self.named = NamedBarriers(self)
         self.warps: list[Warp] = []
         self.exited = 0
@@ -136,30 +138,9 @@ class Cta:
         self.cluster.warp_exited()
         if self.exited == len(self.warps):
             self.alive = False
-            self.allocator.cta_exits(warp)
-            self.gpu.tma.cta_exits(self, warp)
-            self._check_remote_signals()
+            check_end(self)
+            self.allocator.release()
             self.cluster.cta_exited(warp.time)
-
-    def _check_remote_signals(self) -> None:
-        """Record what other CTAs signal here with no order before the end of this one."""
-        known = np.maximum.reduce([warp.agent.known[ORDER] for warp in self.warps])
-        for barrier in self.mbarriers.values():
-            for agent, (epoch, what, role, span) in barrier.remote.items():
-                if known[agent] < epoch:
-                    self.gpu.findings.add(
-                        "in-flight-at-exit",
-                        "error",
-                        f"{self.name} may end before the {what} of {role} gets to its {barrier.name}",
-                        span,
-                        details={
-                            "cta": self.name,
-                            "barrier": barrier.name,
-                            "role": role,
-                            "hint": "cluster_sync() "
-                            "before the kernel ends keeps every CTA alive until its peers are done",
-                        },
-                    )
 
 
 class Cluster:

@@ -95,7 +95,7 @@ class Services:
 
     # -- barriers ------------------------------------------------------------------------------------------------
 
-    def bar_sync(self, w: Warp, number: int, threads: int) -> Generator[Wait, None, None]:
+    def bar_sync(self, w: Warp, number: int, threads: int | None) -> Generator[Wait, None, None]:
         number, threads = w.uniform(number, "the barrier"), w.uniform(threads, "the number of threads")
         return w.cta.named.sync(w, number, threads)
 

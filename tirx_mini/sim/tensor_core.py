@@ -9,27 +9,22 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tirx_mini.ir import Span
-from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, operand_chunks
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
 
 from .barriers import Mbarrier
 from .causality import Agent, Knowledge, Snapshot
-from .dtypes import numpy_dtype
-from .faults import Fault
-from .memory import SharedMemory
+from .operands import Operands, multiply
 from .shadow import ASYNC, Actor
 
 if TYPE_CHECKING:
     from .machine import Cta, Gpu
     from .warp import Warp
-
-PHASE = 1024
-"""Swizzles repeat every 1024 bytes, so operand patterns are shared by all places that agree modulo this."""
 
 
 @dataclass(frozen=True)
@@ -90,27 +85,13 @@ class Batch:
     span: Span | None
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """Where an operand of one or several MMAs lies, relative to `base`: 16-byte items, and the bytes they span.
-
-    items: int64[rows, chunks] (K-major) or int64[depth, chunks]. low, high: in bytes. dense: no gaps between.
-    """
-
-    items: np.ndarray
-    low: int
-    high: int
-    dense: bool
-    mn_major: bool
-
-
 class TensorCores:
     """The tensor cores of the GPU."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
         self._pipes: dict[Warp, Pipe] = {}
-        self._patterns: dict[Any, Pattern] = {}
+        self._operands = Operands()
 
     def pipe(self, w: Warp) -> Pipe:
         """The pipe that a warp issues to."""
@@ -250,8 +231,8 @@ class TensorCores:
             )
             return
         rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
-        a = [self._operand(c.smem, group, "a", rows, actor) for c in ctas]
-        b = [self._operand(c.smem, group, "b", columns, actor) for c in ctas]
+        a = [self._operands.read(c.smem, group, "a", rows, actor) for c in ctas]
+        b = [self._operands.read(c.smem, group, "b", columns, actor) for c in ctas]
         right = b[0] if len(b) == 1 else np.concatenate(b)
         if shape.negate_a != shape.negate_b:
             right = -right
@@ -259,39 +240,6 @@ class TensorCores:
             self._accumulate(c, mma, multiply(left, right), actor)
         flops = 2.0 * shape.m * shape.n * shape.depth * len(group)
         self.gpu.count("flops", flops)
-
-    def _operand(self, smem: SharedMemory, group: list[Mma], which: str, rows: int, actor: Actor) -> np.ndarray:
-        """The operand of all MMAs of a group, side by side along K: float32[rows, depth]."""
-        mma = group[0]
-        layout: SmemDescriptor = getattr(mma, which)
-        fmt = getattr(mma.shape, which)
-        starts = [m.a_start if which == "a" else m.b_start for m in group]
-        base = min(starts) // PHASE * PHASE
-        offsets = tuple(start - base for start in starts)
-        key = (which, id(layout), id(mma.shape), rows, offsets)
-        pattern = self._patterns.get(key)
-        if pattern is None:
-            pattern = self._patterns[key] = make_pattern(mma, which, rows, offsets)
-        if base + pattern.low < 0 or base + pattern.high > smem.size:
-            raise self._beyond(smem, mma, which, base + pattern.low, base + pattern.high)
-        if pattern.dense:
-            smem.shadow.read(base + pattern.low, base + pattern.high, actor)
-        else:
-            smem.shadow.read_items(pattern.items.reshape(-1) * 16 + base, 16, actor)
-        chunks = smem.view(16)[pattern.items + base // 16]
-        values = to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
-        return values.T if pattern.mn_major else values
-
-    def _beyond(self, smem: SharedMemory, mma: Mma, which: str, low: int, high: int) -> Exception:
-        return Fault(
-            "bad-descriptor",
-            f"the descriptor of operand {which.upper()} of an MMA leads to bytes {low} to {high - 1} of shared "
-            f"memory, which has {smem.size}",
-            mma.span,
-            role=mma.role,
-            rule="PTX ISA: tcgen05 shared memory descriptor",
-            hint="check the buffer's layout and the offset that the descriptor is built from",
-        )
 
     def _accumulate(self, cta: Cta, mma: Mma, product: np.ndarray, actor: Actor) -> None:
         """Add (or store) a product of one CTA's rows × all N columns to its tensor memory."""
@@ -338,46 +286,6 @@ def pair(cta: Cta) -> list[Cta]:
     """The two CTAs of a pair, even rank first."""
     ctas, even = cta.cluster.ctas, cta.rank & ~1
     return ctas[even : even + 2]
-
-
-SERIAL_GEMM = 1 << 18
-"""OpenBLAS starts threads for products of more multiply-adds than this. They cost more than they bring at these sizes,
-and stall for milliseconds where cores are busy with other simulations."""
-
-
-def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """left @ right.T, in blocks of rows that BLAS computes in the calling thread."""
-    rows, depth = left.shape
-    block = rows
-    while block % 2 == 0 and block * len(right) * depth > SERIAL_GEMM:
-        block //= 2
-    if block == rows:
-        return left @ right.T
-    return np.matmul(left.reshape(-1, block, depth), right.T).reshape(rows, len(right))
-
-
-def to_float(values: np.ndarray, dtype: str) -> np.ndarray:
-    """Operand values as float32; tf32 keeps the upper 19 bits."""
-    if dtype == "bfloat16":
-        return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    if dtype == "float32":
-        return (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
-    return values.astype(np.float32)
-
-
-def make_pattern(mma: Mma, which: str, rows: int, offsets: Sequence[int]) -> Pattern:
-    """Where operand `which` ("a" or "b") of MMAs lies whose places are `offsets` bytes from a multiple of 1024."""
-    layout: SmemDescriptor = getattr(mma, which)
-    fmt: Format = getattr(mma.shape, which)
-    mn_major = mma.shape.transpose_a if which == "a" else mma.shape.transpose_b
-    parts = [
-        operand_chunks(replace(layout, start=offset), rows, mma.shape.depth, fmt.itemsize, mn_major)
-        for offset in offsets
-    ]
-    items = np.concatenate(parts, axis=0 if mn_major else 1) // 16
-    low, high = int(items.min()), int(items.max()) + 1
-    dense = high - low == items.size == len(np.unique(items))
-    return Pattern(items, low * 16, high * 16, dense, mn_major)
 
 
 _LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])

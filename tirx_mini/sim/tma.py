@@ -59,14 +59,22 @@ class BulkGroups:
     needs: tuple[int, bool] = (0, False)
 
 
+@dataclass(frozen=True)
+class Incoming:
+    """A TMA load into a CTA's shared memory: the epoch of its agent, what it loads, who issued it and where."""
+
+    epoch: int
+    buffer: str
+    role: str
+    span: Span | None
+
+
 class TmaEngine:
     """The TMA units of the GPU."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
         self._copiers: dict[str, BoxCopier] = {}
-        self._flying: dict[Cta, set[int]] = {}
-        self._copies: dict[int, BulkCopy] = {}
 
     def copier(self, w: Warp, tensor_map: TensorMap) -> BoxCopier:
         """The decoded tensor map, checked once."""
@@ -101,8 +109,7 @@ class TmaEngine:
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, targets=tuple(bars))
         for cta, _ in bars:
-            self._flying.setdefault(cta, set()).add(id(copy))
-        self._copies[id(copy)] = copy
+            cta.incoming[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
         self.gpu.clock.at(w.time, self._start_load, copy)
 
     def _start_load(self, copy: BulkCopy) -> None:
@@ -123,15 +130,12 @@ class TmaEngine:
 
     def _land_load(self, copy: BulkCopy) -> None:
         copier = copy.copier
-        self._copies.pop(id(copy), None)
         actor = Actor(copy.agent, copy.cta.cluster.index, ASYNC, "TMA load", copy.role, copy.span, copy.issued)
         copier.read_shadow(copy.coords, actor)
         data = copier.read(copy.coords)
         now = self.gpu.clock.now
         for cta, _ in copy.targets:
-            self._flying[cta].discard(id(copy))
             if not cta.alive:
-                self._landed_after_exit(copy, cta)
                 continue
             actor.same = lambda cta=cta: copier.holds(cta.smem, copy.offset, data)
             cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
@@ -140,20 +144,6 @@ class TmaEngine:
             if barrier.cta.alive and barrier.expected:
                 barrier.complete_tx(copy.cta, copy.agent, copier.box_bytes, now, copy.role, copy.span)
         copy.cta.cluster.causality.finish(copy.agent)
-
-    def _landed_after_exit(self, copy: BulkCopy, cta: Cta) -> None:
-        self.gpu.findings.add(
-            "in-flight-at-exit",
-            "error",
-            f"{cta.name} ends while a TMA load into its shared memory is in flight",
-            copy.span,
-            details={
-                "cta": cta.name,
-                "role": copy.role,
-                "buffer": copy.copier.name,
-                "hint": "wait for every load that was issued before the kernel ends",
-            },
-        )
 
     # -- stores --------------------------------------------------------------------------------------------------
 
@@ -167,8 +157,6 @@ class TmaEngine:
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, reduce=reduce)
         copy.groups = w.bulk_groups(w.lane)
         copy.groups.open.append(copy)
-        self._flying.setdefault(w.cta, set()).add(id(copy))
-        self._copies[id(copy)] = copy
         self.gpu.clock.at(w.time, self._start_store, copy)
 
     def _start_store(self, copy: BulkCopy) -> None:
@@ -187,7 +175,6 @@ class TmaEngine:
 
     def _read_store(self, copy: BulkCopy) -> None:
         actor = Actor(copy.agent, copy.cta.cluster.index, ASYNC, "TMA store", copy.role, copy.span, copy.issued)
-        self._flying[copy.cta].discard(id(copy))
         smem = copy.cta.smem
         smem.shadow.read(copy.offset, copy.offset + copy.copier.box_bytes, actor)
         data = copy.copier.read_smem(smem, copy.offset)
@@ -198,7 +185,6 @@ class TmaEngine:
         self.gpu.clock.at(copy.write_time, self._write_store, copy, data)
 
     def _write_store(self, copy: BulkCopy, data: np.ndarray) -> None:
-        self._copies.pop(id(copy), None)
         actor = Actor(copy.agent, copy.cta.cluster.index, ASYNC, "TMA store", copy.role, copy.span, copy.issued)
         if copy.reduce is None:
             actor.same = lambda: copy.copier.matches(copy.coords, data)
@@ -279,21 +265,3 @@ class TmaEngine:
                 f"CTA, {w.cta.smem.size} bytes",
                 rule="PTX ISA: cp.async.bulk.tensor",
             )
-
-    def cta_exits(self, cta: Cta, w: Warp) -> None:
-        """Record copies that still use the shared memory of a CTA that ends."""
-        for key in self._flying.get(cta, ()):
-            copy = self._copies[key]
-            if not copy.targets:
-                self.gpu.findings.add(
-                    "in-flight-at-exit",
-                    "error",
-                    f"{cta.name} ends while a TMA store may still read its shared memory",
-                    copy.span,
-                    details={
-                        "cta": cta.name,
-                        "role": copy.role,
-                        "rule": "PTX ISA: cp.async.bulk.wait_group",
-                        "hint": "after the last TMA store: commit_group(), then wait_group(0)",
-                    },
-                )

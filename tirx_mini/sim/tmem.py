@@ -246,19 +246,8 @@ class TmemAllocator:
             hint="one warp allocates it with tcgen05.alloc before its first use",
         )
 
-    def cta_exits(self, w: Warp) -> None:
-        """Record what is still held when the CTA ends."""
+    def release(self) -> None:
+        """The CTA has ended: the SM's columns are free, whether it gave them back or not."""
         for block in self.blocks.values():
-            w.gpu.findings.add(
-                "tmem-not-freed",
-                "error",
-                f"{self.cta.name} ends while it holds {block.columns} columns of tensor memory",
-                block.span,
-                details={
-                    "cta": self.cta.name,
-                    "rule": "PTX ISA: tcgen05.alloc",
-                    "hint": "one warp frees every allocation with tcgen05.dealloc before the kernel ends",
-                },
-            )
             self.cta.sm.tmem.mark(block.column, block.columns, False)
         self.blocks = {}

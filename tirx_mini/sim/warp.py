@@ -26,7 +26,7 @@ import numpy as np
 
 from tirx_mini.ir import Span, TensorMap
 
-from . import access
+from . import access, matrix
 from .causality import Agent
 from .cp_async import CpAsyncGroups
 from .faults import Fault
@@ -34,8 +34,9 @@ from .findings import Severity
 from .image import GlobalBuffer, SharedBuffer
 from .masks import FULL, LANES, Mask
 from .shadow import GENERIC, Actor
-from .tma import BulkGroups
+from .tma import BulkCopy, BulkGroups
 from .tmem_access import WarpTmem
+from .wgmma import WarpWgmma
 
 if TYPE_CHECKING:
     from .barriers import Wait
@@ -64,6 +65,7 @@ class Warp:
         "mask",
         "place",
         "program",
+        "register_fences",
         "role",
         "span",
         "stores",
@@ -74,6 +76,7 @@ class Warp:
         "waiting",
         "warp_id",
         "window",
+        "wgmma",
         "wrote",
     )  # fmt: skip
 
@@ -100,7 +103,9 @@ class Warp:
         self.loads = Actor(agent, cta.cluster.index, GENERIC, "load", self.place)
         self.stores = Actor(agent, cta.cluster.index, GENERIC, "store", self.place)
         self.wrote = 0
+        self.register_fences = 0
         self.tmem = WarpTmem(self)
+        self.wgmma = WarpWgmma(self)
         self.cp_async = CpAsyncGroups()
         self._bulk: dict[int, BulkGroups] = {}
         self.waiting: Wait | None = None
@@ -170,6 +175,13 @@ class Warp:
             groups = self._bulk[lane] = BulkGroups()
         return groups
 
+    def unfinished_copies(self) -> Iterator[BulkCopy]:
+        """TMA stores of this warp that it has not waited for."""
+        for groups in self._bulk.values():
+            for copy in (copy for group in (*groups.committed, groups.open) for copy in group):
+                if not copy.read_done or not self.agent.knows(copy.agent.index, copy.read_epoch):
+                    yield copy
+
     # -- fences --------------------------------------------------------------------------------------------------
 
     def fence_proxy_async(self) -> None:
@@ -208,6 +220,14 @@ class Warp:
         """``dst[dst_index] = src[src_index]`` without looking at the values: both have element types of one width."""
         access.copy(self, dst, dst_index, src, src_index, lanes)
 
+    def load_matrices(self, registers: Any, addresses: Any, count: int, transpose: bool) -> None:
+        """ldmatrix."""
+        matrix.load_matrices(self, registers, addresses, count, transpose)
+
+    def store_matrices(self, addresses: Any, registers: Any, count: int, transpose: bool) -> None:
+        """stmatrix."""
+        matrix.store_matrices(self, addresses, registers, count, transpose)
+
     def shared_address(self, buffer: SharedBuffer, index: Any) -> Any:
         """The shared::cluster address of an element: cluster_ctarank << 24 | byte offset. Faults: out-of-bounds."""
         access.check_bounds(self, buffer, index, 1)
@@ -242,8 +262,9 @@ class Warp:
             self.waiting = next(self.program)
         except StopIteration:
             self.done = True
+            self.wgmma.exited()
             self.gpu.tensor.forget(self)
-            self.cta.warp_exited(self)
+            self.gpu.clock.at(self.time, self.cta.warp_exited, self)
 
 
 def warp_name(warp_id: int, warps: int) -> str:

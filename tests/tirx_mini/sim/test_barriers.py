@@ -1,0 +1,368 @@
+"""mbarriers, named barriers and cluster barriers: when they let pass, what they order, what is wrong with their use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, one_lane, run
+from tirx_mini.sim.warp import Warp
+
+BAR = {"bar": ("uint64", 1)}
+DATA = {**BAR, "data": ("float32", 64, 4)}
+
+
+def initialised(w: Warp, count: int, name: str = "bar") -> Any:
+    """One thread initialises; the CTA synchronises."""
+    if w.warp_id == 0:
+        one_lane(w)
+        do(w, "mbarrier.init", address(w, name), count)
+        all_lanes(w)
+    do(w, "fence.mbarrier_init")
+    yield from block(w, "bar.sync.all", 0)
+
+
+@pytest.mark.parametrize(("parity", "passes"), [(1, True), (0, False)])
+def test_a_fresh_barrier_lets_phase_1_pass(parity: int, passes: bool) -> None:
+    def program(w: Warp) -> Any:
+        yield from initialised(w, 1)
+        at(w, 2)
+        yield from block(w, "mbarrier.try_wait", address(w, "bar"), parity)
+        w.gpu.seen["passed"] = True
+
+    result = run(program, shared=BAR)
+    assert result.seen.get("passed", False) == passes
+    assert result.kinds == []
+    assert [w.waiting.parity for w in result.outcome.blocked] == ([] if passes else [0])
+
+
+def test_phases_alternate_and_pending_arrivals_reload() -> None:
+    def program(w: Warp) -> Any:
+        yield from initialised(w, 64)
+        for round in range(5):
+            do(w, "mbarrier.arrive", address(w, "bar"))
+            yield from block(w, "mbarrier.try_wait", address(w, "bar"), round & 1)
+            yield from block(w, "bar.sync.all", 0)
+        w.gpu.seen["phase"] = w.cta.mbarriers[0].phase
+
+    result = run(program, shared=BAR, threads=64)
+    assert result.seen == {"phase": 5} and result.kinds == [] and not result.outcome.blocked
+
+
+@pytest.mark.parametrize("bytes_first", [True, False])
+def test_a_phase_needs_all_arrivals_and_all_bytes(bytes_first: bool) -> None:
+    """The tx-count may go below zero; the phase does not complete while an arrival is pending."""
+    states: list[tuple[int, int, int]] = []
+
+    def program(w: Warp) -> Any:
+        yield from initialised(w, 1)
+        one_lane(w)
+        barrier = w.gpu.mbarrier(w, address(w, "bar"))
+
+        def land() -> None:
+            barrier.complete_tx(w.cta, w.agent, 96, w.time, "copy", None)
+            states.append((barrier.pending, barrier.tx, barrier.phase))
+
+        def announce() -> None:
+            do(w, "mbarrier.arrive.expect_tx", address(w, "bar"), 96)
+            states.append((barrier.pending, barrier.tx, barrier.phase))
+
+        for step in (land, announce) if bytes_first else (announce, land):
+            step()
+
+    assert run(program, shared=BAR).kinds == []
+    assert states == ([(1, -96, 0), (1, 0, 1)] if bytes_first else [(0, 96, 0), (1, 0, 1)])
+
+
+def test_waiters_resume_at_the_last_arrival() -> None:
+    def program(w: Warp) -> Any:
+        yield from initialised(w, 32)
+        if w.warp_id == 0:
+            w.time += 5000
+            do(w, "mbarrier.arrive", address(w, "bar"))
+        else:
+            yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+            w.gpu.seen["time"] = w.time
+
+    assert run(program, shared=BAR, threads=64).seen["time"] >= 5000
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_mbarrier_orders_what_was_done_before_the_arrival(waits: bool) -> None:
+    def program(w: Warp) -> Any:
+        yield from initialised(w, 32)
+        if w.warp_id == 0:
+            at(w, 3)
+            w.store(buffer(w, "data"), np.arange(32), 1.0)
+            do(w, "mbarrier.arrive", address(w, "bar"))
+        else:
+            at(w, 5)
+            if waits:
+                yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+            w.time += 1000
+            at(w, 7)
+            w.load(buffer(w, "data"), np.arange(32))
+
+    result = run(program, shared=DATA, threads=64)
+    if waits:
+        assert result.kinds == []
+    else:
+        race = result.outcome.findings[-1]
+        assert race.kind == "race" and race.details["buffer"] == "data"
+        assert {race.span.line, race.details["notes"][0][1].line} == {3, 7}
+
+
+def test_a_late_waiter_does_not_learn_of_the_next_phase() -> None:
+    """Waiting for phase 0 orders what came before it, not what was done for the phase after."""
+
+    def program(w: Warp) -> Any:
+        yield from initialised(w, 32)
+        if w.warp_id == 0:
+            do(w, "mbarrier.arrive", address(w, "bar"))
+            at(w, 3)
+            w.store(buffer(w, "data"), np.arange(32), 1.0)
+            one_lane(w)
+            do(w, "mbarrier.arrive", address(w, "bar"))
+        else:
+            w.time += 100
+            yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+            at(w, 7)
+            w.load(buffer(w, "data"), np.arange(32))
+
+    result = run(program, shared=DATA, threads=64)
+    assert "race" in result.kinds
+
+
+def test_what_is_wrong_with_an_mbarrier() -> None:
+    def twice(w: Warp) -> Any:
+        at(w, 3)
+        one_lane(w)
+        do(w, "mbarrier.init", address(w, "bar"), 1)
+        at(w, 4)
+        do(w, "mbarrier.init", address(w, "bar"), 2)
+        yield from ()
+
+    result = run(twice, shared=BAR)
+    assert result.finding.kind == "barrier-reinitialised" and result.lines == {3, 4}
+
+    def again_after_inval(w: Warp) -> Any:
+        one_lane(w)
+        do(w, "mbarrier.init", address(w, "bar"), 1)
+        do(w, "mbarrier.inval", address(w, "bar"))
+        do(w, "mbarrier.init", address(w, "bar"), 2)
+        yield from ()
+
+    assert run(again_after_inval, shared=BAR).kinds == []
+
+    def too_many(w: Warp) -> Any:
+        yield from initialised(w, 1)
+        one_lane(w)
+        do(w, "mbarrier.expect_tx", address(w, "bar"), 32)
+        do(w, "mbarrier.arrive", address(w, "bar"))
+        at(w, 8)
+        do(w, "mbarrier.arrive", address(w, "bar"))
+
+    result = run(too_many, shared=BAR)
+    assert result.finding.kind == "barrier-overflow" and 8 in result.lines
+
+    def never_initialised(w: Warp) -> Any:
+        at(w, 3)
+        yield from block(w, "mbarrier.try_wait", address(w, "bar"), 1)
+
+    result = run(never_initialised, shared=BAR)
+    assert result.finding.kind == "barrier-uninitialised" and result.lines == {3}
+    assert len(result.outcome.blocked) == 1
+
+    def unordered(w: Warp) -> Any:
+        if w.warp_id == 0:
+            at(w, 3)
+            one_lane(w)
+            do(w, "mbarrier.init", address(w, "bar"), 1)
+        else:
+            w.time += 1000
+            at(w, 5)
+            do(w, "mbarrier.arrive", address(w, "bar"))
+        yield from ()
+
+    def barrier_bytes(w: Warp) -> Any:
+        yield from initialised(w, 1)
+        at(w, 6)
+        w.store(buffer(w, "bar"), 0, 7)
+
+    result = run(barrier_bytes, shared=BAR)
+    assert result.finding.kind == "barrier-misuse" and 6 in result.lines
+
+    for count in (0, 1 << 20):
+        def bad_count(w: Warp, count: int = count) -> Any:
+            do(w, "mbarrier.init", address(w, "bar"), count)
+            yield from ()
+
+        result = run(bad_count, shared=BAR)
+        assert result.outcome.fault is not None and result.finding.kind == "barrier-misuse"
+
+    def odd_address(w: Warp) -> Any:
+        do(w, "mbarrier.init", 4, 1)
+        yield from ()
+
+    assert run(odd_address, shared=BAR).finding.kind == "misaligned-access"
+
+
+def test_use_that_is_not_ordered_after_the_initialisation() -> None:
+    def program(w: Warp) -> Any:
+        if w.warp_id == 0:
+            at(w, 3)
+            one_lane(w)
+            do(w, "mbarrier.init", address(w, "bar"), 1)
+            do(w, "mbarrier.arrive", address(w, "bar"))
+        else:
+            w.time += 500
+            at(w, 5)
+            yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+
+    result = run(program, shared=BAR, threads=64)
+    assert result.finding.kind in ("race", "barrier-uninitialised")
+    assert 5 in result.lines
+
+
+def test_bar_sync_waits_for_the_number_of_threads_it_names() -> None:
+    def program(w: Warp) -> Any:
+        w.time += 100 * w.warp_id
+        if w.warp_id < 2:
+            yield from block(w, "bar.sync", 3, 64)
+        w.gpu.seen[w.warp_id] = w.time
+
+    result = run(program, threads=96)
+    assert result.kinds == []
+    assert result.seen[0] == pytest.approx(result.seen[1], abs=1) and result.seen[0] >= 100
+    assert result.seen[2] == 200
+
+
+def test_bar_arrive_releases_without_waiting() -> None:
+    def program(w: Warp) -> Any:
+        if w.warp_id == 0:
+            w.store(buffer(w, "data"), np.arange(32), 1.0)
+            do(w, "bar.arrive", 1, 64)
+            w.gpu.seen["went on"] = w.time
+        else:
+            w.time += 3000
+            yield from block(w, "bar.sync", 1, 64)
+            w.load(buffer(w, "data"), np.arange(32))
+
+    result = run(program, shared=DATA, threads=64)
+    assert result.kinds == [] and result.seen["went on"] < 3000 and not result.outcome.blocked
+
+
+def test_part_of_a_warp_cannot_use_bar_sync() -> None:
+    def program(w: Warp) -> Any:
+        at(w, 4)
+        if w.warp_id == 0:
+            one_lane(w)
+        yield from block(w, "bar.sync.all", 0)
+
+    result = run(program, threads=64)
+    assert result.finding.kind == "illegal-convergence" and result.lines == {4}
+    assert [w.warp_id for w in result.outcome.blocked] == [0, 1]
+
+
+def test_barriers_do_not_wait_for_warps_that_have_ended() -> None:
+    def program(w: Warp) -> Any:
+        if w.warp_id < 2:
+            yield from block(w, "bar.sync.all", 0)
+
+    result = run(program, threads=96)
+    assert result.kinds == [] and not result.outcome.blocked
+
+
+def test_what_is_wrong_with_a_named_barrier() -> None:
+    def counts_differ(w: Warp) -> Any:
+        at(w, w.warp_id + 1)
+        yield from block(w, "bar.sync", 1, 64 if w.warp_id else 96)
+
+    result = run(counts_differ, threads=96)
+    assert result.kinds[0] == "barrier-misuse"
+
+    for number, threads in ((16, 32), (0, 40), (0, 0), (0, 128)):
+        def bad(w: Warp, number: int = number, threads: int = threads) -> Any:
+            yield from block(w, "bar.sync", number, threads)
+
+        assert run(bad).finding.kind == "barrier-misuse"
+
+
+def test_cluster_barrier() -> None:
+    def program(w: Warp) -> Any:
+        if w.cluster_ctarank == 0:
+            w.time += 4000
+        yield from block(w, "barrier.cluster.sync")
+        w.gpu.seen[w.cluster_ctarank, w.warp_id] = w.time
+        do(w, "barrier.cluster.arrive")
+        yield from block(w, "barrier.cluster.wait")
+
+    result = run(program, grid=(4, 1, 1), cluster=(4, 1, 1), threads=64)
+    assert result.kinds == [] and not result.outcome.blocked
+    assert len(result.seen) == 8 and min(result.seen.values()) >= 4000
+
+    def unpaired(w: Warp) -> Any:
+        yield from block(w, "barrier.cluster.wait")
+
+    assert run(unpaired).finding.kind == "barrier-misuse"
+
+    def arrives_twice(w: Warp) -> Any:
+        if w.cluster_ctarank == 0:
+            do(w, "barrier.cluster.arrive")
+            do(w, "barrier.cluster.arrive")
+        yield from ()
+
+    assert run(arrives_twice, grid=(2, 1, 1), cluster=(2, 1, 1)).finding.kind == "barrier-misuse"
+
+
+def remote_arrival(order_end: bool, fence: bool) -> Any:
+    def program(w: Warp) -> Any:
+        at(w, 2)
+        one_lane(w)
+        do(w, "mbarrier.init", address(w, "bar"), 1)
+        all_lanes(w)
+        if fence:
+            do(w, "fence.mbarrier_init")
+        yield from block(w, "barrier.cluster.sync")
+        at(w, 4)
+        if w.cluster_ctarank == 1:
+            one_lane(w)
+            do(w, "mbarrier.arrive.remote", address(w, "bar"), 0, True)
+            do(w, "mbarrier.arrive.remote", address(w, "bar"), 0, False)
+            all_lanes(w)
+        if order_end:
+            yield from block(w, "barrier.cluster.sync")
+        elif w.cluster_ctarank == 0:
+            w.time += 9000
+            do(w, "fence.acq_rel")
+        w.gpu.seen[w.cluster_ctarank] = w.cta.mbarriers[0].phase
+
+    return program
+
+
+def test_arrival_at_another_cta() -> None:
+    result = run(remote_arrival(True, True), shared=BAR, grid=(2, 1, 1), cluster=(2, 1, 1))
+    assert result.kinds == [] and result.seen == {0: 1, 1: 0}
+
+
+def test_an_arrival_must_not_outlive_its_cta() -> None:
+    result = run(remote_arrival(False, True), shared=BAR, grid=(2, 1, 1), cluster=(2, 1, 1))
+    assert result.finding.kind == "in-flight-at-exit" and result.lines == {4}
+
+
+def test_other_ctas_see_a_barrier_through_the_mbarrier_fence() -> None:
+    result = run(remote_arrival(True, False), shared=BAR, grid=(2, 1, 1), cluster=(2, 1, 1))
+    assert result.kinds == ["(missing-mbarrier-fence)"] and result.lines == {2, 4}
+
+
+def test_the_life_of_a_barrier_is_logged() -> None:
+    def program(w: Warp) -> Any:
+        yield from initialised(w, 32)
+        do(w, "mbarrier.arrive", address(w, "bar"))
+
+    log = run(program, shared=BAR, log_barriers=True).outcome.barrier_log
+    assert log is not None
+    assert [(name, what, count) for _, _, name, what, _, _, count, _, _ in log] == [
+        ("bar", "arrive", 32), ("bar", "complete", 0)]  # fmt: skip

@@ -1,0 +1,137 @@
+"""The shadow finds a race where and only where two conflicting accesses are unordered."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tirx_mini.ir import Span
+from tirx_mini.sim.causality import Causality
+from tirx_mini.sim.shadow import ASYNC, GENERIC, AccessLog, Actor, Conflict, Segment, Shadow, distinct
+
+WARPS = 3
+
+traces = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["read", "write"]), st.integers(0, WARPS - 1), st.integers(0, 7), st.integers(1, 8)),
+        st.tuples(st.just("sync"), st.integers(0, WARPS - 1), st.integers(0, WARPS - 1), st.just(0)),
+    ),
+    max_size=40,
+)
+
+
+@given(traces, st.booleans())
+def test_races_are_found_exactly_where_there_are_any(trace: list[tuple[str, int, int, int]], scattered: bool) -> None:
+    """Against a list of all accesses to each byte and the order that the synchronisation gives."""
+    causality = Causality()
+    agents = [causality.agent(str(i)) for i in range(WARPS)]
+    found: list[Conflict] = []
+    segment = Segment(0, 16, 2, AccessLog(), found.append, initialised=True)
+    history: list[tuple[int, int, bool, set[int]]] = []
+    expected = False
+    for number, (kind, who, start, length) in enumerate(trace):
+        if kind == "sync":  # who releases, `start` acquires
+            knowledge = causality.knowledge()
+            knowledge.add(agents[who])
+            agents[start].learn(knowledge)
+            continue
+        granules = set(range(start, min(8, start + length)))
+        writes = kind == "write"
+        for agent, epoch, wrote, where in history:
+            if granules & where and (writes or wrote) and not agents[who].knows(agent, epoch):
+                expected = True
+        history.append((agents[who].index, agents[who].epoch, writes, granules))
+        actor = Actor(agents[who], 0, GENERIC, kind, str(who), Span("kernel", number))
+        select = np.array(sorted(granules)) if scattered else slice(min(granules), max(granules) + 1)
+        (segment.write if writes else segment.read)(select, actor)
+        assert bool(found) == expected, number
+
+
+@pytest.fixture
+def causality() -> Causality:
+    return Causality()
+
+
+def actor(causality: Causality, proxy: str = GENERIC, what: str = "store") -> Actor:
+    return Actor(causality.agent("agent"), 0, proxy, what, "warp 0", Span("kernel", len(causality.agents)))
+
+
+def test_the_conflict_says_where_and_with_whom(causality: Causality) -> None:
+    found: list[Conflict] = []
+    segment = Segment(1024, 2048, 16, AccessLog(), found.append)
+    first, second = actor(causality), actor(causality, what="load")
+    segment.write(segment.span(1024 + 64, 1024 + 128), first)
+    segment.read(segment.span(1024 + 96, 1024 + 160), second)
+    race, uninitialised = sorted(found, key=lambda c: c.kind)
+    assert race.kind == "race" and race.earlier is not None and race.earlier.span == first.span
+    assert race.extent() == (1024 + 96, 1024 + 128)
+    assert uninitialised.kind == "uninitialised" and uninitialised.extent() == (1024 + 128, 1024 + 160)
+
+
+def test_a_proxy_is_crossed_only_through_a_fence(causality: Causality) -> None:
+    kinds: list[str] = []
+    segment = Segment(0, 64, 16, AccessLog(), lambda c: kinds.append(c.kind))
+    warp = causality.agent("warp")
+    writer = Actor(warp, 0, GENERIC, "store", "warp 0")
+    segment.write(slice(0, 2), writer)
+    segment.read(slice(0, 2), Actor(causality.fork(warp, "copy"), 0, ASYNC, "TMA store", "warp 0"))
+    assert kinds == ["proxy"]
+    warp.fence_proxy()
+    segment.read(slice(0, 2), Actor(causality.fork(warp, "copy"), 0, ASYNC, "TMA store", "warp 0"))
+    assert kinds == ["proxy"]
+
+
+def test_clusters_are_never_ordered(causality: Causality) -> None:
+    kinds: list[str] = []
+    segment = Segment(0, 64, 16, AccessLog(), lambda c: kinds.append(c.kind), initialised=True, single_reader=True)
+    one = actor(causality)
+    segment.write(slice(0, 1), one)
+    segment.write(slice(0, 1), one)
+    assert not kinds
+    other = actor(causality)
+    other.agent, other.cluster = one.agent, 1
+    segment.write(slice(0, 1), other)
+    assert kinds == ["race"]
+
+
+def test_a_result_that_nobody_reads(causality: Causality) -> None:
+    segment = Segment(0, 64, 16, AccessLog(), lambda _: None)
+    mma = actor(causality, ASYNC, "MMA")
+    assert segment.unread(slice(0, 4), "MMA") is None
+    segment.write(slice(0, 4), mma)
+    lost = segment.unread(slice(0, 4), "MMA")
+    assert lost is not None and lost.span == mma.span
+    segment.read(slice(0, 3), actor(causality, what="tcgen05.ld"))
+    assert segment.unread(slice(0, 3), "MMA") is None
+    assert segment.unread(slice(2, 4), "MMA") is lost
+    segment.forget(slice(0, 4))
+    assert segment.unread(slice(0, 4), "MMA") is None
+
+
+@given(st.lists(st.integers(0, 30), max_size=60))
+def test_distinct(numbers: list[int]) -> None:
+    assert sorted(distinct(np.array(numbers, np.int32))) == sorted(set(numbers))
+
+
+@given(st.lists(st.integers(0, 90), min_size=1, max_size=8), st.sampled_from([2, 4, 16]))
+def test_scattered_items_touch_the_granules_they_overlap(starts: list[int], width: int) -> None:
+    log = AccessLog()
+    segments = [Segment(0, 32, 16, log, lambda _: None), Segment(40, 64, 4, log, lambda _: None),
+                Segment(64, 128, 8, log, lambda _: None)]  # fmt: skip
+    shadow = Shadow(segments)
+    touched = {(s.start, int(g)) for s, granules in shadow.scattered(np.array(starts), width) for g in granules}
+    expected = {
+        (s.start, (byte - s.start) // s.granule)
+        for start in starts for byte in range(start, start + width) for s in segments if s.start <= byte < s.stop
+    }  # fmt: skip
+    assert touched == expected
+
+
+def test_pieces_cover_a_range_across_segments() -> None:
+    log = AccessLog()
+    shadow = Shadow([Segment(0, 32, 16, log, lambda _: None), Segment(32, 64, 4, log, lambda _: None)])
+    assert [(s.start, where) for s, where in shadow.pieces(16, 40)] == [(0, slice(1, 2)), (32, slice(0, 2))]
+    assert list(shadow.pieces(64, 80)) == []
+    assert shadow.segment(63) is shadow.segments[1] and shadow.segment(64) is None
