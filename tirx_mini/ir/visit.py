@@ -133,9 +133,13 @@ def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
     return Rewrite().field(node)
 
 
-def structural_equal(a: Any, b: Any) -> bool:
-    """Whether two trees mean the same: equal but for spans and for the identity and names of variables and buffers."""
-    return a is b or _equal(a, b, {}, {})
+def structural_equal(a: Any, b: Any, given: Mapping[Any, Any] | None = None) -> bool:
+    """Whether two trees mean the same: equal but for spans and for the identity and names of variables and buffers.
+
+    given: variables or buffers of `a`, with those of `b` that they must stand for.
+    """
+    forth = dict(given or {})
+    return (a is b and not forth) or _equal(a, b, forth, {there: here for here, there in forth.items()})
 
 
 def _equal(a: Any, b: Any, forth: dict[Any, Any], back: dict[Any, Any]) -> bool:

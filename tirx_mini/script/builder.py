@@ -30,6 +30,8 @@ from tirx_mini.ir import (
     seq,
 )  # fmt: skip
 
+from .diagnostics import caller_span
+
 _CURRENT: ContextVar[Builder | None] = ContextVar("builder", default=None)
 _MAX_INLINE_DEPTH = 64
 
@@ -38,7 +40,8 @@ def current(what: str) -> Builder:
     """The builder of the kernel being read. Raises `TirxError` outside of one."""
     builder = _CURRENT.get()
     if builder is None:
-        raise TirxError(f"{what} can only be used inside a kernel", hint="put it in a function under @Tx.prim_func")
+        hint = "put it in a function under @Tx.prim_func"
+        raise TirxError(f"{what} can only be used inside a kernel", caller_span(), hint)
     return builder
 
 
