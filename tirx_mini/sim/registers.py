@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,10 +22,20 @@ class Reporter(Protocol):
 
     mask: Mask
     span: Span | None
+    register_fences: int
 
     def report(self, kind: str, severity: Any, message: str, **details: Any) -> None: ...
 
     def fault(self, kind: str, message: str, **details: Any) -> Fault: ...
+
+
+@dataclass(eq=False)
+class Flight:
+    """Registers [start, stop) that belong to the tensor core, since the MMA at `span` was issued."""
+
+    start: int
+    stop: int
+    span: Span | None
 
 
 class UniformArray:
@@ -60,12 +71,14 @@ class RegisterArray:
     data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
     defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
     pending: for elements that an asynchronous load (tcgen05.ld) has not delivered yet, the place of that load.
+    flights: what MMAs (wgmma) hold of the array. touched: how many wgmma.fence the warp had executed when an ordinary
+    instruction last used it.
 
     Values that are loaded and stored have the lanes as their last axis; vectors of several elements have those last.
     In a parallel loop the iterations come first.
     """
 
-    __slots__ = ("complete", "data", "defined", "name", "pending", "span")
+    __slots__ = ("complete", "data", "defined", "flights", "name", "pending", "span", "touched")
 
     def __init__(self, name: str, size: int, dtype: Any, span: Span | None = None) -> None:
         self.name = name
@@ -74,6 +87,8 @@ class RegisterArray:
         self.defined = np.zeros((size, LANES), bool)
         self.complete = False
         self.pending: dict[int, Span | None] = {}
+        self.flights: list[Flight] = []
+        self.touched = -1
 
     # -- one index for all lanes -----------------------------------------------------------------------------------
 
@@ -85,6 +100,7 @@ class RegisterArray:
         """
         stop = start + max(steps, 1) * lanes
         self._check_inside(w, start, stop)
+        self._touch(w, slice(start, stop), "read")
         if not self.complete:
             self._check_defined(w, slice(start, stop), self.defined[start:stop])
         return self._shaped(self.data, start, steps, lanes)
@@ -93,6 +109,7 @@ class RegisterArray:
         """Write what `block` would return, in the active lanes. Fault: out-of-bounds."""
         stop = start + max(steps, 1) * lanes
         self._check_inside(w, start, stop)
+        self._touch(w, slice(start, stop), "written")
         target = self._shaped(self.data, start, steps, lanes)
         if w.mask.full:
             target[...] = value
@@ -121,6 +138,7 @@ class RegisterArray:
         Never a view. Finding: uninitialised-register. Fault: out-of-bounds.
         """
         rows = self._rows(w, index, lanes)
+        self._touch(w, rows[0], "read")
         if not self.complete:
             self._check_defined(w, rows[0], self.defined[rows], vector=lanes > 1)
         return self.data[rows]
@@ -128,6 +146,7 @@ class RegisterArray:
     def store(self, w: Reporter, index: Any, value: Any, lanes: int = 1) -> None:
         """Write a scalar, or an array as `load` returns, in the active lanes. Fault: out-of-bounds."""
         rows = self._rows(w, index, lanes)
+        self._touch(w, rows[0], "written")
         data, defined = self.data, self.defined
         if w.mask.full:
             data[rows] = value
@@ -164,6 +183,28 @@ class RegisterArray:
         self.complete = False
         self.pending.update(dict.fromkeys(range(start, start + count), span))
 
+    def check_defined(self, w: Reporter, start: int, stop: int) -> None:
+        """Record it where [start, stop) holds nothing yet and is read."""
+        self._check_defined(w, slice(start, stop), self.defined[start:stop])
+
+    def _touch(self, w: Reporter, rows: Any, how: str) -> None:
+        """An ordinary instruction uses these elements."""
+        self.touched = w.register_fences
+        for flight in self.flights:
+            elements = np.arange(len(self.data))[rows]
+            if np.any((elements >= flight.start) & (elements < flight.stop)):
+                w.report(
+                    "missing-wgmma-wait",
+                    "error",
+                    f"{self.name} is {how} while a wgmma that accumulates in it may be in flight",
+                    other=flight.span,
+                    buffer=self.name,
+                    notes=(("the wgmma is issued here", flight.span),),
+                    rule="PTX ISA: wgmma.mma_async",
+                    hint="commit_group(), then wait_group(0), before the accumulators are used",
+                )
+                return
+
     # -- details -----------------------------------------------------------------------------------------------------
 
     def _settle(self, rows: Any) -> None:
@@ -194,9 +235,15 @@ class RegisterArray:
             _uninitialised(w, name, self.span)
             return
         issued = self.pending[first]
-        w.report("missing-tcgen05-wait", "error", f"{name} is read before the tcgen05.ld that fills it was waited for",
-                 other=issued, buffer=self.name, notes=(("the load is issued here", issued),),
-                 hint="call Tx.ptx.tcgen05.wait.ld() between the load and the first use of its registers")
+        w.report(
+            "missing-tcgen05-wait",
+            "error",
+            f"{name} is read before the tcgen05.ld that fills it was waited for",
+            other=issued,
+            buffer=self.name,
+            notes=(("the load is issued here", issued),),
+            hint="call Tx.ptx.tcgen05.wait.ld() between the load and the first use of its registers",
+        )
 
 
 class Registers:
@@ -230,6 +277,24 @@ class Registers:
             array.data[self.index : self.index + count] = packed.transpose(0, 2, 1).reshape(count, LANES)
         array.define(self.index, count)
 
+    def lend(self, words: int, span: Span | None) -> Flight:
+        """The next registers belong to the tensor core, for an MMA issued at `span`, until the flight is removed."""
+        flight = Flight(self.index, self.index + self._elements(words), span)
+        self.array.flights.append(flight)
+        return flight
+
+    def accumulate(self, values: np.ndarray, add: bool) -> None:
+        """An MMA adds `values`, float32[words, 32], to the next registers, or stores them. Finding: uninitialised."""
+        array, stop = self.array, self.index + len(values)
+        target = array.data[self.index : stop]
+        if not add:
+            target[...] = values
+            array.define(self.index, len(values))
+            return
+        if not array.complete:
+            array.check_defined(self.warp, self.index, stop)
+        target += values
+
     def invalidate(self, words: int) -> None:
         """An asynchronous load will write the next `words` registers: reading them before `write` is a finding."""
         self.array.expect(self.index, self._elements(words), self.warp.span)
@@ -238,8 +303,12 @@ class Registers:
         """How many elements of the array so many registers are; a fault where they are not inside it."""
         array, w = self.array, self.warp
         if array.data.itemsize > 4:
-            raise w.fault("illegal-instruction", f"{array.name} holds {array.data.dtype}, and registers have 32 bits",
-                          buffer=array.name, hint="use a buffer of float32, uint32 or a 16-bit type")
+            raise w.fault(
+                "illegal-instruction",
+                f"{array.name} holds {array.data.dtype}, and registers have 32 bits",
+                buffer=array.name,
+                hint="use a buffer of float32, uint32 or a 16-bit type",
+            )
         count = words * (4 // array.data.itemsize)
         if self.index < 0 or self.index + count > len(array.data):
             raise _outside(w, array.name, array.span, self.index + count - 1, len(array.data))
@@ -247,12 +316,21 @@ class Registers:
 
 
 def _outside(w: Reporter, name: str, span: Span | None, index: int, size: int) -> Fault:
-    return w.fault("out-of-bounds", f"element {index} of {name} is accessed, but {name} has {size} elements",
-                   buffer=name, hint="check the loop bounds and offsets that lead to this index",
-                   notes=((f"{name} is declared here", span),) if span else ())
+    return w.fault(
+        "out-of-bounds",
+        f"element {index} of {name} is accessed, but {name} has {size} elements",
+        buffer=name,
+        hint="check the loop bounds and offsets that lead to this index",
+        notes=((f"{name} is declared here", span),) if span else (),
+    )
 
 
 def _uninitialised(w: Reporter, name: str, span: Span | None) -> None:
-    w.report("uninitialised-register", "error", f"{name} is read before anything was written to it", buffer=name,
-             hint=f"assign {name} on every path that leads here",
-             notes=((f"{name} is declared here", span),) if span else ())
+    w.report(
+        "uninitialised-register",
+        "error",
+        f"{name} is read before anything was written to it",
+        buffer=name,
+        hint=f"assign {name} on every path that leads here",
+        notes=((f"{name} is declared here", span),) if span else (),
+    )

@@ -1,0 +1,292 @@
+"""wgmma: MMAs that the four warps of a warpgroup issue together, with accumulators in their registers.
+
+A warp runs ahead of its warpgroup, so each keeps what it has issued. Once all four have committed a group, the tensor
+core takes it up; its effects, on registers too, come when it is done, and the groups of a warpgroup are done in order.
+An MMA knows what all four warps knew when they issued it. Registers of an MMA belong to the tensor core from its issue
+until its warp has waited for it (PTX ISA: "wgmma.mma_async", "wgmma.fence", "wgmma.wait_group").
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tirx_mini.ir import Span
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
+
+from .barriers import Wait
+from .causality import Agent, Snapshot
+from .operands import Operands, multiply
+from .registers import Flight, Registers
+from .shadow import ASYNC, Actor
+
+if TYPE_CHECKING:
+    from .machine import Cta, Gpu
+    from .warp import Warp
+
+WARPS = 4
+ROWS_PER_WARP = 16
+FENCE_HINT = "call Tx.ptx.wgmma.fence() after the last use of the accumulators and before the MMA"
+WAIT_HINT = "Tx.ptx.wgmma.commit_group(), then Tx.ptx.wgmma.wait_group(0), before the accumulators are used"
+
+
+@dataclass(eq=False)
+class Issued:
+    """One wgmma as one warp issued it. registers: where its accumulator begins. known: the warp's clocks at that time."""
+
+    registers: Registers
+    a: SmemDescriptor
+    a_start: int
+    b: SmemDescriptor
+    b_start: int
+    shape: InstructionDescriptor
+    accumulate: bool
+    known: np.ndarray
+    time: float
+    role: str
+    span: Span | None
+    flight: Flight
+
+    @property
+    def same(self) -> tuple[Any, ...]:
+        """What has to be alike in all four warps."""
+        return (self.registers.index, self.a, self.a_start, self.b, self.b_start, self.shape, self.accumulate)
+
+    def continues(self, first: Issued) -> bool:
+        """Whether this can be one product with the MMAs that `first` begins."""
+        return (
+            self.accumulate
+            and self.registers.index == first.registers.index
+            and self.registers.array is first.registers.array
+            and self.shape is first.shape
+            and self.known is first.known
+            and self.a is first.a
+            and self.b is first.b
+        )
+
+
+@dataclass(eq=False)
+class Group:
+    """A committed group of a warpgroup. parts: the MMAs of each warp that has committed it. epoch: of its accesses."""
+
+    number: int
+    parts: dict[int, tuple[Issued, ...]] = field(default_factory=dict)
+    epoch: int = 0
+    time: float = 0.0
+    done: bool = False
+    done_at: float = 0.0
+
+
+class Warpgroup:
+    """The MMAs of the four warps of a warpgroup. waiters: the warps that wait for a group."""
+
+    def __init__(self, cta: Cta, number: int, agent: Agent) -> None:
+        self.cta = cta
+        self.name = f"warpgroup {number}" if len(cta.warps) > WARPS else "the warpgroup"
+        self.agent = agent
+        self.groups: list[Group] = []
+        self.running: deque[Group] = deque()
+        self.waiters: dict[int, Warp] = {}
+        self.free = 0.0
+        self._operands = Operands()
+
+    def committed(self, w: Warp, number: int, issued: tuple[Issued, ...]) -> None:
+        """Warp `w` has committed its group `number`; with the fourth warp, the tensor core takes the group up."""
+        if number == len(self.groups):
+            self.groups.append(Group(number))
+        group = self.groups[number]
+        for other in group.parts.values():
+            if [mma.same for mma in other] != [mma.same for mma in issued]:
+                raise w.fault(
+                    "illegal-convergence",
+                    f"the warps of {self.name} issue different wgmmas: all four must issue the same ones, in the same order",
+                    rule="PTX ISA: wgmma.mma_async",
+                    hint="operands and conditions of a wgmma must not depend on the warp within the warpgroup",
+                )
+        group.parts[w.warp_id % WARPS] = issued
+        group.time = max(group.time, w.time)
+        if len(group.parts) == WARPS:
+            group.epoch = self.agent.epoch
+            self.agent.advance()
+            self.cta.gpu.clock.at(w.time, self._start, group)
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def _start(self, group: Group) -> None:
+        gpu, sm = self.cta.gpu, self.cta.sm
+        self.running.append(group)
+        mmas = group.parts[0]
+        first = end = max(gpu.clock.now, group.time) if not mmas else 0.0
+        for position, mma in enumerate(mmas):
+            issued = max(part[position].time for part in group.parts.values())
+            begin = max(issued, sm.tensor_free)
+            end = begin + _cycles(gpu, mma.shape)
+            first = first or begin
+            sm.tensor_free = end
+            gpu.count("tensor_cycles", end - begin)
+        if mmas:
+            self.free = max(self.free, end + gpu.traffic.jitter(gpu.spec.mma_latency))
+            if gpu.trace is not None:
+                gpu.trace.append((f"{self.cta.name} tensor core", "wgmma", first, end, mmas[0].span))
+        group.done_at = max(gpu.clock.now, self.free)
+        gpu.clock.at(group.done_at, self._complete)
+
+    def _complete(self) -> None:
+        group = self.running.popleft()
+        batch: list[int] = []
+        for position, mma in enumerate(group.parts[0]):
+            if batch and not all(p[position].continues(p[batch[0]]) for p in group.parts.values()):
+                self._execute(group, batch)
+                batch = []
+            batch.append(position)
+        if batch:
+            self._execute(group, batch)
+        group.done = True
+        now = self.cta.gpu.clock.now
+        waiters, self.waiters = self.waiters, {}
+        for warp in waiters.values():
+            self.cta.gpu.wake(warp, now)
+
+    # -- effects -------------------------------------------------------------------------------------------------
+
+    def _execute(self, group: Group, batch: list[int]) -> None:
+        """Carry out MMAs that continue one another."""
+        mmas = [group.parts[0][position] for position in batch]
+        mma = mmas[0]
+        shape = mma.shape
+        clocks = [part[batch[0]].known for part in group.parts.values()]
+        width = min(known.shape[1] for known in clocks)
+        known = np.minimum.reduce([k[:, :width] for k in clocks])
+        snapshot = Snapshot(self.agent.index, group.epoch, known, None)
+        actor = Actor(snapshot, self.cta.cluster.index, ASYNC, "wgmma", mma.role, mma.span, mma.time)
+        left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor)
+        right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor)
+        product = fragments(multiply(left, right))
+        for warp, part in group.parts.items():
+            part[batch[0]].registers.accumulate(product[warp], mma.accumulate)
+        self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
+
+
+class WarpWgmma:
+    """What one warp gave the tensor core of its warpgroup. fences: how often it has executed wgmma.fence."""
+
+    def __init__(self, w: Warp) -> None:
+        self._warp = w
+        self._warpgroup: Warpgroup | None = None
+        self._open: list[Issued] = []
+        self._committed: deque[tuple[int, tuple[Issued, ...]]] = deque()
+        self._number = 0
+        self._known: np.ndarray | None = None
+        self._seen = -1
+
+    @property
+    def warpgroup(self) -> Warpgroup:
+        """The warpgroup's common part, made by whichever of its warps needs it first."""
+        if self._warpgroup is None:
+            w = self._warp
+            first = w.cta.warps[w.warp_id // WARPS * WARPS].wgmma
+            if first._warpgroup is None:
+                number = w.warp_id // WARPS
+                agent = w.cta.cluster.causality.agent(f"{w.cta.name} wgmma of warpgroup {number}")
+                first._warpgroup = Warpgroup(w.cta, number, agent)
+            self._warpgroup = first._warpgroup
+        return self._warpgroup
+
+    def fence(self) -> None:
+        """wgmma.fence."""
+        self._warp.register_fences += 1
+
+    def issue(
+        self,
+        d: Registers,
+        a: SmemDescriptor,
+        a_start: int,
+        b: SmemDescriptor,
+        b_start: int,
+        shape: InstructionDescriptor,
+        accumulate: bool,
+    ) -> None:
+        """wgmma.mma_async."""
+        w = self._warp
+        if len(w.cta.warps) % WARPS:
+            raise w.fault(
+                "illegal-instruction",
+                f"wgmma takes the four warps of a warpgroup, and the CTA has {len(w.cta.warps)}",
+                rule="PTX ISA: wgmma, warpgroup",
+            )
+        flight = d.lend(shape.n // 2, w.span)
+        if w.register_fences == 0 or d.array.touched == w.register_fences:
+            name = d.array.name
+            w.report(
+                "missing-wgmma-fence",
+                "error",
+                f"{name} is used by ordinary instructions and then by a wgmma, without a wgmma.fence between"
+                if w.register_fences
+                else f"the first wgmma on {name} is not preceded by a wgmma.fence",
+                buffer=name,
+                rule="PTX ISA: wgmma.fence",
+                hint=FENCE_HINT,
+            )
+        if self._known is None or self._seen != w.agent.version:
+            self._known, self._seen = w.agent.known.copy(), w.agent.version
+        self._open.append(
+            Issued(d, a, a_start, b, b_start, shape, accumulate, self._known, w.time, w.place, w.span, flight)
+        )
+
+    def commit(self) -> None:
+        """wgmma.commit_group."""
+        issued, self._open = tuple(self._open), []
+        self._committed.append((self._number, issued))
+        self.warpgroup.committed(self._warp, self._number, issued)
+        self._number += 1
+
+    def wait(self, count: int) -> Generator[Wait, None, None]:
+        """wgmma.wait_group: block until at most `count` of the warp's groups are unfinished."""
+        w = self._warp
+        while len(self._committed) > count:
+            number, issued = self._committed[0]
+            group = self.warpgroup.groups[number]
+            while not group.done:
+                self.warpgroup.waiters[w.warp_id] = w
+                missing = WARPS - len(group.parts)
+                text = f"a wgmma of {self.warpgroup.name}"
+                if missing:
+                    text += f", which {missing} of its {WARPS} warps {'has' if missing == 1 else 'have'} not committed"
+                yield Wait("wgmma", w, text, None, None, w.time, w.span)
+            w.time = max(w.time, group.done_at)
+            w.agent.learn_epoch(self.warpgroup.agent.index, group.epoch)
+            for mma in issued:
+                mma.registers.array.flights.remove(mma.flight)
+            self._committed.popleft()
+
+    def exited(self) -> None:
+        """The warp has ended: record what it has not waited for."""
+        left = [mma for _, issued in self._committed for mma in issued] + self._open
+        if left:
+            w = self._warp
+            w.gpu.findings.add(
+                "in-flight-at-exit",
+                "error",
+                f"{w.place} ends without having waited for its wgmma",
+                left[0].span,
+                details={"cta": w.cta.name, "role": w.role, "hint": WAIT_HINT},
+            )
+
+
+def fragments(product: np.ndarray) -> np.ndarray:
+    """A 64 × n product as the registers of four warps: float32[4, n / 2, 32] (PTX ISA: "wgmma", matrix D)."""
+    n = product.shape[1]
+    # (warp, upper or lower 8 rows, row) × (8 columns, quad, pair)
+    parts = product.reshape(WARPS, 2, 8, n // 8, 4, 2)
+    return np.ascontiguousarray(parts.transpose(0, 3, 1, 5, 2, 4)).reshape(WARPS, n // 2, 32)
+
+
+def _cycles(gpu: Gpu, shape: InstructionDescriptor) -> float:
+    """How long an MMA holds the SM's tensor cores, bound by arithmetic or by reading operands from shared memory."""
+    depth_bytes = shape.depth * shape.a.itemsize
+    compute = 2 * shape.m * shape.n * depth_bytes / 2 / gpu.spec.tensor_flops_per_cycle
+    return max(compute, (shape.m + shape.n) * depth_bytes / gpu.spec.smem_bytes_per_cycle)
