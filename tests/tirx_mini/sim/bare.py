@@ -138,9 +138,9 @@ def run(
         for slot, (name, array) in enumerate(arrays.items())
     )
     smem = max((b.end for b in buffers), default=0)
-    image = KernelImage(
-        "kernel", Launch(grid, threads, cluster, smem), program, buffers, slots, {m.var.name: m for m in maps}, registers
-    )
+    launch = Launch(grid, threads, cluster, smem)
+    named = {m.var.name: m for m in maps}
+    image = KernelImage("kernel", launch, program, buffers, slots, named, registers)
     gpu = Gpu(image, list(arrays.values()), spec, **options)
     gpu.seen = {}  # type: ignore[attr-defined]
     outcome = gpu.run()

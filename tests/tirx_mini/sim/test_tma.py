@@ -129,7 +129,9 @@ def test_a_load_lands_only_at_the_end() -> None:
     assert result.finding.kind == "race" and result.lines == {5, 7}
 
 
-def store_then(*, fence: bool = True, commit: bool = True, wait: bool = True, read: bool = False, again: bool = True) -> Any:
+def store_then(
+    *, fence: bool = True, commit: bool = True, wait: bool = True, read: bool = False, again: bool = True
+) -> Any:
     """Two TMA stores through one buffer."""
     array = np.zeros((2, 64, 64), np.float16)
 
@@ -221,7 +223,8 @@ def test_reduction_adds() -> None:
         do(w, "cp.async.bulk.commit_group")
         yield from block(w, "cp.async.bulk.wait_group", n=0)
 
-    result = run(program, shared={"tile": ("float32", 64, 8)}, arrays={"D": array}, maps=[tensor_map("D", array, (8, 8), 0)])
+    maps = [tensor_map("D", array, (8, 8), 0)]
+    result = run(program, shared={"tile": ("float32", 64, 8)}, arrays={"D": array}, maps=maps)
     assert result.kinds == [] and (array[:4] == 10).all() and (array[4:] == 11).all()
 
 
@@ -266,7 +269,8 @@ def test_the_pairs_barrier_is_for_cta_group_2(cta_group: int) -> None:
         if w.cluster_ctarank == 1:
             bar = do(w, "mapa", address(w, "bar"), 0)
             at(w, 8)
-            do(w, "cp.async.bulk.tensor.load", address(w, "tile"), mapped(w, "A"), bar, 0, 0, dim=2, cta_group=cta_group)
+            tile = address(w, "tile")
+            do(w, "cp.async.bulk.tensor.load", tile, mapped(w, "A"), bar, 0, 0, dim=2, cta_group=cta_group)
         else:
             do(w, "mbarrier.arrive.expect_tx", address(w, "bar"), 8192)
             yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
