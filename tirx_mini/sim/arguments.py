@@ -57,10 +57,13 @@ def _array(param: Buffer, arg: Any) -> np.ndarray:
 
 def _from_torch(param: Buffer, tensor: Any) -> np.ndarray:
     if not hasattr(tensor, "detach"):
-        raise ArgumentError(f"{param.name} must be a torch tensor or a NumPy array, but it is a {type(tensor).__name__}")
+        raise ArgumentError(
+            f"{param.name} must be a torch tensor or a NumPy array, but it is a {type(tensor).__name__}"
+        )
     if tensor.device.type != "cpu":
-        raise ArgumentError(f"{param.name} is on {tensor.device}, and the simulator computes in main memory; "
-                            f"pass {param.name}.cpu()")
+        raise ArgumentError(
+            f"{param.name} is on {tensor.device}, and the simulator computes in main memory; pass {param.name}.cpu()"
+        )
     if not tensor.is_contiguous():
         raise ArgumentError(f"{param.name} must be contiguous; pass {param.name}.contiguous()")
     name = str(tensor.dtype).removeprefix("torch.")

@@ -1,4 +1,4 @@
-"""Why nothing can advance: the waiting warps as roles, the most likely cause, and what to change.
+"""Why nothing can advance: the most likely cause in one sentence, what to change in another.
 
 Each rule looks at one group of warps that wait for the same barrier at the same line, and recognises one mistake. The
 rules are tried in the order of how certain they are; the first that applies to any group is the cause that is named.
@@ -6,47 +6,23 @@ rules are tried in the order of how certain they are; the first that applies to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tirx_mini.ir import PrimFunc, Span
 
-from .barriers import CountingBarrier, Mbarrier, Wait
-from .findings import Finding, StuckRole
-from .sites import ARRIVE, COMMIT, EXPECT, INIT, LOAD, Site, Sites, find_sites
+from .barriers import Mbarrier
+from .findings import Finding
+from .sites import ARRIVE, COMMIT, INIT, LOAD, Guard, Site, find_sites, place_key
+from .stuck import Group, Situation, base_name, line, missing, role_name
+from .suspects import byte_count, bytes_hint
 
 if TYPE_CHECKING:
     from .machine import Gpu
     from .warp import Warp
 
-SIGNALS = (ARRIVE, COMMIT)
-"""What counts as an arrival."""
-
-MERGED = ("barrier-uninitialised", "illegal-convergence")
-"""Findings of a stuck place, or of the barrier waited for there, that the page of the deadlock says itself."""
-
-
-@dataclass
-class Group:
-    """Warps that wait for one barrier at one line, in one or many CTAs."""
-
-    role: str
-    wait: Wait
-    warps: list[Warp]
-
-    @property
-    def barrier(self) -> Any:
-        return self.wait.barrier
-
-    @property
-    def span(self) -> Span | None:
-        return self.wait.span
-
-    @property
-    def mbarrier(self) -> Mbarrier | None:
-        return self.barrier if isinstance(self.barrier, Mbarrier) else None
+Notes = tuple[tuple[str, Span | None], ...]
 
 
 @dataclass(frozen=True)
@@ -55,87 +31,60 @@ class Cause:
 
     message: str
     hint: str
-    notes: tuple[tuple[str, Span | None], ...] = ()
-    span: Span | None = None
-
-
-@dataclass
-class Situation:
-    """A machine in which nothing can advance."""
-
-    func: PrimFunc
-    gpu: Gpu
-    blocked: Sequence[Warp]
-    sites: Sites = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.sites = find_sites(self.func)
-
-    @cached_property
-    def groups(self) -> list[Group]:
-        """The waiting warps, those that wait for the same thing at the same line together."""
-        found: dict[tuple[Any, ...], Group] = {}
-        for warp in self.blocked:
-            wait = warp.waiting
-            if wait is None:
-                continue
-            name = wait.barrier.name if wait.barrier is not None else wait.kind
-            # All warps of a CTA that wait at one line for one thing are one role.
-            key = (_place(wait.span), wait.kind, name, wait.parity)
-            if key not in found:
-                found[key] = Group(warp.role, wait, [])
-            found[key].warps.append(warp)
-        for group in found.values():
-            group.role = _roles(group.warps)
-        return list(found.values())
-
-    @property
-    def cluster_size(self) -> int:
-        launch = self.func.launch
-        return launch.cluster_size if launch else 1
-
-    def waiting_at(self, site: Site) -> list[Group]:
-        """Groups whose warps may get to `site` once they run on."""
-        reach = site.threads.any(axis=1)
-        return [g for g in self.groups if any(reach[warp.warp_id] for warp in g.warps)]
-
-    def signals(self, barrier: Mbarrier) -> list[Site]:
-        return self.sites.of(base_name(barrier.name), *SIGNALS)
+    notes: Notes = ()
 
 
 def explain_deadlock(func: PrimFunc, gpu: Gpu, blocked: Sequence[Warp], findings: Sequence[Finding]) -> list[Finding]:
     """`findings` with that of the deadlock, and without those that it includes."""
-    situation = Situation(func, gpu, blocked)
-    groups = situation.groups
-    cause, group = _cause(situation)
-    stuck = tuple(_stuck_role(situation, g) for g in groups)
-    details: dict[str, Any] = {"hint": cause.hint, "notes": cause.notes, "stuck": stuck}
-    if group is not None:
-        details |= {"role": group.role, "cta": group.warps[0].cta.name}
-        if group.barrier is not None:
-            details["barrier"] = group.barrier.name
-    place = cause.span or (group.span if group else func.span)
-    deadlock = Finding("deadlock", "error", cause.message, place, details)
-    stuck_places = {_place(g.span) for g in groups}
-    stuck_barriers = {g.mbarrier.name for g in groups if g.mbarrier is not None}
-    kept = [
-        f for f in findings
-        if f.kind not in MERGED
-        or (_place(f.span) not in stuck_places and f.details.get("barrier") not in stuck_barriers)
-    ]  # fmt: skip
-    return [*kept, deadlock]
-
-
-def _cause(situation: Situation) -> tuple[Cause, Group | None]:
+    situations = _situations(func, gpu, blocked)
     for rule in RULES:
-        for group in situation.groups:
-            cause = rule(situation, group)
-            if cause is not None:
-                return cause, group
-    return Cause("nothing can advance, and no warp waits", "this is a mistake of the simulator"), None
+        for situation in situations:
+            for group in situation.groups:
+                cause = rule(situation, group)
+                if cause is not None:
+                    return _with_deadlock(findings, _finding(situation, group, cause), situations)
+    raise AssertionError("some rule applies to every group")
 
 
-# -- rules, the most certain first ---------------------------------------------------------------------------------
+def _situations(func: PrimFunc, gpu: Gpu, blocked: Sequence[Warp]) -> list[Situation]:
+    """A situation for each way in which a cluster is stuck, the first cluster standing for all of them."""
+    sites = find_sites(func)
+    found: dict[Hashable, Situation] = {}
+    for cluster in dict.fromkeys(warp.cta.cluster for warp in blocked):
+        situation = Situation(func, sites, cluster)
+        first = found.setdefault(situation.key, situation)
+        if first is not situation:
+            first.clusters += 1
+    return list(found.values())
+
+
+def _finding(situation: Situation, group: Group, cause: Cause) -> Finding:
+    details: dict[str, Any] = {"hint": cause.hint, "notes": cause.notes}
+    details |= {"role": group.role, "cta": group.warps[0].cta.name}
+    if group.wait.barrier is not None:
+        details["barrier"] = group.wait.barrier.name
+    cycle = situation.cycle(group)
+    if cycle:
+        details["cycle"] = tuple(f"{g.role} {g.waits} for {g.wait.text} ({line(g.span)})" for g in cycle)
+    details["stuck"] = tuple(situation.stuck_role(g) for g in situation.groups)
+    return Finding("deadlock", "error", cause.message, group.span, details)
+
+
+def _with_deadlock(findings: Sequence[Finding], deadlock: Finding, situations: Sequence[Situation]) -> list[Finding]:
+    """The findings in their order; what the deadlock's page says itself is left out."""
+    groups = [group for situation in situations for group in situation.groups]
+    places = {place_key(group.span) for group in groups}
+    dead = {base_name(g.mbarrier.name) for g in groups if g.mbarrier is not None and not g.mbarrier.expected}
+
+    def said(finding: Finding) -> bool:
+        if finding.kind == "barrier-uninitialised":
+            return base_name(finding.details.get("barrier", "")) in dead
+        return finding.kind == "illegal-convergence" and place_key(finding.span) in places
+
+    return [*(finding for finding in findings if not said(finding)), deadlock]
+
+
+# -- rules, the most certain first ----------------------------------------------------------------------------------
 
 
 def never_initialised(situation: Situation, group: Group) -> Cause | None:
@@ -146,47 +95,42 @@ def never_initialised(situation: Situation, group: Group) -> Cause | None:
     name = base_name(barrier.name)
     inits = situation.sites.of(name, INIT)
     if not inits:
-        return Cause(f"{barrier.name} is never initialised: no mbarrier.init names {name}",
-                     f"let one thread call Tx.ptx.mbarrier.init on each barrier of {name}, then fence and cta_sync()")
+        return Cause(
+            f"{barrier.name} is never initialised: no mbarrier.init names {name}",
+            f"let one thread call Tx.ptx.mbarrier.init on each barrier of {name}, then fence and cta_sync()",
+        )
     for site in inits:
-        conflict = site.conflict()
-        if conflict:
-            return _contradiction(barrier, site, situation)
+        if site.conflict():
+            return Cause(
+                f"{barrier.name} is never initialised: {_contradiction(site)}, so its init never runs",
+                f"move the init of {name} out of the guard, to the top level of the kernel",
+                (("the init is here", site.span), *_guard_notes(site.conflict())),
+            )
     site = inits[0]
     guards = " and ".join(f"`{guard.text}`" for guard in site.guards)
     under = f", which is under {guards}" if guards else ""
-    return Cause(f"{barrier.name} was never initialised: no thread has executed its init{under}",
-                 f"initialise every stage of {name} at the top level of the kernel, before the first wait",
-                 (("the init is here", site.span), *_guard_notes(site)))
-
-
-def _contradiction(barrier: Mbarrier, site: Site, situation: Situation) -> Cause:
-    conflict = site.conflict()
-    texts = [f"`{guard.text}`" for guard in conflict]
-    if len(texts) > 1:
-        why = f"no thread satisfies both {' and '.join(texts)}"
-    else:
-        why = f"no thread of the {situation.func.launch.threads if situation.func.launch else 0} satisfies {texts[0]}"
-    return Cause(f"{barrier.name} is never initialised: {why}, so its init never runs",
-                 f"move the init of {base_name(barrier.name)} out of the guard, to the top level of the kernel",
-                 (("the init is here", site.span), *_guard_notes(site, conflict)))
+    return Cause(
+        f"{barrier.name} was never initialised: no thread has executed its init{under}",
+        f"initialise every stage of {name} at the top level of the kernel, before the first wait",
+        (("the init is here", site.span), *_guard_notes(site.guards)),
+    )
 
 
 def part_of_a_warp(situation: Situation, group: Group) -> Cause | None:
     """A barrier for whole warps is reached by some lanes only."""
-    if not isinstance(group.barrier, CountingBarrier):
+    if group.counting is None:
         return None
-    some = next((w for w in group.warps if w.mask.count < min(32, w.gpu.image.launch.threads - 32 * w.warp_id)), None)
+    some = next((w for w in group.warps if w.mask is not w.all_lanes), None)
     if some is None:
         return None
-    what = _call_name(group)
-    site = next((s for s in situation.sites.all if _place(s.span) == _place(group.span)), None)
-    elected = site is not None and any(guard.elects for guard in site.guards)
-    who = "the elected thread" if elected else f"{some.mask.count} of its 32 threads"
-    return Cause(f"{what} is called by {who} of {some.role} only, and waits for all threads: the others never get here",
-                 f"move {what} out of the {'elected ' if elected else ''}branch, to where every thread of the "
-                 f"{'CTA' if group.wait.kind == 'bar.sync' else 'cluster'} calls it",
-                 _guard_notes(site) if site else ())
+    guards = group.sites[0].guards if group.sites else ()
+    elected = any(guard.elects for guard in guards)
+    who = "the elected thread" if elected else f"{some.mask.count} of the 32 threads"
+    return Cause(
+        f"{group.call} is called by {who} of {some.role} only, and waits for all threads: the others never get here",
+        f"move {group.call} out of the {'elected ' if elected else ''}branch, to where every thread it counts calls it",
+        _guard_notes([guard for guard in guards if guard.elects] or guards),
+    )
 
 
 def nobody_signals(situation: Situation, group: Group) -> Cause | None:
@@ -196,14 +140,19 @@ def nobody_signals(situation: Situation, group: Group) -> Cause | None:
         return None
     name = base_name(barrier.name)
     if situation.sites.of(name, LOAD):
-        return Cause(f"no thread arrives at {barrier.name}: TMA loads deliver bytes to it, but nothing announces them",
-                     f"let the thread that issues the loads call Tx.ptx.mbarrier.arrive.expect_tx on {name} with their bytes")
+        return Cause(
+            f"no thread arrives at {barrier.name}: TMA loads deliver bytes to it, but nothing announces them",
+            f"let the thread that issues the loads call Tx.ptx.mbarrier.arrive.expect_tx on {name}, with their bytes",
+        )
     if any(call.endswith("mma") for call in situation.sites.calls):
-        return Cause(f"nothing ever arrives at {barrier.name}: no tcgen05.commit names it, so the end of the MMAs is not "
-                     "signalled", f"call Tx.ptx.tcgen05.commit({name}.ptr_to([0]), …) after the last gemm_async, in the same "
-                     "thread")
-    return Cause(f"nothing ever arrives at {barrier.name}: no instruction of the kernel names it but the wait",
-                 f"let whoever the wait is for call Tx.ptx.mbarrier.arrive on {name}")
+        return Cause(
+            f"nothing ever arrives at {barrier.name}: no tcgen05.commit names it, so nothing tells when MMAs end",
+            f"call Tx.ptx.tcgen05.commit on {name} after the last gemm_async, in the same thread",
+        )
+    return Cause(
+        f"nothing ever arrives at {barrier.name}: no instruction of the kernel names it but the wait",
+        f"let the threads that this waits for call Tx.ptx.mbarrier.arrive on {name}",
+    )
 
 
 def signal_never_runs(situation: Situation, group: Group) -> Cause | None:
@@ -215,31 +164,45 @@ def signal_never_runs(situation: Situation, group: Group) -> Cause | None:
     if not signals or any(site.reachable for site in signals):
         return None
     site = signals[0]
-    texts = " and ".join(f"`{guard.text}`" for guard in site.conflict())
-    return Cause(f"nothing arrives at {barrier.name}: no thread satisfies {texts}, so the {site.role} never runs",
-                 "correct the guards, so that a thread gets there",
-                 ((f"the {site.role} is here", site.span), *_guard_notes(site, site.conflict())))
+    return Cause(
+        f"nothing arrives at {barrier.name}: {_contradiction(site)}, so the {site.role} never runs",
+        "correct the guards, so that a thread gets there",
+        ((f"the {site.role} is here", site.span), *_guard_notes(site.conflict())),
+    )
+
+
+def one_cta_signals(situation: Situation, group: Group) -> Cause | None:
+    """The barrier of one CTA of the cluster gets arrivals, that of another does not."""
+    barrier = group.mbarrier
+    if barrier is None or barrier.phase or barrier.pending < barrier.expected:
+        return None
+    peers = [cta.mbarriers.get(barrier.offset) for cta in situation.cluster.ctas if cta is not barrier.cta]
+    served = next((b for b in peers if b is not None and b.phase), None)
+    commits = situation.sites.of(base_name(barrier.name), COMMIT)
+    if served is None or not commits:
+        return None
+    mask = (1 << len(situation.cluster.ctas)) - 1
+    return Cause(
+        f"the commit signals {barrier.name} of {served.cta.name} only, and {barrier.cta.name} waits for its own",
+        f"commit with cta_mask={mask}, so that the barrier of every CTA of the cluster is signalled",
+        tuple(("the commit is here", site.span) for site in commits),
+    )
 
 
 def bytes_differ(situation: Situation, group: Group) -> Cause | None:
     """All threads have arrived, and the bytes announced are not those delivered."""
     barrier = group.mbarrier
-    if barrier is None or barrier.pending or not barrier.tx:
+    if barrier is None or barrier.pending == barrier.expected or not barrier.tx:
         return None
-    name = base_name(barrier.name)
-    announced = _bytes(barrier, "expect_tx")
-    notes = [("the bytes are announced here", s.span) for s in situation.sites.of(name, EXPECT, ARRIVE)
-             if s.call.op.endswith("expect_tx")]
-    notes += [("bytes are delivered by this load", s.span) for s in situation.sites.of(name, LOAD)]
-    each = announced // max(1, barrier.phase + 1)
-    if barrier.tx > 0:
-        message = (f"{barrier.name} expects {each} bytes a phase, but the TMA loads that signal it deliver only "
-                   f"{each - barrier.tx}" if _bytes(barrier, "TMA load") else
-                   f"{barrier.name} expects {each} bytes, and no TMA load delivers any to it")
+    count = byte_count(situation.func, situation.sites, base_name(barrier.name))
+    notes: Notes = count.notes if count is not None else ()
+    if count is not None and count.announced != count.delivered:
+        message = count.sentence(barrier.name)
+    elif barrier.tx > 0:
+        message = f"{barrier.name} waits for {barrier.tx} bytes that no TMA load delivers"
     else:
-        message = f"TMA loads deliver {-barrier.tx} bytes more to {barrier.name} than the {each} that are announced"
-    return Cause(message, f"announce exactly the bytes of the copies that signal {name}: the sum of their tiles' elements "
-                 "times the size of an element (of all CTAs whose copies signal it)", tuple(notes))
+        message = f"{-barrier.tx} bytes were delivered to {barrier.name} that nothing announced"
+    return Cause(message, bytes_hint(situation.func), notes)
 
 
 def too_few_arrive(situation: Situation, group: Group) -> Cause | None:
@@ -248,23 +211,23 @@ def too_few_arrive(situation: Situation, group: Group) -> Cause | None:
     if barrier is None or not barrier.pending or barrier.pending == barrier.expected:
         return None
     signals = situation.signals(barrier)
-    got = barrier.expected - barrier.pending
-    possible = sum(int(site.threads.sum()) for site in signals) * situation.cluster_size
-    if possible >= barrier.expected and _may_still_arrive(situation, group, signals):
+    if any(g is not group for site in signals for g in situation.coming(site) if not _has_arrived(barrier, g)):
         return None
+    got = barrier.expected - barrier.pending
     name = base_name(barrier.name)
-    threads = "thread" if got == 1 else "threads"
-    notes = [(f"{int(site.threads.sum())} of the CTA's threads may arrive here", site.span) for site in signals]
-    return Cause(f"{barrier.name} was initialised for {barrier.expected} arrivals a phase, but only {got} {threads} arrive",
-                 f"initialise {name} with {got}, or let {barrier.expected} threads arrive at it in each round",
-                 (("the barrier is initialised here", barrier.init_span), *notes))
+    notes = tuple((f"the {site.role} is here", site.span) for site in signals)
+    return Cause(
+        f"{barrier.name} was initialised for {barrier.expected} arrivals a phase, but only {got} "
+        f"{'arrives' if got == 1 else 'arrive'}",
+        f"initialise {name} with {got}, or let {barrier.expected} threads arrive at it in each round",
+        (("it is initialised here", barrier.init_span), *notes),
+    )
 
 
-def _may_still_arrive(situation: Situation, group: Group, signals: Sequence[Site]) -> bool:
-    """Whether a warp that waits for something else might arrive at the group's barrier if it ran on."""
-    arrived = {key[2] for key in (group.mbarrier.arrivals if group.mbarrier else {})}
-    others = [g for site in signals for g in situation.waiting_at(site) if g is not group]
-    return any(warp.place not in arrived and warp.role not in arrived for g in others for warp in g.warps)
+def _has_arrived(barrier: Mbarrier, group: Group) -> bool:
+    """Whether all warps of the group have arrived at the barrier at some time."""
+    roles = {arrival.role for arrival in barrier.arrivals.values()}
+    return all(warp.place in roles or warp.role in roles for warp in group.warps)
 
 
 def wrong_first_phase(situation: Situation, group: Group) -> Cause | None:
@@ -272,28 +235,49 @@ def wrong_first_phase(situation: Situation, group: Group) -> Cause | None:
     barrier = group.mbarrier
     if barrier is None or barrier.phase or group.wait.parity != 0:
         return None
-    for site in situation.signals(barrier):
-        for other in situation.waiting_at(site):
-            peer = other.mbarrier
-            if other is group or peer is None or peer.phase or other.wait.parity != 0:
-                continue
-            back = [s for s in situation.signals(peer) if group in situation.waiting_at(s)]
-            if back and _fullness(situation, barrier) < _fullness(situation, peer):
-                name = base_name(barrier.name)
-                return Cause(f"{group.role} waits for phase 0 of {barrier.name} before anything was produced, and {other.role} "
-                             f"waits for what it would produce: the first wait of a producer must pass",
-                             f"let {group.role} start with phase 1 on {name} (PipelineState.init(is_producer=True)): a fresh "
-                             "barrier lets a wait for phase 1 through",
-                             ((f"{other.role} waits here", other.span), (f"{name} is signalled here", site.span)))
+    for other in situation.cycle(group)[1:]:
+        peer = other.mbarrier
+        if peer is None or peer.phase or other.wait.parity != 0:
+            continue
+        if _fullness(situation, barrier) < _fullness(situation, peer):
+            name = base_name(barrier.name)
+            notes = tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier))
+            return Cause(
+                f"{group.role} {group.waits} for phase 0 of {barrier.name} before anything was produced, and "
+                f"{other.role} {other.waits} for what {group.role} should produce: a producer's first wait must pass",
+                f"let {group.role} start with phase 1 for {name} (PipelineState.init(is_producer=True)): a fresh "
+                "barrier lets a wait for phase 1 through",
+                ((f"{other.role} {other.waits} here", other.span), *notes),
+            )
     return None
 
 
 def _fullness(situation: Situation, barrier: Mbarrier) -> int:
     """How surely a barrier says "data is there" (high) rather than "the place is free" (low), by who signals it."""
     name = base_name(barrier.name)
-    if situation.sites.of(name, LOAD) or any(s.call.op.endswith("expect_tx") for s in situation.sites.of(name, ARRIVE)):
+    announced = any(site.call.op.endswith("expect_tx") for site in situation.sites.of(name, ARRIVE))
+    if announced or situation.sites.of(name, LOAD):
         return 2
     return 1 if situation.sites.of(name, COMMIT) else 0
+
+
+def stage_stands_still(situation: Situation, group: Group) -> Cause | None:
+    """All arrivals go to one stage of a barrier array, and none to the one that is waited for."""
+    barrier = group.mbarrier
+    if barrier is None:
+        return None
+    name = base_name(barrier.name)
+    stages = [b for b in barrier.cta.mbarriers.values() if base_name(b.name) == name]
+    ahead = max(stages, key=lambda b: b.phase)
+    if ahead.phase < barrier.phase + 2:
+        return None
+    notes = tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier))
+    return Cause(
+        f"{ahead.name} has completed {ahead.phase} phases, and {barrier.name} {barrier.phase}: whoever signals {name} "
+        "does not go on to the next stage",
+        "advance the stage of the side that signals in each iteration (PipelineState.move_to_next_stage())",
+        notes,
+    )
 
 
 def rounds_differ(situation: Situation, group: Group) -> Cause | None:
@@ -301,37 +285,43 @@ def rounds_differ(situation: Situation, group: Group) -> Cause | None:
     barrier = group.mbarrier
     if barrier is None or not barrier.phase:
         return None
-    signals = situation.signals(barrier)
-    loops = [site for site in signals if site.loops]
-    inside = [g for site in loops for g in situation.waiting_at(site)
-              if g is not group and any(s.loops[:1] == site.loops[:1] for s in situation.sites.at(g.span))]
-    if not loops or inside:
+    looped = [site for site in situation.signals(barrier) if site.loops]
+    if not looped or any(g is not group for site in looped for g in situation.coming(site)):
         return None
     name = base_name(barrier.name)
-    rounds = _rounds(group, name)
-    return Cause(f"{group.role} waits for round {barrier.phase + 1} of {barrier.name}, but those who signal {name} have left "
-                 f"their loop after {rounds} in all: the two loops go round a different number of times",
-                 "let both roles make the same number of iterations (and advance their stages equally often)",
-                 tuple((f"{name} is signalled here", site.span) for site in loops))
+    stages = [b for b in barrier.cta.mbarriers.values() if base_name(b.name) == name]
+    rounds = sum(b.phase for b in stages)
+    return Cause(
+        f"{group.role} {group.waits} for round {rounds + 1} of {name}, but those who signal it have left their "
+        f"loop after {rounds}: the two loops do not go round equally often",
+        "let both roles make the same number of iterations, and advance their stage in each of them",
+        tuple((f"{name} is signalled here", site.span) for site in looped),
+    )
 
 
-def _rounds(group: Group, name: str) -> int:
-    """Completed phases of all stages of a barrier, in the CTA of the group's first warp."""
-    barriers = group.warps[0].cta.mbarriers.values()
-    return sum(b.phase for b in barriers if base_name(b.name) == name)
-
-
-def others_have_exited(situation: Situation, group: Group) -> Cause | None:
-    """Warps that a counting barrier needs are no longer there, and none waits elsewhere."""
-    barrier = group.barrier
-    if not isinstance(barrier, CountingBarrier) or len(situation.groups) > 1:
+def some_never_call(situation: Situation, group: Group) -> Cause | None:
+    """Warps that a barrier counts wait at another one, or have ended."""
+    barrier = group.counting
+    if barrier is None or group.wait.kind != "bar.sync":
         return None
-    gone = [w for w in group.warps[0].cta.warps if w.done]
-    what = _call_name(group)
-    if not gone:
+    cta = group.warps[0].cta
+    at_barrier = [w for w in cta.warps if w.waiting is not None and w.waiting.barrier is barrier]
+    counted = cta.warps
+    if barrier.expected == 128 and len(cta.warps) > 4:
+        counted = [w for w in cta.warps if any(w.warp_id // 4 == there.warp_id // 4 for there in at_barrier)]
+    absent = [w for w in counted if w not in at_barrier]
+    if not absent or any(w.waiting is not None and isinstance(w.waiting.barrier, Mbarrier) for w in absent):
         return None
-    return Cause(f"{what} waits for {_roles(gone)}, which {'has' if len(gone) == 1 else 'have'} ended without calling it",
-                 f"let every warp that {what} counts call it, or count fewer threads")
+    gone = [w for w in absent if w.done]
+    elsewhere = [w for w in absent if w.waiting is not None]
+    where = f"{role_name(elsewhere)} at {line(elsewhere[0].waiting.span)}" if elsewhere and elsewhere[0].waiting else ""
+    ended = f"{role_name(gone)} at the end of the kernel" if gone else ""
+    return Cause(
+        f"{group.call} waits for {barrier.expected} threads, and only {barrier.arrived} get there: the others are "
+        f"elsewhere, {' and '.join(filter(None, (where, ended)))}",
+        f"let every thread that {group.call} counts call it, or count only those that do",
+        _guard_notes(group.sites[0].guards if group.sites else ()),
+    )
 
 
 def in_general(situation: Situation, group: Group) -> Cause | None:
@@ -339,125 +329,51 @@ def in_general(situation: Situation, group: Group) -> Cause | None:
     barrier = group.mbarrier
     if barrier is None:
         return None
-    missing = _missing(barrier)
     name = base_name(barrier.name)
-    who = _providers(situation, group)
-    return Cause(f"{group.role} waits for {group.wait.text}, and {missing or 'no one can complete it'}",
-                 f"check the phase that is waited for, and who arrives at {name} how often" + (f": {who[0]}" if who else ""),
-                 tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier)))
+    lacking = missing(barrier)
+    return Cause(
+        f"{group.role} {group.waits} for {group.wait.text}, and nothing can complete it"
+        + (f": {lacking}" if lacking else ""),
+        f"check which phase is waited for, and who arrives at {name} how often in each round",
+        tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier)),
+    )
 
 
 def anything(situation: Situation, group: Group) -> Cause | None:
-    """A wait that is not for an mbarrier."""
-    others = [g for g in situation.groups if g is not group]
-    where = f", and {others[0].role} waits for {others[0].wait.text}" if others else ""
-    return Cause(f"{group.role} waits for {group.wait.text}{where}",
-                 "let every thread that the barrier counts get there")
+    """A wait for something else."""
+    return Cause(
+        f"{group.role} {group.waits} for {group.wait.text}, and nothing can provide it",
+        "let every thread that is waited for get there",
+    )
 
 
 Rule = Callable[[Situation, Group], "Cause | None"]
 
 RULES: tuple[Rule, ...] = (
-    never_initialised, part_of_a_warp, nobody_signals, signal_never_runs, bytes_differ, too_few_arrive, wrong_first_phase,
-    rounds_differ, others_have_exited, in_general, anything,
-)  # fmt: skip
+    never_initialised,
+    part_of_a_warp,
+    nobody_signals,
+    signal_never_runs,
+    one_cta_signals,
+    bytes_differ,
+    too_few_arrive,
+    wrong_first_phase,
+    stage_stands_still,
+    rounds_differ,
+    some_never_call,
+    in_general,
+    anything,
+)
 
 
-# -- words -----------------------------------------------------------------------------------------------------------
+# -- words -------------------------------------------------------------------------------------------------------------
 
 
-def base_name(name: str) -> str:
-    """`tma2mma[1]` -> `tma2mma`."""
-    return name.partition("[")[0]
+def _contradiction(site: Site) -> str:
+    """Why no thread gets to the site."""
+    texts = [f"`{guard.text}`" for guard in site.conflict()]
+    return f"no thread satisfies {'both ' if len(texts) == 2 else ''}{' and '.join(texts)}"
 
 
-def _stage(name: str) -> int | None:
-    inner = name.partition("[")[2].rstrip("]")
-    return int(inner) if inner.isdigit() else None
-
-
-def _stuck_role(situation: Situation, group: Group) -> StuckRole:
-    ctas = list(dict.fromkeys(warp.cta.name for warp in group.warps))
-    facts: dict[str, Any] = {}
-    barrier = group.mbarrier
-    if barrier is not None:
-        facts = {"barrier": barrier.name, "stage": _stage(barrier.name), "parity": group.wait.parity, "phase": barrier.phase,
-                 "expected": barrier.expected, "pending": barrier.pending, "tx_bytes": barrier.tx}
-    providers = _providers(situation, group)
-    missing = _missing(barrier) if barrier is not None else ""
-    return StuckRole(group.role, group.span, group.wait.text, len(ctas), ctas[0], providers=tuple(
-        [missing, *providers] if missing else providers), **facts)
-
-
-def _missing(barrier: Mbarrier) -> str:
-    """What the current phase still lacks."""
-    if not barrier.expected:
-        return "it was never initialised"
-    parts = []
-    if barrier.pending:
-        parts.append(f"{barrier.pending} of {barrier.expected} arrivals are missing")
-    if barrier.tx > 0:
-        parts.append(f"{barrier.tx} bytes are missing")
-    elif barrier.tx < 0:
-        parts.append(f"{-barrier.tx} bytes came that nothing announced")
-    return " and ".join(parts)
-
-
-def _providers(situation: Situation, group: Group) -> tuple[str, ...]:
-    """Who should complete what the group waits for, and where they are."""
-    barrier = group.mbarrier
-    if barrier is None:
-        absent = [g for g in situation.groups if g is not group and g.barrier is not group.barrier]
-        return tuple(f"{g.role} is not there: it waits for {g.wait.text} ({_line(g.span)})" for g in absent)
-    lines: list[str] = []
-    for site in situation.signals(barrier):
-        where = situation.waiting_at(site)
-        text = "; ".join(f"{g.role} waits for {g.wait.text} ({_line(g.span)})" for g in where if g is not group)
-        if not text:
-            text = "the same warps are to do it after this wait" if group in where else "no warp is left that could do it"
-        lines.append(f"the {site.role} of {_line(site.span)} is missing: {text}")
-    return tuple(dict.fromkeys(lines))
-
-
-def _roles(warps: Sequence[Warp]) -> str:
-    """Warps in words: one role, or the warps of a CTA together."""
-    names = list(dict.fromkeys(warp.role for warp in warps))
-    if len(names) == 1:
-        return names[0]
-    total = warps[0].gpu.image.launch.warps
-    if len(names) == total:
-        return "every warp"
-    ids = sorted({warp.warp_id for warp in warps})
-    for group in range(total // 4 if total > 4 else 0):
-        if ids == list(range(4 * group, 4 * group + 4)):
-            return f"warpgroup {group}"
-    return ", ".join(names[:-1]) + f" and {names[-1]}"
-
-
-def _call_name(group: Group) -> str:
-    from .sites import source_text
-
-    text = source_text(group.span.user if group.span else None)
-    for name in ("cta_sync", "cluster_sync", "warpgroup_sync"):
-        if name in text:
-            return name
-    return group.wait.kind
-
-
-def _guard_notes(site: Site, guards: Sequence[Any] | None = None) -> tuple[tuple[str, Span | None], ...]:
-    chosen = site.guards if guards is None else guards
-    return tuple((f"under the guard `{guard.text}`", guard.cond.span or guard.span) for guard in chosen)
-
-
-def _bytes(barrier: Mbarrier, what: str) -> int:
-    return sum(arrival.nbytes for arrival in barrier.arrivals.values() if arrival.what == what)
-
-
-def _line(span: Span | None) -> str:
-    return f"line {span.user.line}" if span is not None else "an unknown line"
-
-
-def _place(span: Span | None) -> Any:
-    return None if span is None else (span.file, span.line, span.column, span.inlined_at and _place(span.inlined_at))
-
-
+def _guard_notes(guards: Sequence[Guard]) -> Notes:
+    return tuple((f"under the guard `{guard.text}`", guard.cond.span or guard.span) for guard in guards)

@@ -26,12 +26,15 @@ KINDS: Mapping[str, Verdict] = {
     "missing-proxy-fence": "hazard",
     "missing-tcgen05-fence": "hazard",
     "missing-tcgen05-wait": "hazard",
+    "missing-wgmma-fence": "hazard",
+    "missing-wgmma-wait": "hazard",
     "missing-mbarrier-fence": "hazard",
     "identical-writes": "hazard",
     "uninitialised-read": "hazard",
     "uninitialised-register": "hazard",
     "in-flight-at-exit": "hazard",
     "lost-result": "hazard",
+    "byte-count": "hazard",
     # a rule of the hardware is broken
     "out-of-bounds": "fault",
     "misaligned-access": "fault",
@@ -171,7 +174,11 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
     """The worst verdict among the findings; "ok" where there are only warnings."""
-    return min((f.verdict for f in findings), key=VERDICTS.index, default="ok")
+    found = {finding.verdict for finding in findings}
+    for verdict in VERDICTS:
+        if verdict in found:
+            return verdict
+    return "ok"
 
 
 def as_dict(value: Any) -> Any:
@@ -187,4 +194,5 @@ def as_dict(value: Any) -> Any:
         return [as_dict(item) for item in value]
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
-    return value.item() if hasattr(value, "item") else str(value)
+    item = getattr(value, "item", None)
+    return item() if callable(item) else str(value)

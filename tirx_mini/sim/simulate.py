@@ -14,6 +14,7 @@ from .arguments import bind_arguments
 from .deadlock import explain_deadlock
 from .findings import Finding, Report, verdict_of, worst_first
 from .machine import Gpu, Outcome
+from .suspects import suspects
 from .translate import translate
 
 
@@ -74,6 +75,8 @@ def _report(func: PrimFunc, spec: GpuSpec, machine: Gpu, outcome: Outcome, sched
     findings = list(outcome.findings)
     if outcome.blocked:
         findings = explain_deadlock(func, machine, outcome.blocked, findings)
+    elif any(f.severity == "error" and f.verdict == "hazard" for f in findings):
+        findings = [*suspects(func), *findings]
     finished = not outcome.blocked and outcome.fault is None
     time_us = outcome.cycles / (spec.clock_ghz * 1e3) if finished else None
     flops = outcome.stats.get("flops", 0.0)
@@ -82,7 +85,15 @@ def _report(func: PrimFunc, spec: GpuSpec, machine: Gpu, outcome: Outcome, sched
     if outcome.barrier_log is not None:
         stats["barriers"] = outcome.barrier_log
     return Report(
-        verdict_of(findings), worst_first(findings), time_us, tflops, outcome.cycles if finished else None, outcome.trace,
-        stats, func.name, spec.name, schedules, seed,
-    )  # fmt: skip
-
+        verdict_of(findings),
+        worst_first(findings),
+        time_us,
+        tflops,
+        outcome.cycles if finished else None,
+        outcome.trace,
+        stats,
+        func.name,
+        spec.name,
+        schedules,
+        seed,
+    )

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from tirx_mini.ir import AddressOf, Bind, Call, Expr, For, Hint, If, PrimFunc, Seq, Span, Stmt, Var, While, walk
+from tirx_mini.ir import (
+    AddressOf,
+    Bind,
+    Call,
+    Expr,
+    For,
+    Hint,
+    If,
+    PrimFunc,
+    Seq,
+    Span,
+    Stmt,
+    Var,
+    While,
+    int_value,
+    walk,
+)
 
 from .masks import LANES
 from .threads import selected
@@ -57,7 +73,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class Site:
-    """An instruction that uses a barrier (or is a barrier): what it does, in which line, under which guards."""
+    """An instruction, and what it does to which barrier ("" if to none). order: its place in the program."""
 
     role: str
     call: Call
@@ -66,6 +82,27 @@ class Site:
     guards: tuple[Guard, ...]
     loops: tuple[Stmt, ...]
     warps: int
+    order: int
+
+    def leads_to(self, other: Site) -> bool:
+        """Whether a thread that is here may come to `other`: it comes later, or a loop leads back to it."""
+        return self.order < other.order or any(loop in other.loops for loop in self.loops)
+
+    @property
+    def remote(self) -> bool:
+        """Whether it names a barrier that may be another CTA's."""
+        return any(isinstance(node, Call) and node.op == "mapa" for arg in self.call.args for node in walk(arg))
+
+    def rounds_within(self, loops: Sequence[Stmt]) -> int | None:
+        """How often it is executed in one round of `loops`, which are around it; None where that is not known."""
+        total = 1
+        for loop in self.loops:
+            if loop not in loops:
+                start, stop = (int_value(loop.start), int_value(loop.stop)) if isinstance(loop, For) else (None, None)
+                if start is None or stop is None:
+                    return None
+                total *= len(range(start, stop, loop.step if isinstance(loop, For) else 1))
+        return total
 
     @cached_property
     def threads(self) -> np.ndarray:
@@ -107,7 +144,7 @@ class Sites:
 
     def at(self, span: Span | None) -> list[Site]:
         """The sites of one place in the source."""
-        return [site for site in self.all if site.span is span]
+        return [site for site in self.all if place_key(site.span) == place_key(span)]
 
 
 def find_sites(func: PrimFunc) -> Sites:
@@ -134,7 +171,8 @@ def find_sites(func: PrimFunc) -> Sites:
                 if isinstance(node, Call):
                     role = ROLES.get(node.op, node.op)
                     span = node.span or stmt.span
-                    found.extend(Site(role, node, name, span, guards, loops, warps) for name in _barriers(node, bound))
+                    names = _barriers(node, bound)
+                    found.extend(Site(role, node, name, span, guards, loops, warps, len(found)) for name in names)
 
     warps = func.launch.warps
     visit(func.body, (), ())
@@ -152,6 +190,11 @@ def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[str]:
             elif isinstance(node, AddressOf) and node.buffer.scope == "shared" and node.buffer.dtype == "uint64":
                 names.append(node.buffer.name)
     yield from dict.fromkeys(names) if names else ("",)
+
+
+def place_key(span: Span | None) -> Hashable:
+    """Equal for spans of one place in the source, inlined at the same places."""
+    return None if span is None else (span.file, span.line, span.column, place_key(span.inlined_at))
 
 
 def source_text(span: Span | None) -> str:

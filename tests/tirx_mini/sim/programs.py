@@ -100,7 +100,13 @@ def expressions(draw: Any, scope: Scope, depth: int) -> Expr:
 @st.composite
 def conditions(draw: Any, scope: Scope, depth: int, converged: bool = False) -> Expr:
     """A condition; elect.sync may be in it where the warp has converged."""
-    kinds = ["compare", "compare", "compare", *(["and", "or", "not"] if depth else []), *(["elect"] if converged else [])]
+    kinds = [
+        "compare",
+        "compare",
+        "compare",
+        *(["and", "or", "not"] if depth else []),
+        *(["elect"] if converged else []),
+    ]
     kind = draw(st.sampled_from(kinds))
     if kind == "elect":
         return Call(BOOL, "elect.sync", ())
@@ -179,5 +185,3 @@ def programs(draw: Any) -> PrimFunc:
     out += [store(scope.out, load(scope.array, i), slot(4 + i)) for i in (0, 3)]
     counters = [AllocBuffer(b) for b in scope.counters]
     return PrimFunc("random", (scope.out,), seq(*init, *counters, body, *out), launch=Launch((CTAS, 1, 1), THREADS))
-
-

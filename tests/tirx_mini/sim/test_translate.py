@@ -143,7 +143,9 @@ def test_a_phase_array_of_an_elected_thread_is_a_list_of_numbers() -> None:
     phases = Buffer("phases", (2,), INT32, "local")
     k = Var(INT32, "k")
     flip = seq(store(phases, load(phases, k % 2) ^ 1, k % 2), store(OUT, load(phases, k % 2), k))
-    stmts = seq(AllocBuffer(phases), store(phases, 0, 0), store(phases, 5, 1), If(elect(), For(k, const(0), const(4), flip)))
+    stmts = seq(
+        AllocBuffer(phases), store(phases, 0, 0), store(phases, 5, 1), If(elect(), For(k, const(0), const(4), flip))
+    )
     assert "UniformArray" in lines_of(stmts)
     assert run(stmts)[:4].tolist() == [1, 4, 0, 5]
 
@@ -204,7 +206,9 @@ def test_casts_of_registers_in_a_parallel_loop() -> None:
     narrow = Buffer("narrow", (64,), DataType("float16"), "local")
     i = Var(INT32, "i")
     fill = For(i, const(0), const(16), store(wide, load(A, TID * 64 + i * 4, 4), i * 4, 4), parallel=True)
-    convert = For(i, const(0), const(32), store(narrow, cast("float16x2", load(wide, i * 2, 2)), i * 2, 2), parallel=True)
+    convert = For(
+        i, const(0), const(32), store(narrow, cast("float16x2", load(wide, i * 2, 2)), i * 2, 2), parallel=True
+    )
     spill = For(i, const(0), const(8), store(B, load(narrow, i * 8, 8), TID * 64 + i * 8, 8), parallel=True)
     func = kernel(AllocBuffer(wide), AllocBuffer(narrow), fill, convert, spill, params=(A, B))
     a = np.random.default_rng(0).standard_normal(2048).astype(np.float32)
@@ -230,7 +234,9 @@ def test_unsigned_sums_wrap_and_descriptors_have_64_bits() -> None:
 def test_conversions_of_floating_point_numbers() -> None:
     F = Buffer("F", (64,), DataType("bfloat16"))
     third = cast("float32", TID) / const(3.0)
-    func = kernel(store(F, cast("bfloat16", third), TID), store(OUT, cast("int32", third - const(5.5)), TID), params=(OUT, F))
+    func = kernel(
+        store(F, cast("bfloat16", third), TID), store(OUT, cast("int32", third - const(5.5)), TID), params=(OUT, F)
+    )
     import ml_dtypes
 
     out, f = np.zeros(1024, np.int32), np.zeros(64, ml_dtypes.bfloat16)
@@ -274,7 +280,9 @@ def test_a_scalar_that_only_some_lanes_assign() -> None:
 def test_registers_outside_of_their_array() -> None:
     values = Buffer("values", (4,), INT32, "local")
     report, kind = only_finding(AllocBuffer(values), store(values, TID, TID // 4))
-    assert (kind == "out-of-bounds" and "element 7 of values" in report.findings[0].message) or "element 4" in str(report)
+    assert (kind == "out-of-bounds" and "element 7 of values" in report.findings[0].message) or "element 4" in str(
+        report
+    )
 
 
 # -- loops that do not end -----------------------------------------------------------------------------------------
@@ -330,5 +338,11 @@ def test_a_function_that_is_not_lowered_is_refused() -> None:
 
 def test_bindings_keep_the_value_of_their_time() -> None:
     values, v = Buffer("values", (2,), INT32, "local"), Var(INT32, "v")
-    stmts = [AllocBuffer(values), store(values, TID, 0), Bind(v, load(values, 0)), store(values, 99, 0), store(OUT, v, TID)]
+    stmts = [
+        AllocBuffer(values),
+        store(values, TID, 0),
+        Bind(v, load(values, 0)),
+        store(values, 99, 0),
+        store(OUT, v, TID),
+    ]
     assert (run(*stmts)[:32] == np.arange(32)).all()

@@ -1,8 +1,8 @@
 """Lowered IR as the source of a Python generator function that executes one warp.
 
-    translation = translate(func)
-    translation.source       # the Python text, one function
-    translation.image        # what the machine is given: the program and the buffers that it names
+translation = translate(func)
+translation.source       # the Python text, one function
+translation.image        # what the machine is given: the program and the buffers that it names
 """
 
 from __future__ import annotations
@@ -101,8 +101,16 @@ def _declare_buffers(
     shared: list[SharedBuffer] = []
     globals_: list[GlobalBuffer] = []
     for slot, buffer in enumerate(param for param in func.params if isinstance(param, Buffer)):
-        made = GlobalBuffer(buffer.name, buffer.dtype, buffer.size, slot, buffer.shape, buffer in written,
-                            grain.get(buffer, 16), buffer.span)
+        made = GlobalBuffer(
+            buffer.name,
+            buffer.dtype,
+            buffer.size,
+            slot,
+            buffer.shape,
+            buffer in written,
+            grain.get(buffer, 16),
+            buffer.span,
+        )
         globals_.append(made)
         statements.storage.places[buffer] = Place("memory", writer.object("B", made))
     declared = list(dict.fromkeys(b for b in _declared(func) if b.scope == "shared"))
@@ -111,8 +119,9 @@ def _declare_buffers(
         offset, view = 0, buffer
         while view is not None:
             offset, view = offset + view.byte_offset, view.source
-        made = SharedBuffer(buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, grain.get(buffer, 16),
-                            buffer.span)
+        made = SharedBuffer(
+            buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, grain.get(buffer, 16), buffer.span
+        )
         statements.storage.places[buffer] = Place("memory", writer.object("B", made))
         if buffer not in pools:
             shared.append(made)

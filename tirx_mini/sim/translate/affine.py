@@ -109,8 +109,15 @@ def _widens(source: DataType, target: DataType) -> bool:
 
 def _combine(op: str, a: Value, b: Value) -> Value:
     low, high = bounds(op, a, b)
-    return Value(f"({a.code} {op} {b.code})", a.dtype, a.lanes or b.lanes, low, high, static=a.static and b.static,
-                 steady=a.steady and b.steady)
+    return Value(
+        f"({a.code} {op} {b.code})",
+        a.dtype,
+        a.lanes or b.lanes,
+        low,
+        high,
+        static=a.static and b.static,
+        steady=a.steady and b.steady,
+    )
 
 
 def _sum(terms: list[tuple[int, Value]], constant: int) -> Value | None:
@@ -128,5 +135,12 @@ def _sum(terms: list[tuple[int, Value]], constant: int) -> Value | None:
         pieces.append(str(constant))
     code = pieces[0] if len(pieces) == 1 and "*" not in pieces[0] else "(" + " + ".join(pieces) + ")"
     dtype = terms[0][1].dtype if terms else INT64
-    return Value(code, dtype, any(v.lanes for _, v in terms), low, high, static=all(v.static for _, v in terms),
-                 steady=all(v.steady for _, v in terms))
+    return Value(
+        code,
+        dtype,
+        any(v.lanes for _, v in terms),
+        low,
+        high,
+        static=all(v.static for _, v in terms),
+        steady=all(v.steady for _, v in terms),
+    )

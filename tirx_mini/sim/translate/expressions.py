@@ -131,10 +131,14 @@ class Expressions:
         if key not in self._tables:
             compiled = compile(value.code, "<pattern>", "eval")
             shape = (self.iterations, LANES) if self.iterations else (LANES,)
-            self._tables[key] = np.stack([
-                np.broadcast_to(eval(compiled, self.static_names, {"wid": warp, "tid": _LANE + LANES * warp}), shape)
-                for warp in range(self.launch.warps)
-            ])
+            self._tables[key] = np.stack(
+                [
+                    np.broadcast_to(
+                        eval(compiled, self.static_names, {"wid": warp, "tid": _LANE + LANES * warp}), shape
+                    )
+                    for warp in range(self.launch.warps)
+                ]
+            )
         return self._tables[key]
 
     def static_masks(self, value: Value) -> list[Mask]:
@@ -239,8 +243,15 @@ class Expressions:
         else:
             code = f"({a.code} if {cond.code} else {b.code})"
         lanes = cond.lanes or a.lanes or b.lanes
-        return Value(code, expr.dtype, lanes, min(a.low, b.low), max(a.high, b.high), static=static,
-                     steady=cond.steady and a.steady and b.steady)
+        return Value(
+            code,
+            expr.dtype,
+            lanes,
+            min(a.low, b.low),
+            max(a.high, b.high),
+            static=static,
+            steady=cond.steady and a.steady and b.steady,
+        )
 
     def _Cast(self, expr: Cast) -> Value:
         value = self.build(expr.value)
@@ -262,8 +273,13 @@ class Expressions:
             return replace(value, dtype=dtype)
         if source.is_float:
             out = ranged("", dtype)
-            return replace(out, code=f"float_to_int({value.code}, {out.low}, {out.high})", lanes=value.lanes,
-                           static=value.static, steady=value.steady)
+            return replace(
+                out,
+                code=f"float_to_int({value.code}, {out.low}, {out.high})",
+                lanes=value.lanes,
+                static=value.static,
+                steady=value.steady,
+            )
         return self._integer(value, source, dtype)
 
     def _integer(self, value: Value, source: DataType, dtype: DataType) -> Value:
@@ -272,8 +288,13 @@ class Expressions:
         if source.is_bool:
             code = f"{code}.astype(int64)" if value.lanes else f"int({code})"
         if value.lanes and wide != was_wide:
-            same = ranged(f"{code}.astype({'uint64' if wide else 'int64'})", dtype, lanes=True, static=value.static,
-                          steady=value.steady)  # both are 64 bits: values wrap as the hardware's do
+            same = ranged(
+                f"{code}.astype({'uint64' if wide else 'int64'})",
+                dtype,
+                lanes=True,
+                static=value.static,
+                steady=value.steady,
+            )  # both are 64 bits: values wrap as the hardware's do
             if was_wide:
                 return wrapped(replace(same, low=-(1 << 63), high=(1 << 63) - 1))
             return same if value.low < 0 else replace(same, low=value.low, high=value.high)

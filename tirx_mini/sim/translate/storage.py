@@ -144,4 +144,3 @@ class Storage:
         if window not in self.out.prologue:
             self.out.prologue.append(window)
         return Value(f"({scaled}{offset} + window)", expr.dtype, at.lanes, 0, top)
-

@@ -48,8 +48,11 @@ def _divisor(w: Any, b: Any) -> Any:
 
 
 def _by_zero(w: Any) -> Exception:
-    return w.fault("division-by-zero", "an integer is divided by zero",
-                   hint="guard the division, or check the value of the divisor")
+    return w.fault(
+        "division-by-zero",
+        "an integer is divided by zero",
+        hint="guard the division, or check the value of the divisor",
+    )
 
 
 def shift_left(a: Any, b: Any, bits: int) -> Any:
@@ -83,20 +86,28 @@ def float_to_int(value: Any, low: int, high: int) -> Any:
 
 def runaway(w: Any) -> Exception:
     """The fault of a warp whose loops go round too often."""
-    return w.fault("runaway-loop", f"{w.role} is still in this loop after a great many iterations",
-                   hint="check the loop's condition, and that each iteration brings it nearer to its end")
+    return w.fault(
+        "runaway-loop",
+        f"{w.role} is still in this loop after a great many iterations",
+        hint="check the loop's condition, and that each iteration brings it nearer to its end",
+    )
 
 
 def endless(w: Any, state: tuple[str, ...]) -> Exception:
     """The fault of a warp in a loop that cannot end."""
     if not state:
-        return w.fault("runaway-loop", "this loop never ends: nothing in it can make its condition false",
-                       hint="let the condition depend on something that the loop changes, or leave it with `break`")
+        return w.fault(
+            "runaway-loop",
+            "this loop never ends: nothing in it can make its condition false",
+            hint="let the condition depend on something that the loop changes, or leave it with `break`",
+        )
     names = " and ".join([", ".join(state[:-1]), state[-1]] if len(state) > 1 else state)
     kept = f"{names} as {'they were' if state[1:] else 'it was'}"
-    return w.fault("runaway-loop", f"this loop never ends: an iteration left {kept}, and nothing else decides whether "
-                   "it goes on",
-                   hint=f"change {names} in every iteration (a tile scheduler: call next_tile() at the end)")
+    return w.fault(
+        "runaway-loop",
+        f"this loop never ends: an iteration left {kept}, and nothing else decides whether it goes on",
+        hint=f"change {names} in every iteration (a tile scheduler: call next_tile() at the end)",
+    )
 
 
 def poll(w: Any) -> Wait:

@@ -1,0 +1,226 @@
+"""The warps of a machine in which nothing can advance, as the roles that a reader of the source knows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tirx_mini.ir import PrimFunc, Span
+
+from .barriers import CountingBarrier, Mbarrier, Wait
+from .findings import StuckRole
+from .sites import ARRIVE, COMMIT, Site, Sites, place_key, source_text
+
+if TYPE_CHECKING:
+    from .machine import Cluster
+    from .warp import Warp
+
+SIGNALS = (ARRIVE, COMMIT)
+"""What counts as an arrival at an mbarrier."""
+
+BARRIER_CALLS = ("cta_sync", "cluster_sync", "warpgroup_sync", "syncthreads")
+
+
+@dataclass
+class Group:
+    """Warps that wait for one barrier in one state at one line. sites: the instruction, as often as it was inlined."""
+
+    wait: Wait
+    warps: list[Warp]
+    sites: list[Site]
+
+    @property
+    def span(self) -> Span | None:
+        return self.wait.span
+
+    @property
+    def mbarrier(self) -> Mbarrier | None:
+        return self.wait.barrier if isinstance(self.wait.barrier, Mbarrier) else None
+
+    @property
+    def counting(self) -> CountingBarrier | None:
+        return self.wait.barrier if isinstance(self.wait.barrier, CountingBarrier) else None
+
+    @cached_property
+    def role(self) -> str:
+        return role_name(self.warps)
+
+    @property
+    def waits(self) -> str:
+        """ "waits" or "wait"."""
+        return "wait" if " and " in self.role or self.role.startswith("warps") else "waits"
+
+    @property
+    def call(self) -> str:
+        """The call in the words of the source: "cta_sync", or the name of the instruction."""
+        text = source_text(self.span.user if self.span else None)
+        return next((name for name in BARRIER_CALLS if name in text), self.wait.kind)
+
+    def may_reach(self, site: Site) -> bool:
+        """Whether a warp of the group would come to `site` if it ran on."""
+        reach = {number for number, lanes in enumerate(site.threads.tolist()) if any(lanes)}
+        return any(warp.warp_id in reach for warp in self.warps) and any(s.leads_to(site) for s in self.sites)
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for groups that say the same in different CTAs."""
+        b = self.mbarrier
+        state = (b.name, b.expected, b.pending, b.phase, b.tx) if b is not None else self.wait.kind
+        return place_key(self.span), state, self.wait.parity, tuple(w.warp_id for w in self.warps)
+
+
+@dataclass
+class Situation:
+    """One cluster that is stuck. ctas: how many CTAs are stuck in just this way, `first` the first cluster of them."""
+
+    func: PrimFunc
+    sites: Sites
+    cluster: Cluster
+    clusters: int = 1
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        found: dict[Hashable, Group] = {}
+        for warp in self._blocked():
+            wait = warp.waiting
+            assert wait is not None
+            b = wait.barrier
+            state = (b.name, b.phase, b.pending, b.tx) if isinstance(b, Mbarrier) else wait.kind
+            key = (place_key(wait.span), state, wait.parity)
+            if key not in found:
+                found[key] = Group(wait, [], self.sites.at(wait.span))
+            found[key].warps.append(warp)
+        return list(found.values())
+
+    def _blocked(self) -> Iterator[Warp]:
+        for cta in self.cluster.ctas:
+            yield from (warp for warp in cta.warps if not warp.done and warp.waiting is not None)
+
+    @property
+    def key(self) -> Hashable:
+        return tuple(group.key for group in self.groups)
+
+    def signals(self, barrier: Mbarrier) -> list[Site]:
+        """The instructions that arrive at a barrier of this name."""
+        return self.sites.of(base_name(barrier.name), *SIGNALS)
+
+    def coming(self, site: Site) -> list[Group]:
+        """The groups that would come to `site` if they ran on."""
+        return [group for group in self.groups if group.may_reach(site)]
+
+    def needed_by(self, group: Group) -> list[Group]:
+        """The groups that have to run on before `group` can."""
+        barrier = group.mbarrier
+        if barrier is not None:
+            found = [g for site in self.signals(barrier) for g in self.coming(site)]
+        else:
+            found = [g for g in self.groups if g.wait.barrier is not group.wait.barrier]
+        return list({id(g): g for g in found if g is not group}.values())
+
+    def cycle(self, start: Group) -> list[Group]:
+        """Groups each of which waits for the next, and the last for the first; [] where none leads back."""
+        path: list[Group] = []
+
+        def visit(group: Group) -> list[Group]:
+            if group in path:
+                return path[path.index(group) :]
+            path.append(group)
+            for needed in self.needed_by(group):
+                found = visit(needed)
+                if found:
+                    return found
+            path.pop()
+            return []
+
+        return visit(start)
+
+    def stuck_role(self, group: Group) -> StuckRole:
+        """The group as a result."""
+        facts: dict[str, Any] = {}
+        barrier = group.mbarrier
+        if barrier is not None:
+            facts = {"barrier": barrier.name, "stage": stage(barrier.name), "parity": group.wait.parity}
+            facts |= {"phase": barrier.phase, "expected": barrier.expected, "pending": barrier.pending}
+            facts["tx_bytes"] = barrier.tx
+        ctas = len({warp.cta for warp in group.warps}) * self.clusters
+        lacking = missing(barrier) if barrier is not None else ""
+        providers = tuple(filter(None, (lacking, *self.providers(group))))
+        return StuckRole(
+            group.role, group.span, group.wait.text, ctas, group.warps[0].cta.name, providers=providers, **facts
+        )
+
+    def providers(self, group: Group) -> tuple[str, ...]:
+        """Who should complete what the group waits for, and where they are."""
+        barrier = group.mbarrier
+        if barrier is None:
+            return tuple(f"{g.role} {g.waits} elsewhere ({line(g.span)})" for g in self.needed_by(group))
+        lines: list[str] = []
+        for site in self.signals(barrier):
+            coming = self.coming(site)
+            others = [f"{g.role}, which {g.waits} at {line(g.span)}" for g in coming if g is not group]
+            if others:
+                lines.append(f"the {site.role} of {line(site.span)} is up to {'; '.join(others)}")
+            else:
+                who = "comes after this wait" if coming else "will not be executed any more"
+                lines.append(f"the {site.role} of {line(site.span)} {who}")
+        return tuple(dict.fromkeys(lines))
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def base_name(name: str) -> str:
+    """`tma2mma[1]` -> `tma2mma`."""
+    return name.partition("[")[0]
+
+
+def stage(name: str) -> int | None:
+    """`tma2mma[1]` -> 1; None for a name without an index."""
+    inner = name.partition("[")[2].rstrip("]")
+    return int(inner) if inner.isdigit() else None
+
+
+def missing(barrier: Mbarrier) -> str:
+    """What the current phase still lacks."""
+    if not barrier.expected:
+        return "it was never initialised"
+    parts: list[str] = []
+    if barrier.pending:
+        parts.append(f"{barrier.pending} of {barrier.expected} arrival{'s' * (barrier.expected > 1)} missing")
+    if barrier.tx > 0:
+        parts.append(f"{barrier.tx} bytes missing")
+    elif barrier.tx < 0:
+        parts.append(f"{-barrier.tx} bytes came that nothing announced")
+    return ", ".join(parts)
+
+
+def line(span: Span | None) -> str:
+    return f"line {span.user.line}" if span is not None else "an unknown line"
+
+
+def role_name(warps: Sequence[Warp]) -> str:
+    """Warps in words: "warp 3 of warpgroup 1", "warpgroup 0", "warps 1 and 2 of warpgroup 1", "every warp"."""
+    total = warps[0].gpu.image.launch.warps
+    ids = sorted({warp.warp_id for warp in warps})
+    if len(ids) == 1:
+        return warps[0].role
+    if len(ids) == total:
+        return "every warp"
+    if total <= 4:
+        return f"warps {_listed(ids)}"
+    parts: list[str] = []
+    for group in range(-(-total // 4)):
+        inside = [number % 4 for number in ids if number // 4 == group]
+        if len(inside) == 4:
+            parts.append(f"warpgroup {group}")
+        elif inside:
+            parts.append(f"warp{'s' * (len(inside) > 1)} {_listed(inside)} of warpgroup {group}")
+    return " and ".join(parts)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return str(numbers[0])
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
