@@ -5,7 +5,8 @@
     warpgroups 0, 1           write-back  warpgroup c: the columns of MMA warp c
 
 Each tile of B in shared memory is multiplied twice, so a load feeds more arithmetic, and while one consumer's result is
-stored, the other may multiply. A stage is free when both MMA warps have done with it.
+stored, the other may multiply. A stage is free when both MMA warps have done with it. Three warpgroups leave a thread 168
+registers: the 256 columns of a result go through them EPI_N at a time.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TCGen05Bar, TMABar
@@ -20,7 +21,6 @@ MMA_N = BLK_N * CTA_GROUP
 WG_NUMBER = 3
 NUM_CONSUMER = 2
 PIPE_DEPTH = 4
-TMEM_LD_N = 32
 EPI_N = 64
 DTYPE_SIZE = 2
 TMA_BYTES = CTA_GROUP * (NUM_CONSUMER * BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
@@ -85,9 +85,9 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 (128, 512), "float32", scope="tmem", allocated_addr=tmem_addr[0],
                 layout=TileLayout(S[(128, 512) : (1 @ TLane, 1 @ TCol)]),
             )
-            Dreg = Tx.alloc_local((TMEM_LD_N,), "float32")
-            Dreg_wg = Dreg.view(128, TMEM_LD_N, layout=TileLayout(S[(128, TMEM_LD_N) : (1 @ tid_in_wg, 1)]))
-            Dreg_16b = Tx.alloc_local((MMA_N,), dtype)
+            Dreg = Tx.alloc_local((EPI_N,), "float32")
+            Dreg_wg = Dreg.view(128, EPI_N, layout=TileLayout(S[(128, EPI_N) : (1 @ tid_in_wg, 1)]))
+            Dreg_16b = Tx.alloc_local((EPI_N,), dtype)
 
             # One state for each end: TMA and MMA step through the stages, MMA and write-back hand over tensor memory.
             tma_phase = PipelineState("tma", PIPE_DEPTH)
@@ -119,19 +119,18 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 mma2tma.arrive(stage, cta_group=2, cta_mask=3)
 
             @Tx.inline
-            def read_tmem():
-                for i in Tx.unroll(MMA_N // TMEM_LD_N):
-                    col = Tx.meta_var(wg_id * MMA_N + i * TMEM_LD_N)
-                    with Tx.warpgroup():
-                        Tx.copy(Dreg_wg[:, :], tmem[:, col : col + TMEM_LD_N])
-                    with Tx.thread():
-                        Tx.cast(Dreg_16b[i * TMEM_LD_N : (i + 1) * TMEM_LD_N], Dreg[:])
-
-            @Tx.inline
-            def store():
+            def write_back():
                 for i in Tx.unroll(MMA_N // EPI_N):
+                    col = Tx.meta_var(wg_id * MMA_N + i * EPI_N)
+                    with Tx.warpgroup():
+                        Tx.copy(Dreg_wg[:, :], tmem[:, col : col + EPI_N])
+                    if i == MMA_N // EPI_N - 1:
+                        # All has been read: the MMA warp may begin the next tile while the last chunk is stored.
+                        Tx.ptx.tcgen05.fence.before_thread_sync()
+                        ld2mma.arrive(wg_id, cta_id=0, pred=True)
                     with Tx.thread():
-                        Tx.copy(Dsmem[wg_id, warp_id * 32 + lane_id, :], Dreg_16b[i * EPI_N : (i + 1) * EPI_N])
+                        Tx.cast(Dreg_16b[:], Dreg[:])
+                        Tx.copy(Dsmem[wg_id, warp_id * 32 + lane_id, :], Dreg_16b[:])
                         # TMA reads shared memory through another proxy: each thread makes its row visible there.
                         Tx.ptx.fence.proxy_async("shared::cta")
                     Tx.cuda.warpgroup_sync(wg_id + 1)
@@ -178,11 +177,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
                     mma2ld.wait(wg_id, wb_phase.phase)
                     wb_phase.move_to_next_stage()
                     Tx.ptx.tcgen05.fence.after_thread_sync()
-                    read_tmem()
-                    # All is in registers: the MMA warp may begin the next tile while this one is stored.
-                    Tx.ptx.tcgen05.fence.before_thread_sync()
-                    ld2mma.arrive(wg_id, cta_id=0, pred=True)
-                    store()
+                    write_back()
                     tile_scheduler.next_tile()
 
             # No warp of either CTA may still read tensor memory when it is given back, or arrive at a CTA that is gone.
