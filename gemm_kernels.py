@@ -567,7 +567,8 @@ def hgemm_v10(M, N, K, dtype="float16"):
             # TODO: the roles of step 9. TMA loads Asmem[stage, c] for each consumer c. MMA warp c reads A block c,
             # writes columns c * MMA_N …, and uses slot c of mma2ld and ld2mma (warp_id as the index, not the
             # PipelineState's stage). Warpgroup c writes back block c (wg_id as the index), with its own Dsmem[c] and
-            # its own warpgroup_sync id.
+            # its own warpgroup_sync id; read, round and store EPI_N columns at a time: a thread of three warpgroups
+            # has 168 registers, too few for 256 columns at once.
             ...
 
             # TODO: cluster_sync and give tensor memory back.
