@@ -145,13 +145,20 @@ class Builder:
         return buffer
 
     def declare(self, buffer: Buffer) -> Buffer:
-        """Emit the declaration of a view, once, under the name of the variable it is assigned to."""
-        if (buffer.source is None and buffer.allocated_addr is None) or buffer in self._declared:
+        """Emit the declaration of a name for storage that exists already."""
+        self._declared.add(buffer)
+        self.emit(DeclBuffer(buffer))
+        return buffer
+
+    def knows(self, buffer: Buffer) -> bool:
+        """Whether a buffer needs no declaration: it is storage itself, or a view that is declared."""
+        return (buffer.source is None and buffer.allocated_addr is None) or buffer in self._declared
+
+    def declare_view(self, buffer: Buffer) -> Buffer:
+        """Emit the declaration of a view that a call gave, once, under the name of the variable it is assigned to."""
+        if self.knows(buffer):
             return buffer
-        named = replace(buffer, name=self.take_name(buffer.name), span=buffer.span or self.span)
-        self._declared.add(named)
-        self.emit(DeclBuffer(named))
-        return named
+        return self.declare(replace(buffer, name=self.take_name(buffer.name), span=buffer.span or self.span))
 
     # -- names, open ends ---------------------------------------------------------------------------------------
 

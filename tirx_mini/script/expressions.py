@@ -293,7 +293,7 @@ class Evaluator:
         except Exception as error:
             raise foreign(error, function, span) from None
         else:
-            return builder.declare(result) if isinstance(result, Buffer) else result
+            return builder.declare_view(result) if isinstance(result, Buffer) else result
         finally:
             builder.span = before
             builder.suggest_names(())

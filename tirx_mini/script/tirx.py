@@ -334,7 +334,11 @@ def _primitive(name: str, scope: str | None) -> Any:
             return convert(data_type(args[1]), args[0])  # T.cast(value, "float32") converts a value
         builder = current(f"Tx.{name}")
         options = dict(zip(op.options, args[len(op.operands) :], strict=False))
-        builder.emit(op.build(*args[: len(op.operands)], span=builder.span, scope=scope, **options, **kwargs))
+        call = op.build(*args[: len(op.operands)], span=builder.span, scope=scope, **options, **kwargs)
+        for operand in call.operands:  # plain Python code may pass views that nothing has declared yet
+            if isinstance(operand, Region) and not builder.knows(operand.buffer):
+                builder.declare(operand.buffer)
+        builder.emit(call)
         return None
 
     primitive.__name__ = primitive.__qualname__ = name

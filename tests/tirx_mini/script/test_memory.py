@@ -12,6 +12,7 @@ from tests.tirx_mini.script.reading import line_of, printed, read, refused
 from tirx_mini.ir import AllocBuffer, Buffer, DeclBuffer, PrimFunc, TirxError, walk
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.script import from_source
+from tirx_mini.script import tirx as Tx
 
 
 def buffers(func: PrimFunc) -> Mapping[str, Buffer]:
@@ -194,6 +195,17 @@ def test_it_is_refused(name: str) -> None:
     assert line_of(error) == culprit, str(error)
     for word in words:
         assert word in str(error), str(error)
+
+
+def fill_view(buffer: Buffer) -> None:
+    """Plain Python code that views a buffer."""
+    Tx.fill(buffer.view(4, 2), 0.0)
+
+
+def test_views_of_plain_python_code_are_declared() -> None:
+    assert printed("fill_view(reg)", fill_view=fill_view) == (
+        'reg_view = Tx.decl_buffer((4, 2), "float32", scope="local", source=reg)\nTx.fill(reg_view[0:4, 0:2], 0.0)'
+    )
 
 
 def test_constants_outside_the_kernel_make_slices() -> None:
