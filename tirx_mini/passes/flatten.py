@@ -6,7 +6,9 @@ registers, a view of shared memory to the buffer that it views. Tensor memory ha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from tirx_mini.ir import (
     INT64,
@@ -89,7 +91,7 @@ class _Flatten(Mutator):
         coords = [coordinate(index) for index in (*outer, vector.base if vector is not None else last)]
         if buffer.scope == "global" and buffer.size > MOST_INT32:
             coords = [cast(INT64, c) if isinstance(c, Expr) else c for c in coords]
-        place = as_expr(layout_of(buffer).apply(*coords).get(m, 0)) + offset
+        place = as_expr(layout_of(buffer).apply(*coords).get(m, 0)) + offset + _past_the_end(buffer, coords)
         return storage, replace(vector, base=place, dtype=place.dtype) if vector is not None else place
 
     def _tmem_address(self, node: AddressOf) -> Expr:
@@ -131,6 +133,18 @@ def _shared_storage(buffer: Buffer) -> tuple[Buffer, int]:
         return storage, offset // buffer.dtype.itemsize
     base, start = (storage.source, storage.byte_offset) if storage.source is not None else (storage, 0)
     return replace(buffer, source=base, byte_offset=start + offset), 0
+
+
+def _past_the_end(buffer: Buffer, coords: Sequence[int | Expr]) -> int | Expr:
+    """How far indices along dimensions of extent 1 lead: layouts ignore them, and other than 0 they are out of bounds.
+
+    As a place beyond the buffer, a wrong index is what it is on a GPU, and the simulator finds it.
+    """
+    place: int | Expr = 0
+    for dim, coord in enumerate(coords):
+        if buffer.shape[dim] == 1:
+            place = place + coord * prod(buffer.shape[dim + 1 :])
+    return place
 
 
 def _is_bytes(buffer: Buffer) -> bool:

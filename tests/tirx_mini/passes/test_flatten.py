@@ -198,3 +198,13 @@ def test_a_tensor_of_more_than_two_to_the_31_elements_is_indexed_by_int64():
         func = lowered(declare, Scope("cta", call("copy", s, g[r * 128 : r * 128 + 128, :64])), params=(g, r))
         (index,) = [n.indices[0] for n in walk(func.body) if isinstance(n, BufferLoad) and n.buffer is g]
         assert index.dtype == index.base.dtype == dtype
+
+
+@pytest.mark.parametrize(("shape", "index", "place"), [((1,), (1,), 1), ((1, 4), (1, 2), 6), ((4, 1), (2, 1), 3)])
+def test_a_wrong_index_along_a_dimension_of_one_leads_past_the_buffer(shape, index, place):
+    """As it does along any other; it must not fold to 0, or the simulator could not find it."""
+    s = alloc_shared("bar", shape, "uint64")
+    touch = BufferStore(s, tuple(map(const, index)), const(1, "uint64"))
+    func = lowered(AllocBuffer(s), touch)
+    (store,) = [n for n in walk(func.body) if isinstance(n, BufferStore)]
+    assert store.indices[0].value == place
