@@ -98,9 +98,10 @@ def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
     if not isinstance(items, np.ndarray):
         values = np.asarray(items).view(dtype) if lanes == 1 else np.asarray(items).reshape(1).view(dtype)
         return values.item() if lanes == 1 else values
-    values = items.view(dtype)
     if lanes > 1:
-        values = values.reshape(*items.shape, lanes)
+        values = np.ascontiguousarray(items).view(dtype).reshape(*items.shape, lanes)
+    else:
+        values = items.view(dtype)
     return values if w.mask.full else _spread(w, values, items.ndim)
 
 
@@ -135,14 +136,18 @@ def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int) -> None:
 def _one_value(w: Warp, buffer: Buffer, value: np.ndarray) -> np.ndarray:
     """What remains where all active lanes write to one place: the last one's value, and a finding if they differ."""
     if (value != value[:1]).any():
-        w.report(
-            "race",
-            "error",
-            f"several lanes of one warp write different values to the same element of {buffer.name}",
-            buffer=buffer.name,
-            hint="let one thread write it, or give each thread its own element",
-        )
+        _lanes_disagree(w, buffer)
     return value[-1]
+
+
+def _lanes_disagree(w: Warp, buffer: Buffer) -> None:
+    w.report(
+        "race",
+        "error",
+        f"several lanes of one warp write different values to the same element of {buffer.name}",
+        buffer=buffer.name,
+        hint="let one thread write it, or give each thread its own element",
+    )
 
 
 def copy(w: Warp, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int) -> None:
@@ -175,6 +180,8 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
         segment.write(span.granules, actor)
         w.wrote |= w.mask.word
     span.items[where] = items
+    if np.ndim(items) and span.items[where].tobytes() != items.tobytes():
+        _lanes_disagree(w, buffer)
     if segment is not None and segment.barriers:
         w.cta.stored_over_barrier(w, buffer, span.index, span.width)
     _spend(w, buffer, span, write=True)

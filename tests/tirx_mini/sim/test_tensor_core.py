@@ -34,7 +34,7 @@ def place(matrix: np.ndarray, swizzle: int, mn_major: bool) -> tuple[np.ndarray,
     """The bytes of an operand [rows, depth] as TMA would leave them, and its descriptor (start 0).
 
     K-major: atoms of 8 rows × span bytes, one below the other. MN-major: atoms of span bytes of rows × 8 of depth,
-    first along depth. Without swizzle the atoms are core matrices of 8 × 16 bytes, first along the contiguous dimension.
+    first along depth. Without swizzle the atoms are core matrices of 8 × 16 bytes, first along the contiguous one.
     """
     lines = np.ascontiguousarray(matrix.T if mn_major else matrix)  # the last axis is contiguous in memory
     raw = lines.view(np.uint8).reshape(lines.shape[0], -1)
@@ -274,7 +274,7 @@ IDESC, _ = instruction(128, 64)
 
 def gemm(
     *, mmas: int = 1, accumulate: Any = None, commit: bool = True, wait: bool = True, after: bool = True,
-    before: bool = True, fence: bool = True, wait_ld: bool = True, dealloc_sync: bool = True, read_between: bool = False, column: int = 0,
+    before: bool = True, fence: bool = True, wait_ld: bool = True, dealloc_sync: bool = True, column: int = 0,
     idesc: int = IDESC, edit: Any = None, lane: int = 0, columns: int = 64,
 ) -> Any:  # fmt: skip
     """A small GEMM with one thing wrong. Lines: 2 store, 4 mma, 6 load of tensor memory, 8 dealloc."""

@@ -1,0 +1,279 @@
+"""Plain loads, stores and cp.async: values, masks, bounds, alignment, hazards, and the time they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis.strategies as st
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, one_lane, run
+from tests.tirx_mini.sim.test_barriers import initialised
+from tirx_mini.sim.memory import partition
+from tirx_mini.sim.warp import Warp
+
+LANE = np.arange(32)
+DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "int8": np.int8,
+          "uint64": np.uint64}  # fmt: skip
+
+
+def only(body: Callable[[Warp], None], **options: Any) -> Any:
+    """Run `body` on one warp."""
+
+    def program(w: Warp) -> Any:
+        body(w)
+        yield from ()
+
+    return run(program, **options)
+
+
+@given(
+    st.sampled_from(list(DTYPES)), st.sampled_from([1, 2, 4]), st.booleans(), st.integers(1, (1 << 32) - 1),
+    st.integers(0, 3),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_what_is_stored_is_loaded(dtype: str, lanes: int, is_global: bool, word: int, steps: int) -> None:
+    """In any order of places, of any width, for any active lanes, in one step or in several at once."""
+    rng = np.random.default_rng(word)
+    kind = DTYPES[dtype]
+    shape = (steps, 32) if steps else (32,)
+    count = max(1, steps) * 32
+    places = rng.permutation(count).reshape(shape) * lanes
+    values = rng.integers(0, 100, (*shape, lanes) if lanes > 1 else shape).astype(kind)
+    array = np.zeros(count * lanes, kind)
+
+    def body(w: Warp) -> None:
+        target = buffer(w, "data")
+        w.mask = w.mask.where(np.array([word >> lane & 1 for lane in range(32)], bool))
+        w.store(target, places, values, lanes)
+        w.gpu.seen["found"] = w.load(target, places, lanes)
+        w.gpu.seen["bits"] = w.mask.bits
+
+    memory = {"arrays": {"data": array}} if is_global else {"shared": {"data": (dtype, count * lanes, 1)}}
+    result = only(body, access_bytes=1, **memory)
+    assert result.kinds == []
+    bits = result.seen["bits"]
+    lane_axis = len(shape) - 1
+    found = np.moveaxis(np.asarray(result.seen["found"]), lane_axis, 0)[bits]
+    np.testing.assert_array_equal(found, np.moveaxis(values, lane_axis, 0)[bits])
+    if is_global:
+        rows = array.reshape(-1, lanes) if lanes > 1 else array
+        untouched = np.ones(len(rows), bool)
+        untouched[np.unique(places[..., bits] // lanes)] = False
+        assert not np.asarray(rows, np.float64)[untouched].any()
+
+
+def test_uniform_places() -> None:
+    def body(w: Warp) -> None:
+        data = buffer(w, "data")
+        w.store(data, 3, 2.5)
+        w.store(data, 4, np.array([1, 2, 3, 4], np.float32), 4)
+        w.gpu.seen["one"] = w.load(data, 3)
+        w.gpu.seen["four"] = w.load(data, 4, 4)
+        w.store(data, 0, np.full(32, 7, np.float32))
+        w.gpu.seen["all lanes"] = w.load(data, 0)
+
+    result = only(body, shared={"data": ("float32", 64, 4)})
+    assert result.kinds == []
+    assert result.seen["one"] == 2.5 and isinstance(result.seen["one"], float) and result.seen["all lanes"] == 7
+    np.testing.assert_array_equal(result.seen["four"], [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("place", [0, LANE // 2])
+def test_lanes_that_disagree_about_one_place(place: Any) -> None:
+    def body(w: Warp) -> None:
+        at(w, 3)
+        w.store(buffer(w, "data"), place, LANE.astype(np.float32))
+
+    result = only(body, shared={"data": ("float32", 64, 4)})
+    assert result.finding.kind == "race" and result.lines == {3}
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_copies_move_bytes(lanes: int) -> None:
+    source = np.arange(512, dtype=np.float16)
+    source[7] = np.nan
+    places = np.arange(2)[:, None] * 32 * lanes + LANE * lanes
+
+    def body(w: Warp) -> None:
+        w.copy(buffer(w, "tile"), places[::-1], buffer(w, "A"), places, lanes)
+        w.gpu.seen["tile"] = w.cta.smem.bytes.view(np.float16)[: 64 * lanes].copy()
+
+    result = only(body, shared={"tile": ("float16", 512, 2)}, arrays={"A": source})
+    expected = np.concatenate([source[32 * lanes : 64 * lanes], source[: 32 * lanes]])
+    assert result.kinds == [] and result.seen["tile"].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("index", "lanes", "kind"),
+    [
+        (64, 1, "out-of-bounds"), (-1, 1, "out-of-bounds"), (LANE + 40, 1, "out-of-bounds"), (LANE - 1, 1, "out-of-bounds"),
+        (LANE * 4, 4, "out-of-bounds"), (61, 4, "out-of-bounds"), (2, 4, "misaligned-access"),
+        (LANE + 1, 2, "misaligned-access"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_global", [False, True])
+def test_places_that_are_not_allowed(index: Any, lanes: int, kind: str, is_global: bool) -> None:
+    def body(w: Warp) -> None:
+        at(w, 5)
+        w.load(buffer(w, "data"), index, lanes)
+
+    array = np.zeros(64, np.float32)
+    memory = {"arrays": {"data": array}} if is_global else {"shared": {"data": ("float32", 64, 4)}}
+    result = only(body, **memory)
+    assert result.finding.kind == kind and result.lines == {5} and result.finding.details["buffer"] == "data"
+    assert result.outcome.fault is result.finding
+
+
+def test_inactive_lanes_may_point_anywhere() -> None:
+    def body(w: Warp) -> None:
+        one_lane(w, 3)
+        w.store(buffer(w, "data"), LANE * 1000 - 3000, np.ones(32, np.float32))
+        w.gpu.seen["value"] = w.load(buffer(w, "data"), LANE * 1000 - 3000)[3]
+
+    result = only(body, shared={"data": ("float32", 64, 4)})
+    assert result.kinds == [] and result.seen["value"] == 1
+
+
+def test_reading_what_nothing_wrote() -> None:
+    def body(w: Warp) -> None:
+        at(w, 2)
+        w.store(buffer(w, "data"), LANE, np.zeros(32, np.float32))
+        at(w, 4)
+        w.gpu.seen["value"] = w.load(buffer(w, "data"), LANE + 8)
+
+    result = only(body, shared={"data": ("float32", 64, 4)})
+    assert result.finding.kind == "uninitialised-read" and result.lines == {4}
+    assert result.finding.details["where"] == "data[32] to data[39]"
+    assert np.isnan(result.seen["value"][-1])
+
+
+def test_two_warps_write_one_place() -> None:
+    for different in (True, False):
+        def program(w: Warp, different: bool = different) -> Any:
+            at(w, w.warp_id + 1)
+            w.store(buffer(w, "data"), LANE, np.full(32, w.warp_id if different else 5, np.float32))
+            yield from ()
+
+        result = run(program, shared={"data": ("float32", 64, 4)}, threads=64)
+        assert result.kinds == (["race"] if different else ["(identical-writes)"]) and result.lines == {1, 2}
+
+
+def test_ctas_that_write_one_place() -> None:
+    array = np.zeros(64, np.float32)
+
+    def program(w: Warp) -> Any:
+        at(w, 4)
+        w.store(buffer(w, "D"), LANE, np.full(32, w.block_idx[0], np.float32))
+        yield from ()
+
+    result = run(program, arrays={"D": array}, grid=(2, 1, 1))
+    assert result.finding.kind == "race" and "clusters" in result.finding.details["hint"]
+
+
+def test_the_grain_of_a_race_is_the_narrowest_access() -> None:
+    """Neighbouring 2-byte elements of different warps do not meet."""
+
+    def program(w: Warp) -> Any:
+        w.store(buffer(w, "data"), LANE * 2 + w.warp_id, np.ones(32, np.float16))
+        yield from ()
+
+    assert run(program, shared={"data": ("float16", 64, 2)}, threads=64).kinds == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20), st.sampled_from([1, 2, 4, 8, 16])), max_size=6))
+def test_shared_memory_is_partitioned(ranges: list[tuple[int, int, int]]) -> None:
+    """Every byte belongs to one segment, each buffer to one as well, no coarser than its accesses."""
+    from tirx_mini.ir import DataType
+    from tirx_mini.sim.image import SharedBuffer
+
+    size = 512
+    buffers = [
+        SharedBuffer(str(i), DataType("uint8"), start * 4, length * 4, access_bytes=access)
+        for i, (start, length, access) in enumerate(ranges)
+    ]
+    parts = partition(buffers, size)
+    assert [start for start, _, _ in parts] == [0, *(stop for _, stop, _ in parts[:-1])] and parts[-1][1] == size
+    for b in buffers:
+        (holder,) = [p for p in parts if p[0] <= b.byte_offset < p[1]]
+        assert b.end <= holder[1] and holder[2] <= b.access_bytes
+        assert (b.byte_offset - holder[0]) % holder[2] == 0 or holder[2] == 1
+
+
+# -- cp.async --------------------------------------------------------------------------------------------------------
+
+
+def cp_async(*, wait: bool = True, sync: bool = True, mbarrier: bool = False) -> Any:
+    source = np.arange(512, dtype=np.float16)
+
+    def program(w: Warp) -> Any:
+        if mbarrier:
+            yield from initialised(w, 32)
+        tile = buffer(w, "tile")
+        at(w, 3)
+        if w.warp_id == 0:
+            dst = w.shared_address(tile, LANE * 8)
+            do(w, "cp.async", dst, w.global_address(buffer(w, "A"), 504 - LANE * 8), bytes=16)
+            do(w, "cp.async.commit_group")
+            if mbarrier:
+                do(w, "cp.async.mbarrier.arrive.noinc", address(w, "bar"))
+            elif wait:
+                do(w, "cp.async.wait_group", n=0)
+        if mbarrier:
+            yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+        elif sync:
+            yield from block(w, "bar.sync.all", 0)
+        else:
+            w.time += 9000
+        at(w, 7)
+        if w.warp_id == 1:
+            w.gpu.seen["tile"] = w.load(tile, LANE * 8, 8)
+
+    shared = {"bar": ("uint64", 1), "tile": ("float16", 256)}
+    return run(program, shared=shared, arrays={"A": source}, threads=64), source
+
+
+@pytest.mark.parametrize("mbarrier", [False, True])
+def test_cp_async(mbarrier: bool) -> None:
+    result, source = cp_async(mbarrier=mbarrier)
+    assert result.kinds == []
+    np.testing.assert_array_equal(result.seen["tile"], source.reshape(-1, 8)[::-1][:32])
+
+
+@pytest.mark.parametrize("missing", ["wait", "sync"])
+def test_cp_async_needs_a_wait_and_a_barrier(missing: str) -> None:
+    result, _ = cp_async(**{missing: False})
+    assert "race" in result.kinds
+    if missing == "wait":
+        assert np.isnan(result.seen["tile"]).all()
+
+
+def test_latency_and_bandwidth() -> None:
+    """Shared memory is near, global memory far, and the second time a line comes from the L2."""
+
+    def body(w: Warp) -> None:
+        for name in ("A", "A", "tile"):
+            target = buffer(w, name)
+            if name == "tile":
+                w.store(target, LANE, np.zeros(32, np.float32))
+            before = w.time
+            w.load(target, LANE)
+            w.gpu.seen.setdefault(name, []).append(w.time - before)
+
+    result = only(body, shared={"tile": ("float32", 32, 4)}, arrays={"A": np.zeros(64, np.float32)})
+    first, second = result.seen["A"]
+    assert first >= 700 > second >= 300 > result.seen["tile"][0] >= 29
+
+
+def test_lanes_come_back_together(w_lanes: int = 5) -> None:
+    def body(w: Warp) -> None:
+        one_lane(w, w_lanes)
+        assert w.lane == w_lanes and w.mask.count == 1
+        all_lanes(w)
+        assert w.mask.full and list(w.mask.lanes) == list(range(32))
+
+    assert only(body).kinds == []
