@@ -180,7 +180,7 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
         segment.write(span.granules, actor)
         w.wrote |= w.mask.word
     span.items[where] = items
-    if np.ndim(items) and span.items[where].tobytes() != items.tobytes():
+    if np.shape(items) == np.shape(where) != () and span.items[where].tobytes() != items.tobytes():
         _lanes_disagree(w, buffer)
     if segment is not None and segment.barriers:
         w.cta.stored_over_barrier(w, buffer, span.index, span.width)
