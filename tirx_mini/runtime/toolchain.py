@@ -1,10 +1,13 @@
-"""The CUDA compiler as pip installs it: NVRTC, its headers and the disassembler."""
+"""The CUDA compiler, as pip or a CUDA toolkit installs it: NVRTC, its headers and the disassembler."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -44,20 +47,45 @@ def load(module: str) -> Any:
 @cache
 def toolchain() -> Toolchain:
     """The installed NVRTC and headers. Raises `ToolchainError` with one sentence where there are none."""
-    include = load("cuda.pathfinder").find_nvidia_header_directory("cudart")
+    include = _pathfinder("find_nvidia_header_directory", "cudart") or _in_toolkit("include", "cuda_runtime.h")
     if include is None:
         raise ToolchainError(_missing("the CUDA headers", "nvidia-cuda-runtime"))
     headers = _distribution("nvidia-cuda-runtime") or str(include)
-    return Toolchain(Path(include), (f"nvrtc {_nvrtc_version()}", f"headers {headers}"))
+    return Toolchain(include, (f"nvrtc {_nvrtc_version()}", f"headers {headers}"))
 
 
 @cache
 def disassembler() -> Path:
     """nvdisasm. Raises `ToolchainError` where it is not installed."""
-    found = load("cuda.pathfinder").find_nvidia_binary_utility("nvdisasm")
+    name = "nvdisasm.exe" if sys.platform == "win32" else "nvdisasm"
+    found = _pathfinder("find_nvidia_binary_utility", "nvdisasm")
+    folder = _in_toolkit("bin", name)
+    if found is None and folder is not None:
+        found = folder / name
     if found is None:
         raise ToolchainError(_missing("the disassembler", "nvidia-cuda-nvdisasm"))
-    return Path(found)
+    return found
+
+
+def _pathfinder(function: str, what: str) -> Path | None:
+    """What NVIDIA's own search finds: pip and conda packages, and in its newer versions toolkits."""
+    search = getattr(load("cuda.pathfinder"), function, None)
+    found = search(what) if search is not None else None
+    return Path(found) if found else None
+
+
+def _in_toolkit(folder: str, file: str) -> Path | None:
+    """The folder of this name in the first CUDA toolkit where it holds `file`."""
+    return next((root / folder for root in _toolkits() if (root / folder / file).is_file()), None)
+
+
+def _toolkits() -> Iterator[Path]:
+    """Where a CUDA toolkit may be: where the environment says, beside nvcc, in its usual place."""
+    yield from (Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name))
+    nvcc = shutil.which("nvcc")
+    if nvcc:
+        yield Path(nvcc).resolve().parents[1]
+    yield Path("/usr/local/cuda")
 
 
 def device_arch() -> str | None:

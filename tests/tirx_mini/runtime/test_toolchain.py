@@ -1,0 +1,65 @@
+"""The compiler is found where pip or a toolkit put it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tirx_mini.runtime import ToolchainError, toolchain
+from tirx_mini.runtime.toolchain import disassembler
+from tirx_mini.runtime.toolchain import toolchain as installed
+
+
+@pytest.fixture(autouse=True)
+def _searches_anew() -> Iterator[None]:
+    installed.cache_clear()
+    disassembler.cache_clear()
+    yield
+    installed.cache_clear()
+    disassembler.cache_clear()
+
+
+@pytest.fixture
+def toolkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with no packages of headers and tools, and an empty toolkit that CUDA_HOME names."""
+    monkeypatch.setattr(toolchain, "_pathfinder", lambda function, what: None)
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    monkeypatch.delenv("CUDA_PATH", raising=False)
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    return tmp_path
+
+
+def put(root: Path, name: str) -> Path:
+    file = root / name
+    file.parent.mkdir()
+    file.touch()
+    return file
+
+
+def test_a_toolkit_serves_where_there_are_no_packages(toolkit: Path) -> None:
+    assert put(toolkit, "include/cuda_runtime.h").parent == installed().include
+    assert put(toolkit, "bin/nvdisasm") == disassembler()
+
+
+def test_a_toolkit_beside_nvcc_is_found(toolkit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nvcc = put(toolkit, "bin/nvcc")
+    put(toolkit, "include/cuda_runtime.h")
+    monkeypatch.delenv("CUDA_HOME")
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: str(nvcc))
+    assert installed().include == toolkit.resolve() / "include"
+
+
+def test_where_nothing_is_it_says_what_to_install(toolkit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "_toolkits", lambda: iter([toolkit]))
+    with pytest.raises(ToolchainError, match="pip install nvidia-cuda-runtime"):
+        installed()
+    with pytest.raises(ToolchainError, match="pip install nvidia-cuda-nvdisasm"):
+        disassembler()
+
+
+def test_an_older_search_that_lacks_a_function_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "load", lambda module: SimpleNamespace())
+    assert toolchain._pathfinder("find_nvidia_binary_utility", "nvdisasm") is None
