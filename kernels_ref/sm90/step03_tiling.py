@@ -1,0 +1,61 @@
+"""Step 3: a grid of tiles. D = A @ B.T for any M, N and K that are multiples of the tile; one CTA computes one tile."""
+
+from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
+from tirx_mini.script import tirx as Tx
+from utils import check_shape
+
+BLK_M, BLK_N, BLK_K = 128, 128, 64
+DREG_N = BLK_M * BLK_N // 128
+
+
+def hgemm_v3(M, N, K, dtype="float16"):
+    """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
+    check_shape("hgemm_v3", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
+    K_TILES = K // BLK_K
+    A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (BLK_M, BLK_K))
+    B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (BLK_N, BLK_K))
+    D_fragment = wgmma_accumulator_layout(BLK_N, BLK_M)
+
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
+        with Tx.kernel():
+            bx, by = Tx.cta_id([M // BLK_M, N // BLK_N], parent="kernel")
+            wg_id = Tx.warpgroup_id([1], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+            m_st = Tx.meta_var(bx * BLK_M)
+            n_st = Tx.meta_var(by * BLK_N)
+
+            # Shared memory: the operand tiles. Registers: the accumulator, as float32, and what is stored of it.
+            pool = Tx.PoolAllocator()
+            Asmem = pool.alloc((BLK_M, BLK_K), dtype, layout=A_layout)
+            Bsmem = pool.alloc((BLK_N, BLK_K), dtype, layout=B_layout)
+            pool.commit()
+            Dreg = Tx.alloc_local((DREG_N,), "float32")
+            Dacc = Dreg.view(BLK_M, BLK_N, layout=D_fragment)
+            Dreg_16b = Tx.alloc_local((DREG_N,), dtype)
+            D_16b = Dreg_16b.view(BLK_M, BLK_N, layout=D_fragment)
+
+            for k in range(K_TILES):
+                # Load. The barrier makes all threads' copies done before any warp issues the MMAs below.
+                with Tx.cta():
+                    Tx.copy(Asmem[:, :], A[m_st : m_st + BLK_M, k * BLK_K : (k + 1) * BLK_K])
+                    Tx.copy(Bsmem[:, :], B[n_st : n_st + BLK_N, k * BLK_K : (k + 1) * BLK_K])
+                Tx.cuda.cta_sync()
+
+                # Multiply. The registers belong to the tensor core from the fence until the wait.
+                with Tx.warpgroup():
+                    Tx.ptx.wgmma.fence()
+                    Tx.gemm_async(Dacc[:, :], Asmem[:, :], Bsmem[:, :], accum=(k != 0), dispatch="wgmma")
+                    Tx.ptx.wgmma.commit_group()
+                    Tx.ptx.wgmma.wait_group(0)
+                # The next copies overwrite what these MMAs have read.
+                Tx.cuda.cta_sync()
+
+            # Write back, each thread the elements that it holds.
+            with Tx.thread():
+                Tx.cast(Dreg_16b[:], Dreg[:])
+            with Tx.warpgroup():
+                Tx.copy(D[m_st : m_st + BLK_M, n_st : n_st + BLK_N], D_16b[:, :])
+
+    return kernel

@@ -1,0 +1,125 @@
+"""Step 6: a persistent kernel. Two CTAs an SM, each computing tile after tile in an order that is kind to the L2 cache.
+
+Stage and phase go on from tile to tile: the barriers do not begin anew. While one CTA of an SM stores its tile, the
+tensor core works for the other.
+"""
+
+from tirx_mini.lang import ClusterPersistentScheduler2D
+from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
+from tirx_mini.script import tirx as Tx
+from utils import check_shape
+
+SM_COUNT = 132
+CTAS_PER_SM = 2
+BLK_M, BLK_N, BLK_K = 128, 128, 64
+PIPE_DEPTH = 2
+DREG_N = BLK_M * BLK_N // 128
+DTYPE_SIZE = 2
+TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
+
+
+def hgemm_v6(M, N, K, dtype="float16"):
+    """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
+    check_shape("hgemm_v6", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
+    K_TILES = K // BLK_K
+    PRE_NUM = min(PIPE_DEPTH, K_TILES)
+    A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
+    B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
+    D_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (BLK_M, BLK_N))
+    D_fragment = wgmma_accumulator_layout(BLK_N, BLK_M)
+
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
+        with Tx.kernel():
+            bx = Tx.cta_id([SM_COUNT * CTAS_PER_SM], parent="kernel")
+            wg_id = Tx.warpgroup_id([1], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+
+            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + 264, … of the scheduler's order.
+            tile_scheduler = ClusterPersistentScheduler2D(
+                "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8,
+                num_clusters=SM_COUNT * CTAS_PER_SM,
+            )
+            tile_scheduler.init(bx)
+            m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
+            n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
+
+            # Shared memory: the tiles, and the barriers that TMA arrives on. Registers: the accumulator, and its rounding.
+            pool = Tx.PoolAllocator()
+            tma_bar = pool.alloc((PIPE_DEPTH,), "uint64")
+            Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
+            Bsmem = pool.alloc((PIPE_DEPTH, BLK_N, BLK_K), dtype, layout=B_layout)
+            Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
+            pool.commit()
+            Dreg = Tx.alloc_local((DREG_N,), "float32")
+            Dacc = Dreg.view(BLK_M, BLK_N, layout=D_fragment)
+            Dreg_16b = Tx.alloc_local((DREG_N,), dtype)
+            D_16b = Dreg_16b.view(BLK_M, BLK_N, layout=D_fragment)
+            stage: Tx.int32
+            phase_tma: Tx.int32
+            stage = 0
+            phase_tma = 0
+
+            # Each barrier is initialised by one thread, for one arrival.
+            if warp_id == 0:
+                if lane_id == 0:
+                    for i in Tx.unroll(PIPE_DEPTH):
+                        Tx.ptx.mbarrier.init(tma_bar.ptr_to([i]), 1)
+            Tx.ptx.fence.mbarrier_init()
+            Tx.cuda.cta_sync()
+
+            @Tx.inline
+            def tma_load(stage, k):
+                k_st = Tx.meta_var(k * BLK_K)
+                tma = Tx.meta_var({"dispatch": "tma", "mbar": tma_bar.ptr_to([stage])})
+                Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
+                Tx.copy_async(Bsmem[stage, :, :], B[n_st : n_st + BLK_N, k_st : k_st + BLK_K], **tma)
+                Tx.ptx.mbarrier.arrive.expect_tx(tma_bar.ptr_to([stage]), TMA_BYTES)
+
+            @Tx.inline
+            def mma(stage, k):
+                with Tx.warpgroup():
+                    Tx.ptx.wgmma.fence()
+                    Tx.gemm_async(
+                        Dacc[:, :], Asmem[stage, :, :], Bsmem[stage, :, :], accum=(k != 0), dispatch="wgmma"
+                    )
+                    Tx.ptx.wgmma.commit_group()
+                    Tx.ptx.wgmma.wait_group(0)
+
+            @Tx.inline
+            def write_back():
+                with Tx.thread():
+                    Tx.cast(Dreg_16b[:], Dreg[:])
+                # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                with Tx.warpgroup():
+                    Tx.copy(Dsmem[:, :], D_16b[:, :])
+                Tx.cuda.cta_sync()
+                if warp_id == 0:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        Tx.copy_async(D[m_st : m_st + BLK_M, n_st : n_st + BLK_N], Dsmem[:, :], dispatch="tma")
+                        Tx.ptx.cp_async.bulk.commit_group()
+                        Tx.ptx.cp_async.bulk.wait_group(0)
+                # The next tile overwrites Dsmem.
+                Tx.cuda.cta_sync()
+
+            while tile_scheduler.valid():
+                if warp_id == 0:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        for k in range(PRE_NUM):
+                            tma_load((stage + k) % PIPE_DEPTH, k)
+                for k in range(K_TILES):
+                    Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([stage]), phase_tma)
+                    mma(stage, k)
+                    # The MMAs that read this stage are done, of all four warps; the other stage's load is under way.
+                    if k + PIPE_DEPTH < K_TILES:
+                        if warp_id == 0:
+                            with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                                tma_load(stage, k + PIPE_DEPTH)
+                    stage = (stage + 1) % PIPE_DEPTH
+                    if stage == 0:
+                        phase_tma = phase_tma ^ 1
+                write_back()
+                tile_scheduler.next_tile()
+
+    return kernel
