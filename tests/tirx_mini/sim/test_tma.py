@@ -16,6 +16,7 @@ from tirx_mini.sim.tensor_map import check_tensor_map
 from tirx_mini.sim.warp import Warp
 
 TILE = {"bar": ("uint64", 1), "tile": ("float16", 64 * 64)}
+LARGEST = {"bar": ("uint64", 1), "tile": ("float16", 64 * 5**3)}
 
 
 def half(rows: int, columns: int) -> np.ndarray:
@@ -67,7 +68,7 @@ def test_a_load_gathers_its_box(case: tuple[Any, ...]) -> None:
         w.gpu.seen["bytes"] = w.cta.smem.bytes.copy()
         w.gpu.seen["tile"] = buffer(w, "tile").byte_offset
 
-    result = run(program, shared=TILE, arrays={"A": array}, maps=[tensor_map("A", array, box, swizzle)])
+    result = run(program, shared=LARGEST, arrays={"A": array}, maps=[tensor_map("A", array, box, swizzle)])
     assert result.kinds == [] and not result.outcome.blocked
     found = result.seen["bytes"].view(np.float16)
     base = result.seen["tile"]
@@ -95,7 +96,7 @@ def test_a_store_skips_what_is_outside(case: tuple[Any, ...]) -> None:
         do(w, "cp.async.bulk.commit_group")
         yield from block(w, "cp.async.bulk.wait_group", n=0)
 
-    result = run(program, shared=TILE, arrays={"A": array}, maps=[tensor_map("A", array, box, swizzle)])
+    result = run(program, shared=LARGEST, arrays={"A": array}, maps=[tensor_map("A", array, box, swizzle)])
     assert result.kinds == []
     expected = np.full_like(array, -1)
     for place, number in in_box(dims, box, coords):
