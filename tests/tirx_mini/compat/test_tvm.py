@@ -1,0 +1,111 @@
+"""Files written against the course's `tvm` run as they are."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import tirx_mini
+from tirx_mini.compat.tvm import imports
+from tirx_mini.ir import PrimFunc, structural_equal
+from tirx_mini.script import from_source
+
+FILE = Path(__file__).with_name("course_kernels.py")
+
+
+@pytest.fixture(scope="module")
+def kernels() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("course_kernels", FILE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with imports():
+        spec.loader.exec_module(module)
+    return module
+
+
+VARIANTS = [
+    ("tma_pipeline", (256, 128, 128), {}),
+    ("tma_pipeline", (128, 256, 64), {"EPI_N": 128, "use_lanes": False}),
+    ("warp_specialized", (256, 384, 192), {}),
+    ("warp_specialized", (128, 256, 128), {"TMEM_LD_N": 16, "EPI_N": 128}),
+    ("warp_specialized", (128, 128, 64), {"TMEM_LD_N": 128}),
+]
+
+
+@pytest.mark.parametrize("name, shape, options", VARIANTS)
+def test_a_variant_computes_the_product(
+    kernels: ModuleType, name: str, shape: tuple[int, int, int], options: dict[str, int]
+) -> None:
+    kernel: PrimFunc = getattr(kernels, name)(*shape, **options)
+    assert structural_equal(kernel, from_source(kernel.script()))
+    rng = np.random.default_rng(0)
+    m, n, k = shape
+    a, b = (rng.standard_normal(s).astype(np.float16) for s in ((m, k), (n, k)))
+    d = np.zeros((m, n), np.float16)
+    report = tirx_mini.simulate(kernel, a, b, d)
+    assert report.verdict == "ok", str(report)
+    assert [f for f in report.findings if f.severity == "error"] == []
+    np.testing.assert_allclose(d, a.astype(np.float32) @ b.astype(np.float32).T, rtol=1e-3, atol=1e-2)
+
+
+def test_names_are_there_only_inside() -> None:
+    before = dict(sys.modules)
+    with imports():
+        import tvm as outer  # type: ignore[import-not-found]
+        import tvm.tir.layout  # type: ignore[import-not-found]
+
+        assert outer.compile is tirx_mini.compile and outer.tir.layout.S is not None
+        assert "DataType" in dir(outer) and not hasattr(outer, "nothing_of_this_name")
+        assert outer.target.Target("cuda").kind == "cuda"
+    assert {name for name in sys.modules if name.split(".")[0] == "tvm"} == {
+        name for name in before if name.split(".")[0] == "tvm"
+    }
+
+
+def test_an_installed_tvm_is_there_again_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = ModuleType("tvm")
+    monkeypatch.setitem(sys.modules, "tvm", installed)
+    with imports():
+        assert sys.modules["tvm"] is not installed
+    assert sys.modules["tvm"] is installed
+
+
+SCRIPT = """
+import sys
+from tvm.script import tirx as Tx
+
+@Tx.prim_func(tirx=True)
+def kernel(A: Tx.Buffer((32,), "float32")):
+    with Tx.kernel():
+        bx = Tx.cta_id([1], parent="kernel")
+        lane = Tx.thread_id([32], parent="cta")
+        A[lane] = {value}
+
+print(sys.argv[1], __name__, kernel.name)
+"""
+
+
+def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tirx_mini.compat.tvm", str(path), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=Path(tirx_mini.__file__).parents[1], check=False)
+
+
+def test_a_script_runs(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(SCRIPT.format(value="lane * 2.0"), encoding="utf-8")
+    done = run(path, "--size")
+    assert (done.stdout, done.returncode) == ("--size __main__ kernel\n", 0), done.stderr
+
+
+def test_a_mistake_in_a_script_is_a_page(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(SCRIPT.format(value="lan * 2.0"), encoding="utf-8")
+    done = run(path)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "error: `lan` is not defined" in done.stderr and "did you mean `lane`" in done.stderr

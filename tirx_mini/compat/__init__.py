@@ -1,0 +1,1 @@
+"""Other projects' names for what tirx_mini has."""
