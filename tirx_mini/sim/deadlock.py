@@ -15,7 +15,7 @@ from tirx_mini.ir import PrimFunc, Span
 from .barriers import Mbarrier
 from .findings import Finding
 from .sites import ARRIVE, COMMIT, INIT, LOAD, Guard, Site, find_sites, place_key
-from .stuck import Group, Situation, base_name, line, missing, role_name
+from .stuck import Group, Situation, base_name, line, role_name
 from .suspects import byte_count, bytes_hint
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def explain_deadlock(func: PrimFunc, gpu: Gpu, blocked: Sequence[Warp], findings
             for group in situation.groups:
                 cause = rule(situation, group)
                 if cause is not None:
-                    return _with_deadlock(findings, _finding(situation, group, cause), situations)
+                    name = rule.__name__.replace("_", "-")
+                    return _with_deadlock(findings, _finding(situation, group, name, cause), situations)
     raise AssertionError("some rule applies to every group")
 
 
@@ -58,8 +59,8 @@ def _situations(func: PrimFunc, gpu: Gpu, blocked: Sequence[Warp]) -> list[Situa
     return list(found.values())
 
 
-def _finding(situation: Situation, group: Group, cause: Cause) -> Finding:
-    details: dict[str, Any] = {"hint": cause.hint, "notes": cause.notes}
+def _finding(situation: Situation, group: Group, name: str, cause: Cause) -> Finding:
+    details: dict[str, Any] = {"cause": name, "hint": cause.hint, "notes": cause.notes}
     details |= {"role": group.role, "cta": group.warps[0].cta.name}
     if group.wait.barrier is not None:
         details["barrier"] = group.wait.barrier.name
@@ -330,7 +331,7 @@ def in_general(situation: Situation, group: Group) -> Cause | None:
     if barrier is None:
         return None
     name = base_name(barrier.name)
-    lacking = missing(barrier)
+    lacking = situation.stuck_role(group).lacking
     return Cause(
         f"{group.role} {group.waits} for {group.wait.text}, and nothing can complete it"
         + (f": {lacking}" if lacking else ""),

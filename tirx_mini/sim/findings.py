@@ -11,51 +11,9 @@ from typing import Any, Literal
 
 from tirx_mini.ir import Diagnostic, Span
 
-Verdict = Literal["ok", "hazard", "deadlock", "fault"]
-VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "ok")
-"""Worst first."""
+from .kinds import KINDS, VERDICTS, Kind, Verdict, kind_of
 
 Severity = Literal["error", "warning"]
-
-KINDS: Mapping[str, Verdict] = {
-    # nothing can advance
-    "deadlock": "deadlock",
-    "runaway-loop": "deadlock",
-    # an order that the ISA does not give
-    "race": "hazard",
-    "missing-proxy-fence": "hazard",
-    "missing-tcgen05-fence": "hazard",
-    "missing-tcgen05-wait": "hazard",
-    "missing-wgmma-fence": "hazard",
-    "missing-wgmma-wait": "hazard",
-    "missing-mbarrier-fence": "hazard",
-    "identical-writes": "hazard",
-    "uninitialised-read": "hazard",
-    "uninitialised-register": "hazard",
-    "in-flight-at-exit": "hazard",
-    "lost-result": "hazard",
-    "byte-count": "hazard",
-    # a rule of the hardware is broken
-    "out-of-bounds": "fault",
-    "misaligned-access": "fault",
-    "shared-memory-limit": "fault",
-    "register-limit": "fault",
-    "launch-limit": "fault",
-    "illegal-convergence": "fault",
-    "illegal-instruction": "fault",
-    "barrier-uninitialised": "fault",
-    "barrier-reinitialised": "fault",
-    "barrier-overflow": "fault",
-    "barrier-misuse": "fault",
-    "tmem-allocation": "fault",
-    "tmem-access": "fault",
-    "tmem-not-freed": "fault",
-    "bad-descriptor": "fault",
-    "bad-tensor-map": "fault",
-    "division-by-zero": "fault",
-    "lowering": "fault",
-}
-"""The verdict that an error of each kind leads to. The names are stable."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +23,8 @@ class Finding:
     kind: a key of `KINDS`. message: one sentence. span: where in the source.
     details: what else is known, by name: "hint" (one sentence: what to write instead), "notes" (a tuple of
         (text, span)), "role" (which warps), "cta", "buffer", "barrier", "count" (how often it happened),
-        "rule" (the PTX ISA section), "stuck" (the `StuckRole`s of a deadlock).
+        "rule" (the PTX ISA section), "cause" (of a deadlock, a key of `CAUSES`), "cycle" and "stuck" (the `StuckRole`s
+        of a deadlock).
     """
 
     kind: str
@@ -81,15 +40,29 @@ class Finding:
     @property
     def verdict(self) -> Verdict:
         """What this finding alone makes of the kernel."""
-        return KINDS[self.kind] if self.severity == "error" else "ok"
+        return KINDS[self.kind].verdict if self.severity == "error" else "ok"
+
+    @property
+    def about(self) -> Kind:
+        """The entry of the table of kinds: code and rule."""
+        return kind_of(self.kind, self.details.get("cause"))
+
+    @property
+    def code(self) -> str:
+        """The stable code, as in "TX201"; `docs/findings.md` has a section for each."""
+        return self.about.code
+
+    @property
+    def rule(self) -> str:
+        """Where the rule that is broken is written down, "" for plain sense."""
+        return self.details.get("rule") or self.about.isa
 
     @property
     def diagnostic(self) -> Diagnostic:
         """The finding as an error page of plain text: `.diagnostic.render()`."""
         notes = [(text, span) for text, span in self.details.get("notes", ())]
         notes += [(str(role), role.span) for role in self.details.get("stuck", ())]
-        message = f"{self.message} [{self.kind}]"
-        return Diagnostic(message, self.span, self.details.get("hint"), tuple(notes), self.severity)
+        return Diagnostic(self.message, self.span, self.details.get("hint"), tuple(notes), self.severity, self.code)
 
 
 @dataclass(frozen=True)
@@ -118,9 +91,26 @@ class StuckRole:
     tx_bytes: int | None = None
     providers: tuple[str, ...] = ()
 
+    @property
+    def lacking(self) -> str:
+        """What the barrier's current phase still lacks; "" where it is no mbarrier."""
+        if self.expected is None or self.pending is None:
+            return ""
+        if not self.expected:
+            return "it was never initialised"
+        parts: list[str] = []
+        if self.pending:
+            parts.append(f"{self.pending} of {self.expected} arrival{'s' * (self.expected > 1)} missing")
+        if self.tx_bytes:
+            parts.append(
+                f"{self.tx_bytes} bytes missing" if self.tx_bytes > 0 else f"{-self.tx_bytes} bytes came unannounced"
+            )
+        return ", ".join(parts)
+
     def __str__(self) -> str:
         where = f" (in {self.ctas} CTAs, first {self.example})" if self.ctas > 1 else ""
-        return f"{self.role}{where} waits for {self.waits_for}" + "".join(f"; {who}" for who in self.providers)
+        said = [self.lacking] if self.lacking else []
+        return "; ".join([f"{self.role}{where}: waiting for {self.waits_for}", *said, *self.providers])
 
 
 @dataclass(frozen=True)
@@ -169,7 +159,7 @@ class Report:
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings ordered: errors before warnings, by verdict; those of equal rank in the order they were found."""
-    return tuple(sorted(findings, key=lambda f: (f.severity != "error", VERDICTS.index(KINDS[f.kind]))))
+    return tuple(sorted(findings, key=lambda f: (f.severity != "error", VERDICTS.index(KINDS[f.kind].verdict))))
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:

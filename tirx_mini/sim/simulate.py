@@ -67,7 +67,7 @@ def failed(func: PrimFunc, error: TirxError, gpu: str) -> Report:
     """The report of a kernel that could not be lowered."""
     diagnostic = error.diagnostic
     details = {"hint": diagnostic.hint, "notes": diagnostic.notes}
-    finding = Finding("lowering", "error", diagnostic.message, diagnostic.span, details)
+    finding = Finding(error.kind, "error", diagnostic.message, diagnostic.span, details)
     return Report("fault", (finding,), kernel=func.name, gpu=gpu)
 
 

@@ -145,11 +145,8 @@ class Situation:
             facts |= {"phase": barrier.phase, "expected": barrier.expected, "pending": barrier.pending}
             facts["tx_bytes"] = barrier.tx
         ctas = len({warp.cta for warp in group.warps}) * self.clusters
-        lacking = missing(barrier) if barrier is not None else ""
-        providers = tuple(filter(None, (lacking, *self.providers(group))))
-        return StuckRole(
-            group.role, group.span, group.wait.text, ctas, group.warps[0].cta.name, providers=providers, **facts
-        )
+        example, providers = group.warps[0].cta.name, self.providers(group)
+        return StuckRole(group.role, group.span, group.wait.text, ctas, example, providers=providers, **facts)
 
     def providers(self, group: Group) -> tuple[str, ...]:
         """Who should complete what the group waits for, and where they are."""
@@ -180,20 +177,6 @@ def stage(name: str) -> int | None:
     """`tma2mma[1]` -> 1; None for a name without an index."""
     inner = name.partition("[")[2].rstrip("]")
     return int(inner) if inner.isdigit() else None
-
-
-def missing(barrier: Mbarrier) -> str:
-    """What the current phase still lacks."""
-    if not barrier.expected:
-        return "it was never initialised"
-    parts: list[str] = []
-    if barrier.pending:
-        parts.append(f"{barrier.pending} of {barrier.expected} arrival{'s' * (barrier.expected > 1)} missing")
-    if barrier.tx > 0:
-        parts.append(f"{barrier.tx} bytes missing")
-    elif barrier.tx < 0:
-        parts.append(f"{-barrier.tx} bytes came that nothing announced")
-    return ", ".join(parts)
 
 
 def line(span: Span | None) -> str:

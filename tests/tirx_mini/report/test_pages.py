@@ -1,0 +1,151 @@
+"""Pages: complete, at 80 columns, without colour; and JSON."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tirx_mini.ir import Span
+from tirx_mini.report import barrier_table, finding_page, headline, plain, report_page, stuck_table, to_json
+from tirx_mini.sim import Finding, Report, StuckRole
+
+SOURCE = """\
+def kernel(A, B):
+                        while valid():
+                            for k in range(4):
+                                wait(bar[stage], phase)  # a comment that is so long that it leaves the page
+                                stage = stage + 1
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    path = tmp_path / "kernel.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    return str(path)
+
+
+def race(source: str) -> Finding:
+    wait = Span(source, 4, 32, 4, 55)
+    details = {
+        "hint": "synchronise " * 12,
+        "notes": (("the other access is here", Span(source, 5, 32, 5, 49, inlined_at=Span(source, 3))),),
+        "cta": "CTA 0",
+        "rule": "PTX ISA: mbarrier",
+        "count": 3,
+    }
+    return Finding("race", "error", "two accesses are not ordered " * 4, wait, details)
+
+
+def stuck(source: str) -> StuckRole:
+    return StuckRole(
+        "warp 3 of warpgroup 1", Span(source, 4, 32, 4, 55), "bar[1] to complete its phase of parity 0", 64, "CTA 0",
+        barrier="bar[1]", stage=1, parity=0, phase=2, expected=128, pending=124, tx_bytes=4096,
+        providers=("the arrive of line 5 is up to warpgroup 0, which waits at line 3",),
+    )  # fmt: skip
+
+
+def deadlock(source: str) -> Finding:
+    cycle = ("warp 3 waits for bar[1] (line 4)", "warpgroup 0 waits for other[0] (line 3)")
+    return Finding("deadlock", "error", "m", Span(source, 4), {"stuck": (stuck(source),), "cycle": cycle})
+
+
+def test_a_page_says_everything_and_fits(source: str) -> None:
+    page = plain(finding_page(race(source)))
+    text = " ".join(page.split())
+    place = f"{source}:4:33"
+    source_line, inlined = "4 | wait(bar[stage], phase)", f"inlined from {source}:3"
+    for words in ("error: two accesses", "[race]", "help: synchronise", "note: the other access", source_line):
+        assert words in text
+    assert place in page.replace("\n", "") and inlined in text
+    for words in ("CTA 0", "PTX ISA: mbarrier", "found 3 times"):
+        assert words in text
+    assert "\x1b" not in page
+
+
+def test_no_line_is_wider_than_the_terminal(source: str) -> None:
+    for width in (60, 80, 120):
+        lines = plain(report_page(Report("hazard", (race(source), deadlock(source)))), width).splitlines()
+        assert max(map(len, lines)) <= width
+
+
+def test_carets_stay_under_the_culprit(source: str) -> None:
+    lines = plain(finding_page(race(source))).splitlines()
+    shown = next(i for i, line in enumerate(lines) if "wait(bar[stage], phase)" in line)
+    begin = lines[shown].index("wait(")
+    assert lines[shown + 1].index("^") == begin
+    assert lines[shown + 1].count("^") == len("wait(bar[stage], phase)")
+    assert lines[shown - 1].endswith("for k in range(4):") and lines[shown + 2].endswith("stage = stage + 1")
+
+
+def test_colour_is_only_added(source: str) -> None:
+    out = StringIO()
+    page = finding_page(race(source))
+    Console(file=out, width=80, force_terminal=True, color_system="standard", highlight=False).print(page)
+    assert "\x1b[1;31m" in out.getvalue()
+
+
+def test_the_roles_of_a_deadlock(source: str) -> None:
+    page = plain(finding_page(deadlock(source)))
+    row = next(line for line in page.splitlines() if line.startswith("warp 3 of warpgroup 1"))
+    assert row.split() == [
+        "warp",
+        "3",
+        "of",
+        "warpgroup",
+        "1",
+        "4",
+        "bar[1],",
+        "phase",
+        "0",
+        "2",
+        "4",
+        "of",
+        "128",
+        "-4096",
+        "64",
+    ]
+    assert "the arrive of line 5 is up to warpgroup 0" in " ".join(page.split())
+    assert "-> warpgroup 0 waits for other[0] (line 3)" in page and "-> warp 3, from the beginning" in page
+
+
+def test_a_role_that_waits_for_no_mbarrier() -> None:
+    role = StuckRole("warp 1", None, "128 threads to arrive at barrier 1")
+    assert "128 threads to arrive" in plain(stuck_table([role]))
+
+
+@pytest.mark.parametrize(
+    ("report", "text"),
+    [
+        (Report("ok", (), 12.34, 567.8, kernel="v3", gpu="B200"), "v3: ok, 12.3 µs predicted on B200, 568 TFLOPS"),
+        (Report("ok", (Finding("race", "warning", "m"),), kernel="v3"), "v3: ok (1 warning)"),
+        (
+            Report("hazard", (Finding("race", "error", "m"),) * 2, seed=7),
+            "kernel: hazard (2 errors); replay it with seed 7",
+        ),
+    ],
+)
+def test_headlines(report: Report, text: str) -> None:
+    assert str(headline(report)) == text
+
+
+def test_the_life_of_a_barrier(source: str) -> None:
+    log = [
+        (12.0, "CTA 0", "bar[1]", "expect_tx", "warp 3 of CTA 0", Span(source, 4), 0, 4096, 0),
+        (90.5, "CTA 0", "bar[1]", "complete", "", None, 0, 0, 1),
+    ]
+    lines = plain(barrier_table(log)).splitlines()
+    assert lines[1].split() == ["12", "CTA", "0", "bar[1]", "0", "expect_tx", "4096", "warp", "3", "4"]
+    assert lines[2].split() == ["90", "CTA", "0", "bar[1]", "1", "complete"]
+
+
+def test_json(source: str) -> None:
+    data = json.loads(to_json(Report("deadlock", (deadlock(source),), kernel="v7", gpu="B200")))
+    (finding,) = data["findings"]
+    assert (data["verdict"], finding["kind"], finding["span"]) == ("deadlock", "deadlock", f"{source}:4:1")
+    (role,) = finding["details"]["stuck"]
+    assert (role["barrier"], role["expected"], role["pending"]) == ("bar[1]", 128, 124)
