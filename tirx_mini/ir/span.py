@@ -59,10 +59,11 @@ class Diagnostic:
     hint: str | None = None
     notes: tuple[tuple[str, Span | None], ...] = ()
     severity: str = "error"
+    code: str = ""
 
     def render(self, context: int = 0) -> str:
         """The page as plain text: headline, place, the source with the culprit underlined, notes and hint."""
-        lines = [f"{self.severity}: {self.message}"]
+        lines = [f"{self.severity}[{self.code}]: {self.message}" if self.code else f"{self.severity}: {self.message}"]
         if self.span is not None:
             lines += excerpt(self.span.user, context)
             lines += [f"  = inlined from {span}" for span in self.span.user.chain() if span is not self.span.user]
@@ -96,7 +97,10 @@ def excerpt(span: Span, context: int = 0) -> list[str]:
 
 
 class TirxError(Exception):
-    """A mistake in a kernel. `str(error)` is the whole page: place, source, what is wrong, what to write."""
+    """A mistake in a kernel. `str(error)` is the whole page: place, source, what is wrong, what to write.
+
+    kind: which mistake, where it has a name of its own (the names are those of the simulator's kinds of findings).
+    """
 
     def __init__(
         self,
@@ -104,7 +108,9 @@ class TirxError(Exception):
         span: Span | None = None,
         hint: str | None = None,
         notes: tuple[tuple[str, Span | None], ...] = (),
+        kind: str = "lowering",
     ) -> None:
+        self.kind = kind
         self.diagnostic = Diagnostic(message, span, hint, notes)
         super().__init__(message)
 

@@ -197,6 +197,7 @@ class Assigner(Evaluator):
             span,
             f"declare it as a variable where it gets its first value: `{name}: Tx.{known.expr.dtype} = {first}`",
             note,
+            kind="assigned-twice",
         )
 
     # -- elements and attributes --------------------------------------------------------------------------------

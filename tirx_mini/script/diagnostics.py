@@ -42,7 +42,7 @@ class UnknownName(TirxError, AttributeError):
 
 def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
     """The error for a name that `owner` does not have, at the line of the user's code that asks for it."""
-    return UnknownName(f"`{owner}` has no `{name}`", caller_span(), hint)
+    return UnknownName(f"`{owner}` has no `{name}`", caller_span(), hint, kind="unknown-name")
 
 
 def caller_span() -> Span | None:
@@ -56,11 +56,12 @@ def caller_span() -> Span | None:
 def todo_error(text: str | None, span: Span) -> TirxError:
     """The page for a part of a skeleton that is not written yet."""
     if text:
-        return TirxError(f"TODO at line {span.line} is not filled in: {text}", span)
+        return TirxError(f"TODO at line {span.line} is not filled in: {text}", span, kind="todo")
     return TirxError(
         f"line {span.line} is a placeholder: this part of the kernel is not written yet",
         span,
         "replace it by the statements that belong here",
+        kind="todo",
     )
 
 
@@ -70,8 +71,8 @@ def unfilled(error: NotImplementedError) -> TirxError:
     text = str(error).strip()
     message = text.removeprefix("TODO").lstrip(": ") or "this kernel is not written yet"
     if place is None:
-        return TirxError(f"TODO is not filled in: {message}")
-    return TirxError(f"TODO at line {place.line} is not filled in: {message}", place)
+        return TirxError(f"TODO is not filled in: {message}", kind="todo")
+    return TirxError(f"TODO at line {place.line} is not filled in: {message}", place, kind="todo")
 
 
 def foreign(error: Exception, function: Any, span: Span) -> TirxError:

@@ -144,7 +144,7 @@ class Outside:
         value = getattr(builtins, name, MISSING)
         if value is MISSING:
             known = [*env.visible(), *self.cells, *self.caller, *self.globals, *dir(builtins)]
-            raise TirxError(f"`{name}` is not defined", hint=did_you_mean(name, known))
+            raise TirxError(f"`{name}` is not defined", hint=did_you_mean(name, known), kind="unknown-name")
         return value
 
 

@@ -170,11 +170,13 @@ class Evaluator:
                     f"define `{bad.id} = {bound.literal}` outside the kernel, beside its other constants, "
                     f"or write `{bad.id} = Tx.meta_var({bound.literal})`",
                     ((f"`{bad.id}` is assigned here", bound.span),),
+                    kind="not-constant",
                 )
             raise TirxError(
                 f"the extent of this slice of {region.buffer.name}, {part.extent!r}, is no constant",
                 self.span(place),
                 "slice start : start + TILE, where TILE is a constant defined outside the kernel",
+                kind="not-constant",
             )
 
     def _is_inner_constant(self, name: str) -> bool:

@@ -215,6 +215,7 @@ class PoolAllocator:
                 f"{label} is allocated after pool.commit(), when the pool's size is already fixed",
                 hint="move this allocation before pool.commit()",
                 notes=(("committed here", self._committed),),
+                kind="pool-committed",
             )
         dims, kind = shape_of(shape, label), data_type(dtype)
         check_layout(label, dims, layout)
@@ -249,7 +250,9 @@ class PoolAllocator:
             )
         if self._committed is not None:
             raise TirxError(
-                "the pool is committed, so its base cannot move", notes=(("committed here", self._committed),)
+                "the pool is committed, so its base cannot move",
+                notes=(("committed here", self._committed),),
+                kind="pool-committed",
             )
         self._offset = place
 

@@ -6,24 +6,24 @@ report.verdict, report.findings, report.time_us
 
 from .arguments import ArgumentError
 from .findings import (
-    KINDS,
-    VERDICTS,
     Finding,
     Report,
     Severity,
     StuckRole,
-    Verdict,
     as_dict,
     verdict_of,
     worst_first,
 )
+from .kinds import CAUSES, KINDS, VERDICTS, Kind, Verdict, codes, kind_with
 from .simulate import SimulationError, failed, simulate
 from .translate import Translation, translate
 
 __all__ = [
     "ArgumentError",
+    "CAUSES",
     "Finding",
     "KINDS",
+    "Kind",
     "Report",
     "Severity",
     "SimulationError",
@@ -32,7 +32,9 @@ __all__ = [
     "VERDICTS",
     "Verdict",
     "as_dict",
+    "codes",
     "failed",
+    "kind_with",
     "simulate",
     "translate",
     "verdict_of",

@@ -177,6 +177,8 @@ def as_dict(value: Any) -> Any:
         return f"{value.user.file}:{value.user.line}:{value.user.column + 1}"
     if is_dataclass(value) and not isinstance(value, type):
         items = {f.name: as_dict(getattr(value, f.name)) for f in fields(value) if f.name != "trace"}
+        if isinstance(value, Finding):
+            items = {"code": value.code, **items, "isa": value.rule}
         return {name: item for name, item in items.items() if item not in (None, [], {}, "")}
     if isinstance(value, Mapping):
         return {str(key): as_dict(item) for key, item in value.items()}

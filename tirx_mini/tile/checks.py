@@ -89,6 +89,7 @@ def _unequal(call: TileCall, first: Tile, other: Tile) -> TirxError:
         call.span,
         "slice both to the same extents (dimensions of extent 1 do not count)",
         notes=tuple((f"{t.buffer.name} is {_text(t)} here", t.region.span) for t in (first, other) if t.region.span),
+        kind="extents-differ",
     )
 
 

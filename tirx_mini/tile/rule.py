@@ -73,7 +73,7 @@ def _refused(call: TileCall, ctx: Context, refusals: list[tuple[Rule, Refusal]])
     else:
         message = f"no rule can do this {call.op} in {ctx.scope} scope"
     notes = tuple((f"{rule.name} ({rule.doc}): {refusal.reason}", None) for rule, refusal in refusals)
-    return TirxError(message, call.span, hint, notes)
+    return TirxError(message, call.span, hint, notes, kind="no-dispatch")
 
 
 def _named(call: TileCall, wanted: object, candidates: list[Rule]) -> list[Rule]:

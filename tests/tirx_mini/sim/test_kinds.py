@@ -1,0 +1,46 @@
+"""The table of what can be wrong: codes are unique where meanings are, and every finding has one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tirx_mini.sim import CAUSES, KINDS, Finding, as_dict, codes, kind_with
+from tirx_mini.sim.deadlock import RULES
+
+GROUPS = {"1": {"deadlock", "hazard", "fault"}, "2": {"hazard"}, "3": {"fault"}, "4": {"fault"}, "5": {"fault"}}
+
+
+@pytest.mark.parametrize("kind", [*CAUSES.values(), *KINDS.values()], ids=lambda kind: kind.name)
+def test_an_entry_says_what_it_is(kind) -> None:
+    assert re.fullmatch(r"TX[1-5]\d\d", kind.code)
+    assert kind.verdict in GROUPS[kind.code[2]]
+    assert kind.rule.endswith(".") and len(kind.rule) <= 90
+
+
+def test_only_one_mistake_seen_from_two_sides_shares_a_code() -> None:
+    shared = {code for code in codes() if sum(k.code == code for k in (*CAUSES.values(), *KINDS.values())) > 1}
+    assert shared == {"TX106", "TX113"}
+
+
+def test_every_rule_of_deadlocks_is_a_cause() -> None:
+    assert {rule.__name__.replace("_", "-") for rule in RULES} == set(CAUSES)
+
+
+def test_a_finding_has_the_code_of_its_cause() -> None:
+    assert Finding("race", "error", "").code == "TX201"
+    assert Finding("deadlock", "error", "").code == "TX113"
+    assert Finding("deadlock", "error", "", details={"cause": "too-few-arrive"}).code == "TX107"
+    assert as_dict(Finding("race", "error", "two"))["code"] == "TX201"
+
+
+def test_codes_are_found() -> None:
+    assert kind_with("TX201") is KINDS["race"]
+    with pytest.raises(KeyError):
+        kind_with("TX999")
+
+
+def test_unknown_kinds_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown kind"):
+        Finding("rase", "error", "")
