@@ -1,0 +1,150 @@
+"""Step 7: warp specialisation. Two actors work at once, each in its own loop over the same tiles.
+
+    warpgroup 0, one thread    TMA                  loads tiles of A and B
+    warpgroup 1                MMA and write-back   multiplies what has been loaded, rounds, stores
+
+    tma2mma  data is in shared memory      TMA arrives by counting bytes
+    mma2tma  shared memory is free         one thread arrives for the warpgroup
+
+Each side of a barrier counts its own stages and phases. A producer's first waits pass, for all begins empty; a
+consumer's first wait blocks. The loads of the next tile begin while this one is stored. The consumer keeps one group of
+MMAs in flight: when it waits, it waits for the group before, whose stage is then free. Accumulators take many
+registers and TMA takes none: setmaxnreg moves them from one warpgroup to the other.
+"""
+
+from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
+from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
+from tirx_mini.script import tirx as Tx
+from utils import check_shape
+
+SM_COUNT = 132
+BLK_M, BLK_N, BLK_K = 128, 128, 64
+WG_NUMBER = 2
+PIPE_DEPTH = 2
+DREG_N = BLK_M * BLK_N // 128
+DTYPE_SIZE = 2
+TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
+PRODUCER_REGS, CONSUMER_REGS = 40, 240
+
+
+def hgemm_v7(M, N, K, dtype="float16"):
+    """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
+    check_shape("hgemm_v7", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
+    K_TILES = K // BLK_K
+    A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
+    B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
+    D_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (BLK_M, BLK_N))
+    D_fragment = wgmma_accumulator_layout(BLK_N, BLK_M)
+
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
+        with Tx.kernel():
+            bx = Tx.cta_id([SM_COUNT], parent="kernel")
+            wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+
+            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + SM_COUNT, … of the scheduler's order.
+            tile_scheduler = ClusterPersistentScheduler2D(
+                "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8, num_clusters=SM_COUNT
+            )
+            tile_scheduler.init(bx)
+            m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
+            n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
+
+            # Shared memory: the barriers between the actors, and the tiles.
+            pool = Tx.PoolAllocator()
+            tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
+            mma2tma = MBarrier(pool, PIPE_DEPTH, "mma2tma")
+            Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
+            Bsmem = pool.alloc((PIPE_DEPTH, BLK_N, BLK_K), dtype, layout=B_layout)
+            Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
+            pool.commit()
+
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            tma2mma.init(1)
+            mma2tma.init(1)
+            Tx.ptx.fence.mbarrier_init()
+            Tx.cuda.cta_sync()
+
+            # One state for each end: TMA and MMA step through the stages.
+            tma_phase = PipelineState("tma", PIPE_DEPTH)
+            mma_phase = PipelineState("mma", PIPE_DEPTH)
+            tma_phase.init(is_producer=True)
+            mma_phase.init(is_producer=False)
+
+            @Tx.inline
+            def tma_load(stage, k):
+                k_st = Tx.meta_var(k * BLK_K)
+                tma = Tx.meta_var({"dispatch": "tma", "mbar": tma2mma.ptr_to([stage])})
+                tma2mma.arrive(stage, TMA_BYTES)
+                Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
+                Tx.copy_async(Bsmem[stage, :, :], B[n_st : n_st + BLK_N, k_st : k_st + BLK_K], **tma)
+
+            @Tx.inline
+            def release(stage):
+                if warp_id == 0:
+                    if lane_id == 0:
+                        mma2tma.arrive(stage)
+
+            if wg_id == 0:
+                Tx.ptx.setmaxnreg.dec(PRODUCER_REGS)
+                if warp_id == 0:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        while tile_scheduler.valid():
+                            for k in range(K_TILES):
+                                mma2tma.wait(tma_phase.stage, tma_phase.phase)
+                                tma_load(tma_phase.stage, k)
+                                tma_phase.move_to_next_stage()
+                            tile_scheduler.next_tile()
+            else:
+                Tx.ptx.setmaxnreg.inc(CONSUMER_REGS)
+                Dreg = Tx.alloc_local((DREG_N,), "float32")
+                Dacc = Dreg.view(BLK_M, BLK_N, layout=D_fragment)
+                Dreg_16b = Tx.alloc_local((DREG_N,), dtype)
+                D_16b = Dreg_16b.view(BLK_M, BLK_N, layout=D_fragment)
+                last: Tx.int32
+                last = 0
+
+                @Tx.inline
+                def mma(stage, k):
+                    with Tx.warpgroup():
+                        Tx.ptx.wgmma.fence()
+                        Tx.gemm_async(
+                            Dacc[:, :], Asmem[stage, :, :], Bsmem[stage, :, :], accum=(k != 0), dispatch="wgmma"
+                        )
+                        Tx.ptx.wgmma.commit_group()
+
+                @Tx.inline
+                def write_back():
+                    with Tx.thread():
+                        Tx.cast(Dreg_16b[:], Dreg[:])
+                    # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                    with Tx.warpgroup():
+                        Tx.copy(Dsmem[:, :], D_16b[:, :])
+                    Tx.cuda.warpgroup_sync(1)
+                    if warp_id == 0:
+                        with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                            Tx.copy_async(D[m_st : m_st + BLK_M, n_st : n_st + BLK_N], Dsmem[:, :], dispatch="tma")
+                            Tx.ptx.cp_async.bulk.commit_group()
+                            Tx.ptx.cp_async.bulk.wait_group(0)
+                    # The next tile overwrites Dsmem.
+                    Tx.cuda.warpgroup_sync(1)
+
+                while tile_scheduler.valid():
+                    for k in range(K_TILES):
+                        tma2mma.wait(mma_phase.stage, mma_phase.phase)
+                        mma(mma_phase.stage, k)
+                        with Tx.warpgroup():
+                            Tx.ptx.wgmma.wait_group(1)
+                        if k > 0:
+                            release(last)
+                        last = mma_phase.stage
+                        mma_phase.move_to_next_stage()
+                    with Tx.warpgroup():
+                        Tx.ptx.wgmma.wait_group(0)
+                    release(last)
+                    write_back()
+                    tile_scheduler.next_tile()
+
+    return kernel

@@ -1,0 +1,161 @@
+"""Step 9: clusters of two CTAs, which share the tile of B that both need. The pair computes 256 × 128 of D.
+
+    CTA 0: D[0:128, 0:128]      loads A[0:128]   for itself, B[0:64]   for both
+    CTA 1: D[128:256, 0:128]    loads A[128:256] for itself, B[64:128] for both
+
+A multicast load writes the same place in both CTAs, and completes its bytes on the same barrier in both: each tma2mma
+counts a whole tile of A and of B. A stage is free when both consumers have done with it, so each arrives at both CTAs'
+mma2tma. The L2 cache delivers B once instead of twice.
+"""
+
+from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
+from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
+from tirx_mini.script import tirx as Tx
+from utils import check_shape
+
+SM_COUNT = 132
+BLK_M, BLK_N, BLK_K = 128, 128, 64
+CLUSTER = 2
+B_PART = BLK_N // CLUSTER
+WG_NUMBER = 2
+PIPE_DEPTH = 4
+DREG_N = BLK_M * BLK_N // 128
+DTYPE_SIZE = 2
+TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
+PRODUCER_REGS, CONSUMER_REGS = 40, 240
+
+
+def hgemm_v9(M, N, K, dtype="float16"):
+    """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
+    check_shape("hgemm_v9", multiple={"M": (M, BLK_M * CLUSTER), "N": (N, BLK_N), "K": (K, BLK_K)})
+    K_TILES = K // BLK_K
+    A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
+    B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
+    D_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (BLK_M, BLK_N))
+    D_fragment = wgmma_accumulator_layout(BLK_N, BLK_M)
+
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
+        with Tx.kernel():
+            bx = Tx.cta_id([SM_COUNT], parent="kernel")
+            cbx, cby = Tx.cta_id([CLUSTER, 1], parent="cluster")
+            wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+
+            # Cluster c computes the tiles c, c + SM_COUNT // 2, … of the scheduler's order. m_st: this CTA's rows of A
+            # and D. n_st: the columns of D, which are the rows of B, of both.
+            tile_scheduler = ClusterPersistentScheduler2D(
+                "ts", num_m_tiles=M // (BLK_M * CLUSTER), num_n_tiles=N // BLK_N, l2_group_size=8,
+                num_clusters=SM_COUNT // CLUSTER,
+            )
+            tile_scheduler.init(bx // CLUSTER)
+            m_st = Tx.meta_var((tile_scheduler.m_idx * CLUSTER + cbx) * BLK_M)
+            n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
+
+            # Shared memory: the barriers between the actors, and the tiles.
+            pool = Tx.PoolAllocator()
+            tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
+            mma2tma = MBarrier(pool, PIPE_DEPTH, "mma2tma")
+            Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
+            Bsmem = pool.alloc((PIPE_DEPTH, BLK_N, BLK_K), dtype, layout=B_layout)
+            Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
+            pool.commit()
+
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            tma2mma.init(1)
+            mma2tma.init(CLUSTER)
+            Tx.ptx.fence.mbarrier_init()
+            # The other CTA's barriers are there once all threads of the cluster have come here.
+            Tx.cuda.cluster_sync()
+
+            # One state for each end: TMA and MMA step through the stages.
+            tma_phase = PipelineState("tma", PIPE_DEPTH)
+            mma_phase = PipelineState("mma", PIPE_DEPTH)
+            tma_phase.init(is_producer=True)
+            mma_phase.init(is_producer=False)
+
+            @Tx.inline
+            def tma_load(stage, k):
+                k_st = Tx.meta_var(k * BLK_K)
+                tma = Tx.meta_var({"dispatch": "tma", "mbar": tma2mma.ptr_to([stage])})
+                tma2mma.arrive(stage, TMA_BYTES)
+                Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
+                b_st = Tx.meta_var(cbx * B_PART)
+                Tx.copy_async(
+                    Bsmem[stage, b_st : b_st + B_PART, :],
+                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K],
+                    cta_mask=(1 << CLUSTER) - 1, **tma,
+                )
+
+            @Tx.inline
+            def release(stage):
+                # Lane r tells CTA r.
+                if warp_id == 0:
+                    if lane_id < CLUSTER:
+                        mma2tma.arrive(stage, cta_id=lane_id, pred=True)
+
+            if wg_id == 0:
+                Tx.ptx.setmaxnreg.dec(PRODUCER_REGS)
+                if warp_id == 0:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        while tile_scheduler.valid():
+                            for k in range(K_TILES):
+                                mma2tma.wait(tma_phase.stage, tma_phase.phase)
+                                tma_load(tma_phase.stage, k)
+                                tma_phase.move_to_next_stage()
+                            tile_scheduler.next_tile()
+            else:
+                Tx.ptx.setmaxnreg.inc(CONSUMER_REGS)
+                Dreg = Tx.alloc_local((DREG_N,), "float32")
+                Dacc = Dreg.view(BLK_M, BLK_N, layout=D_fragment)
+                Dreg_16b = Tx.alloc_local((DREG_N,), dtype)
+                D_16b = Dreg_16b.view(BLK_M, BLK_N, layout=D_fragment)
+                last: Tx.int32
+                last = 0
+
+                @Tx.inline
+                def mma(stage, k):
+                    with Tx.warpgroup():
+                        Tx.ptx.wgmma.fence()
+                        Tx.gemm_async(
+                            Dacc[:, :], Asmem[stage, :, :], Bsmem[stage, :, :], accum=(k != 0), dispatch="wgmma"
+                        )
+                        Tx.ptx.wgmma.commit_group()
+
+                @Tx.inline
+                def write_back():
+                    with Tx.thread():
+                        Tx.cast(Dreg_16b[:], Dreg[:])
+                    # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                    with Tx.warpgroup():
+                        Tx.copy(Dsmem[:, :], D_16b[:, :])
+                    Tx.cuda.warpgroup_sync(1)
+                    if warp_id == 0:
+                        with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                            Tx.copy_async(D[m_st : m_st + BLK_M, n_st : n_st + BLK_N], Dsmem[:, :], dispatch="tma")
+                            Tx.ptx.cp_async.bulk.commit_group()
+                            Tx.ptx.cp_async.bulk.wait_group(0)
+                    # The next tile overwrites Dsmem.
+                    Tx.cuda.warpgroup_sync(1)
+
+                while tile_scheduler.valid():
+                    for k in range(K_TILES):
+                        tma2mma.wait(mma_phase.stage, mma_phase.phase)
+                        mma(mma_phase.stage, k)
+                        with Tx.warpgroup():
+                            Tx.ptx.wgmma.wait_group(1)
+                        if k > 0:
+                            release(last)
+                        last = mma_phase.stage
+                        mma_phase.move_to_next_stage()
+                    with Tx.warpgroup():
+                        Tx.ptx.wgmma.wait_group(0)
+                    release(last)
+                    write_back()
+                    tile_scheduler.next_tile()
+
+            # No CTA may end while the other still loads into it or arrives at its barriers.
+            Tx.cuda.cluster_sync()
+
+    return kernel
