@@ -1,0 +1,260 @@
+"""Each entry of the instruction table is documented, has PTX for all its operands, and executes on a small machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tirx_mini.sim.bare import (
+    FakeRegisters,
+    address,
+    all_lanes,
+    block,
+    buffer,
+    do,
+    mapped,
+    one_lane,
+    run,
+    tensor_map,
+)
+from tirx_mini.isa import NAMES, TABLE, Instruction, InstructionDescriptor, Scope, SmemDescriptor, mma_format
+from tirx_mini.sim.warp import Warp
+from tirx_mini.targets import ISSUE_CYCLES
+
+ENTRIES = [pytest.param(entry, id=name) for name, entry in TABLE.items()]
+REQUIRED = {"dim": 2, "count": 40, "n": 64}
+"""Values of the modifiers that have no default."""
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_it_is_documented(entry: Instruction) -> None:
+    assert entry.doc.endswith(".") and "\n\n\n" not in entry.doc
+    assert entry.isa.startswith("PTX ISA: ") and len(entry.isa) > 12
+    assert entry.cost in ISSUE_CYCLES and entry.min_sm in (70, 80, 90, 100)
+    assert entry.api and isinstance(entry.issued_by, Scope)
+
+
+@pytest.mark.parametrize("entry", [p for p in ENTRIES if p.id != "printf"])
+def test_its_ptx_names_each_operand_and_the_result(entry: Instruction) -> None:
+    attrs = {a.name: REQUIRED[a.name] for a in entry.attributes if a.name in REQUIRED}
+    text = entry.template(attrs)
+    names = set(re.findall(r"\{(\w+)\}", text))
+    operands = {operand.name for operand in entry.operands}
+    assert names - {f"{name}_space" for name in operands} == operands | ({"result"} if entry.result else set())
+    assert text.rstrip().endswith((";", "}"))
+
+
+def test_names_lead_to_their_instruction() -> None:
+    assert NAMES["ptx.mbarrier.init"].instruction is TABLE["mbarrier.init"]
+    assert NAMES["cuda.cta_sync"].instruction is TABLE["bar.sync.all"]
+    for path, overloads in NAMES.items():
+        assert path.split(".")[0] in ("ptx", "cuda") and overloads.entries
+        for entry, alias in overloads.entries:
+            assert alias.path == path and set(alias.preset) <= {o.name for o in entry.operands}
+
+
+COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [{bar}];"
+LOAD = (
+    "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+    "[{dst}], [{tensor_map}, {{coords}}], [{bar}];"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs", "text"),
+    [
+        ("tcgen05.mma", {"cta_group": 2},
+         "tcgen05.mma.cta_group::2.kind::f16 [{d}], {a_desc}, {b_desc}, {idesc}, {accumulate};"),
+        ("tcgen05.commit", {}, COMMIT), ("tcgen05.commit", {"cta_mask": 1}, COMMIT),
+        ("tcgen05.ld", {"num": 32}, "tcgen05.ld.sync.aligned.32x32b.x32.b32 {{dst}}, [{addr}];"),
+        ("cp.async.bulk.tensor.load", {"dim": 3}, LOAD),
+        ("cp.async.bulk.tensor.store", {"dim": 2},
+         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [{tensor_map}, {{coords}}], [{src}];"),
+        ("cp.async.bulk.wait_group", {"n": 1, "read": True}, "cp.async.bulk.wait_group.read 1;"),
+        ("cp.async", {"bytes": 8}, "cp.async.ca.shared::cta.global [{dst}], [{src}], 8;"),
+        ("cp.async", {}, "cp.async.cg.shared::cta.global [{dst}], [{src}], 16;"),
+        ("fence.proxy.async", {}, "fence.proxy.async.shared::cta;"),
+        ("fence.proxy.async", {"space": ""}, "fence.proxy.async;"),
+    ],
+)  # fmt: skip
+def test_ptx(name: str, attrs: dict[str, Any], text: str) -> None:
+    assert TABLE[name].template(attrs) == text
+
+
+def test_multicast_is_in_the_ptx() -> None:
+    commit = TABLE["tcgen05.commit"].template({"cta_group": 2, "cta_mask": 3})
+    assert "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [{bar}]" in commit
+    load = TABLE["cp.async.bulk.tensor.load"].template({"dim": 2, "cta_group": 2, "cta_mask": 3})
+    assert "::complete_tx::bytes.multicast::cluster.cta_group::2 [{dst}]" in load
+
+
+# -- every entry executes --------------------------------------------------------------------------------------------
+
+SOURCE = np.arange(4096, dtype=np.float16).reshape(64, 64)
+
+
+def ready(w: Warp, count: int = 1) -> Any:
+    """An mbarrier at `bar`, tensor memory at column 0."""
+    yield from block(w, "tcgen05.alloc", address(w, "slot"), 64)
+    one_lane(w)
+    do(w, "mbarrier.init", address(w, "bar"), count)
+    all_lanes(w)
+    do(w, "fence.mbarrier_init")
+
+
+def phases(w: Warp) -> int:
+    return w.cta.mbarriers[address(w, "bar") & 0xFFFFFF].phase
+
+
+def arrives(*before: tuple[Any, ...]) -> Callable[[Warp], Any]:
+    """Instructions of one lane that complete one phase."""
+
+    def program(w: Warp) -> Any:
+        yield from ready(w)
+        one_lane(w)
+        for op, *operands in before:
+            do(w, op, address(w, "bar"), *operands)
+        assert phases(w) == 1
+        yield from finish(w)
+
+    return program
+
+
+def finish(w: Warp) -> Any:
+    all_lanes(w)
+    yield from ()
+    do(w, "tcgen05.dealloc", 0, 64)
+
+
+def simple(op: str, *operands: Any, **attrs: Any) -> Callable[[Warp], Any]:
+    def program(w: Warp) -> Any:
+        if TABLE[op].blocking:
+            yield from block(w, op, *operands, **attrs)
+        else:
+            do(w, op, *operands, **attrs)
+
+    return program
+
+
+def mma(w: Warp) -> Any:
+    yield from ready(w)
+    kind, fmt = mma_format("float16")
+    idesc = InstructionDescriptor(128, 64, fmt, fmt, "float32", 16).encode(kind)
+    tile = buffer(w, "tile")
+    w.store(tile, np.arange(16)[:, None] * 256 + np.arange(32) * 8, np.ones((16, 32, 8), np.float16), 8)
+    do(w, "fence.proxy.async")
+    do(w, "tcgen05.fence.after_thread_sync")
+    one_lane(w)
+    word = SmemDescriptor(tile.byte_offset, 16, 256, 32).encode()
+    do(w, "tcgen05.mma", 0, word, word, idesc, False)
+    do(w, "tcgen05.commit", address(w, "bar"))
+    yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+    all_lanes(w)
+    do(w, "tcgen05.fence.after_thread_sync")
+    registers = FakeRegisters()
+    do(w, "tcgen05.ld", registers, 0, num=64)
+    do(w, "tcgen05.wait.ld")
+    assert registers.values is not None and (registers.values.view(np.float32) == 16).all()
+    do(w, "tcgen05.fence.before_thread_sync")
+    do(w, "tcgen05.st", 0, FakeRegisters(np.full((8, 32), 7, np.uint32)), num=8)
+    do(w, "tcgen05.wait.st")
+    assert (w.cta.tmem.words[:32, :8] == 7).all()
+    do(w, "tcgen05.relinquish_alloc_permit")
+    yield from finish(w)
+
+
+def copies(w: Warp) -> Any:
+    """A box comes by TMA, is stored and added elsewhere by TMA."""
+    yield from ready(w)
+    one_lane(w)
+    bar, tile = address(w, "bar"), address(w, "tile")
+    do(w, "cp.async.bulk.tensor.load", tile, mapped(w, "A"), bar, 0, 0, dim=2)
+    do(w, "mbarrier.arrive.expect_tx", bar, 8192)
+    yield from block(w, "mbarrier.try_wait", bar, 0)
+    for op in ("cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor"):
+        do(w, op, mapped(w, "D"), tile, 0, 0, dim=2)
+        do(w, "cp.async.bulk.commit_group")
+        yield from block(w, "cp.async.bulk.wait_group", n=0)
+    yield from finish(w)
+
+
+def cp_async(w: Warp) -> Any:
+    yield from ready(w, 32)
+    lane = np.arange(32)
+    do(w, "cp.async", address(w, "tile") + lane * 16, w.global_address(buffer(w, "A"), lane * 8))
+    do(w, "cp.async.commit_group")
+    do(w, "cp.async.mbarrier.arrive.noinc", address(w, "bar"))
+    do(w, "cp.async.wait_group", n=0)
+    yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+    np.testing.assert_array_equal(w.load(buffer(w, "tile"), lane * 8, 8), SOURCE.reshape(-1, 8)[:32])
+    yield from finish(w)
+
+
+def cluster(w: Warp) -> Any:
+    do(w, "barrier.cluster.arrive")
+    yield from block(w, "barrier.cluster.wait")
+    yield from block(w, "barrier.cluster.sync")
+
+
+def value(op: str, expected: Any, *operands: Any) -> Callable[[Warp], Any]:
+    def program(w: Warp) -> Any:
+        np.testing.assert_array_equal(do(w, op, *operands), expected)
+        yield from ()
+
+    return program
+
+
+LANE = np.arange(32)
+PROGRAMS: dict[tuple[str, ...], Callable[[Warp], Any]] = {
+    ("mbarrier.init", "mbarrier.arrive", "fence.mbarrier_init"): arrives(("mbarrier.arrive",)),
+    ("mbarrier.arrive.remote",): arrives(("mbarrier.arrive.remote", 0, True)),
+    ("mbarrier.arrive.expect_tx",): arrives(("mbarrier.arrive.expect_tx", 0)),
+    ("mbarrier.expect_tx",): arrives(("mbarrier.expect_tx", 0), ("mbarrier.arrive",)),
+    ("mbarrier.inval",): arrives(("mbarrier.inval",), ("mbarrier.init", 1), ("mbarrier.arrive",)),
+    ("fence.acq_rel",): simple("fence.acq_rel"),
+    ("bar.sync",): simple("bar.sync", 1, 32),
+    ("bar.sync.all",): simple("bar.sync.all", 0),
+    ("bar.arrive",): simple("bar.arrive", 1, 32),
+    ("bar.warp.sync",): simple("bar.warp.sync"),
+    ("barrier.cluster.arrive", "barrier.cluster.wait", "barrier.cluster.sync"): cluster,
+    ("elect.sync",): value("elect.sync", LANE == 0),
+    ("mapa",): value("mapa", 16, 16, 0),
+    ("shfl.xor",): value("shfl.xor", LANE ^ 1, LANE, 1),
+    ("shfl.idx",): value("shfl.idx", np.full(32, 9), LANE, 9),
+    ("shfl.down",): value("shfl.down", np.minimum(LANE + 1, 31), LANE, 1),
+    ("shfl.up",): value("shfl.up", np.maximum(LANE - 1, 0), LANE, 1),
+    ("setmaxnreg.inc",): simple("setmaxnreg.inc", count=240),
+    ("setmaxnreg.dec",): simple("setmaxnreg.dec", count=40),
+    ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor",
+     "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait"): copies,
+    ("cp.async", "cp.async.commit_group", "cp.async.wait_group", "cp.async.mbarrier.arrive.noinc"): cp_async,
+    ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.mma", "tcgen05.commit",
+     "tcgen05.ld", "tcgen05.st", "tcgen05.wait.ld", "tcgen05.wait.st", "tcgen05.fence.before_thread_sync",
+     "tcgen05.fence.after_thread_sync", "fence.proxy.async"): mma,
+}  # fmt: skip
+ELSEWHERE = re.compile(r"wgmma\..*|(ld|st)matrix|printf")
+"""Instructions that tests of their own execute: they need registers of a translated kernel."""
+
+
+@pytest.mark.parametrize("names", list(PROGRAMS), ids=lambda names: names[0])
+def test_it_executes(names: tuple[str, ...]) -> None:
+    target = np.zeros((64, 64), np.float16)
+    result = run(
+        PROGRAMS[names],
+        shared={"bar": ("uint64", 1), "slot": ("uint32", 1, 4), "tile": ("float16", 4096)},
+        arrays={"A": SOURCE, "D": target},
+        maps=[tensor_map("A", SOURCE, (64, 64), 128), tensor_map("D", target, (64, 64), 128)],
+    )
+    assert result.outcome.findings == () and not result.outcome.blocked
+    if "cp.reduce.async.bulk.tensor" in names:
+        np.testing.assert_array_equal(target, 2 * SOURCE)
+
+
+def test_every_entry_is_executed() -> None:
+    executed = {name for names in PROGRAMS for name in names}
+    assert executed <= set(TABLE)
+    assert {name for name in set(TABLE) - executed if not ELSEWHERE.fullmatch(name)} == set()
