@@ -112,7 +112,8 @@ def test_copies_move_bytes(lanes: int) -> None:
     ("index", "lanes", "kind"),
     [
         (64, 1, "out-of-bounds"), (-1, 1, "out-of-bounds"), (LANE + 40, 1, "out-of-bounds"),
-        (LANE - 1, 1, "out-of-bounds"), (LANE * 4, 4, "out-of-bounds"), (61, 4, "out-of-bounds"), (2, 4, "misaligned-access"),
+        (LANE - 1, 1, "out-of-bounds"), (LANE * 4, 4, "out-of-bounds"), (61, 4, "out-of-bounds"),
+        (2, 4, "misaligned-access"),
         (LANE + 1, 2, "misaligned-access"),
     ],
 )  # fmt: skip
