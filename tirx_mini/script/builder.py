@@ -36,6 +36,12 @@ _CURRENT: ContextVar[Builder | None] = ContextVar("builder", default=None)
 _MAX_INLINE_DEPTH = 64
 
 
+def place() -> Span | None:
+    """Where the kernel is being read, or outside of one the line of the user's code."""
+    builder = _CURRENT.get()
+    return caller_span() if builder is None else builder.span
+
+
 def current(what: str) -> Builder:
     """The builder of the kernel being read. Raises `TirxError` outside of one."""
     builder = _CURRENT.get()

@@ -10,7 +10,7 @@ from typing import Any
 from tirx_mini.ir import Call, Evaluate, TirxError, instruction_path
 from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads
 
-from .builder import current
+from .builder import current, place
 from .diagnostics import did_you_mean, unknown
 
 
@@ -37,7 +37,8 @@ class Path:
         if self.function is None:
             raise TirxError(
                 f"`Tx.{self.name}` is a group of instructions, not one",
-                hint=f"it has {', '.join(f'`{name}`' for name in self.below)}",
+                place(),
+                f"it has {', '.join(f'`{name}`' for name in self.below)}",
             )
         return self.function(*args, **kwargs)
 

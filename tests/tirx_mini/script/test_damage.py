@@ -1,0 +1,53 @@
+"""Damaged kernels are read or refused with a page; nothing inside the package ever breaks."""
+
+from __future__ import annotations
+
+import linecache
+import random
+import traceback
+from pathlib import Path
+
+import pytest
+
+from tests.tirx_mini.script.damage import damaged
+from tirx_mini.ir import PrimFunc, TirxError, structural_equal
+from tirx_mini.passes import lower
+from tirx_mini.script import from_source
+
+ROOT = Path(__file__).parents[3]
+STEPS = sorted((ROOT / "kernels_ref" / "sm100").glob("step*.py"))
+SHAPES = {1: (128, 128, 64), 2: (128, 128, 256)}
+PER_STEP = 12
+
+
+def load(text: str, name: str, step: int) -> PrimFunc:
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    names: dict[str, object] = {"__name__": "damaged"}
+    exec(compile(text, name, "exec"), names)
+    return names[f"hgemm_v{step}"](*SHAPES.get(step, (512, 512, 256)))  # type: ignore[operator]
+
+
+def check(text: str, name: str, step: int) -> None:
+    """Read, print, lower and print again; the only exception is a page with a place."""
+    func = load(text, name, step)
+    assert structural_equal(func, from_source(func.script())), func.script()
+    lowered = lower(func)
+    assert structural_equal(lowered, from_source(lowered.script())), lowered.script()
+
+
+@pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
+def test_damage_is_refused_with_a_page_or_read(path: Path) -> None:
+    source, step = path.read_text(encoding="utf-8"), int(path.stem[4:6])
+    for seed in range(PER_STEP):
+        name = f"<damaged {path.stem} {seed}>"
+        text = damaged(source, random.Random(f"{path.stem} {seed}"))
+        try:
+            check(text, name, step)
+        except TirxError as error:
+            assert error.span is not None and str(error).startswith("error: "), f"{name}\n{error}"
+        except Exception as error:
+            # Python itself runs annotations and what is around the kernel: its errors end in the damaged text.
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            assert last.filename == name, f"{name}: {error!r} at {last.filename}:{last.lineno}\n{text}"
+        finally:
+            linecache.cache.pop(name, None)
