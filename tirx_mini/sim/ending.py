@@ -6,7 +6,7 @@ All of it is judged by what the CTA's warps know at their end, so the verdict do
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,12 +24,13 @@ ALIVE = "cluster_sync() before the kernel ends keeps every CTA alive until its p
 def check_end(cta: Cta) -> None:
     """Record what a CTA, all of whose warps have ended, leaves behind."""
     known = np.maximum.reduce([warp.agent.known[ORDER] for warp in cta.warps])
-    for message, span, details in (*_loads(cta, known), *_stores(cta), *_signals(cta, known), *_allocations(cta)):
-        kind = details.pop("kind", KIND)
-        cta.gpu.findings.add(kind, "error", message, span, details={"cta": cta.name, **details})
+    left = (*_loads(cta, known), *_stores(cta), *_signals(cta, known), *_allocations(cta), *_barriers(cta))
+    for message, span, details in left:
+        kind, severity = details.pop("kind", KIND), details.pop("severity", "error")
+        cta.gpu.findings.add(kind, severity, message, span, details={"cta": cta.name, **details})
 
 
-Problem = tuple[str, "Span | None", dict[str, object]]
+Problem = tuple[str, "Span | None", dict[str, Any]]
 
 
 def _loads(cta: Cta, known: np.ndarray) -> Iterator[Problem]:
@@ -78,3 +79,24 @@ def _allocations(cta: Cta) -> Iterator[Problem]:
                 "hint": "one warp frees every allocation with tcgen05.dealloc before the kernel ends",
             },
         )
+
+
+def _barriers(cta: Cta) -> Iterator[Problem]:
+    """A phase that only some of the expected threads arrived in: no one waited for it, or this would be a deadlock."""
+    for barrier in cta.mbarriers.values():
+        if 0 < barrier.pending < barrier.expected:
+            got = barrier.expected - barrier.pending
+            arrivals = [arrival for arrival in barrier.arrivals.values() if arrival.count]
+            count = f"{got} of its {barrier.expected} arrivals"
+            message = f"{barrier.name} got {count} in the last round of {cta.name}: a wait for them would never end"
+            yield (
+                message,
+                barrier.init_span,
+                {
+                    "kind": "barrier-incomplete",
+                    "severity": "warning",
+                    "barrier": barrier.name,
+                    "hint": f"initialise {barrier.name} with {got}, or let {barrier.expected} threads arrive in a round",
+                    "notes": tuple((f"{a.what} by {a.role}", a.span) for a in arrivals[:4]),
+                },
+            )

@@ -72,6 +72,7 @@ KINDS = _table(
     Kind("deadlock", "TX113", "deadlock", CAUSES["anything"].rule),
     Kind("runaway-loop", "TX114", "deadlock",
          "A loop ends when its condition changes, and nothing in this one changes it."),
+    Kind("barrier-incomplete", "TX115", "deadlock", "A phase that was begun gets all of its arrivals.", _INIT),
     Kind("byte-count", "TX106", "hazard", CAUSES["bytes-differ"].rule, _TX_COUNT),
     Kind("barrier-uninitialised", "TX121", "fault",
          "An mbarrier is initialised before any other operation on it.", _INIT),
