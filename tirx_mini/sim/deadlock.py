@@ -10,17 +10,22 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tirx_mini.ir import PrimFunc, Span
 
 from .barriers import Mbarrier
 from .findings import Finding
 from .sites import ARRIVE, COMMIT, INIT, LOAD, Guard, Site, find_sites, place_key
-from .stuck import Group, Situation, base_name, line, role_name
+from .stuck import Group, Situation, base_name, line, role_name, stage
 from .suspects import byte_count, bytes_hint
 
 if TYPE_CHECKING:
     from .machine import Gpu
     from .warp import Warp
+
+CONSEQUENCES = ("rounds-differ", "in-general", "anything")
+"""Causes that say what is missing and not why: where there are races, those show it."""
 
 Notes = tuple[tuple[str, Span | None], ...]
 
@@ -61,6 +66,8 @@ def _situations(func: PrimFunc, gpu: Gpu, blocked: Sequence[Warp]) -> list[Situa
 
 def _finding(situation: Situation, group: Group, name: str, cause: Cause) -> Finding:
     details: dict[str, Any] = {"cause": name, "hint": cause.hint, "notes": cause.notes}
+    if name in CONSEQUENCES:
+        details["consequence"] = True
     details |= {"role": group.role, "cta": group.warps[0].cta.name}
     if group.wait.barrier is not None:
         details["barrier"] = group.wait.barrier.name
@@ -145,7 +152,8 @@ def nobody_signals(situation: Situation, group: Group) -> Cause | None:
             f"no thread arrives at {barrier.name}: TMA loads deliver bytes to it, but nothing announces them",
             f"let the thread that issues the loads call Tx.ptx.mbarrier.arrive.expect_tx on {name}, with their bytes",
         )
-    if any(call.endswith("mma") for call in situation.sites.calls):
+    multiplies = [site for site in situation.sites.all if site.role.startswith("tcgen05.mma")]
+    if multiplies and not any(group.coming(site) for site in multiplies):
         return Cause(
             f"nothing ever arrives at {barrier.name}: no tcgen05.commit names it, so nothing tells when MMAs end",
             f"call Tx.ptx.tcgen05.commit on {name} after the last gemm_async, in the same thread",
@@ -179,9 +187,19 @@ def one_cta_signals(situation: Situation, group: Group) -> Cause | None:
         return None
     peers = [cta.mbarriers.get(barrier.offset) for cta in situation.cluster.ctas if cta is not barrier.cta]
     served = next((b for b in peers if b is not None and b.phase), None)
-    commits = situation.sites.of(base_name(barrier.name), COMMIT)
-    if served is None or not commits:
+    signals = situation.signals(barrier)
+    if served is None or not signals:
         return None
+    commits = [site for site in signals if site.role == COMMIT]
+    if not commits:
+        name = base_name(barrier.name)
+        return Cause(
+            f"every arrival at {name} goes to {served.cta.name}, and {group.role} of {barrier.cta.name} "
+            f"{group.waits} for {barrier.name} of its own CTA",
+            f"let only {served.cta.name} wait for {name}, or signal it in {barrier.cta.name} too: arrivals through a "
+            "remote_view or a cta_id go to that CTA only",
+            tuple((f"the {site.role} is here", site.span) for site in signals),
+        )
     mask = (1 << len(situation.cluster.ctas)) - 1
     return Cause(
         f"the commit signals {barrier.name} of {served.cta.name} only, and {barrier.cta.name} waits for its own",
@@ -212,23 +230,48 @@ def too_few_arrive(situation: Situation, group: Group) -> Cause | None:
     if barrier is None or not barrier.pending or barrier.pending == barrier.expected:
         return None
     signals = situation.signals(barrier)
-    if any(g is not group for site in signals for g in situation.coming(site) if not _has_arrived(barrier, g)):
+    others = [g for g in situation.groups if g is not group]
+    if any(not _have_arrived(barrier, g.coming(site, barrier)) for site in signals for g in others):
         return None
     got = barrier.expected - barrier.pending
     name = base_name(barrier.name)
-    notes = tuple((f"the {site.role} is here", site.span) for site in signals)
+    notes = [(f"the {site.role} is here", site.span) for site in signals]
+    for site in signals:
+        if site.role == ARRIVE and site.guards and site.threads.sum() < barrier.expected:
+            notes += _guard_notes(site.guards[-1:])
+    own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.role == ARRIVE and not site.remote]
+    hint = f"initialise {name} with {got}, or let {barrier.expected} threads arrive at it in each round"
     return Cause(
         f"{barrier.name} was initialised for {barrier.expected} arrivals a phase, but only {got} "
         f"{'arrives' if got == 1 else 'arrive'}",
-        f"initialise {name} with {got}, or let {barrier.expected} threads arrive at it in each round",
+        hint + (f"; an arrive without cta_id is at the CTA's own {name}" if own else ""),
         (("it is initialised here", barrier.init_span), *notes),
     )
 
 
-def _has_arrived(barrier: Mbarrier, group: Group) -> bool:
-    """Whether all warps of the group have arrived at the barrier at some time."""
+def too_many_arrive(situation: Situation, group: Group) -> Cause | None:
+    """More threads arrive in a round than the barrier was initialised for, so its phases run ahead."""
+    for barrier in group.warps[0].cta.mbarriers.values():
+        sites = situation.signals(barrier)
+        if len(sites) != 1 or not barrier.expected:
+            continue
+        ranks = [cta.rank for cta in situation.cluster.ctas if sites[0].signals(barrier.cta.rank, cta.rank)]
+        coming = len(ranks) * int(sites[0].threads_for(stage(barrier.name) or 0).sum())
+        if coming > barrier.expected and barrier.phase > 1:
+            name = base_name(barrier.name)
+            return Cause(
+                f"{barrier.name} was initialised for {barrier.expected} arrivals a phase, and {coming} threads arrive "
+                "in each round: its phases run ahead of those who wait",
+                f"initialise {name} with {coming}, or let {barrier.expected} threads arrive at it in each round",
+                (("it is initialised here", barrier.init_span), (f"the {sites[0].role} is here", sites[0].span)),
+            )
+    return None
+
+
+def _have_arrived(barrier: Mbarrier, warps: Sequence[Warp]) -> bool:
+    """Whether all of the warps have arrived at the barrier at some time."""
     roles = {arrival.role for arrival in barrier.arrivals.values()}
-    return all(warp.place in roles or warp.role in roles for warp in group.warps)
+    return all(warp.place in roles or warp.role in roles for warp in warps)
 
 
 def wrong_first_phase(situation: Situation, group: Group) -> Cause | None:
@@ -311,7 +354,9 @@ def some_never_call(situation: Situation, group: Group) -> Cause | None:
     if barrier.expected == 128 and len(cta.warps) > 4:
         counted = [w for w in cta.warps if any(w.warp_id // 4 == there.warp_id // 4 for there in at_barrier)]
     absent = [w for w in counted if w not in at_barrier]
-    if not absent or any(w.waiting is not None and isinstance(w.waiting.barrier, Mbarrier) for w in absent):
+    able = {int(number) for site in group.sites for number in np.flatnonzero(site.threads.any(axis=1))}
+    waiting = [w for w in absent if w.waiting is not None and isinstance(w.waiting.barrier, Mbarrier)]
+    if not absent or any(w.warp_id in able for w in waiting):
         return None
     gone = [w for w in absent if w.done]
     elsewhere = [w for w in absent if w.waiting is not None]
@@ -362,6 +407,7 @@ RULES: tuple[Rule, ...] = (
     stage_stands_still,
     rounds_differ,
     some_never_call,
+    too_many_arrive,
     in_general,
     anything,
 )

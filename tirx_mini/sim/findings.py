@@ -23,8 +23,8 @@ class Finding:
     kind: a key of `KINDS`. message: one sentence. span: where in the source.
     details: what else is known, by name: "hint" (one sentence: what to write instead), "notes" (a tuple of
         (text, span)), "role" (which warps), "cta", "buffer", "barrier", "count" (how often it happened),
-        "rule" (the PTX ISA section), "cause" (of a deadlock, a key of `CAUSES`), "cycle" and "stuck" (the `StuckRole`s
-        of a deadlock).
+        "rule" (the PTX ISA section), "consequence" (true where other findings are more likely to show the cause),
+        "cause" (of a deadlock, a key of `CAUSES`), "cycle" and "stuck" (the `StuckRole`s of a deadlock).
     """
 
     kind: str
@@ -158,8 +158,13 @@ class Report:
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings ordered: errors before warnings, by verdict; those of equal rank in the order they were found."""
-    return tuple(sorted(findings, key=lambda f: (f.severity != "error", VERDICTS.index(KINDS[f.kind].verdict))))
+    """The findings ordered: errors before warnings, causes before consequences, by verdict; else as they were found."""
+
+    def rank(finding: Finding) -> tuple[bool, bool, int]:
+        consequence = finding.details.get("consequence", False)
+        return finding.severity != "error", consequence, VERDICTS.index(KINDS[finding.kind].verdict)
+
+    return tuple(sorted(findings, key=rank))
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:

@@ -28,7 +28,7 @@ from tirx_mini.ir import (
 )
 
 from .masks import LANES
-from .threads import selected
+from .threads import selected, thread_values
 
 INIT, WAIT, ARRIVE, EXPECT, COMMIT, LOAD = "init", "wait", "arrive", "expect_tx", "commit", "TMA load"
 
@@ -73,11 +73,15 @@ class Guard:
 
 @dataclass(frozen=True)
 class Site:
-    """An instruction, and what it does to which barrier ("" if to none). order: its place in the program."""
+    """An instruction, and what it does to which barrier ("" if to none).
+
+    index: which barrier of the buffer of that name. order: its place in the program.
+    """
 
     role: str
     call: Call
     barrier: str
+    index: Expr | None
     span: Span | None
     guards: tuple[Guard, ...]
     loops: tuple[Stmt, ...]
@@ -113,6 +117,22 @@ class Site:
         if any(guard.elects for guard in self.guards):
             alive[:, 1:] &= np.cumsum(alive[:, :-1], axis=1) == 0
         return alive
+
+    def threads_for(self, stage: int) -> np.ndarray:
+        """bool[warps, 32]: the threads that may get here with the barrier of this stage."""
+        stages = None if self.index is None else thread_values(self.index, self.warps)
+        return self.threads if stages is None else self.threads & np.broadcast_to(stages == stage, self.threads.shape)
+
+    def signals(self, rank: int, own: int) -> bool:
+        """Whether, in the CTA of rank `own` of the cluster, it may arrive at a barrier of the CTA of rank `rank`."""
+        mask = self.call.attr("cta_mask", None)
+        if self.role == COMMIT and mask:
+            return bool(mask >> rank & 1)
+        calls = [node for arg in self.call.args for node in walk(arg) if isinstance(node, Call)]
+        mapped = next((node for node in (self.call, *calls) if node.op in ("mapa", "mbarrier.arrive.remote")), None)
+        if mapped is None:
+            return rank == own
+        return int_value(mapped.args[1]) in (None, rank)
 
     @property
     def reachable(self) -> bool:
@@ -171,25 +191,25 @@ def find_sites(func: PrimFunc) -> Sites:
                 if isinstance(node, Call):
                     role = ROLES.get(node.op, node.op)
                     span = node.span or stmt.span
-                    names = _barriers(node, bound)
-                    found.extend(Site(role, node, name, span, guards, loops, warps, len(found)) for name in names)
+                    for name, index in _barriers(node, bound):
+                        found.append(Site(role, node, name, index, span, guards, loops, warps, len(found)))
 
     warps = func.launch.warps
     visit(func.body, (), ())
     return Sites(tuple(found), frozenset(node.op for node in walk(func.body) if isinstance(node, Call)))
 
 
-def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[str]:
-    """The names of the mbarriers among the operands; "" for an instruction that names none."""
-    names: list[str] = []
+def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr | None]]:
+    """The mbarriers among the operands, by the name and index of each; "" for an instruction that names none."""
+    names: dict[str, Expr] = {}
     stack = list(call.args)
     while stack:
         for node in walk(stack.pop()):
             if isinstance(node, Var) and node in bound:
                 stack.append(bound[node])
             elif isinstance(node, AddressOf) and node.buffer.scope == "shared" and node.buffer.dtype == "uint64":
-                names.append(node.buffer.name)
-    yield from dict.fromkeys(names) if names else ("",)
+                names.setdefault(node.buffer.name, node.indices[0])
+    yield from names.items() if names else (("", None),)
 
 
 def place_key(span: Span | None) -> Hashable:

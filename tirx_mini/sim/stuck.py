@@ -58,10 +58,14 @@ class Group:
         text = source_text(self.span.user if self.span else None)
         return next((name for name in BARRIER_CALLS if name in text), self.wait.kind)
 
-    def may_reach(self, site: Site) -> bool:
-        """Whether a warp of the group would come to `site` if it ran on."""
-        reach = {number for number, lanes in enumerate(site.threads.tolist()) if any(lanes)}
-        return any(warp.warp_id in reach for warp in self.warps) and any(s.leads_to(site) for s in self.sites)
+    def coming(self, site: Site, barrier: Mbarrier | None = None) -> list[Warp]:
+        """The warps of the group that would come to `site` if they ran on, and there signal `barrier`."""
+        if not any(here.leads_to(site) for here in self.sites):
+            return []
+        threads = site.threads if barrier is None else site.threads_for(stage(barrier.name) or 0)
+        reach = threads.any(axis=1)
+        warps = [warp for warp in self.warps if reach[warp.warp_id]]
+        return warps if barrier is None else [w for w in warps if site.signals(barrier.cta.rank, w.cta.rank)]
 
     @property
     def key(self) -> Hashable:
@@ -106,15 +110,15 @@ class Situation:
         """The instructions that arrive at a barrier of this name."""
         return self.sites.of(base_name(barrier.name), *SIGNALS)
 
-    def coming(self, site: Site) -> list[Group]:
-        """The groups that would come to `site` if they ran on."""
-        return [group for group in self.groups if group.may_reach(site)]
+    def coming(self, site: Site, barrier: Mbarrier | None = None) -> list[Group]:
+        """The groups that would come to `site` if they ran on, and there signal `barrier`."""
+        return [group for group in self.groups if group.coming(site, barrier)]
 
     def needed_by(self, group: Group) -> list[Group]:
         """The groups that have to run on before `group` can."""
         barrier = group.mbarrier
         if barrier is not None:
-            found = [g for site in self.signals(barrier) for g in self.coming(site)]
+            found = [g for site in self.signals(barrier) for g in self.coming(site, barrier)]
         else:
             found = [g for g in self.groups if g.wait.barrier is not group.wait.barrier]
         return list({id(g): g for g in found if g is not group}.values())
@@ -155,7 +159,7 @@ class Situation:
             return tuple(f"{g.role} {g.waits} elsewhere ({line(g.span)})" for g in self.needed_by(group))
         lines: list[str] = []
         for site in self.signals(barrier):
-            coming = self.coming(site)
+            coming = self.coming(site, barrier)
             others = [f"{g.role}, which {g.waits} at {line(g.span)}" for g in coming if g is not group]
             if others:
                 lines.append(f"the {site.role} of {line(site.span)} is up to {'; '.join(others)}")
