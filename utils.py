@@ -83,12 +83,14 @@ class Run:
 def compile_and_run(
     kernel: PrimFunc, A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, target: str | None = None
 ) -> Run:
-    """Run `kernel` once and write D. Raises `SimulationError`, a whole page, where the simulator finds an error."""
+    """Run `kernel` once and write D. Raises `SimulationError`, a whole page, where the simulator finds an error.
+
+    On a GPU too: a kernel that does not finish there is ended, and the simulator says why.
+    """
     target = target or default_target()
     chosen = Target(target)
     if chosen.kind == "cuda":
-        tvm.compile(tvm.IRModule({"main": kernel}), target=target)(A, B, D)
-        torch.cuda.synchronize()
+        tvm.run(kernel, A, B, D, target=target)
         return Run(kernel, target)
     report = tvm.simulate(kernel, A, B, D, gpu=chosen.detail or "b200")
     if report.verdict != "ok":

@@ -9,7 +9,7 @@
 """
 
 from . import target
-from .driver import SimulatedExecutable, compile, simulate
+from .driver import GpuRunError, SimulatedExecutable, compile, run, simulate
 from .ir import DataType, IRModule, PrimFunc, TirxError
 from .sim import Finding, Report, SimulationError
 from .target import Target
@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DataType",
     "Finding",
+    "GpuRunError",
     "IRModule",
     "PrimFunc",
     "Report",
@@ -27,6 +28,7 @@ __all__ = [
     "Target",
     "TirxError",
     "compile",
+    "run",
     "simulate",
     "target",
 ]

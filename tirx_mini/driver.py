@@ -1,4 +1,4 @@
-"""`compile` and `simulate`: the whole way of a kernel, from the front end's function to a run."""
+"""`compile`, `simulate` and `run`: the whole way of a kernel, from the front end's function to a run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .ir import IRModule, PrimFunc, TirxError
 from .passes import lower
 from .sim import Report, SimulationError, failed
 from .sim import simulate as simulate_lowered
 from .target import Target
-from .targets import GpuSpec, gpu_spec
+from .targets import GPUS, GpuSpec, gpu_spec
 
 if TYPE_CHECKING:
     from .runtime import Executable, HostModule
@@ -71,7 +73,7 @@ def compile(
     """
     if tir_pipeline != "tirx":
         raise ValueError(f"there is no pipeline {tir_pipeline!r}; the one there is, is called 'tirx'")
-    chosen = target if isinstance(target, Target) else Target(target) if target else Target.current() or Target("cuda")
+    chosen = _target(target)
     func = mod.main if isinstance(mod, IRModule) else mod
     lowered = lower(func)
     if chosen.kind == "sim":
@@ -103,6 +105,61 @@ def simulate(
         lowered = lower(func)
     except TirxError as error:
         return failed(func, error, gpu_spec(gpu).name)
-    return simulate_lowered(
-        lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers
-    )
+    return simulate_lowered(lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers)
+
+
+class GpuRunError(SimulationError):
+    """A run on a GPU that did not finish or that the GPU ended. cause: what was seen there. report: the simulator's."""
+
+    def __init__(self, cause: Exception, report: Report) -> None:
+        super().__init__(report)
+        self.cause = cause
+
+    def __str__(self) -> str:
+        if self.report.ok:
+            return f"{self.cause}\n\nThe simulator, on the same arguments, finds nothing wrong with it."
+        return f"{self.cause}\n\nThe simulator, on the same arguments, says why:\n\n{self.report}"
+
+
+def run(
+    kernel: IRModule | PrimFunc, *args: Any, target: str | Target | None = None, limit_s: float = 10.0
+) -> Report | None:
+    """Run a kernel once, in safety, and wait for it; results are written into the arguments in place.
+
+    In the simulator that is a call of what `compile` returns, and the report is returned. On a GPU the kernel runs in a
+    child process: where it does not finish within `limit_s` seconds, or the GPU ends it, the simulator runs it on
+    copies of the arguments and `GpuRunError` says what both found. This process can launch again in every case.
+    """
+    exe = compile(kernel if isinstance(kernel, IRModule) else IRModule({"main": kernel}), _target(target))
+    if isinstance(exe, SimulatedExecutable):
+        exe(*args)
+        return exe.report
+    from .runtime import KernelFault, KernelTimeout
+
+    try:
+        exe.run_guarded(*args, limit_s=limit_s)
+    except (KernelTimeout, KernelFault) as error:
+        copies = [_host_copy(arg) for arg in args]
+        raise GpuRunError(error, simulate_lowered(exe.func, copies, _model_of(exe.arch))) from error
+    return None
+
+
+def _target(target: str | Target | None) -> Target:
+    """The target that is meant: the given one, that of the enclosing ``with target:``, "cuda"."""
+    return target if isinstance(target, Target) else Target(target) if target else Target.current() or Target("cuda")
+
+
+def _model_of(arch: str) -> GpuSpec:
+    """The modelled GPU that is most like this machine's: its namesake, else one of its architecture."""
+    import torch
+
+    name = torch.cuda.get_device_name().lower() if torch.cuda.is_available() else ""
+    alike = [spec for key, spec in GPUS.items() if key in name] + [spec for spec in GPUS.values() if spec.arch == arch]
+    return alike[0] if alike else GPUS[DEFAULT_GPU]
+
+
+def _host_copy(arg: Any) -> Any:
+    """A copy in main memory of a tensor or array; a number is itself."""
+    if isinstance(arg, np.ndarray):
+        return arg.copy()
+    return arg.detach().to("cpu", copy=True) if hasattr(arg, "detach") else arg

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import Call, TirxError
+from tirx_mini.ir import HANDLE, Call, Str, TirxError
 from tirx_mini.isa import TABLE
 
 from .builtins import DEFINITIONS, NEEDS, PREFIX, PROLOGUE
@@ -26,6 +26,9 @@ class Helpers:
         entry = TABLE.get(call.op)
         if entry is None:
             raise TirxError(f"there is no instruction {call.op!r}", call.span)
+        if call.op == "printf":
+            text = render(Str(HANDLE, str(dict(call.attrs)["format"])))
+            return f"printf({', '.join([text, *map(render, call.args)])})"
         function = device_function(entry, call)
         self._definitions[function.definition] = None
         return f"{function.name}({', '.join(render.argument(arg) for arg in function.arguments)})"

@@ -3,7 +3,7 @@
 `TABLE` has the instructions by name; `NAMES` has what kernels call, by the path below `Tx` ("ptx.mbarrier.init").
 """
 
-from . import cp_async, fence, matrix, mbarrier, sync, tcgen05, tma, warp, wgmma
+from . import cp_async, debug, fence, matrix, mbarrier, sync, tcgen05, tma, warp, wgmma
 from .core import (
     Alias,
     Attribute,
@@ -26,6 +26,7 @@ from .core import (
     u32,
     u64,
 )  # fmt: skip
+from .debug import CONVERSION
 from .descriptors import (
     Format,
     InstructionDescriptor,
@@ -36,11 +37,11 @@ from .descriptors import (
     swizzle_bytes,
 )  # fmt: skip
 
-TABLE, NAMES = tables((mbarrier, fence, sync, warp, tma, cp_async, matrix, wgmma, tcgen05))
+TABLE, NAMES = tables((mbarrier, fence, sync, warp, tma, cp_async, matrix, wgmma, tcgen05, debug))
 
 __all__ = [
-    "TABLE", "NAMES", "Alias", "Attribute", "Format", "GlobalAddress", "Instruction", "InstructionDescriptor",
-    "Operand", "OperandType", "Overloads", "Registers", "Scope", "SharedAddress", "SmemDescriptor", "TensorMapHandle",
-    "TmemAddress", "any_value", "f32", "instruction", "mma_depth", "mma_format", "operand_chunks", "pred", "s32",
-    "swizzle_bytes", "tables", "u32", "u64",
+    "CONVERSION", "TABLE", "NAMES", "Alias", "Attribute", "Format", "GlobalAddress", "Instruction",
+    "InstructionDescriptor", "Operand", "OperandType", "Overloads", "Registers", "Scope", "SharedAddress",
+    "SmemDescriptor", "TensorMapHandle", "TmemAddress", "any_value", "f32", "instruction", "mma_depth",
+    "mma_format", "operand_chunks", "pred", "s32", "swizzle_bytes", "tables", "u32", "u64",
 ]  # fmt: skip

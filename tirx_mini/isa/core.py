@@ -106,7 +106,8 @@ class Alias:
 
 
 Ptx = str | Callable[..., str]
-"""A template with {operand}, {modifier} and {result}, or a function of the modifiers that returns one.
+"""A template with {operand}, {modifier} and {result}, or a function of the modifiers that returns one; "" for printf,
+which is a function of CUDA C++.
 
 Conditions ({operand} of type pred, and such a result) are predicate registers. {operand_space} is "cta" where a shared
 operand is a pointer to the CTA's own memory, "cluster" where it is an address, which may be another CTA's.

@@ -62,13 +62,14 @@ from .memory import (
     variable_name,
 )  # fmt: skip
 from .prim_func import prim_func
+from .printing import print_buffer, printf
 
 __all__ = [
     "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "Buffer", "call", "Cast",
     "cdiv", "ceildiv", "cluster_id", "const", "cta_id", "cta_id_in_cluster", "decl_buffer", "device_entry",
     "evaluate", "filter", "floordiv", "floormod", "func_attr", "grid", "hint", "if_then_else", "inline",
     "lane_id", "launch", "let", "local_cell", "match_buffer", "max", "meta_var", "min", "node", "PoolAllocator",
-    "prim_func", "ramp", "Select", "select", "serial", "SMEMPool", "tensor_map", "thread_id", "thread_id_in_wg",
+    "prim_func", "print_buffer", "ramp", "Select", "select", "serial", "SMEMPool", "tensor_map", "thread_id", "thread_id_in_wg",
     "truncmod", "unroll", "variable_name", "warp_id", "warp_id_in_wg", "warpgroup_id",
 ]  # fmt: skip
 
@@ -351,7 +352,7 @@ def _primitive(name: str, scope: str | None) -> Any:
 def _root() -> Path:
     """All that is named by a path: instructions and collective operations."""
     root = namespace()
-    for path, function in COLLECTIVES.items():
+    for path, function in {**COLLECTIVES, "cuda.printf": printf}.items():
         root.at(path).function = function
     return root
 

@@ -48,6 +48,7 @@ NUMBERS = {
     "num": (1, 8, 32),
     "cta_mask": (None, 3),
     "bytes": (16,),
+    "format": ("%g\n",),
 }
 """Values of the modifiers that the table does not enumerate."""
 COLUMNS = {"wgmma.mma_async": (8, 136, 256)}
@@ -72,7 +73,7 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
     }
     out: list[Expr] = []
     for operand in entry.operands:
-        number = attrs["dim"] if operand.variadic else 1
+        number = attrs.get("dim", 1) if operand.variadic else 1
         assert isinstance(number, int)
         named = {"n_cols": const(64, "uint32"), "barrier_id": const(1, "uint32"), "threads": const(64, "uint32")}
         out += [named.get(operand.name, samples[operand.type.name])] * number

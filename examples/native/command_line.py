@@ -1,0 +1,71 @@
+"""What every example does with its kernel: run it, check it, or show what it becomes.
+
+    python 01_scale.py                        # in the simulator, on a B200
+    python 01_scale.py --target sim:h100      # on a modelled H100
+    python 01_scale.py --target cuda          # on the GPU of this machine
+    python 01_scale.py --show cuda            # the CUDA C++; also script, lowered, ptx, sass
+
+With --target cuda a kernel that does not finish is ended and then explained by the simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import torch
+
+import tirx_mini as tvm
+from tirx_mini.ir import PrimFunc
+
+STAGES = ("script", "lowered", "cuda", "ptx", "sass")
+
+
+def main(
+    kernel: PrimFunc, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]
+) -> int:
+    """Run `kernel` on `inputs` and `outputs` as the command line says. 0 where the outputs are as expected."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", default="sim", help="sim, sim:GPU, cuda or cuda:ARCH")
+    parser.add_argument("--show", choices=STAGES, help="print the kernel at a stage, and do not run it")
+    options = parser.parse_args()
+    try:
+        if options.show:
+            show(kernel, options.show, options.target)
+            return 0
+        return run(kernel, options.target, inputs, outputs, expected)
+    except (tvm.TirxError, tvm.SimulationError, ValueError, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def show(kernel: PrimFunc, stage: str, target: str) -> None:
+    """Print `kernel` at a stage of its way to `target`."""
+    if stage == "script":
+        kernel.show()
+        return
+    exe = tvm.compile(tvm.IRModule({"main": kernel}), target=target)
+    print(exe.mod.imports[0].inspect_source() if stage == "cuda" else exe.source(stage))
+
+
+def run(
+    kernel: PrimFunc,
+    target: str,
+    inputs: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor],
+    expected: Sequence[torch.Tensor],
+) -> int:
+    """Run `kernel` once on `target` and compare; 0 where all outputs are as expected."""
+    device = "cuda" if target.startswith("cuda") else "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise RuntimeError("this machine has no GPU that PyTorch can use: leave out --target, or say --target sim")
+    results = [tensor.to(device) for tensor in outputs]
+    report = tvm.run(kernel, *(tensor.to(device) for tensor in inputs), *results, target=target)
+    wrong = 0
+    for result, want in zip(results, expected, strict=True):
+        close = torch.isclose(result.cpu(), want, rtol=1e-5, atol=1e-5)
+        wrong += int((~close).sum())
+    time = f", {report.time_us:.1f} us predicted" if report is not None and report.time_us else ""
+    print(f"{kernel.name} on {target}: {f'{wrong} elements are wrong' if wrong else 'right'}{time}")
+    return int(wrong > 0)

@@ -1,0 +1,67 @@
+"""`run`: the simulator's report, and a GPU run that goes wrong explained by the simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tirx_mini as tvm
+from tirx_mini.runtime import Executable, KernelTimeout
+from tirx_mini.script import tirx as T
+
+
+@T.prim_func
+def waits(A_ptr: T.handle):
+    """With 33 arrivals expected, 32 are not enough."""
+    A = T.match_buffer(A_ptr, (32,), "float32")
+    T.device_entry()
+    bx = T.cta_id([1])
+    tx = T.thread_id([32])
+    ready = T.alloc_shared((1,), "uint64")
+    if tx == 0:
+        T.ptx.mbarrier.init(ready.ptr_to([0]), 33)
+    T.ptx.fence.mbarrier_init()
+    T.cuda.cta_sync()
+    T.ptx.mbarrier.arrive(ready.ptr_to([0]))
+    T.ptx.mbarrier.try_wait(ready.ptr_to([0]), 0)
+    A[tx] = 1.0
+
+
+@T.prim_func
+def ones(A_ptr: T.handle):
+    A = T.match_buffer(A_ptr, (32,), "float32")
+    T.device_entry()
+    bx = T.cta_id([1])
+    tx = T.thread_id([32])
+    A[tx] = 1.0
+
+
+def hangs(self: Executable, *args: Any, limit_s: float) -> None:
+    raise KernelTimeout(f"{self.func.name} did not finish within {limit_s:g} s")
+
+
+def test_in_the_simulator_it_returns_the_report() -> None:
+    a = np.zeros(32, np.float32)
+    report = tvm.run(ones, a, target="sim:h100")
+    assert report is not None and report.ok and report.gpu == "H100" and (a == 1).all()
+    with pytest.raises(tvm.SimulationError, match="ready"):
+        tvm.run(waits, a, target="sim")
+
+
+def test_a_hang_on_the_gpu_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Executable, "run_guarded", hangs)
+    a = torch.zeros(32)
+    with pytest.raises(tvm.GpuRunError) as raised:
+        tvm.run(waits, a, target="cuda:sm_90a", limit_s=3)
+    assert "waits did not finish within 3 s" in str(raised.value)
+    assert raised.value.report.verdict == "deadlock" and raised.value.report.gpu == "H100"
+    assert "ready" in str(raised.value) and (a == 0).all()
+
+
+def test_a_hang_that_the_simulator_does_not_see_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Executable, "run_guarded", hangs)
+    with pytest.raises(tvm.GpuRunError, match="finds nothing wrong"):
+        tvm.run(ones, np.zeros(32, np.float32), target="cuda:sm_90a")

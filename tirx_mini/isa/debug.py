@@ -1,0 +1,31 @@
+"""Debug output: what a kernel prints while it runs. No PTX, but a function that CUDA C++ has on the GPU."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import numpy as np
+
+from .core import Scope, any_value, instruction
+from .machine import Machine, Thread
+
+CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?P<length>l{0,2})(?P<letter>[diuxXeEfgGc%])")
+"""One conversion of a format, "%%" included (CUDA C++ Programming Guide: "Formatted Output")."""
+
+
+@instruction(
+    "",
+    name="printf",
+    api=("cuda.printf",),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="vprintf (PTX Writer's Guide to Interoperability: System Calls)",
+    cost="wait",
+)
+def printf(gpu: Machine, thread: Thread, *values: any_value, format: str) -> None:
+    """Each thread writes its values to standard output in `format`, as C does; one call is written in one piece."""
+    text = CONVERSION.sub(lambda m: f"%{m['flags']}{m['letter']}", format)
+    for lane in thread.mask.lanes.tolist():
+        own = tuple(v[lane].item() if isinstance(v, np.ndarray) else v for v in values)
+        sys.stdout.write(text % own)

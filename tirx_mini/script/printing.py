@@ -1,0 +1,139 @@
+"""Debug output of kernels: formatted values, and whole buffers, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tirx_mini.ir import (
+    HANDLE,
+    INT32,
+    AddressOf,
+    Buffer,
+    Call,
+    DataType,
+    Evaluate,
+    Expr,
+    For,
+    Stmt,
+    TirxError,
+    Var,
+    as_expr,
+    cast,
+    const,
+    int_value,
+    seq,
+    special,
+)
+from tirx_mini.isa import CONVERSION
+
+from .builder import current
+from .handles import data_type, load
+
+LINE = 8
+"""Elements on a line of `print_buffer`."""
+
+_PROMOTED: Mapping[str, str] = {
+    **dict.fromkeys("di", "int32"), **dict.fromkeys("uxX", "uint32"), **dict.fromkeys("eEfgG", "float32"), "c": "int32",
+}  # fmt: skip
+"""What a conversion takes. Floats travel as doubles, and print the same from float32."""
+
+
+def printf(format: str, *values: Any) -> None:
+    """``T.cuda.printf("%d: %g\\n", i, x)``: every thread that gets here writes its values to standard output."""
+    builder = current("T.cuda.printf")
+    wanted = [m for m in CONVERSION.finditer(format) if m["letter"] != "%"]
+    if CONVERSION.sub("", format).count("%"):
+        raise TirxError(f"the format {format!r} has a conversion that is not known", hint="use %d, %u, %x, %g or %f")
+    if len(wanted) != len(values):
+        raise TirxError(f"the format {format!r} takes {len(wanted)} values, but {len(values)} are given")
+    args = [_argument(value, m["letter"], m["length"]) for value, m in zip(values, wanted, strict=True)]
+    builder.emit(_line(format, args))
+
+
+def _argument(value: Any, letter: str, length: str) -> Expr:
+    expr = as_expr(value)
+    dtype = DataType(_PROMOTED[letter])
+    if expr.dtype.is_handle or expr.dtype.lanes > 1 or (expr.dtype.is_float and not dtype.is_float):
+        raise TirxError(f"%{length}{letter} prints {dtype} values, but {expr!r} is {expr.dtype}", expr.span)
+    if dtype.is_float:
+        return expr if expr.dtype.bits == 64 and expr.dtype.is_float else cast(dtype, expr)
+    return cast(DataType(str(dtype).replace("32", "64")), expr) if length else cast(dtype, expr)
+
+
+def _line(format: str, args: Sequence[Expr]) -> Stmt:
+    return Evaluate(Call(HANDLE, "printf", tuple(args), (("format", format),)))
+
+
+def print_buffer(pointer: Any, dtype: Any, is_string: bool, is_scalar: bool, dim_num: int, shape: Any = (1,)) -> None:
+    """``T.print_buffer(C.data, "float32", False, False, 1, (M,))``: print a buffer while the kernel runs.
+
+    Every thread that gets here prints all of it, eight elements a line: ``C[0:8] = 1 2 3 4 5 6 7 8``. A buffer in
+    registers is each thread's own, and says whose. shape: of what is printed, from the buffer's start in each
+    dimension; there are `dim_num` of them. is_scalar: print the first element only.
+    """
+    builder = current("T.print_buffer")
+    buffer = _printed(pointer, data_type(dtype), is_string)
+    dims = (1,) * buffer.ndim if is_scalar else _dims(buffer, dim_num, shape)
+    builder.emit(_lines(buffer, dims))
+
+
+def _printed(pointer: Any, dtype: DataType, is_string: bool) -> Buffer:
+    buffer = pointer.buffer if isinstance(pointer, AddressOf) else pointer
+    if not isinstance(buffer, Buffer):
+        raise TirxError(f"T.print_buffer needs a pointer to a buffer, not {pointer!r}", hint="write C.data")
+    if isinstance(pointer, AddressOf) and any(int_value(index) != 0 for index in pointer.indices):
+        raise TirxError("T.print_buffer prints a buffer from its first element on", hint=f"write {buffer.name}.data")
+    if buffer.scope == "tmem":
+        raise TirxError(f"{buffer.name} is in tensor memory", hint="copy it to registers, and print those")
+    if is_string:
+        raise TirxError("T.print_buffer prints numbers: is_string has to be False")
+    if buffer.dtype != dtype:
+        raise TirxError(f"{buffer.name} has elements of {buffer.dtype}, but T.print_buffer is told {dtype}")
+    return buffer
+
+
+def _dims(buffer: Buffer, dim_num: int, shape: Any) -> tuple[int, ...]:
+    known = [int_value(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+    dims = tuple(extent for extent in known if extent is not None)
+    if len(dims) != len(known) or len(dims) != int_value(dim_num):
+        raise TirxError(f"T.print_buffer needs a shape of {dim_num} numbers known when the kernel is read, not {shape}")
+    if len(dims) != buffer.ndim or any(n < 1 or n > extent for n, extent in zip(dims, buffer.shape, strict=True)):
+        raise TirxError(f"{buffer.name} has shape {buffer.shape}, so none of shape {dims} can be printed of it")
+    return dims
+
+
+def _lines(buffer: Buffer, dims: Sequence[int]) -> Stmt:
+    """Loops over all dimensions, the last one in lines of `LINE` elements."""
+    outer = [Var(INT32, name) for name in "ijklmnop"[: len(dims) - 1]]
+    whole, rest = divmod(dims[-1], LINE)
+    column = Var(INT32, "column")
+    parts: list[Stmt] = []
+    if whole:
+        first = column * LINE if whole > 1 else const(0)
+        line = _elements(buffer, outer, first, LINE)
+        parts.append(For(column, const(0), const(whole), line) if whole > 1 else line)
+    if rest:
+        parts.append(_elements(buffer, outer, const(whole * LINE), rest))
+    body = seq(*parts)
+    for var, extent in reversed(list(zip(outer, dims[:-1], strict=True))):
+        body = For(var, const(0), const(extent), body)
+    return body
+
+
+def _elements(buffer: Buffer, outer: Sequence[Expr], first: Expr, count: int) -> Stmt:
+    """One line: a row's elements from `first` on."""
+    values = [load(buffer, (*outer, first + k)) for k in range(count)]
+    letter, length = _conversion(buffer.dtype)
+    owner = "thread %d: " if buffer.scope == "local" else ""
+    place = ", ".join(["%d"] * len(outer) + ["%d:%d"])
+    format = f"{owner}{buffer.name}[{place}] = {' '.join([f'%{length}{letter}'] * count)}\n"
+    who = [special("threadIdx.x")] if owner else []
+    return _line(format, [*who, *outer, first, first + count, *(_argument(v, letter, length) for v in values)])
+
+
+def _conversion(dtype: DataType) -> tuple[str, str]:
+    """The letter and length with which an element prints."""
+    if dtype.is_float:
+        return "g", ""
+    return ("d" if dtype.is_signed or dtype.is_bool else "u"), "ll" * (dtype.bits > 32)
