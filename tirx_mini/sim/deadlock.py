@@ -17,7 +17,7 @@ from tirx_mini.ir import PrimFunc, Span
 from .barriers import Mbarrier
 from .findings import Finding
 from .sites import ARRIVE, COMMIT, INIT, LOAD, Guard, Site, find_sites, place_key
-from .stuck import Group, Situation, base_name, line, role_name, stage
+from .stuck import Group, Situation, base_name, counted, line, role_name, stage
 from .suspects import byte_count, bytes_hint
 
 if TYPE_CHECKING:
@@ -240,9 +240,9 @@ def too_few_arrive(situation: Situation, group: Group) -> Cause | None:
         if site.role == ARRIVE and site.guards and site.threads.sum() < barrier.expected:
             notes += _guard_notes(site.guards[-1:])
     own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.role == ARRIVE and not site.remote]
-    hint = f"initialise {name} with {got}, or let {barrier.expected} threads arrive at it in each round"
+    hint = f"initialise {name} with {got}, or let {counted(barrier.expected, 'thread')} arrive at it in each round"
     return Cause(
-        f"{barrier.name} was initialised for {barrier.expected} arrivals a phase, but only {got} "
+        f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, but only {got} "
         f"{'arrives' if got == 1 else 'arrive'}",
         hint + (f"; an arrive without cta_id is at the CTA's own {name}" if own else ""),
         (("it is initialised here", barrier.init_span), *notes),
@@ -253,16 +253,16 @@ def too_many_arrive(situation: Situation, group: Group) -> Cause | None:
     """More threads arrive in a round than the barrier was initialised for, so its phases run ahead."""
     for barrier in group.warps[0].cta.mbarriers.values():
         sites = situation.signals(barrier)
-        if len(sites) != 1 or not barrier.expected:
+        if len(sites) != 1 or not barrier.expected or not sites[0].certain:
             continue
         ranks = [cta.rank for cta in situation.cluster.ctas if sites[0].signals(barrier.cta.rank, cta.rank)]
         coming = len(ranks) * int(sites[0].threads_for(stage(barrier.name) or 0).sum())
         if coming > barrier.expected and barrier.phase > 1:
-            name = base_name(barrier.name)
+            name, few = base_name(barrier.name), counted(barrier.expected, "thread")
             return Cause(
-                f"{barrier.name} was initialised for {barrier.expected} arrivals a phase, and {coming} threads arrive "
-                "in each round: its phases run ahead of those who wait",
-                f"initialise {name} with {coming}, or let {barrier.expected} threads arrive at it in each round",
+                f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, and {coming} "
+                "arrive in each round: its phases run ahead of those who wait",
+                f"initialise {name} with {coming}, or let {few} arrive at it in each round",
                 (("it is initialised here", barrier.init_span), (f"the {sites[0].role} is here", sites[0].span)),
             )
     return None

@@ -12,6 +12,7 @@ import numpy as np
 from tirx_mini.ir import (
     AddressOf,
     Bind,
+    BufferLoad,
     Call,
     Expr,
     For,
@@ -20,6 +21,7 @@ from tirx_mini.ir import (
     PrimFunc,
     Seq,
     Span,
+    Special,
     Stmt,
     Var,
     While,
@@ -66,9 +68,19 @@ class Guard:
         return holds if self.holds else fails
 
     @property
+    def known(self) -> bool:
+        """Whether which threads it lets through depends on nothing but their numbers."""
+        return self.elects or not any(isinstance(node, (BufferLoad, Call)) or _of_cta(node) for node in walk(self.cond))
+
+    @property
     def elects(self) -> bool:
         """Whether it lets one thread of each warp through."""
         return self.holds and any(isinstance(node, Call) and node.op == "elect.sync" for node in walk(self.cond))
+
+
+def _of_cta(node: object) -> bool:
+    """Whether its value is another one in each CTA."""
+    return isinstance(node, Special) and node.name not in ("threadIdx.x", "warp_id_in_cta")
 
 
 @dataclass(frozen=True)
@@ -133,6 +145,11 @@ class Site:
         if mapped is None:
             return rank == own
         return int_value(mapped.args[1]) in (None, rank)
+
+    @property
+    def certain(self) -> bool:
+        """Whether each thread that may get here does, in each round of the loops around."""
+        return all(guard.known for guard in self.guards)
 
     @property
     def reachable(self) -> bool:

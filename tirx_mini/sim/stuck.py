@@ -183,6 +183,11 @@ def stage(name: str) -> int | None:
     return int(inner) if inner.isdigit() else None
 
 
+def counted(number: int, what: str) -> str:
+    """ "1 arrival", "2 arrivals"."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def line(span: Span | None) -> str:
     return f"line {span.user.line}" if span is not None else "an unknown line"
 
