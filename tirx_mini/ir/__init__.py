@@ -35,7 +35,7 @@ from .expr import (
 )  # fmt: skip
 from .func import IRModule, Launch, PrimFunc
 from .printer import expr_text, instruction_path, script, stmt_text
-from .span import Diagnostic, Span, SpanStack, TirxError, excerpt
+from .span import Diagnostic, Span, TirxError, excerpt
 from .stmt import (
     SCOPE_KINDS,
     SERIAL,
@@ -113,7 +113,6 @@ __all__ = [
     "stmt_text",
     "Diagnostic",
     "Span",
-    "SpanStack",
     "TirxError",
     "excerpt",
     "SCOPE_KINDS",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,3 @@ class TirxError(Exception):
 
     def __str__(self) -> str:
         return self.diagnostic.render()
-
-
-@dataclass
-class SpanStack:
-    """The place being translated, as the front end walks the source; new nodes are stamped with its top."""
-
-    spans: list[Span] = field(default_factory=list)
-
-    @property
-    def current(self) -> Span | None:
-        return self.spans[-1] if self.spans else None

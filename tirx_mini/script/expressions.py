@@ -18,6 +18,8 @@ from .builder import Builder, stamp
 from .diagnostics import UnknownName, did_you_mean, foreign, placed
 from .environment import Bound, Env
 from .handles import DType, Flat, load
+from .memory import check_view
+from .runtime_builtins import runtime_builtin
 from .source import FunctionSource
 
 _BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
@@ -282,7 +284,7 @@ class Evaluator:
         shown = ast.unparse(node.func) if isinstance(node, ast.Call) else ast.unparse(node)
         if not callable(function):
             raise TirxError(f"`{shown}` is {_describe_value(function)} and cannot be called", span)
-        function = _RUNTIME_BUILTINS.get(function, function) if _hashable(function) else function
+        function = runtime_builtin(function)
         builder = self.builder
         before, builder.span = builder.span, span
         builder.suggest_names(names)
@@ -295,10 +297,20 @@ class Evaluator:
         except Exception as error:
             raise foreign(error, function, span) from None
         else:
-            return builder.declare_view(result) if isinstance(result, Buffer) else result
+            return self._declared(span, result) if isinstance(result, Buffer) else result
         finally:
             builder.span = before
             builder.suggest_names(())
+
+    def _declared(self, span: Span, buffer: Buffer) -> Buffer:
+        """A buffer that a call gave: a view is declared here."""
+        if self.builder.knows(buffer):
+            return buffer
+        try:
+            check_view(buffer)
+        except TirxError as error:
+            raise error.at(span) from None
+        return self.builder.declare_view(buffer)
 
     def _items(self, nodes: Sequence[ast.expr]) -> list[Any]:
         """The values of a list of expressions, starred ones spread."""
@@ -419,51 +431,6 @@ class Evaluator:
 
     def visit_Set(self, node: ast.Set) -> set[Any]:
         return set(self._items(node.elts))
-
-
-def _extreme(op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    def pick(*args: Any, **options: Any) -> Any:
-        values = list(args[0]) if len(args) == 1 else list(args)
-        if options or not any(is_runtime(v) for v in values):
-            return plain(*args, **options)
-        result = values[0]
-        for value in values[1:]:
-            result = binary(op, result, value)
-        return result
-
-    return pick
-
-
-def _absolute(value: Any) -> Any:
-    return binary("max", value, -value) if is_runtime(value) else abs(value)
-
-
-def _convert(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    def conversion(*args: Any) -> Any:
-        if args and is_runtime(args[0]):
-            raise TirxError(
-                f"Python's {plain.__name__}() needs a value that is known when the kernel is read",
-                hint=f"use Tx.{name}(…) to convert a value of the kernel",
-            )
-        return plain(*args)
-
-    return conversion
-
-
-def _meta_range(*bounds: Any) -> range:
-    if any(is_runtime(bound) for bound in bounds):
-        raise TirxError("range over a value of the kernel can only stand in a `for` statement")
-    return range(*bounds)
-
-
-_RUNTIME_BUILTINS: Mapping[Any, Callable[..., Any]] = {
-    min: _extreme("min", min), max: _extreme("max", max), abs: _absolute, int: _convert("int32", int),
-    float: _convert("float32", float), bool: _convert("bool", bool), range: _meta_range,
-}  # fmt: skip
-
-
-def _hashable(value: Any) -> bool:
-    return isinstance(value, type) or type(value) is type(abs)
 
 
 def _describe(node: ast.AST) -> str:

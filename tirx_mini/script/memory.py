@@ -19,7 +19,7 @@ from tirx_mini.ir import (
     int_value,
     scalar,
 )  # fmt: skip
-from tirx_mini.layout import ComposeLayout, Layout, LayoutError, SwizzleMode, tma_shared_layout
+from tirx_mini.layout import Axis, ComposeLayout, Layout, LayoutError, SwizzleMode, TCol, m, tma_shared_layout
 
 from .builder import Builder, current
 from .diagnostics import caller_span
@@ -149,6 +149,34 @@ def address_of(place: Any) -> Expr:
     if isinstance(place, Region):
         return AddressOf(DataType("handle"), place.buffer, tuple(part.start for part in place.ranges))
     raise TirxError(f"Tx.address_of needs a buffer or an element of one, not {place!r}")
+
+
+def check_view(view: Buffer) -> None:
+    """Refuse a view of registers or shared memory that reaches beyond what it is a view of."""
+    source = view.source
+    if source is None or view.scope not in ("local", "shared"):
+        return
+    check_layout(view.name, view.shape, view.layout)
+    needed = view.byte_offset + _own_elements(view) * view.dtype.bits // 8
+    have = stored_bytes(source.shape, source.dtype, source.layout)
+    if needed <= have:
+        return
+    hint = None
+    if view.scope == "local" and view.ndim == 2 and view.layout is None:
+        spread = f"TileLayout(S[{view.shape} : (1@tid_in_wg, 1)])"
+        hint = f"each thread has its own registers; for those of a warpgroup as one tile, give layout={spread}"
+    shape = " × ".join(map(str, view.shape))
+    raise TirxError(f"a view of {shape} {view.dtype} takes {needed} bytes, and {source.name} has {have}", hint=hint)
+
+
+def _own_elements(view: Buffer) -> int:
+    """How many elements one thread (or the shared memory) holds of a view."""
+    places = [axis for axis in _axes(view.layout) if axis in (m, TCol)]
+    return max((view.layout.cosize(axis) for axis in places), default=1) if view.layout is not None else view.size
+
+
+def _axes(layout: Any) -> tuple[Axis, ...]:
+    return layout.axes if isinstance(layout, Layout) else ()
 
 
 def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
@@ -183,6 +185,21 @@ REFUSED = {
     ),
     "an unknown attribute": ("x = reg.shap", "reg.shap", ("`shape`",)),
     "a method of a slice": ("x = reg[0:4].view(2, 2)", "reg[0:4].view", ("`reg.view`",)),
+    "a view without its layout": (
+        "x = reg.view(128, 8)",
+        "reg.view(128, 8)",
+        ("4096 bytes", "reg has 32", "TileLayout(S[(128, 8) : (1@tid_in_wg, 1)])"),
+    ),
+    "a view of more registers than there are": (
+        "x = reg.view(128, 16, layout=TileLayout(S[(128, 16) : (1@tid_in_wg, 1)]))",
+        "reg.view(128, 16, layout=TileLayout(S[(128, 16) : (1@tid_in_wg, 1)]))",
+        ("64 bytes", "32"),
+    ),
+    "a view whose layout is of another shape": (
+        "x = reg.view(128, 4, layout=TileLayout(S[(128, 8) : (1@tid_in_wg, 1)]))",
+        "reg.view(128, 4, layout=TileLayout(S[(128, 8) : (1@tid_in_wg, 1)]))",
+        ("(128, 4)", "(128, 8)"),
+    ),
     "arithmetic with a buffer": ("x = reg + 1", "reg + 1", ("whole buffer",)),
     "a pointer with too few indices": ("x = A.ptr_to([0])", "A.ptr_to([0])", ("2 indices",)),
 }
@@ -218,6 +235,32 @@ def test_parameters_need_types() -> None:
         from_source("@Tx.prim_func\ndef k(A):\n    pass")
     with pytest.raises(TirxError, match="without defaults"):
         from_source("@Tx.prim_func\ndef k(n: Tx.int32 = 3):\n    pass")
+
+
+FUTURE = """
+from __future__ import annotations
+from tirx_mini.script import tirx as Tx
+
+def make(rows, columns):
+    dtype = "float16"
+
+    @Tx.prim_func
+    def kernel(A: Tx.Buffer((rows, columns), dtype), n: Tx.int32):
+        with Tx.kernel():
+            x: Tx.uint32 = 0
+
+    return kernel
+"""
+
+
+def test_annotations_of_the_future_see_the_names_around_the_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "future.py"
+    path.write_text(FUTURE, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("future", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert repr(module.make(4, 8).params[0]) == "A: global float16[4, 8]"
 
 
 def test_annotations_may_be_text() -> None:

@@ -1,0 +1,55 @@
+"""Python's built-in functions over values of the kernel: what they become, or what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tirx_mini.ir import Expr, TirxError, binary
+
+
+def runtime_builtin(function: Any) -> Any:
+    """What to call for `function`: its counterpart that knows values of the kernel, or itself."""
+    known = isinstance(function, type) or type(function) is type(abs)
+    return _COUNTERPARTS.get(function, function) if known else function
+
+
+def _extreme(op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def pick(*args: Any, **options: Any) -> Any:
+        values = list(args[0]) if len(args) == 1 else list(args)
+        if options or not any(isinstance(v, Expr) for v in values):
+            return plain(*args, **options)
+        result = values[0]
+        for value in values[1:]:
+            result = binary(op, result, value)
+        return result
+
+    return pick
+
+
+def _absolute(value: Any) -> Any:
+    return binary("max", value, -value) if isinstance(value, Expr) else abs(value)
+
+
+def _convert(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def conversion(*args: Any) -> Any:
+        if args and isinstance(args[0], Expr):
+            raise TirxError(
+                f"Python's {plain.__name__}() needs a value that is known when the kernel is read",
+                hint=f"use Tx.{name}(…) to convert a value of the kernel",
+            )
+        return plain(*args)
+
+    return conversion
+
+
+def _meta_range(*bounds: Any) -> range:
+    if any(isinstance(bound, Expr) for bound in bounds):
+        raise TirxError("range over a value of the kernel can only stand in a `for` statement")
+    return range(*bounds)
+
+
+_COUNTERPARTS: Mapping[Any, Callable[..., Any]] = {
+    min: _extreme("min", min), max: _extreme("max", max), abs: _absolute, int: _convert("int32", int),
+    float: _convert("float32", float), bool: _convert("bool", bool), range: _meta_range,
+}  # fmt: skip
