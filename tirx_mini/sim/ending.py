@@ -88,7 +88,7 @@ def _barriers(cta: Cta) -> Iterator[Problem]:
             got = barrier.expected - barrier.pending
             arrivals = [arrival for arrival in barrier.arrivals.values() if arrival.count]
             count = f"{got} of its {barrier.expected} arrivals"
-            message = f"{barrier.name} got {count} in the last round of {cta.name}: a wait for them would never end"
+            message = f"{barrier.name} got {count} in its last round: a wait for them would never end"
             yield (
                 message,
                 barrier.init_span,
@@ -96,7 +96,7 @@ def _barriers(cta: Cta) -> Iterator[Problem]:
                     "kind": "barrier-incomplete",
                     "severity": "warning",
                     "barrier": barrier.name,
-                    "hint": f"initialise {barrier.name} with {got}, or let {barrier.expected} threads arrive in a round",
+                    "hint": f"initialise it with {got}, or let {barrier.expected} threads arrive in each round",
                     "notes": tuple((f"{a.what} by {a.role}", a.span) for a in arrivals[:4]),
                 },
             )

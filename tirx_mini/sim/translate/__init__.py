@@ -37,7 +37,10 @@ from .uniformity import analyse
 from .values import Value, ranged
 from .writer import Writer
 
-POOL_READS = ("cp.async",)
+BASE_REGISTERS, MOST_REGISTERS, REGISTERS = 40, 255, 65_536
+"""Registers that a thread needs beside its arrays (addresses, counters), those it can have, and those of an SM."""
+
+READ_ONLY = ("cp.async",)
 """Instructions that only read the global memory whose address they are given."""
 
 
@@ -71,6 +74,7 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
     image = KernelImage(
         func.name, func.launch, _compiled(func.name, source, writer.namespace), tuple(shared), tuple(globals_),
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
+        registers=_registers(func),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
     )  # fmt: skip
     return Translation(source, image)
@@ -82,6 +86,14 @@ def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), namespace)
     return namespace["program"]
+
+
+def _registers(func: PrimFunc) -> int:
+    """An estimate of a thread's registers: its arrays and a bit. What does not fit in a CTA's share is spilled."""
+    assert func.launch is not None
+    words = sum(-(-buffer.nbytes // 4) for buffer in dict.fromkeys(_declared(func)) if buffer.scope == "local")
+    share = REGISTERS // (func.launch.warps * 32) // 8 * 8
+    return min(-(-(BASE_REGISTERS + words) // 8) * 8, MOST_REGISTERS, share)
 
 
 # -- buffers -----------------------------------------------------------------------------------------------------------
@@ -146,7 +158,7 @@ def _accesses(func: PrimFunc) -> tuple[dict[Buffer, int], set[Buffer]]:
 
 
 def _written_by(call: Call, maps: dict[Var, Buffer]) -> set[Buffer]:
-    if call.op in POOL_READS:
+    if call.op in READ_ONLY:
         return set()
     named = {maps[a] for a in call.args if isinstance(a, Var) and a in maps and not call.op.endswith(".load")}
     return named | {a.buffer for a in call.args if isinstance(a, AddressOf) and a.buffer.scope == "global"}
