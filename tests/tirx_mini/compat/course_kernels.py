@@ -100,6 +100,7 @@ def tma_pipeline(M, N, K, EPI_N=64, use_lanes=True):
                         mma(stage, accum=1)
                 Tx.ptx.mbarrier.try_wait(mma_bar.ptr_to([0]), phase_mma[0])
                 phase_mma[0] = 1 - phase_mma[0]
+                Tx.cuda.cta_sync()
                 if k + PIPE_DEPTH < K_TILES:
                     with Tx.thread(parent="warpgroup")[tid == 0]:
                         tma_load(stage, k + PIPE_DEPTH)
