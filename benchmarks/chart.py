@@ -20,8 +20,8 @@ def bar_chart(title: str, unit: str, groups: Mapping[str, Mapping[str, float]], 
     ceiling = step * -(-top // step)
     inner_w, inner_h = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
-        'font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
+        '<g font-family="sans-serif" font-size="12">',
         f"<title>{escape(title)}</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
         f'<text x="{LEFT}" y="20" font-size="15" font-weight="bold" fill="#222222">{escape(title)}</text>',
@@ -54,7 +54,7 @@ def bar_chart(title: str, unit: str, groups: Mapping[str, Mapping[str, float]], 
         parts.append(
             f'<text x="{middle:.1f}" y="{HEIGHT - 16}" text-anchor="middle" fill="#222222">{escape(name)}</text>'
         )
-    return "\n".join([*parts, "</svg>", ""])
+    return "\n".join([*parts, "</g>", "</svg>", ""])
 
 
 def _legend(series: Sequence[str]) -> list[str]:
