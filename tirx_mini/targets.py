@@ -41,7 +41,8 @@ class GpuSpec:
 
     clock_ghz: the SM clock under load. tensor_flops_per_cycle: dense fp16 operations of one SM in one cycle.
     smem_per_cta: bytes of dynamic shared memory; smem_reserved more are the system's. hbm_tbps: TB/s that a kernel
-    reaches. l2_bytes_per_cycle: of one SM's port to the L2.
+    reaches. port_bytes_per_cycle: of one SM's port to the L2; l2_bytes_per_cycle: of the L2, a SM of the GPU.
+    smem_engine_bytes_per_cycle: of an SM's shared memory to TMA and tensor core together.
     """
 
     name: str
@@ -51,6 +52,7 @@ class GpuSpec:
     tensor_flops_per_cycle: int
     hbm_tbps: float
     l2_bytes: int
+    port_bytes_per_cycle: float
     l2_bytes_per_cycle: float
     l2_latency: float
     hbm_latency: float
@@ -80,7 +82,9 @@ class GpuSpec:
     tma_second_latency: float = 60
     tma_store_read_latency: float = 130
     tma_store_latency: float = 400
-    launch_latency_us: float = 2.0
+    tma_store_bytes_per_cycle: float = 20
+    smem_engine_bytes_per_cycle: float = 115  # E
+    launch_latency_us: float = 3.0  # E
     cta_launch_latency: float = 600
     issue: Mapping[str, float] = field(default_factory=lambda: ISSUE_CYCLES)
 
@@ -99,8 +103,9 @@ B200 = GpuSpec(
     name="B200", arch="sm_100a", sms=148,                       # B
     clock_ghz=1.86, tensor_flops_per_cycle=8192,                # D: 2250 TFLOPS / 148 SMs / 8192; C
     hbm_tbps=7.2, l2_bytes=126 << 20,                           # C
-    l2_bytes_per_cycle=64, l2_latency=310, hbm_latency=700,     # C
-    tma_latency=460, tma_bytes_per_cycle=100,                   # C
+    port_bytes_per_cycle=140, l2_bytes_per_cycle=64,            # C
+    l2_latency=310, hbm_latency=700,                            # C
+    tma_latency=460, tma_bytes_per_cycle=256,                   # C
     has_tmem=True,
 )  # fmt: skip
 
@@ -108,7 +113,8 @@ H100 = GpuSpec(
     name="H100", arch="sm_90a", sms=132,                        # B
     clock_ghz=1.755, tensor_flops_per_cycle=4096,               # B: the clock under a GEMM's power draw
     hbm_tbps=3.0, l2_bytes=50 << 20,                            # C
-    l2_bytes_per_cycle=32, l2_latency=260, hbm_latency=600,     # C
+    port_bytes_per_cycle=64, l2_bytes_per_cycle=32,             # C
+    l2_latency=260, hbm_latency=600,                            # C
     tma_latency=450, tma_bytes_per_cycle=64,                    # C
     has_tmem=False,
 )  # fmt: skip
@@ -117,7 +123,8 @@ H200 = GpuSpec(
     name="H200", arch="sm_90a", sms=132,                        # B
     clock_ghz=1.755, tensor_flops_per_cycle=4096,
     hbm_tbps=4.3, l2_bytes=50 << 20,                            # B, C
-    l2_bytes_per_cycle=32, l2_latency=260, hbm_latency=600,
+    port_bytes_per_cycle=64, l2_bytes_per_cycle=32,
+    l2_latency=260, hbm_latency=600,
     tma_latency=450, tma_bytes_per_cycle=64,
     has_tmem=False,
 )  # fmt: skip

@@ -54,12 +54,13 @@ class Sm:
 
     def __init__(self, index: int, spec: GpuSpec) -> None:
         self.index = index
-        self.smem_free = spec.smem_per_sm
+        self.smem_room = spec.smem_per_sm
         self.threads_free = spec.threads_per_sm
         self.registers_free = spec.registers_per_sm
         self.ctas_free = spec.ctas_per_sm
         self.tmem = TmemColumns()
         self.port_free = 0.0
+        self.smem_free = 0.0
         self.tensor_free = 0.0
         self.tma_free = 0.0
 
@@ -311,14 +312,14 @@ class Gpu(Services):
     def _fits(self, group: list[Sm]) -> bool:
         smem, threads, registers = self._needs()
         return all(
-            sm.smem_free >= smem and sm.threads_free >= threads and sm.registers_free >= registers and sm.ctas_free >= 1
+            sm.smem_room >= smem and sm.threads_free >= threads and sm.registers_free >= registers and sm.ctas_free >= 1
             for sm in group
         )
 
     def _take(self, group: Sequence[Sm], sign: int) -> None:
         smem, threads, registers = self._needs()
         for sm in group:
-            sm.smem_free -= sign * smem
+            sm.smem_room -= sign * smem
             sm.threads_free -= sign * threads
             sm.registers_free -= sign * registers
             sm.ctas_free -= sign

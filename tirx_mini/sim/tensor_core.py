@@ -153,7 +153,8 @@ class TensorCores:
         end = max(gpu.clock.now, pipe.free)
         for mma in batch.mmas:
             begin = max(mma.time, *(sm.tensor_free for sm in sms))
-            end = begin + self._cycles(mma)
+            operands = max(gpu.traffic.shared(sm, begin, self._operand_bytes(mma)) for sm in sms)
+            end = max(begin + self._cycles(mma), operands)
             for sm in sms:
                 sm.tensor_free = end
             gpu.count("tensor_cycles", (end - begin) * len(sms))
@@ -173,13 +174,16 @@ class TensorCores:
         return [cta.sm]
 
     def _cycles(self, mma: Mma) -> float:
-        """How long an MMA holds the tensor core, bound by arithmetic or by reading operands from shared memory."""
+        """How long the arithmetic of an MMA takes; 64 rows take as long as 128."""
         shape, spec = mma.shape, self.gpu.spec
         rows = max(128, shape.m // mma.cta_group)
-        depth_bytes = shape.depth * shape.a.itemsize
-        compute = 2 * rows * shape.n * depth_bytes / 2 / spec.tensor_flops_per_cycle
-        operands = (rows + shape.n // mma.cta_group) * depth_bytes / spec.smem_bytes_per_cycle
-        return max(compute, operands)
+        return rows * shape.n * shape.depth * shape.a.itemsize / spec.tensor_flops_per_cycle
+
+    @staticmethod
+    def _operand_bytes(mma: Mma) -> float:
+        """What an MMA reads of one SM's shared memory: its rows of A, and its rows of B once for each CTA of a pair."""
+        shape = mma.shape
+        return (shape.m // mma.cta_group + shape.n) * shape.depth * shape.a.itemsize
 
     # -- effects -------------------------------------------------------------------------------------------------
 

@@ -122,6 +122,7 @@ class TmaEngine:
         for cta, _ in copy.targets:
             if cta is not copy.cta:
                 cta.sm.port_free = max(cta.sm.port_free, sm.port_free)
+            arrived = max(arrived, gpu.traffic.shared(cta.sm, begin, nbytes) + spec.l2_latency)
         done = arrived + spec.tma_latency - spec.l2_latency
         gpu.count("tma_load_bytes", nbytes)
         if gpu.trace is not None:
@@ -164,7 +165,7 @@ class TmaEngine:
         spec = gpu.spec
         begin = max(gpu.clock.now, sm.tma_free)
         nbytes = copy.copier.box_bytes
-        sm.tma_free = begin + nbytes / spec.tma_bytes_per_cycle
+        sm.tma_free = max(begin + nbytes / spec.tma_store_bytes_per_cycle, gpu.traffic.shared(sm, begin, nbytes))
         copy.read_time = sm.tma_free + gpu.traffic.jitter(spec.tma_store_read_latency)
         passed = gpu.traffic.tile(sm, begin, (copy.copier.slot, copy.coords), nbytes, write=True)
         copy.write_time = max(copy.read_time, passed) + spec.tma_store_latency - spec.l2_latency

@@ -1,4 +1,4 @@
-"""Time and bandwidth beyond the SM: its port to the L2, the L2 and the HBM.
+"""Time and bandwidth of memories: the shared memory of an SM and its port to the L2, the L2 and the HBM.
 
 Each is a server that takes one request after another. The L2 keeps what was touched most recently, up to its size;
 what is not there comes from HBM.
@@ -27,6 +27,7 @@ class Traffic:
     def __init__(self, spec: GpuSpec, rng: random.Random | None) -> None:
         self.spec = spec
         self._rng = rng
+        self._l2_free = 0.0
         self._hbm_free = 0.0
         self._lines: dict[int, np.ndarray] = {}
         self._tiles: OrderedDict[Any, int] = OrderedDict()
@@ -68,13 +69,20 @@ class Traffic:
         spec = self.spec
         self.l2_bytes += nbytes
         start = max(time, sm.port_free)
-        sm.port_free = done = start + nbytes / spec.l2_bytes_per_cycle
+        sm.port_free = start + nbytes / spec.port_bytes_per_cycle
+        self._l2_free = max(time, self._l2_free) + nbytes / (spec.l2_bytes_per_cycle * spec.sms)
+        done = max(sm.port_free, self._l2_free)
         if missed:
             self.hbm_bytes += missed
             self._hbm_free = max(time, self._hbm_free) + missed / spec.hbm_bytes_per_cycle
             done = max(done, self._hbm_free)
         latency = spec.hbm_latency if missed and not write else spec.l2_latency
         return done + self.jitter(latency)
+
+    def shared(self, sm: Sm, time: float, nbytes: float) -> float:
+        """An engine's transfer between the shared memory of an SM and elsewhere; when it is over."""
+        sm.smem_free = max(time, sm.smem_free) + nbytes / self.spec.smem_engine_bytes_per_cycle
+        return sm.smem_free
 
     def jitter(self, latency: float) -> float:
         """A latency, under a random schedule between half and twice as long."""

@@ -244,16 +244,24 @@ def test_events_happen_in_the_order_of_time() -> None:
     assert len(shuffled) > 1
 
 
-def test_an_sm_shares_its_port_and_all_share_the_hbm() -> None:
+def test_an_sm_shares_its_port_and_all_share_l2_and_hbm() -> None:
     traffic, sms = Traffic(B200, None), [Sm(0, B200), Sm(1, B200)]
     one = traffic.tile(sms[0], 0, "a", 64_000, write=False)
     two = traffic.tile(sms[0], 0, "b", 64_000, write=False)
-    assert two - one == pytest.approx(64_000 / B200.l2_bytes_per_cycle)
+    assert two - one == pytest.approx(64_000 / B200.port_bytes_per_cycle)
     other = traffic.tile(sms[1], 0, "b", 64_000, write=False)
-    assert other == pytest.approx(64_000 / B200.l2_bytes_per_cycle + B200.l2_latency)
+    assert other == pytest.approx(64_000 / B200.port_bytes_per_cycle + B200.l2_latency)
     many = [traffic.tile(Sm(i, B200), 0, ("c", i), 1_000_000, write=False) for i in range(100)]
     assert max(many) >= 100e6 / B200.hbm_bytes_per_cycle
     assert traffic.hbm_bytes == 128_000 + 100_000_000
+    again = [traffic.tile(Sm(i, B200), 1e6, ("c", i), 1_000_000, write=False) - 1e6 for i in range(50)]
+    assert max(again) >= 50e6 / (B200.l2_bytes_per_cycle * B200.sms)
+
+
+def test_engines_share_the_shared_memory_of_an_sm() -> None:
+    traffic, sm = Traffic(B200, None), Sm(0, B200)
+    assert traffic.shared(sm, 100, 1150) == pytest.approx(100 + 1150 / B200.smem_engine_bytes_per_cycle)
+    assert traffic.shared(sm, 100, 1150) == pytest.approx(100 + 2300 / B200.smem_engine_bytes_per_cycle)
 
 
 def test_the_l2_forgets_what_was_not_used_for_long() -> None:
