@@ -6,6 +6,7 @@ later CUDA call fails. In a child process both end with the child, and the calle
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import queue
@@ -13,7 +14,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -53,14 +56,15 @@ class KernelFault(RuntimeError):
 def run_guarded(exe: Executable, args: Sequence[Any], limit_s: float = 10.0) -> None:
     """``exe(*args)`` in a child process; what the kernel writes is copied into the tensors or arrays of `args`.
 
-    Raises `KernelTimeout` where the kernel runs longer than `limit_s` seconds, `KernelFault` where the GPU ends it, and
-    what the call itself raises for arguments that do not fit. This process's CUDA context stays usable in every case.
+    The child is kept for the next run. Raises `KernelTimeout` where the kernel runs longer than `limit_s` seconds,
+    `KernelFault` where the GPU ends it, and what the call itself raises for arguments that do not fit. This process's
+    CUDA context stays usable in every case.
     """
     check_call(exe.func, args, exe.written)
     plain = type(exe)(exe.func, exe.cuda, exe.compiled)
     packed = [_Bytes.of(arg) if isinstance(arg, np.ndarray) or hasattr(arg, "data_ptr") else arg for arg in args]
     try:
-        written = supervise(_launch, (plain, packed), limit_s)
+        written = _runner().call(_launch, (plain, packed), limit_s)
     except TimeoutError:
         raise KernelTimeout(
             f"{exe.func.name} did not finish within {limit_s:g} s and was ended: most likely its threads wait for each "
@@ -72,39 +76,85 @@ def run_guarded(exe: Executable, args: Sequence[Any], limit_s: float = 10.0) -> 
         _restore(args[index], data)
 
 
-def supervise(task: Task, payload: Any, limit_s: float) -> Any:
-    """The result of `task` in a child process; `limit_s` counts from when it yields.
+class Worker:
+    """A child process that does one task after another. It begins with the first one, and anew after one that fails."""
 
-    Raises `TimeoutError` where it takes longer (the child is then ended), and what the task raises.
-    """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
-    child = subprocess.Popen(
-        [sys.executable, "-c", _BOOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-    )
-    assert child.stdin is not None and child.stdout is not None
-    messages: queue.Queue[tuple[str, Any]] = queue.Queue()
-    threading.Thread(target=_forward, args=(child.stdout, messages), daemon=True).start()
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._messages: queue.Queue[tuple[str, Any]] = queue.Queue()
+
+    def call(self, task: Task, payload: Any, limit_s: float) -> Any:
+        """The result of `task`; `limit_s` counts from when it yields.
+
+        Raises `TimeoutError` where it takes longer, and what the task raises; either ends the child.
+        """
+        if self._child is None or self._child.poll() is not None:
+            self.close()
+            self._start()
+        assert self._child is not None and self._child.stdin is not None
+        try:
+            pickle.dump((task, payload), self._child.stdin)
+            self._child.stdin.flush()
+            _answer(self._messages, STARTUP_S)
+            return _answer(self._messages, limit_s)
+        except BrokenPipeError:
+            self.close()
+            raise RuntimeError("the process that was to run the kernel ended before it began") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the child, whatever it does."""
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+            for pipe in (self._child.stdin, self._child.stdout):
+                with suppress(OSError):  # what could not be written any more
+                    assert pipe is not None
+                    pipe.close()
+            self._child = None
+
+    def _start(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", _BOOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        )
+        assert self._child.stdout is not None
+        self._messages = queue.Queue()
+        threading.Thread(target=_forward, args=(self._child.stdout, self._messages), daemon=True).start()
+
+
+@cache
+def _runner() -> Worker:
+    """The child that kernels of this process run in: making a CUDA context takes seconds, so one serves them all."""
+    worker = Worker()
+    atexit.register(worker.close)
+    return worker
+
+
+def supervise(task: Task, payload: Any, limit_s: float) -> Any:
+    """`Worker.call` in a child of its own."""
+    worker = Worker()
     try:
-        with child.stdin as pipe:
-            pickle.dump((task, payload), pipe)
-        _answer(messages, STARTUP_S)
-        return _answer(messages, limit_s)
-    except BrokenPipeError:
-        raise RuntimeError("the process that was to run the kernel ended before it began") from None
+        return worker.call(task, payload, limit_s)
     finally:
-        child.kill()
-        child.wait()
+        worker.close()
 
 
 def serve() -> None:
-    """The child's side: a task from stdin, its messages to stdout. What the kernel itself prints goes to stderr."""
-    task, payload = pickle.load(sys.stdin.buffer)
+    """The child's side: tasks from stdin, their messages to stdout. What a kernel itself prints goes to stderr."""
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)
-        for message in _messages(task, payload):
-            pickle.dump(message, answers)
-            answers.flush()
+        while True:
+            try:
+                task, payload = pickle.load(sys.stdin.buffer)
+            except EOFError:
+                return
+            for message in _messages(task, payload):
+                pickle.dump(message, answers)
+                answers.flush()
 
 
 def _messages(task: Task, payload: Any) -> Generator[tuple[str, Any], None, None]:

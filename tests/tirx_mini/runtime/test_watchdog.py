@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import time
 from collections.abc import Generator
@@ -14,7 +15,7 @@ import pytest
 
 from tests.tirx_mini.codegen.samples import scale
 from tirx_mini.runtime import ArgumentError, DriverError, build
-from tirx_mini.runtime.watchdog import supervise
+from tirx_mini.runtime.watchdog import Worker, supervise
 
 
 def doubles(payload: Any) -> Generator[None, None, Any]:
@@ -80,6 +81,39 @@ def test_errors_come_back_as_they_are() -> None:
 def test_a_child_that_dies_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="ended without a result"):
         supervise(dies, None, 30)
+
+
+def says_who(payload: Any) -> Generator[None, None, Any]:
+    yield
+    return os.getpid()
+
+
+def test_a_child_serves_until_a_task_fails() -> None:
+    worker = Worker()
+    try:
+        first = worker.call(says_who, None, 30)
+        assert worker.call(doubles, [1], 30) == [2] and worker.call(says_who, None, 30) == first
+        with pytest.raises(DriverError):
+            worker.call(faults, None, 30)
+        with pytest.raises(ProcessLookupError):
+            os.kill(first, 0)
+        second = worker.call(says_who, None, 30)
+        assert second != first
+    finally:
+        worker.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(second, 0)
+
+
+def test_a_child_that_has_ended_is_replaced() -> None:
+    worker = Worker()
+    try:
+        first = worker.call(says_who, None, 30)
+        os.kill(first, signal.SIGKILL)
+        time.sleep(0.2)
+        assert worker.call(says_who, None, 30) != first
+    finally:
+        worker.close()
 
 
 def test_an_executable_goes_through_a_pickle() -> None:
