@@ -62,7 +62,7 @@ CAUSES = _table(
          _MBARRIER),
     Kind("some-never-call", "TX111", "deadlock",
          "A barrier waits for every thread that it counts.", "PTX ISA: bar.sync"),
-    Kind("too-many-arrive", "TX115", "deadlock", "A phase completes as soon as its arrivals have come.", _INIT),
+    Kind("too-many-arrive", "TX116", "deadlock", "A phase completes as soon as its arrivals have come.", _INIT),
     Kind("in-general", "TX112", "deadlock", "Each phase needs its arrivals, and each wait its phase.", _MBARRIER),
     Kind("anything", "TX113", "deadlock", "What a warp waits for has to be provided by one that can run."),
 )  # fmt: skip
