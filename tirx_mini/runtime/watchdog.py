@@ -107,12 +107,11 @@ class Worker:
     def close(self) -> None:
         """End the child, whatever it does."""
         if self._child is not None:
+            assert self._child.stdin is not None
             self._child.kill()
             self._child.wait()
-            for pipe in (self._child.stdin, self._child.stdout):
-                with suppress(OSError):  # what could not be written any more
-                    assert pipe is not None
-                    pipe.close()
+            with suppress(OSError):  # what could not be written any more
+                self._child.stdin.close()
             self._child = None
 
     def _start(self) -> None:
@@ -171,11 +170,12 @@ def _messages(task: Task, payload: Any) -> Generator[tuple[str, Any], None, None
 
 
 def _forward(source: IO[bytes], messages: queue.Queue[tuple[str, Any]]) -> None:
-    try:
-        while True:
-            messages.put(pickle.load(source))
-    except (EOFError, OSError, pickle.UnpicklingError):
-        messages.put(("error", RuntimeError("the process that ran the kernel ended without a result")))
+    with source:
+        try:
+            while True:
+                messages.put(pickle.load(source))
+        except (EOFError, OSError, pickle.UnpicklingError):
+            messages.put(("error", RuntimeError("the process that ran the kernel ended without a result")))
 
 
 def _answer(messages: queue.Queue[tuple[str, Any]], limit_s: float) -> Any:
