@@ -6,11 +6,12 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 from tirx_mini.ir import Buffer, Expr, Span, TirxError
 
-from .diagnostics import did_you_mean
+from .diagnostics import UnknownName, did_you_mean
 
 MISSING: Any = object()
 
@@ -144,8 +145,21 @@ class Outside:
         value = getattr(builtins, name, MISSING)
         if value is MISSING:
             known = [*env.visible(), *self.cells, *self.caller, *self.globals, *dir(builtins)]
-            raise TirxError(f"`{name}` is not defined", hint=did_you_mean(name, known), kind="unknown-name")
+            hint = self._language(name) or did_you_mean(name, known)
+            raise TirxError(f"`{name}` is not defined", hint=hint, kind="unknown-name")
         return value
+
+    def _language(self, name: str) -> str | None:
+        """A hint where the language or its layouts have this name, and only the way to it is missing."""
+        for alias, module in {**self.globals, **self.caller}.items():
+            if isinstance(module, ModuleType) and module.__name__.endswith(".script.tirx"):
+                try:
+                    getattr(module, name)
+                except UnknownName as error:
+                    hint = error.diagnostic.hint or ""
+                    return hint if hint.startswith("write") else None
+                return f"did you mean `{alias}.{name}`?"
+        return None
 
 
 def keeps_meaning(value: Any) -> bool:

@@ -126,7 +126,7 @@ class Evaluator:
             hint = f"`{shown}` is a slice; use `{owner.buffer.name}.{node.attr}`"
         if isinstance(error, UnknownName):
             hint = error.diagnostic.hint
-        return self.error(node, f"`{shown}` has no `{node.attr}`", hint)
+        return TirxError(f"`{shown}` has no `{node.attr}`", self.span(node), hint, kind="unknown-name")
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         return self.value_of(self.attribute(node))

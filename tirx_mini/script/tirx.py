@@ -69,8 +69,8 @@ __all__ = [
     "cdiv", "ceildiv", "cluster_id", "const", "cta_id", "cta_id_in_cluster", "decl_buffer", "device_entry",
     "evaluate", "filter", "floordiv", "floormod", "func_attr", "grid", "hint", "if_then_else", "inline",
     "lane_id", "launch", "let", "local_cell", "match_buffer", "max", "meta_var", "min", "node", "PoolAllocator",
-    "prim_func", "print_buffer", "ramp", "Select", "select", "serial", "SMEMPool", "tensor_map", "thread_id", "thread_id_in_wg",
-    "truncmod", "unroll", "variable_name", "warp_id", "warp_id_in_wg", "warpgroup_id",
+    "prim_func", "print_buffer", "ramp", "Select", "select", "serial", "SMEMPool", "tensor_map", "thread_id",
+    "thread_id_in_wg", "truncmod", "unroll", "variable_name", "warp_id", "warp_id_in_wg", "warpgroup_id",
 ]  # fmt: skip
 
 Buffer = buffer_type

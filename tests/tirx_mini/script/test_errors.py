@@ -18,6 +18,8 @@ from tirx_mini.script import tirx as Tx
 REFUSED = {
     "an undefined name": ("Tx.copy(Asmen, A)", "Asmen", ("`Asmen` is not defined", "`Asmem`")),
     "an undefined name that is nowhere near": ("x = qqqqq", "qqqqq", ("`qqqqq` is not defined",)),
+    "a primitive without the language": ("copy(Asmem, A)", "copy", ("did you mean `Tx.copy`?",)),
+    "an instruction without the language": ("elect_sync()", "elect_sync", ("write `Tx.ptx.elect_sync`",)),
     "an unknown primitive": ("Tx.coppy(Asmem, A)", "Tx.coppy", ("`copy`",)),
     "an unknown group": ("Tx.ptx.mbarier.init(bar.ptr_to([0]), 1)", "Tx.ptx.mbarier", ("`mbarrier`",)),
     "an instruction of another group": ("Tx.ptx.cta_sync()", "Tx.ptx.cta_sync", ("`Tx.cuda.cta_sync`",)),
