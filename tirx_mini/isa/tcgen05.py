@@ -276,10 +276,8 @@ def tcgen05_wait_st(gpu: Machine, thread: Thread) -> None:
     cost="sync",
 )
 def tcgen05_fence_before_thread_sync(gpu: Machine, thread: Thread) -> None:
-    """Order the thread's tcgen05 operations before its later synchronisation with others.
-
-    Chips order completed operations without it, so the simulator asks only for the wait that completes them.
-    """
+    """Order the thread's tcgen05 operations before its later synchronisation with others."""
+    thread.fence_tcgen05_before()
 
 
 @instruction(

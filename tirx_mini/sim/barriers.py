@@ -53,18 +53,29 @@ class Arrival:
     last_time: float = 0.0
 
 
+@dataclass(frozen=True)
+class Look:
+    """A wait that found a phase complete: the waiting agent's epoch, who it was, and where."""
+
+    epoch: int
+    role: str
+    span: Span | None
+
+
 class Mbarrier:
     """An mbarrier object in the shared memory of `cta` (PTX ISA: "mbarrier").
 
     expected: arrivals a phase, 0 where it was never initialised. pending: still missing in this phase. tx: bytes
     expected and not yet arrived (negative: arrived and not yet expected). phase: completed phases; the current one has
-    parity phase & 1. init_span: where it was initialised. arrivals: by place. remote: the last (epoch, what, role,
-    span) by which each agent of another CTA signalled it.
+    parity phase & 1. init_span: where it was initialised; fence_epoch: of that agent, at its fence.mbarrier_init.
+    arrivals: by place. remote: the last (epoch, what, role, span) by which each agent of another CTA signalled it.
+    looks: the last wait of each agent that found the previous phase complete. last: the last arrival.
     """
 
     __slots__ = (
-        "arrivals", "cta", "current", "done", "done_time", "expected", "fenced", "init_agent", "init_epoch",
-        "init_span", "name", "offset", "pending", "phase", "phase_time", "remote", "tx", "waiters",
+        "arrivals", "cta", "current", "done", "done_time", "expected", "fence_epoch", "init_agent",
+        "init_epoch", "init_span", "last", "looks", "name", "offset", "pending", "phase", "phase_time", "remote", "tx",
+        "waiters",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, offset: int, name: str) -> None:
@@ -85,7 +96,9 @@ class Mbarrier:
         self.init_span: Span | None = None
         self.init_agent = 0
         self.init_epoch = 0
-        self.fenced = False
+        self.fence_epoch: int | None = None
+        self.looks: dict[int, Look] = {}
+        self.last: Arrival | None = None
         self.remote: dict[int, tuple[int, str, str, Span | None]] = {}
 
     # -- threads -------------------------------------------------------------------------------------------------
@@ -117,7 +130,8 @@ class Mbarrier:
         self.done_time = self.phase_time = w.time
         self.init_span = w.span
         self.init_agent, self.init_epoch = w.agent.index, w.agent.epoch
-        self.fenced = False
+        self.fence_epoch = None
+        self.looks.clear()
         w.cta.inits.append(self)
 
     def invalidate(self, w: Warp) -> None:
@@ -158,13 +172,14 @@ class Mbarrier:
             )
         elif (
             w.cta is not self.cta
-            and not self.fenced
+            and (self.fence_epoch is None or not w.agent.knows(self.init_agent, self.fence_epoch))
             and not w.gpu.findings.seen("missing-mbarrier-fence", "warning", self.init_span, w.span)
         ):
             w.gpu.findings.add(
                 "missing-mbarrier-fence",
                 "warning",
-                f"{self.name} is used by another CTA, with no fence.mbarrier_init after its initialisation",
+                f"{self.name} is used by another CTA, with no fence.mbarrier_init between its initialisation and the "
+                "synchronisation of the cluster",
                 self.init_span,
                 other=w.span,
                 details={
@@ -218,6 +233,7 @@ class Mbarrier:
         """After a successful wait."""
         self.check_known(w)
         w.agent.learn(self.done)
+        self.looks[w.agent.index] = Look(w.agent.epoch, w.place, w.span)
         w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)
 
     # -- engines -------------------------------------------------------------------------------------------------
@@ -227,6 +243,7 @@ class Mbarrier:
         if cta is not self.cta:
             self.remote[agent.index] = (agent.epoch, "TMA load", role, span)
         self.current.add_epoch(agent.index, agent.epoch)
+        self.current.add_past(agent)
         self._record("TMA load", role, span, 0, nbytes, time)
         self.tx -= nbytes
         if time > self.phase_time:
@@ -254,6 +271,7 @@ class Mbarrier:
         entry.count += count
         entry.nbytes += nbytes
         entry.last_time = time
+        self.last = entry
         log = self.cta.gpu.barrier_log
         if log is not None:
             log.append((time, self.cta.name, self.name, what, role, span, count, nbytes, self.phase))
@@ -270,11 +288,19 @@ class Mbarrier:
 
     def _overflow(self, count: int, w: Warp | None, role: str, span: Span | None) -> None:
         span = w.span if w else span
-        waiting = f" while {self.tx} bytes are outstanding" if self.tx else ""
+        waiting = f", while {self.tx} bytes are outstanding" if self.tx else ""
+        sources = sum(1 for arrival in self.arrivals.values() if arrival.count)
+        ahead = count <= self.expected and sources <= self.expected
+        if ahead:
+            message = f"{w.role if w else role} arrives at {self.name} again before its phase is complete{waiting}"
+            hint = f"before this round of {self.name}, wait for what says that the last one was used up, in its phase"
+        else:
+            message = f"{self.name} gets more arrivals in one phase than its init's {self.expected}{waiting}"
+            hint = f"initialise {self.name} with the number of arrivals of one round, and arrive only that often"
         self.cta.gpu.findings.add(
             "barrier-overflow",
             "error",
-            f"{self.name} gets more arrivals in one phase than the {self.expected} it was initialised for{waiting}",
+            message,
             span,
             other=self.init_span,
             details={
@@ -282,12 +308,46 @@ class Mbarrier:
                 "role": w.role if w else role,
                 "cta": self.cta.name,
                 "rule": "PTX ISA: mbarrier, pending count",
-                "hint": f"initialise {self.name} with the number of arrivals of one round, and arrive only that often",
+                "hint": hint,
                 "notes": (("it was initialised here", self.init_span),),
+                **({"consequence": True} if ahead else {}),
+            },
+        )
+
+    def _check_looks(self) -> None:
+        """Record who might have looked for the previous phase only now, when the next one hides it."""
+        for agent, look in self.looks.items():
+            if not self.current.follows(agent, look.epoch):
+                self._hidden(look)
+        self.looks.clear()
+
+    def _hidden(self, look: Look) -> None:
+        findings, cause = self.cta.gpu.findings, self.last
+        if findings.seen("race", "error", look.span, cause and cause.span):
+            return
+        parity = self.phase + 1 & 1
+        notes = ((f"the {cause.what} of {cause.role} completes it here", cause.span),) if cause else ()
+        findings.add(
+            "race",
+            "error",
+            f"{look.role} waits for the phase of parity {parity} of {self.name}, and nothing keeps the next phase from "
+            "completing first: a wait that comes so late does not end",
+            look.span,
+            other=cause and cause.span,
+            details={
+                "barrier": self.name,
+                "buffer": self.name,
+                "role": look.role,
+                "cta": self.cta.name,
+                "rule": "PTX ISA: mbarrier, phase completion",
+                "hint": "check the stage and the phase of this wait: what completes a phase must follow from the waits "
+                "for the one before",
+                "notes": notes,
             },
         )
 
     def _complete(self) -> None:
+        self._check_looks()
         self.phase += 1
         self.pending = self.expected
         self.done.become(self.current)

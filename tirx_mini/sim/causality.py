@@ -6,23 +6,26 @@ the agent and its epoch. Agent a may touch what agent b touched at epoch e witho
 
     known[ORDER][b] >= e    b's access happens before (PTX ISA: "Memory consistency model", causality order)
     known[PROXY][b] >= e    and a fence.proxy.async lies on the way, so the async proxy sees b's ordinary writes
+    known[BEFORE][b] >= e   and a tcgen05.fence::before_thread_sync lies between b's access and what it synchronised by
+    known[PAST][b] >= e     b executed e earlier, though nothing may make its accesses visible
 
 Synchronisation copies what one agent knows to another through a barrier: `Knowledge.add`, then `Agent.learn`. The
-fence of tcgen05 (`fence::after_thread_sync`) orders only the executing thread's later tcgen05 operations; it is the
-snapshot `fenced` of a warp, and does not travel.
+other fence of tcgen05 (`fence::after_thread_sync`) orders only the executing thread's later tcgen05 operations; it is
+the snapshot `fenced` of a warp, and does not travel.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-ORDER, PROXY = 0, 1
+ORDER, PROXY, BEFORE, PAST = 0, 1, 2, 3
+ROWS = 4
 
 
 class Agent:
-    """One row of the vector clocks.
+    """One agent's vector clocks.
 
-    known: int32[2, capacity]. epoch: the stamp of its accesses from now on. version: changes whenever the agent may
+    known: int32[ROWS, capacity]. epoch: the stamp of its accesses from now on. version: changes whenever the agent may
     have learnt something, or written something since it last published.
     """
 
@@ -32,7 +35,7 @@ class Agent:
         self.causality = causality
         self.index = index
         self.name = name
-        self.known = np.zeros((2, causality.capacity), np.int32)
+        self.known = np.zeros((ROWS, causality.capacity), np.int32)
         self.epoch = 0
         self.version = 0
         self.fenced: np.ndarray | None = None
@@ -66,6 +69,13 @@ class Agent:
             known[ORDER, agent] = epoch
             self.version += 1
 
+    def learn_past(self, known: np.ndarray) -> None:
+        """What another agent did, whose clocks were `known`, lies in this one's past, without being released to it."""
+        past = self.known[PAST, : known.shape[1]]
+        np.maximum(past, known[ORDER], out=past)
+        np.maximum(past, known[PAST], out=past)
+        self.version += 1
+
     def knows(self, agent: int, epoch: int) -> bool:
         """Whether accesses of `agent` at `epoch` happen before this agent's next one."""
         return agent == self.index or self.known.item(ORDER, agent) >= epoch
@@ -76,13 +86,18 @@ class Agent:
         own: whether that includes this agent's accesses so far (not where lanes that wrote did not fence).
         """
         self.version += 1
-        order, proxy = self.known
+        order, proxy = self.known[ORDER], self.known[PROXY]
         before = proxy.item(self.index)
         np.maximum(proxy, order, out=proxy)
         if own:
             self.advance()
         else:
             proxy[self.index] = before
+
+    def fence_tcgen05_before(self) -> None:
+        """tcgen05.fence::before_thread_sync: what is known now travels with the fence."""
+        self.version += 1
+        np.maximum(self.known[BEFORE], self.known[ORDER], out=self.known[BEFORE])
 
     def fence_tcgen05(self) -> None:
         """tcgen05.fence::after_thread_sync."""
@@ -164,12 +179,12 @@ class Causality:
 
 
 class Knowledge:
-    """What was published to a barrier: the join of clocks. known: int32[2, capacity]."""
+    """What was published to a barrier: the join of clocks. known: int32[ROWS, capacity]."""
 
     __slots__ = ("known",)
 
     def __init__(self, capacity: int) -> None:
-        self.known = np.zeros((2, capacity), np.int32)
+        self.known = np.zeros((ROWS, capacity), np.int32)
 
     def add(self, agent: Agent) -> None:
         """`agent` releases: what it knows and did so far becomes part of this."""
@@ -185,6 +200,16 @@ class Knowledge:
         """What `other` knows becomes part of this; it may be of before the clocks grew."""
         known = self.known[:, : other.known.shape[1]]
         np.maximum(known, other.known, out=known)
+
+    def add_past(self, agent: Agent) -> None:
+        """What `agent` did and knows lies in the past of this, without being released."""
+        past = self.known[PAST, : agent.known.shape[1]]
+        np.maximum(past, agent.known[ORDER], out=past)
+        np.maximum(past, agent.known[PAST], out=past)
+
+    def follows(self, agent: int, epoch: int) -> bool:
+        """Whether this was published after `agent` executed its epoch `epoch`."""
+        return self.known.item(ORDER, agent) >= epoch or self.known.item(PAST, agent) >= epoch
 
     def become(self, other: Knowledge) -> None:
         """Know exactly what `other` knows now."""

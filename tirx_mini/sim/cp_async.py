@@ -91,6 +91,7 @@ class CpAsyncGroups:
             done = max(done, copy[1])
         self._groups = [[] for _ in self._groups]
         self._open = []
+        knowledge.add_past(w.agent)
         for _ in range(w.mask.count):
             w.gpu.clock.at(
                 done, barrier.arrive_async, w.cta, w.agent.index, knowledge, done, "cp.async", w.place, w.span

@@ -15,13 +15,24 @@ PROXY_HINT = (
     "synchronises with the thread that issues the asynchronous operation"
 )
 TCGEN05_HINT = "call Tx.ptx.tcgen05.fence.after_thread_sync() after the wait and before this operation"
+BEFORE_HINT = (
+    "each thread calls Tx.ptx.tcgen05.fence.before_thread_sync() after it is done with tensor memory, and before it "
+    "arrives or synchronises"
+)
 _UNWRITTEN = {
     "tcgen05.ld": "wait for the mbarrier of the MMA, in its right phase, before reading; and check the columns",
     "MMA": "an MMA that begins a sum has accum=False; and what it reads is copied, and waited for, before it is issued",
 }
 _UNWRITTEN_ELSE = "write it first, and check offsets, stages and loop bounds"
-_KINDS = {"race": "race", "proxy": "missing-proxy-fence", "tcgen05": "missing-tcgen05-fence",
-          "uninitialised": "uninitialised-read"}  # fmt: skip
+_KINDS = {
+    "race": "race",
+    "proxy": "missing-proxy-fence",
+    "tcgen05": "missing-tcgen05-fence",
+    "tcgen05-before": "missing-tcgen05-fence",
+    "uninitialised": "uninitialised-read",
+}
+_FORGIVEN = ("tcgen05", "tcgen05-before")
+"""What the ISA asks for, and today's chips do without."""
 
 
 class HazardReporter:
@@ -68,8 +79,8 @@ class HazardReporter:
         return begin if begin == end else f"{begin} to {end}"
 
     def _severity(self, conflict: Conflict) -> tuple[str, Any]:
-        if conflict.kind == "tcgen05":
-            return "missing-tcgen05-fence", "warning"
+        if conflict.kind in _FORGIVEN:
+            return _KINDS[conflict.kind], "warning"
         if conflict.kind == "race":
             earlier, actor = conflict.earlier, conflict.actor
             if earlier is not None and earlier.write and conflict.writes and actor.same is not None and actor.same():
@@ -81,7 +92,7 @@ class HazardReporter:
     def _repeated(self, conflict: Conflict) -> bool:
         earlier = conflict.earlier
         kind = _KINDS[conflict.kind]
-        severity = "warning" if conflict.kind == "tcgen05" else "error"
+        severity = "warning" if conflict.kind in _FORGIVEN else "error"
         return self.gpu.findings.seen(kind, severity, conflict.actor.span, earlier and earlier.span)
 
     def _record(self, conflict: Conflict, buffer: str | None, where: str) -> None:
@@ -106,6 +117,8 @@ class HazardReporter:
         did = f"{'written' if earlier.write else 'read'} by the {earlier.what} of {earlier.role}"
         if kind == "missing-proxy-fence":
             return f"{does}, {did}, without fence.proxy.async between the two", PROXY_HINT
+        if conflict.kind == "tcgen05-before":
+            return f"{does}, {did}, which executed no tcgen05.fence.before_thread_sync() after it", BEFORE_HINT
         if kind == "missing-tcgen05-fence":
             return f"{does}, {did}, without tcgen05.fence.after_thread_sync() between the two", TCGEN05_HINT
         if kind == "missing-tcgen05-wait":

@@ -17,7 +17,7 @@ import numpy as np
 
 from tirx_mini.ir import Span
 
-from .causality import PROXY, Agent, Snapshot
+from .causality import BEFORE, PROXY, Agent, Snapshot
 
 GENERIC, ASYNC = "generic", "async"
 """Proxies (PTX ISA: "Proxies"): ordinary loads and stores; TMA, and the shared-memory operands of tensor cores."""
@@ -82,6 +82,16 @@ class Actor:
             return True
         return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
 
+    def follows(self, agent: int, epoch: int) -> bool:
+        """Whether the thread of `agent` has fenced after that access, before it synchronised."""
+        if agent in self.own or agent == self.agent.index:
+            return True
+        known = self.agent.known
+        return agent < known.shape[1] and known.item(BEFORE, agent) >= epoch
+
+
+THREADS_TMEM = ("tcgen05.ld", "tcgen05.st")
+"""Operations of threads on tensor memory: no commit tells of their end."""
 
 Select = Any
 """Which granules of a segment: a slice, or an integer array."""
@@ -91,9 +101,9 @@ Select = Any
 class Conflict:
     """A hazard at some granules of a segment.
 
-    kind: "race", "proxy" (no fence.proxy.async between), "tcgen05" (no fence::after_thread_sync between) or
-    "uninitialised". earlier: the access that was simulated first, None where there is none; actor: the later one,
-    which writes or reads. ids[where] == number selects the granules.
+    kind: "race", "proxy" (no fence.proxy.async between), "tcgen05" (no fence::after_thread_sync between),
+    "tcgen05-before" (no fence::before_thread_sync) or "uninitialised". earlier: the access that was simulated first,
+    None where there is none; actor: the later one, which writes or reads. ids[where] == number selects the granules.
     """
 
     kind: str
@@ -241,6 +251,8 @@ class Segment:
                 kind = "proxy"
             elif actor.tcgen05 and not actor.sees(earlier.agent, earlier.epoch):
                 kind = "tcgen05"
+            elif actor.tcgen05 and earlier.what in THREADS_TMEM and not actor.follows(earlier.agent, earlier.epoch):
+                kind = "tcgen05-before"
         if kind:
             self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
 

@@ -131,6 +131,7 @@ class TensorCores:
         pipe = self.pipe(w)
         knowledge = Knowledge(pipe.agent.known.shape[1])
         knowledge.add(pipe.agent)
+        knowledge.add_past(w.agent)
         batch = Batch(w.cta, tuple(pipe.pending), tuple(barriers), knowledge, w.place, w.span)
         pipe.pending = []
         pipe.snapshot = None

@@ -192,8 +192,12 @@ class Warp:
     def fence_mbarrier_init(self) -> None:
         """fence.mbarrier_init: the barriers initialised by this warp so far are known to the cluster."""
         for barrier in self.cta.inits:
-            if barrier.init_agent == self.agent.index:
-                barrier.fenced = True
+            if barrier.init_agent == self.agent.index and barrier.fence_epoch is None:
+                barrier.fence_epoch = self.agent.epoch
+
+    def fence_tcgen05_before(self) -> None:
+        """tcgen05.fence::before_thread_sync."""
+        self.agent.fence_tcgen05_before()
 
     def fence_tcgen05_after(self) -> None:
         """tcgen05.fence::after_thread_sync."""

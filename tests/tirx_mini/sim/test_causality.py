@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
-from tirx_mini.sim.causality import ORDER, PROXY, Causality
+from tirx_mini.sim.causality import ORDER, PROXY, ROWS, Causality
 
 WARPS, BARRIERS = 4, 3
 
@@ -96,7 +96,7 @@ def test_clocks_grow_with_all_they_hold() -> None:
     b.learn(barrier)
     more = [causality.agent(str(i)) for i in range(20)]
     assert causality.capacity >= 22
-    assert all(agent.known.shape == (2, causality.capacity) for agent in (a, b, *more))
+    assert all(agent.known.shape == (ROWS, causality.capacity) for agent in (a, b, *more))
     assert b.knows(a.index, epoch) and not more[0].knows(a.index, epoch)
     assert not old.knows(more[-1].index, 1)
     more[0].learn(barrier)

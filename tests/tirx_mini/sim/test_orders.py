@@ -1,0 +1,72 @@
+"""Orders that no schedule shows by itself: each is found from what the kernel guarantees, not from what happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tirx_mini as tvm
+from tirx_mini.ladder import Shape, load_kernels
+from tirx_mini.sim import Report
+from utils import prepare_data
+
+REFERENCES = Path(__file__).parents[3] / "kernels_ref" / "sm100"
+SHAPES: dict[int, Shape] = {6: (256, 256, 192), 7: (256, 256, 320), 9: (512, 512, 320)}
+
+BEFORE = "                    Tx.ptx.tcgen05.fence.before_thread_sync()\n"
+ARRIVE = "                    ld2mma.arrive(0)\n"
+FENCE = "            Tx.ptx.fence.mbarrier_init()\n"
+SYNC = (
+    "            # The other CTA's barriers are there once all threads of the cluster have come here.\n"
+    "            Tx.cuda.cluster_sync()\n"
+)
+WAIT = "mma2tma.wait(tma_phase.stage, tma_phase.phase)\n                                tma_load"
+
+
+def simulate_edited(step: int, old: str, new: str, tmp_path: Path) -> Report:
+    """The reference of a step for a GPU of two SMs, so that CTAs compute several tiles, with one edit."""
+    (source,) = REFERENCES.glob(f"step{step:02}*.py")
+    text = source.read_text(encoding="utf-8").replace("SM_COUNT = 148", "SM_COUNT = 2")
+    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {source.name}"
+    path = tmp_path / "edited.py"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    kernel = load_kernels(path)[step](*SHAPES[step])
+    return tvm.simulate(kernel, *prepare_data(*SHAPES[step], target="sim"))
+
+
+@pytest.mark.parametrize("step", [7, 9])
+def test_a_wait_for_another_stage_may_come_too_late(step: int, tmp_path: Path) -> None:
+    """In every likely schedule the wait passes; a TMA warp that is late finds the phase gone, and waits for ever."""
+    other = WAIT.replace("stage, ", "stage ^ 1, ")
+    report = simulate_edited(step, WAIT, other, tmp_path)
+    assert report.verdict == "hazard", str(report)
+    finding = report.findings[0]
+    assert finding.kind == "race" and "nothing keeps the next phase" in finding.message, str(report)
+    assert finding.details["barrier"].startswith("mma2tma")
+    assert finding.span is not None and "mma2tma.wait" in finding.diagnostic.render()
+    ((text, span),) = finding.details["notes"]
+    assert "commit" in text and span is not None
+
+
+@pytest.mark.parametrize("new", ["", "after the arrival"])
+def test_before_thread_sync_stands_between_the_reads_and_the_arrival(new: str, tmp_path: Path) -> None:
+    report = simulate_edited(7, BEFORE + ARRIVE, ARRIVE + (BEFORE if new else ""), tmp_path)
+    assert report.verdict == "ok", str(report)
+    assert [(f.kind, f.severity) for f in report.findings] == [("missing-tcgen05-fence", "warning")], str(report)
+    finding = report.findings[0]
+    page = finding.diagnostic.render()
+    assert "before_thread_sync" in finding.message and "before_thread_sync" in finding.details["hint"]
+    assert "Tx.gemm_async(" in page and "Tx.copy(Dreg_wg" in page
+
+
+def test_a_barrier_of_the_cta_needs_before_thread_sync_too(tmp_path: Path) -> None:
+    report = simulate_edited(6, BEFORE[4:], "", tmp_path)
+    assert [(f.kind, f.severity) for f in report.findings] == [("missing-tcgen05-fence", "warning")], str(report)
+
+
+@pytest.mark.parametrize("new", [SYNC, SYNC + FENCE])
+def test_the_fence_of_initialised_barriers_comes_before_the_cluster_synchronises(new: str, tmp_path: Path) -> None:
+    report = simulate_edited(9, FENCE + SYNC, new, tmp_path)
+    assert report.verdict == "ok", str(report)
+    assert {(f.kind, f.severity) for f in report.findings} == {("missing-mbarrier-fence", "warning")}, str(report)
