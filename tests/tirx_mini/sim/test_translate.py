@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tirx_mini.ir import (
     INT32,
+    AddressOf,
     AllocBuffer,
     Bind,
     Break,
@@ -355,3 +356,25 @@ def test_registers_are_estimated_from_the_arrays(elements: int, threads: int, re
     arrays = [AllocBuffer(Buffer("array", (elements,), DataType("float32"), "local"))] if elements else []
     func = kernel(*arrays, store(OUT, 1, TID), params=(OUT,), threads=threads)
     assert translate(func).image.registers == registers
+
+
+@pytest.mark.parametrize("leaf", [TID, special("blockIdx.x"), load(OUT, TID)], ids=["static", "uniform", "loaded"])
+def test_long_sums_are_not_nested_deeper_than_python_reads(leaf: Expr) -> None:
+    total = leaf
+    for _ in range(220):
+        total = total + leaf
+    out = np.ones(1024, np.int32)
+    report = simulate(kernel(store(OUT, total, TID), params=(OUT,)), [out])
+    assert report.findings == (), str(report)
+    value = np.arange(32) if leaf is TID else 1 if isinstance(leaf, BufferLoad) else 0
+    assert (out[:32] == 221 * value).all()
+
+
+def test_an_instruction_takes_one_element_for_all_threads() -> None:
+    values = Buffer("values", (64,), DataType("uint32"), "local")
+    pointer = AddressOf(DataType("handle"), values, (TID,))
+    attrs = (("shape", "32x32b"), ("num", 1))
+    call = Evaluate(Call(DataType("handle"), "tcgen05.ld", (pointer, const(0, "uint32")), attrs))
+    report = simulate(kernel(AllocBuffer(values), call), [])
+    (finding,) = report.findings
+    assert (finding.kind, report.verdict) == ("lowering", "fault") and "another element of values" in finding.message

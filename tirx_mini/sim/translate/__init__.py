@@ -174,8 +174,8 @@ def _declare_scalars(func: PrimFunc, statements: Statements, scalars: tuple[Any,
 
 def _scalar(name: str, value: Any, dtype: DataType) -> Value:
     if dtype.is_integer or dtype.is_bool:
-        return Value(name, dtype, low=int(value), high=int(value), steady=True)
-    return ranged(name, dtype, steady=True)
+        return Value(name, dtype, low=int(value), high=int(value))
+    return ranged(name, dtype)
 
 
 __all__ = ["Translation", "translate"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tirx_mini.ir import INT64, Binary, Cast, Const, DataType, Expr, Unary, int_value
 
-from .values import Value, bounds
+from .values import Value, bounds, combined, literal
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -109,38 +109,21 @@ def _widens(source: DataType, target: DataType) -> bool:
 
 def _combine(op: str, a: Value, b: Value) -> Value:
     low, high = bounds(op, a, b)
-    return Value(
-        f"({a.code} {op} {b.code})",
-        a.dtype,
-        a.lanes or b.lanes,
-        low,
-        high,
-        static=a.static and b.static,
-        steady=a.steady and b.steady,
-    )
+    return combined(f"({a.code} {op} {b.code})", a.dtype, a, b, low=low, high=high)
 
 
 def _sum(terms: list[tuple[int, Value]], constant: int) -> Value | None:
     """constant + sum of coefficient * value as one value, None for zero."""
     terms = [(coefficient, value) for coefficient, value in terms if coefficient]
-    if not terms and not constant:
-        return None
+    if not terms:
+        return literal(constant, INT64) if constant else None
     pieces: list[str] = []
     low = high = constant
     for coefficient, value in terms:
         pieces.append(value.code if coefficient == 1 else f"{value.code} * {coefficient}")
         ends = sorted((coefficient * value.low, coefficient * value.high))
         low, high = low + ends[0], high + ends[1]
-    if constant or not pieces:
+    if constant:
         pieces.append(str(constant))
     code = pieces[0] if len(pieces) == 1 and "*" not in pieces[0] else "(" + " + ".join(pieces) + ")"
-    dtype = terms[0][1].dtype if terms else INT64
-    return Value(
-        code,
-        dtype,
-        any(v.lanes for _, v in terms),
-        low,
-        high,
-        static=all(v.static for _, v in terms),
-        steady=all(v.steady for _, v in terms),
-    )
+    return combined(code, terms[0][1].dtype, *(value for _, value in terms), low=low, high=high)

@@ -36,7 +36,7 @@ from tirx_mini.ir import (
 from ..dtypes import numpy_dtype
 from ..masks import LANES, Mask
 from .affine import Affine
-from .values import Value, bounds, literal, ranged, wrapped
+from .values import Value, bounds, combined, literal, ranged, wrapped
 from .writer import Writer
 
 SCALAR_OPS: Mapping[str, str] = {
@@ -47,6 +47,9 @@ SCALAR_OPS: Mapping[str, str] = {
 LANE_OPS: Mapping[str, str] = {
     **SCALAR_OPS, "min": "minimum({a}, {b})", "max": "maximum({a}, {b})", "and": "({a} & {b})", "or": "({a} | {b})",
 }  # fmt: skip
+MAX_DEPTH = 50
+"""Nested operations in one expression of the generated code; Python's parser stops at 200 parentheses."""
+
 RING_OPS = ("+", "-", "*")
 """Operations whose result modulo a power of two depends on nothing but that of their operands."""
 
@@ -123,7 +126,15 @@ class Expressions:
             return value
         table = self.table(value)
         name = self.out.per_warp("P", list(table), (value.code, self.iterations))
-        return replace(value, code=name, static=False)
+        return replace(value, code=name, static=False, depth=0)
+
+    def shallow(self, value: Value) -> Value:
+        """`value`, kept in a variable if its text is nested so deep that Python's parser would not read more."""
+        if value.depth < MAX_DEPTH:
+            return value
+        name = self.out.fresh("part")
+        self.out.line(f"{name} = {value.code}")
+        return replace(value, code=name, static=False, view=False, depth=0)
 
     def table(self, value: Value) -> np.ndarray:
         """All values of a static pattern: [warps, 32], or [warps, iterations, 32] in a parallel loop."""
@@ -159,9 +170,7 @@ class Expressions:
             return literal(0, expr.dtype)
         low, high = sum(t.low for t in terms), sum(t.high for t in terms)
         code = terms[0].code if len(terms) == 1 else "(" + " + ".join(t.code for t in terms) + ")"
-        lanes = any(t.lanes for t in terms)
-        static = all(t.static for t in terms)
-        return Value(code, expr.dtype, lanes, low, high, static=static, steady=all(t.steady for t in terms))
+        return combined(code, expr.dtype, *terms, low=low, high=high)
 
     # -- leaves --------------------------------------------------------------------------------------------------
 
@@ -176,18 +185,18 @@ class Expressions:
             kind = numpy_dtype(expr.dtype).type
             name = self.out.object("F", kind(expr.value), (str(expr.dtype), repr(expr.value)))
             self.static_names[name] = self.out.namespace[name]
-            return Value(name, expr.dtype, static=True, steady=True)
+            return Value(name, expr.dtype, static=True)
         return literal(bool(expr.value) if expr.dtype.is_bool else int(expr.value), expr.dtype)
 
     def _Str(self, expr: Str) -> Value:
-        return Value(repr(expr.value), expr.dtype, static=True, steady=True)
+        return Value(repr(expr.value), expr.dtype, static=True)
 
     def _Special(self, expr: Special) -> Value:
         launch = self.launch
         if expr.name == "threadIdx.x":
-            return Value("tid", expr.dtype, True, 0, launch.threads - 1, static=True, steady=True)
+            return Value("tid", expr.dtype, True, 0, launch.threads - 1, static=True)
         if expr.name == "warp_id_in_cta":
-            return Value("wid", expr.dtype, False, 0, launch.warps - 1, static=True, steady=True)
+            return Value("wid", expr.dtype, False, 0, launch.warps - 1, static=True)
         if expr.name.startswith("threadIdx."):
             return literal(0, expr.dtype)
         axis = "xyz".index(expr.name[-1]) if "." in expr.name else 0
@@ -200,7 +209,7 @@ class Expressions:
         line = f"    {name} = {SPECIAL_TEXT[expr.name]}"
         if line not in self.out.prologue:
             self.out.prologue.append(line)
-        return Value(name, expr.dtype, False, 0, top, steady=True)
+        return Value(name, expr.dtype, False, 0, top)
 
     # -- operators -----------------------------------------------------------------------------------------------
 
@@ -210,18 +219,17 @@ class Expressions:
         if expr.op in RING_OPS and (a.lanes or b.lanes) and max(map(abs, bounds(expr.op, a, b))) >> 62:
             a, b = wrapped(a), wrapped(b)  # arrays are exact in 64 bits only
         guarded = _guarded(expr, a, b)
-        if guarded or not (a.static and b.static):
-            a, b = self.ready(a), self.ready(b)
+        if guarded or not (a.static and b.static) or max(a.depth, b.depth) >= MAX_DEPTH:
+            a, b = self.shallow(self.ready(a)), self.shallow(self.ready(b))
             self.out.spend(1)
-        lanes, static = a.lanes or b.lanes, a.static and b.static and not guarded
-        facts = {"lanes": lanes, "static": static, "steady": a.steady and b.steady}
+        lanes = a.lanes or b.lanes
         code = (guarded or (LANE_OPS if lanes else SCALAR_OPS)[expr.op]).format(a=a.code, b=b.code)
         if expr.dtype.is_bool:
-            return Value(code, expr.dtype, low=0, high=1, **facts)
-        if not expr.dtype.is_integer:
-            return Value(code, expr.dtype, **facts)
-        low, high = bounds(expr.op, a, b)
-        return Value(code, expr.dtype, low=low, high=high, **facts)
+            low, high = 0, 1
+        else:
+            low, high = bounds(expr.op, a, b) if expr.dtype.is_integer else (0, 0)
+        value = combined(code, expr.dtype, a, b, low=low, high=high)
+        return replace(value, static=False) if guarded else value
 
     def _Unary(self, expr: Unary) -> Value:
         value = self.build(expr.value)
@@ -237,21 +245,11 @@ class Expressions:
         cond, a, b = self.build(expr.cond), self.build(expr.a), self.build(expr.b)
         static = cond.static and a.static and b.static
         if not static:
-            cond, a, b = self.ready(cond), self.ready(a), self.ready(b)
-        if cond.lanes or a.lanes or b.lanes:
-            code = f"where({cond.code}, {a.code}, {b.code})"
-        else:
-            code = f"({a.code} if {cond.code} else {b.code})"
+            cond, a, b = (self.shallow(self.ready(part)) for part in (cond, a, b))
         lanes = cond.lanes or a.lanes or b.lanes
-        return Value(
-            code,
-            expr.dtype,
-            lanes,
-            min(a.low, b.low),
-            max(a.high, b.high),
-            static=static,
-            steady=cond.steady and a.steady and b.steady,
-        )
+        form = "where({c}, {a}, {b})" if lanes else "({a} if {c} else {b})"
+        code = form.format(c=cond.code, a=a.code, b=b.code)
+        return combined(code, expr.dtype, cond, a, b, low=min(a.low, b.low), high=max(a.high, b.high))
 
     def _Cast(self, expr: Cast) -> Value:
         value = self.build(expr.value)
@@ -278,7 +276,6 @@ class Expressions:
                 code=f"float_to_int({value.code}, {out.low}, {out.high})",
                 lanes=value.lanes,
                 static=value.static,
-                steady=value.steady,
             )
         return self._integer(value, source, dtype)
 
@@ -293,7 +290,6 @@ class Expressions:
                 dtype,
                 lanes=True,
                 static=value.static,
-                steady=value.steady,
             )  # both are 64 bits: values wrap as the hardware's do
             if was_wide:
                 return wrapped(replace(same, low=-(1 << 63), high=(1 << 63) - 1))

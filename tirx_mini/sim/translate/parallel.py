@@ -63,7 +63,7 @@ def _iteration(statements: Statements, level: For, total: int, extent: int, inne
     values = start + level.step * (np.arange(total) // inner % extent)
     name = f"it_{total}_{extent}_{inner}_{start}_{level.step}".replace("-", "m")
     statements.expressions.static_names[name] = values[:, None]
-    return Value(name, level.var.dtype, True, int(values.min()), int(values.max()), static=True, steady=True)
+    return Value(name, level.var.dtype, True, int(values.min()), int(values.max()), static=True)
 
 
 def _elementwise(statements: Statements, body: Stmt, loop_vars: set[Var]) -> bool:

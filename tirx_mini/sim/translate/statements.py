@@ -280,6 +280,8 @@ class Statements:
     # -- loops ---------------------------------------------------------------------------------------------------
 
     def _For(self, stmt: For) -> None:
+        if stmt.step == 0:
+            raise TirxError("a loop with step 0 never ends", stmt.span)
         if stmt.parallel and together(self, stmt):
             return
         if stmt in self.facts.ragged:
@@ -429,8 +431,9 @@ def leaves(stmt: Stmt) -> Iterator[Stmt]:
 def spins(loop: While | For) -> bool:
     """Whether the loop reads memory again and again without ever waiting: others must run meanwhile."""
     nodes = list(walk(loop))
+    calls = {node.op for node in nodes if isinstance(node, Call)}
     reads = any(isinstance(node, BufferLoad) and node.buffer.scope in ("shared", "global") for node in nodes)
-    return reads and not any(TABLE[node.op].blocking for node in nodes if isinstance(node, Call))
+    return (reads or "mbarrier.test_wait" in calls) and not any(TABLE[op].blocking for op in calls)
 
 
 def _is_elect(cond: Expr) -> bool:

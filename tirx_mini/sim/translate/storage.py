@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -66,7 +66,7 @@ class Storage:
         self.out.spend(1)
         if place.kind in ("scalar", "lanes"):
             value = ranged(place.name, expr.dtype, lanes=place.kind == "lanes", view=place.kind == "lanes")
-            return Value(**{**value.__dict__, "low": place.low, "high": place.high})
+            return replace(value, low=place.low, high=place.high)
         index = flat_index(expr, expr.buffer)
         lanes, base = (index.lanes, index.base) if isinstance(index, Ramp) else (1, index)
         if place.kind == "list":
@@ -78,21 +78,21 @@ class Storage:
                 value = ranged(code, expr.dtype, lanes=True, view=True)
             else:
                 at = self.expressions.index(base)
-                value = ranged(f"{place.name}.load(w, {at.code}, {lanes})", expr.dtype, lanes=True)
+                value = ranged(f"{place.name}.load(w, {at.code}, {lanes})", expr.dtype, lanes=True, depth=at.depth + 1)
             return value if raw else self._normal(value, expr)
         at = self.expressions.index(base)
         width = f", {lanes}" if lanes > 1 else ""
-        value = ranged(f"w.load({place.name}, {at.code}{width})", expr.dtype, lanes=at.lanes)
+        value = ranged(f"w.load({place.name}, {at.code}{width})", expr.dtype, lanes=at.lanes, depth=at.depth + 1)
         return value if raw and (at.lanes or lanes > 1) else self._normal(value, expr)
 
     def _normal(self, value: Value, expr: BufferLoad) -> Value:
         """What memory gave, as arithmetic wants it: wide integers, floating-point numbers of the right precision."""
         dtype = expr.dtype
         if dtype.is_integer and value.lanes and dtype != "int64" and dtype != "uint64":
-            return Value(**{**value.__dict__, "code": f"{value.code}.astype(int64)", "view": False})
+            return replace(value, code=f"{value.code}.astype(int64)", view=False)
         if dtype.is_float and not value.lanes and dtype.lanes == 1:
             kind = self.out.object("T", numpy_dtype(dtype).type, str(dtype))
-            return Value(**{**value.__dict__, "code": f"{kind}({value.code})"})
+            return replace(value, code=f"{kind}({value.code})")
         return value
 
     def rows(self, base: Expr, lanes: int) -> Rows | None:
@@ -121,6 +121,10 @@ class Storage:
         place = self.place(expr.buffer)
         at = self.expressions.index(flat_index(expr, expr.buffer))
         if place.kind == "array":
+            if at.lanes:
+                name = expr.buffer.name
+                hint = f"index {name} with a value that all threads of the warp share"
+                raise TirxError(f"each thread would give the instruction another element of {name}", expr.span, hint)
             registers = self.out.object("Registers", Registers)
             return Value(f"{registers}(w, {place.name}, {at.code})", expr.dtype)
         if place.kind != "memory":

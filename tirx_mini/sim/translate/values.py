@@ -28,8 +28,8 @@ class Value:
     low, high: inclusive bounds of an integer.
     static: it depends on nothing but the place of the lane in the CTA and the variables of parallel loops, so all its
         values can be computed before the kernel runs.
-    steady: a lane computes the same value each time in one CTA.
     view: the text names storage that may change; copy before keeping it.
+    depth: how deep operations are nested in the text; Python's parser has a limit.
     """
 
     code: str
@@ -38,13 +38,26 @@ class Value:
     low: int = 0
     high: int = 0
     static: bool = False
-    steady: bool = False
     view: bool = False
+    depth: int = 0
 
     @property
     def known(self) -> int | None:
         """The integer that this is, if it is a constant."""
         return self.low if not self.lanes and self.low == self.high and self.dtype.is_integer else None
+
+
+def combined(code: str, dtype: DataType, *parts: Value, low: int = 0, high: int = 0) -> Value:
+    """The text of an operation on `parts`."""
+    return Value(
+        code,
+        dtype,
+        any(part.lanes for part in parts),
+        low,
+        high,
+        static=all(part.static for part in parts),
+        depth=1 + max(part.depth for part in parts),
+    )
 
 
 def ranged(code: str, dtype: DataType, **facts: Any) -> Value:
@@ -56,7 +69,7 @@ def ranged(code: str, dtype: DataType, **facts: Any) -> Value:
 def literal(value: int | bool, dtype: DataType) -> Value:
     """An integer or boolean constant."""
     code = f"({value})" if value < 0 else repr(value)
-    return Value(code, dtype, low=int(value), high=int(value), static=True, steady=True)
+    return Value(code, dtype, low=int(value), high=int(value), static=True)
 
 
 def wrapped(value: Value) -> Value:
