@@ -78,7 +78,7 @@ def _report(func: PrimFunc, spec: GpuSpec, machine: Gpu, outcome: Outcome, sched
     elif any(f.severity == "error" and f.verdict == "hazard" for f in findings):
         findings = [*suspects(func), *findings]
     finished = not outcome.blocked and outcome.fault is None
-    time_us = outcome.cycles / (spec.clock_ghz * 1e3) if finished else None
+    time_us = spec.launch_latency_us + outcome.cycles / (spec.clock_ghz * 1e3) if finished else None
     flops = outcome.stats.get("flops", 0.0)
     tflops = flops / time_us / 1e6 if time_us and flops else None
     stats: dict[str, Any] = dict(outcome.stats)
