@@ -121,3 +121,17 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: SharedAddress, phase: u
     On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
     """
     yield from gpu.mbarrier(thread, bar).wait(thread, phase)
+
+
+@instruction(
+    "mbarrier.test_wait.parity.shared::cta.b64 {result}, [{bar}], {phase};",
+    name="mbarrier.test_wait",
+    api=("ptx.mbarrier.test_wait",),
+    issued_by=Scope.THREAD,
+    min_sm=80,
+    isa="mbarrier.test_wait",
+    cost="smem_atomic",
+)
+def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: SharedAddress, phase: u32) -> pred:
+    """Whether the phase of parity `phase` of `bar` is complete; where it is, acquire what those who arrived released."""
+    return gpu.mbarrier(thread, bar).test(thread, phase)

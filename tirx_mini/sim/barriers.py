@@ -229,6 +229,13 @@ class Mbarrier:
             yield wait
         self.acquire(w)
 
+    def test(self, w: Warp, parity: int) -> bool:
+        """mbarrier.test_wait.parity: whether the phase is complete now; then acquire what it released."""
+        if self.usable(w, "tests") and self.passed(parity):
+            self.acquire(w)
+            return True
+        return False
+
     def acquire(self, w: Warp) -> None:
         """After a successful wait."""
         self.check_known(w)

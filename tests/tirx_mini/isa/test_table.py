@@ -124,6 +124,16 @@ def arrives(*before: tuple[Any, ...]) -> Callable[[Warp], Any]:
     return program
 
 
+def polls(w: Warp) -> Any:
+    yield from ready(w)
+    bar = address(w, "bar")
+    assert [do(w, "mbarrier.test_wait", bar, parity) for parity in (0, 1)] == [False, True]
+    one_lane(w)
+    do(w, "mbarrier.arrive", bar)
+    assert [do(w, "mbarrier.test_wait", bar, parity) for parity in (0, 1)] == [True, False]
+    yield from finish(w)
+
+
 def finish(w: Warp) -> Any:
     all_lanes(w)
     yield from ()
@@ -215,6 +225,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[Warp], Any]] = {
     ("mbarrier.arrive.expect_tx",): arrives(("mbarrier.arrive.expect_tx", 0)),
     ("mbarrier.expect_tx",): arrives(("mbarrier.expect_tx", 0), ("mbarrier.arrive",)),
     ("mbarrier.inval",): arrives(("mbarrier.inval",), ("mbarrier.init", 1), ("mbarrier.arrive",)),
+    ("mbarrier.test_wait",): polls,
     ("fence.acq_rel",): simple("fence.acq_rel"),
     ("bar.sync",): simple("bar.sync", 1, 32),
     ("bar.sync.all",): simple("bar.sync.all", 0),
