@@ -5,22 +5,17 @@ A wrong kernel is a reference with one edit, so what is tested is the edit and n
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-import tirx_mini as tvm
-from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.ladder import Shape, load_kernels
+from tests.tirx_mini.wrong_kernels import SHAPES, SOURCES, Edit, Wrong, assert_found, simulate
+from tirx_mini.ir import TirxError
+from tirx_mini.ladder import load_kernels
 from tirx_mini.passes import lower
-from tirx_mini.sim import Report
 from utils import WrongResult, compile_and_run, prepare_data, verify
 
-ROOT = Path(__file__).parents[2]
-SOURCES = {int(path.stem[4:6]): path for path in (ROOT / "kernels_ref" / "sm100").glob("step*.py")}
-SHAPES: dict[int, Shape] = {1: (128, 128, 64), 2: (128, 128, 256), 3: (256, 256, 128)}
+STEPS = (1, 2, 3)
 
 COPY_A = "Tx.copy(Asmem[:, :]"
 MMA = "Tx.gemm_async("
@@ -40,66 +35,6 @@ LANE_0 = "                if lane_id == 0:\n"
 RELINQUISH = "                Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=1)\n"
 TODO = "            # TODO: synchronise\n            ...\n"
 POOL_COMMIT = "            pool.commit()\n"
-
-
-@dataclass(frozen=True)
-class Edit:
-    """`old`, which stands in the reference of `step` exactly once, becomes `new`."""
-
-    step: int
-    old: str
-    new: str
-
-    def source(self) -> str:
-        text = SOURCES[self.step].read_text(encoding="utf-8")
-        assert text.count(self.old) == 1, f"{self.old!r} stands {text.count(self.old)} times in {SOURCES[self.step]}"
-        return text.replace(self.old, self.new)
-
-
-Build = Callable[[Edit], PrimFunc]
-
-
-@pytest.fixture
-def build(tmp_path: Path) -> Build:
-    """The edited reference's kernel, from a file of its own."""
-
-    def build_edited(edit: Edit) -> PrimFunc:
-        path = tmp_path / "wrong.py"
-        path.write_text(edit.source(), encoding="utf-8")
-        return load_kernels(path)[edit.step](*SHAPES[edit.step])
-
-    return build_edited
-
-
-def simulate(kernel: PrimFunc, step: int) -> Report:
-    return tvm.simulate(kernel, *prepare_data(*SHAPES[step], target="sim"))
-
-
-def line_of(edit: Edit, text: str) -> int:
-    """The one line of the edited source that has `text`."""
-    lines = [number for number, line in enumerate(edit.source().splitlines(), 1) if text in line]
-    assert len(lines) == 1, f"{text!r} stands on lines {lines}"
-    return lines[0]
-
-
-def assert_sentence(text: str) -> None:
-    assert len(text) > 20 and "\n" not in text, text
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """An edit, and the finding it leads to: its verdict, its kind, the text of its line, and words of its page.
-
-    other: the text of a second line that the page shows, in its notes.
-    """
-
-    name: str
-    edit: Edit
-    verdict: str
-    kind: str
-    at: str
-    words: tuple[str, ...] = ()
-    other: str | None = None
 
 
 WRONG = (
@@ -172,43 +107,30 @@ WRONG = (
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
-def test_it_is_found_where_it_is(wrong: Wrong, build: Build) -> None:
-    report = simulate(build(wrong.edit), wrong.edit.step)
-    page = str(report)
-    assert report.verdict == wrong.verdict, page
-    finding = report.findings[0]
-    assert (finding.kind, finding.severity) == (wrong.kind, "error"), page
-    assert finding.span is not None and finding.span.user.line == line_of(wrong.edit, wrong.at), page
-    assert_sentence(finding.message)
-    assert_sentence(finding.details["hint"])
-    text = finding.diagnostic.render()
-    for word in wrong.words:
-        assert word in text, page
-    if wrong.other is not None:
-        noted = {span.user.line for _, span in finding.details["notes"] if span is not None}
-        assert line_of(wrong.edit, wrong.other) in noted, page
+def test_it_is_found_where_it_is(wrong: Wrong, tmp_path: Path) -> None:
+    assert_found(wrong, simulate(wrong.edit.kernel(tmp_path), wrong.edit.step))
 
 
-def test_a_missing_after_thread_sync_is_a_warning(build: Build) -> None:
+def test_a_missing_after_thread_sync_is_a_warning(tmp_path: Path) -> None:
     edit = Edit(1, "phase_mma)\n            Tx.ptx.tcgen05.fence.after_thread_sync()\n", "phase_mma)\n")
-    report = simulate(build(edit), 1)
+    report = simulate(edit.kernel(tmp_path), 1)
     assert report.verdict == "ok", str(report)
     assert [(f.kind, f.severity) for f in report.findings] == [("missing-tcgen05-fence", "warning")], str(report)
     (finding,) = report.findings
-    assert finding.span is not None and finding.span.user.line == line_of(edit, READ_TMEM)
+    assert finding.span is not None and finding.span.user.line == edit.line_of(READ_TMEM)
     assert "after_thread_sync" in finding.diagnostic.render()
 
 
-def test_b_read_at_the_offset_of_a_names_the_line(build: Build) -> None:
+def test_b_read_at_the_offset_of_a_names_the_line(tmp_path: Path) -> None:
     edit = Edit(3, "B[n_st : n_st + BLK_N", "B[m_st : m_st + BLK_N")
-    kernel = build(edit)
+    kernel = edit.kernel(tmp_path)
     A, B, D = prepare_data(*SHAPES[3], target="sim")
     run = compile_and_run(kernel, A, B, D, "sim")  # nothing is out of order: only the numbers are wrong
     with pytest.raises(WrongResult) as error:
         verify(A, B, D, run)
     page = str(error.value)
     assert "multiplied rows 0-127 of B, and should have multiplied rows 128-255" in page
-    assert f"wrong.py:{line_of(edit, 'B[m_st')}" in page
+    assert f"wrong.py:{edit.line_of('B[m_st')}" in page
 
 
 REFUSED: dict[str, tuple[Edit, str, tuple[str, ...]]] = {
@@ -233,24 +155,24 @@ REFUSED: dict[str, tuple[Edit, str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_before_anything_runs(name: str, build: Build) -> None:
+def test_it_is_refused_before_anything_runs(name: str, tmp_path: Path) -> None:
     edit, at, words = REFUSED[name]
     with pytest.raises(TirxError) as error:
-        lower(build(edit))
+        lower(edit.kernel(tmp_path))
     page = str(error.value)
-    assert error.value.span is not None and error.value.span.user.line == line_of(edit, at), page
+    assert error.value.span is not None and error.value.span.user.line == edit.line_of(at), page
     for word in words:
         assert word in page, page
 
 
-def test_and_works(build: Build) -> None:
+def test_and_works(tmp_path: Path) -> None:
     both = "            if warp_id == 0 and lane_id == 0:\n"
     edit = Edit(1, WARP_0 + ALLOCATE + LANE_0 + INIT, WARP_0 + ALLOCATE + both + INIT)
-    report = simulate(build(edit), 1)
+    report = simulate(edit.kernel(tmp_path), 1)
     assert (report.verdict, report.findings) == ("ok", ()), str(report)
 
 
-@pytest.mark.parametrize("step", SHAPES)
+@pytest.mark.parametrize("step", STEPS)
 def test_the_references_themselves_have_no_findings(step: int) -> None:
     kernel = load_kernels(SOURCES[step])[step](*SHAPES[step])
     A, B, D = prepare_data(*SHAPES[step], target="sim")
