@@ -281,8 +281,8 @@ class Evaluator:
     ) -> Any:
         """``function(*args, **kwargs)`` as written at `node`."""
         span = self.span(node)
-        shown = ast.unparse(node.func) if isinstance(node, ast.Call) else ast.unparse(node)
         if not callable(function):
+            shown = ast.unparse(node.func if isinstance(node, ast.Call) else node)
             raise TirxError(f"`{shown}` is {_describe_value(function)} and cannot be called", span)
         function = runtime_builtin(function)
         builder = self.builder
@@ -293,7 +293,7 @@ class Evaluator:
         except TirxError as error:
             raise error.at(span) from None
         except RecursionError:
-            raise TirxError(f"`{shown}` never ends: functions call each other without end", span) from None
+            raise TirxError("this call never ends: functions call each other without end", span) from None
         except Exception as error:
             raise foreign(error, function, span) from None
         else:
