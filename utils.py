@@ -115,15 +115,16 @@ def verify(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, run: Run | None = 
 
 
 def _page(mismatch: Mismatch, run: Run | None) -> str:
-    """The explanation, with the lines of the kernel that move the suspected matrix."""
+    """The explanation, with the lines of the kernel that move the suspected matrix, or all three where none is."""
     lines = [str(mismatch)]
-    index = {"A": 0, "B": 1, "D": 2}.get(mismatch.suspect or "")
-    if run is not None and index is not None:
-        matrix = run.kernel.params[index]
-        calls = [node for node in walk(run.kernel.body) if isinstance(node, TileCall)]
-        moves = [call for call in calls if any(isinstance(o, Region) and o.buffer is matrix for o in call.operands)]
-        for span in dict.fromkeys(call.span.user for call in moves if call.span is not None):
-            lines += [f"note: {mismatch.suspect} is accessed here", *excerpt(span)]
+    if run is None:
+        return lines[0]
+    calls = [node for node in walk(run.kernel.body) if isinstance(node, TileCall)]
+    for name, matrix in zip("ABD", run.kernel.params, strict=False):
+        if mismatch.suspect in (name, None):
+            moves = [call for call in calls if any(isinstance(o, Region) and o.buffer is matrix for o in call.operands)]
+            for span in dict.fromkeys(call.span.user for call in moves if call.span is not None):
+                lines += [f"note: {name} is accessed here", *excerpt(span)]
     return "\n".join(lines)
 
 
