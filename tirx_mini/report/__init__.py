@@ -1,7 +1,9 @@
 """What people read: pages for what a simulation found, and explanations of wrong results."""
 
+from .barriers import barrier_table
 from .mismatch import Mismatch, explain_mismatch
-from .pages import barrier_table, finding_page, headline, plain, report_page, stuck_table, to_json
+from .pages import finding_page, headline, plain, report_page, to_json
+from .stuck import ring, stuck_page
 
 __all__ = [
     "Mismatch",
@@ -11,6 +13,7 @@ __all__ = [
     "headline",
     "plain",
     "report_page",
-    "stuck_table",
+    "ring",
+    "stuck_page",
     "to_json",
 ]

@@ -74,7 +74,8 @@ class StuckRole:
     barrier, stage: the barrier's name in the source and its index there. parity: the phase parity waited for.
     phase: the number of phases the barrier has completed. expected, pending: arrivals per phase, and still missing.
     tx_bytes: bytes expected that have not arrived (negative: bytes arrived that nobody expected).
-    providers: who should arrive, and where they are, one sentence each.
+    providers: who should arrive, and where they are, one sentence each. so_far: who has arrived at the barrier, how
+        often in all rounds.
     """
 
     role: str
@@ -90,6 +91,7 @@ class StuckRole:
     pending: int | None = None
     tx_bytes: int | None = None
     providers: tuple[str, ...] = ()
+    so_far: tuple[str, ...] = ()
 
     @property
     def lacking(self) -> str:

@@ -147,7 +147,7 @@ class Situation:
         if barrier is not None:
             facts = {"barrier": barrier.name, "stage": stage(barrier.name), "parity": group.wait.parity}
             facts |= {"phase": barrier.phase, "expected": barrier.expected, "pending": barrier.pending}
-            facts["tx_bytes"] = barrier.tx
+            facts |= {"tx_bytes": barrier.tx, "so_far": so_far(barrier)}
         ctas = len({warp.cta for warp in group.warps}) * self.clusters
         example, providers = group.warps[0].cta.name, self.providers(group)
         return StuckRole(group.role, group.span, group.wait.text, ctas, example, providers=providers, **facts)
@@ -181,6 +181,24 @@ def stage(name: str) -> int | None:
     """`tma2mma[1]` -> 1; None for a name without an index."""
     inner = name.partition("[")[2].rstrip("]")
     return int(inner) if inner.isdigit() else None
+
+
+def so_far(barrier: Mbarrier) -> tuple[str, ...]:
+    """Who has arrived at the barrier, and how often: a phrase for each place."""
+    found: dict[tuple[str, str, Hashable], tuple[Span | None, list[str], int, int]] = {}
+    own = f" of {barrier.cta.name}"
+    for arrival in barrier.arrivals.values():
+        if arrival.what == "complete":
+            continue
+        role = arrival.role.removesuffix(own)
+        key = (arrival.what, role.partition(" of ")[2], place_key(arrival.span))
+        span, roles, count, nbytes = found.get(key, (arrival.span, [], 0, 0))
+        found[key] = (span, [*roles, role], count + arrival.count, nbytes + arrival.nbytes)
+    return tuple(
+        f"{what} of {line(span)}: {f'{nbytes} bytes' if nbytes else f'{count}×'}, by "
+        + (roles[0] if len(set(roles)) == 1 else f"{len(set(roles))} warps{' of ' * bool(place)}{place}")
+        for (what, place, _), (span, roles, count, nbytes) in found.items()
+    )
 
 
 def counted(number: int, what: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from tirx_mini.ir import Span
-from tirx_mini.report import barrier_table, finding_page, headline, plain, report_page, stuck_table, to_json
+from tirx_mini.report import barrier_table, finding_page, headline, plain, report_page, ring, stuck_page, to_json
 from tirx_mini.sim import Finding, Report, StuckRole
 
 SOURCE = """\
@@ -46,6 +46,7 @@ def stuck(source: str) -> StuckRole:
         "warp 3 of warpgroup 1", Span(source, 4, 32, 4, 55), "bar[1] to complete its phase of parity 0", 64, "CTA 0",
         barrier="bar[1]", stage=1, parity=0, phase=2, expected=128, pending=124, tx_bytes=4096,
         providers=("the arrive of line 5 is up to warpgroup 0, which waits at line 3",),
+        so_far=("arrive of line 5: 4×, by warpgroup 0",),
     )  # fmt: skip
 
 
@@ -59,7 +60,13 @@ def test_a_page_says_everything_and_fits(source: str) -> None:
     text = " ".join(page.split())
     place = f"{source}:4:33"
     source_line, inlined = "4 | wait(bar[stage], phase)", f"inlined from {source}:3"
-    for words in ("error: two accesses", "[race]", "help: synchronise", "note: the other access", source_line):
+    for words in (
+        "error[TX201]: two accesses",
+        "explain TX201",
+        "help: synchronise",
+        "note: the other access",
+        source_line,
+    ):
         assert words in text
     joined = "".join(page.split())  # long paths are folded
     assert place in joined and inlined.replace(" ", "") in joined
@@ -91,32 +98,33 @@ def test_colour_is_only_added(source: str) -> None:
 
 
 def test_the_roles_of_a_deadlock(source: str) -> None:
-    page = plain(finding_page(deadlock(source)))
-    row = next(line for line in page.splitlines() if line.startswith("warp 3 of warpgroup 1"))
-    assert row.split() == [
-        "warp",
-        "3",
-        "of",
-        "warpgroup",
-        "1",
-        "4",
-        "bar[1],",
-        "phase",
-        "0",
-        "2",
-        "4",
-        "of",
-        "128",
-        "-4096",
-        "64",
-    ]
-    assert "the arrive of line 5 is up to warpgroup 0" in " ".join(page.split())
-    assert "-> warpgroup 0 waits for other[0] (line 3)" in page and "-> warp 3, from the beginning" in page
+    lines = plain(finding_page(deadlock(source))).splitlines()
+    start = next(i for i, line in enumerate(lines) if line == "  warp 3 of warpgroup 1, line 4 (64 CTAs, first CTA 0)")
+    facts = dict(line.strip().split("  ", 1) for line in lines[start + 2 : start + 6] if "  " in line.strip())
+    assert "wait(bar[stage], phase)" in lines[start + 1]
+    assert facts["waits for"].strip() == "bar[1], phase of parity 0; 2 rounds complete"
+    assert facts["arrivals"].strip() == "4 of 128, 124 missing; 4096 bytes missing"
+    assert facts["came"].strip() == "arrive of line 5: 4×, by warpgroup 0"
+    assert facts["to come"].strip().startswith("the arrive of line 5 is up to warpgroup 0")
+
+
+def test_the_ring_of_waits_is_closed(source: str) -> None:
+    lines = plain(
+        ring(("a waits for bar[1] to complete its phase of parity 0 (line 4)", "b waits (line 3)"))
+    ).splitlines()
+    assert lines == [
+        "+-> a waits for bar[1], parity 0 (line 4)", "|     |", "|     v", "|   b waits (line 3)", "|     |", "+-----+",
+    ]  # fmt: skip
 
 
 def test_a_role_that_waits_for_no_mbarrier() -> None:
     role = StuckRole("warp 1", None, "128 threads to arrive at barrier 1")
-    assert "128 threads to arrive" in plain(stuck_table([role]))
+    assert "128 threads to arrive" in plain(stuck_page([role]))
+
+
+def test_a_barrier_that_holds_no_barrier() -> None:
+    role = StuckRole("warp 1", None, "bar", barrier="bar", parity=0, phase=0, expected=0, pending=0, tx_bytes=0)
+    assert "never initialised" in plain(stuck_page([role]))
 
 
 @pytest.mark.parametrize(
@@ -144,9 +152,21 @@ def test_the_life_of_a_barrier(source: str) -> None:
     assert lines[2].split() == ["90", "CTA", "0", "bar[1]", "1", "complete"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [("*", {"full[0]", "full[1]", "free"}), ("full", {"full[0]", "full[1]"}), ("full[1]", {"full[1]"}),
+                           ("f*[0]", {"full[0]"}), ("free*", {"free"}), ("none", set())],
+)  # fmt: skip
+def test_barriers_are_chosen_by_name(pattern: str, names: set[str]) -> None:
+    log = [(1.0, "CTA 0", name, "arrive", "warp 0", None, 1, 0, 0) for name in ("full[0]", "full[1]", "free")]
+    rows = plain(barrier_table(log, pattern)).splitlines()[1:]
+    assert {row.split()[3] for row in rows} == names
+
+
 def test_json(source: str) -> None:
     data = json.loads(to_json(Report("deadlock", (deadlock(source),), kernel="v7", gpu="B200")))
     (finding,) = data["findings"]
     assert (data["verdict"], finding["kind"], finding["span"]) == ("deadlock", "deadlock", f"{source}:4:1")
     (role,) = finding["details"]["stuck"]
     assert (role["barrier"], role["expected"], role["pending"]) == ("bar[1]", 128, 124)
+    assert finding["code"] == "TX113"

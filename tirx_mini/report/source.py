@@ -1,0 +1,54 @@
+"""Source text in pages: the lines of a span, moved to the left so that narrow terminals show them."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tirx_mini.ir import Span, excerpt
+
+
+def source_lines(span: Span | None, context: int = 0) -> Iterator[RenderableType]:
+    """The place, the source with the culprit underlined, and the calls it was inlined at."""
+    if span is None:
+        return
+    user = span.user
+    where, *lines = excerpt(user, context)
+    yield Text(f"{where.partition('-->')[0]}--> {file_name(user)}:{user.line}:{user.column + 1}", style="cyan")
+    for line in _dedented(lines):
+        culprit = set(line.partition("|")[2].strip()) == {"^"}
+        yield Text(line, style="red" if culprit else "", no_wrap=True, overflow="ellipsis")
+    for outer in user.chain():
+        if outer is not user:
+            yield Text(f"  = inlined from {file_name(outer)}:{outer.line}")
+
+
+def source_line(span: Span | None) -> str:
+    """The one line of source that a span begins in, without its indentation; "" where it cannot be read."""
+    return "" if span is None else linecache.getline(span.user.file, span.user.line).strip()
+
+
+def line_number(span: Span | None) -> str:
+    """The number of the user's line, "–" where there is none."""
+    return "–" if span is None else str(span.user.line)
+
+
+def file_name(span: Span) -> str:
+    """The file's path, from the working directory where it lies in it."""
+    path = Path(span.file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else span.file
+
+
+def _dedented(lines: list[str]) -> list[str]:
+    """The source lines of an excerpt without the indentation that all of them have."""
+    source = [line.partition(" | ")[2] for line in lines if " | " in line]
+    margin = min((len(text) - len(text.lstrip()) for text in source if text.strip()), default=0)
+    out: list[str] = []
+    for line in lines:
+        number, bar, text = line.partition(" | ")
+        out.append(f"{number}{bar}{text[margin:]}" if bar else line)
+    return out
