@@ -12,6 +12,7 @@ import numpy as np
 
 from tirx_mini.targets import GpuSpec
 
+from .bandwidth import Bandwidth
 from .barriers import ClusterBarrier, Mbarrier, NamedBarriers, Wait
 from .causality import Causality
 from .clock import Clock
@@ -59,8 +60,8 @@ class Sm:
         self.registers_free = spec.registers_per_sm
         self.ctas_free = spec.ctas_per_sm
         self.tmem = TmemColumns()
-        self.port_free = 0.0
-        self.smem_free = 0.0
+        self.port = Bandwidth(spec.port_bytes_per_cycle)
+        self.shared = Bandwidth(spec.smem_engine_bytes_per_cycle)
         self.tensor_free = 0.0
         self.tma_free = 0.0
 
@@ -193,7 +194,7 @@ class Gpu(Services):
         self.findings = Findings()
         self.memory = GlobalMemory(image.globals, arrays, HazardReporter(self, None).global_)
         self.locator = Locator(image.shared)
-        self.traffic = Traffic(spec, self.rng)
+        self.traffic = Traffic(spec, self.clock, self.rng)
         self.tma = TmaEngine(self)
         self.tensor = TensorCores(self)
         self.trace: list[tuple[Any, ...]] | None = [] if trace else None

@@ -121,7 +121,7 @@ class TmaEngine:
         arrived = gpu.traffic.tile(sm, begin, (copy.copier.slot, copy.coords), nbytes, write=False)
         for cta, _ in copy.targets:
             if cta is not copy.cta:
-                cta.sm.port_free = max(cta.sm.port_free, sm.port_free)
+                arrived = max(arrived, cta.sm.port.take(begin, nbytes, gpu.clock.now) + spec.l2_latency)
             arrived = max(arrived, gpu.traffic.shared(cta.sm, begin, nbytes) + spec.l2_latency)
         done = arrived + spec.tma_latency - spec.l2_latency
         gpu.count("tma_load_bytes", nbytes)

@@ -1,6 +1,6 @@
 """Time and bandwidth of memories: the shared memory of an SM and its port to the L2, the L2 and the HBM.
 
-Each is a server that takes one request after another. The L2 keeps what was touched most recently, up to its size;
+Each carries so many bytes a cycle. The L2 keeps what was touched most recently, up to its size;
 what is not there comes from HBM.
 """
 
@@ -14,21 +14,27 @@ import numpy as np
 
 from tirx_mini.targets import GpuSpec
 
+from .bandwidth import Bandwidth
+from .clock import Clock
+
 if TYPE_CHECKING:
     from .machine import Sm
 
 LINE_BITS = 7
 """Ordinary accesses are followed in lines of 128 bytes."""
+SECTOR = 32
+"""Bytes that the L2 moves at least."""
 
 
 class Traffic:
     """The shared memory system of one run. All times are cycles."""
 
-    def __init__(self, spec: GpuSpec, rng: random.Random | None) -> None:
+    def __init__(self, spec: GpuSpec, clock: Clock, rng: random.Random | None) -> None:
         self.spec = spec
+        self._clock = clock
         self._rng = rng
-        self._l2_free = 0.0
-        self._hbm_free = 0.0
+        self._l2 = Bandwidth(spec.l2_bytes_per_cycle * spec.sms)
+        self._hbm = Bandwidth(spec.hbm_bytes_per_cycle)
         self._lines: dict[int, np.ndarray] = {}
         self._tiles: OrderedDict[Any, int] = OrderedDict()
         self._tile_bytes = 0
@@ -49,7 +55,7 @@ class Traffic:
         missed = count - int(np.count_nonzero(seen[line]))
         if missed:
             seen[line] = True
-        return self._serve(sm, time, nbytes, missed * width, write)
+        return self._serve(sm, time, max(nbytes, SECTOR * _sectors(where, width)), missed * width, write)
 
     def tile(self, sm: Sm, time: float, key: Any, nbytes: int, write: bool) -> float:
         """A bulk copy of the tile `key`; when its last byte has passed."""
@@ -68,21 +74,17 @@ class Traffic:
     def _serve(self, sm: Sm, time: float, nbytes: int, missed: int, write: bool) -> float:
         spec = self.spec
         self.l2_bytes += nbytes
-        start = max(time, sm.port_free)
-        sm.port_free = start + nbytes / spec.port_bytes_per_cycle
-        self._l2_free = max(time, self._l2_free) + nbytes / (spec.l2_bytes_per_cycle * spec.sms)
-        done = max(sm.port_free, self._l2_free)
+        now = self._clock.now
+        done = max(sm.port.take(time, nbytes, now), self._l2.take(time, nbytes, now))
         if missed:
             self.hbm_bytes += missed
-            self._hbm_free = max(time, self._hbm_free) + missed / spec.hbm_bytes_per_cycle
-            done = max(done, self._hbm_free)
+            done = max(done, self._hbm.take(time, missed, now))
         latency = spec.hbm_latency if missed and not write else spec.l2_latency
         return done + self.jitter(latency)
 
     def shared(self, sm: Sm, time: float, nbytes: float) -> float:
         """An engine's transfer between the shared memory of an SM and elsewhere; when it is over."""
-        sm.smem_free = max(time, sm.smem_free) + nbytes / self.spec.smem_engine_bytes_per_cycle
-        return sm.smem_free
+        return sm.shared.take(time, nbytes, self._clock.now)
 
     def jitter(self, latency: float) -> float:
         """A latency, under a random schedule between half and twice as long."""
@@ -91,3 +93,11 @@ class Traffic:
     def figures(self) -> dict[str, float]:
         """Bytes through the L2 and from HBM."""
         return {"l2_bytes": float(self.l2_bytes), "hbm_bytes": float(self.hbm_bytes)}
+
+
+def _sectors(where: Any, width: int) -> int:
+    """The sectors that each instruction touches, added up; lanes side by side share one."""
+    if not isinstance(where, np.ndarray):
+        return 1
+    sector = where * width // SECTOR
+    return int(np.count_nonzero(sector[..., 1:] != sector[..., :-1])) + sector.size // sector.shape[-1]

@@ -6,10 +6,13 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 
 from tests.tirx_mini.sim.bare import at, block, buffer, do, one_lane, run
+from tirx_mini.sim.bandwidth import WINDOW, Bandwidth
 from tirx_mini.sim.clock import Clock
 from tirx_mini.sim.machine import Sm
 from tirx_mini.sim.masks import EMPTY, FULL, Mask
@@ -245,7 +248,7 @@ def test_events_happen_in_the_order_of_time() -> None:
 
 
 def test_an_sm_shares_its_port_and_all_share_l2_and_hbm() -> None:
-    traffic, sms = Traffic(B200, None), [Sm(0, B200), Sm(1, B200)]
+    traffic, sms = Traffic(B200, Clock(), None), [Sm(0, B200), Sm(1, B200)]
     one = traffic.tile(sms[0], 0, "a", 64_000, write=False)
     two = traffic.tile(sms[0], 0, "b", 64_000, write=False)
     assert two - one == pytest.approx(64_000 / B200.port_bytes_per_cycle)
@@ -259,14 +262,47 @@ def test_an_sm_shares_its_port_and_all_share_l2_and_hbm() -> None:
 
 
 def test_engines_share_the_shared_memory_of_an_sm() -> None:
-    traffic, sm = Traffic(B200, None), Sm(0, B200)
-    assert traffic.shared(sm, 100, 1150) == pytest.approx(100 + 1150 / B200.smem_engine_bytes_per_cycle)
-    assert traffic.shared(sm, 100, 1150) == pytest.approx(100 + 2300 / B200.smem_engine_bytes_per_cycle)
+    traffic, sm = Traffic(B200, Clock(), None), Sm(0, B200)
+    assert traffic.shared(sm, 0, 1150) == pytest.approx(1150 / B200.smem_engine_bytes_per_cycle)
+    assert traffic.shared(sm, 0, 1150) == pytest.approx(2300 / B200.smem_engine_bytes_per_cycle)
+
+
+@given(st.lists(st.tuples(st.floats(0, 5000), st.integers(1, 4000)), min_size=1, max_size=40))
+def test_bandwidth_is_never_exceeded_nor_wasted(requests: list[tuple[float, int]]) -> None:
+    """In whatever order requests are made, each takes its time, and all together no less than their bytes need."""
+    server = Bandwidth(4.0)
+    ends = [server.take(time, nbytes) for time, nbytes in requests]
+    for (time, nbytes), end in zip(requests, ends, strict=True):
+        assert end >= time + nbytes / 4 - 1e-6
+    first, total = min(time for time, _ in requests), sum(nbytes for _, nbytes in requests)
+    assert max(ends) >= first - WINDOW + total / 4 - 1e-6
+    last = max(time for time, _ in requests)
+    assert max(ends) <= last + WINDOW + total / 4 + 1e-6
+
+
+def test_an_early_request_is_not_held_up_by_a_late_one_made_before() -> None:
+    server = Bandwidth(10.0)
+    server.take(10_000, 5000)
+    assert server.take(0, 100) == pytest.approx(10)
+
+
+def test_lanes_far_apart_move_whole_sectors() -> None:
+    for apart, sectors in ((1, 16), (2, 32), (100, 32)):
+        traffic = Traffic(B200, Clock(), None)
+        traffic.generic(Sm(0, B200), 0, 0, np.arange(32) * apart, 16, 32, write=True)
+        assert traffic.l2_bytes == sectors * 32
+
+
+def test_windows_that_have_passed_are_forgotten() -> None:
+    server = Bandwidth(1.0)
+    for turn in range(3000):
+        server.take(turn * WINDOW, WINDOW / 2, now=turn * WINDOW)
+    assert len(server._used) < 3000
 
 
 def test_the_l2_forgets_what_was_not_used_for_long() -> None:
     spec = replace(B200, l2_bytes=1000)
-    traffic, sm = Traffic(spec, None), Sm(0, spec)
+    traffic, sm = Traffic(spec, Clock(), None), Sm(0, spec)
     for key in ("a", "b", "a", "c"):
         traffic.tile(sm, 0, key, 400, write=False)
     assert traffic.hbm_bytes == 1200

@@ -1,0 +1,56 @@
+"""A resource of limited bandwidth, asked for by warps that run ahead of each other.
+
+A first-come queue would be wrong here: a warp simulated early may ask for a late time, and must not stand before one
+that is simulated later and asks for an earlier time. So time is cut into windows, each with the bytes it can carry, and
+a request takes what is left from its own window on.
+"""
+
+from __future__ import annotations
+
+WINDOW = 128.0
+"""Cycles of a window."""
+KEPT = 512
+"""Windows remembered before those that have passed are dropped."""
+
+
+class Bandwidth:
+    """`rate` bytes a cycle, shared in the order of time."""
+
+    __slots__ = ("_capacity", "_full", "_used", "rate")
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self._capacity = rate * WINDOW
+        self._used: dict[int, float] = {}
+        self._full: dict[int, int] = {}
+
+    def take(self, time: float, nbytes: float, now: float = 0.0) -> float:
+        """Carry `nbytes` from `time` on; when the last of them has passed. No later request is for before `now`."""
+        window = self._first_free(int(time // WINDOW))
+        used, capacity, left = self._used, self._capacity, nbytes
+        while True:
+            filled = used.get(window, 0.0) + left
+            if filled < capacity:
+                used[window] = filled
+                break
+            used[window] = capacity
+            left = filled - capacity
+            self._full[window] = window + 1
+            window = self._first_free(window + 1)
+        if len(used) > KEPT:
+            self._forget(int(now // WINDOW))
+        return max(time + nbytes / self.rate, window * WINDOW + filled / self.rate)
+
+    def _first_free(self, window: int) -> int:
+        """The first window from `window` on that has room."""
+        full = self._full
+        free = window
+        while free in full:
+            free = full[free]
+        while window in full and full[window] != free:
+            full[window], window = free, full[window]
+        return free
+
+    def _forget(self, first: int) -> None:
+        self._used = {window: used for window, used in self._used.items() if window >= first}
+        self._full = {window: free for window, free in self._full.items() if window >= first}
