@@ -4,8 +4,8 @@ global memory -> shared memory     all 128 threads copy
 shared memory -> registers         the warpgroup issues MMAs, the tensor core does the rest
 registers     -> global memory     each thread rounds and writes what it holds
 
-The tensor core leaves its result scattered over the registers of the warpgroup: warp w has rows 16w … 16w + 15 of each 64,
-and a thread two neighbours of every eight columns. The layout of Dacc says so, and nobody has to work it out.
+The tensor core leaves its result scattered over the registers of the warpgroup: warp w has rows 16w … 16w + 15 of each
+64, and a thread two neighbours of every eight columns. The layout of Dacc says so, and nobody has to work it out.
 """
 
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout

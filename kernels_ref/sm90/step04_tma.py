@@ -33,7 +33,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(bx * BLK_M)
             n_st = Tx.meta_var(by * BLK_N)
 
-            # Shared memory: the tiles, and the barrier that TMA arrives on. Registers: the accumulator, and its rounding.
+            # Shared memory: the tiles, and the barrier that TMA arrives on. Registers: accumulator and result.
             pool = Tx.PoolAllocator()
             tma_bar = pool.alloc((1,), "uint64")
             Asmem = pool.alloc((BLK_M, BLK_K), dtype, layout=A_layout)

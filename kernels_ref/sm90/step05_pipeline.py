@@ -34,7 +34,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(bx * BLK_M)
             n_st = Tx.meta_var(by * BLK_N)
 
-            # Shared memory: the tiles, and the barriers that TMA arrives on. Registers: the accumulator, and its rounding.
+            # Shared memory: the tiles, and the barriers that TMA arrives on. Registers: accumulator and result.
             pool = Tx.PoolAllocator()
             tma_bar = pool.alloc((PIPE_DEPTH,), "uint64")
             Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)

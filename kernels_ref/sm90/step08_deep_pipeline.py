@@ -1,4 +1,4 @@
-"""Step 8: a deep pipeline. Four stages: TMA runs ahead by up to three tiles of K, and by parts of the next tile of D."""
+"""Step 8: a deep pipeline. Four stages: TMA runs ahead by up to three tiles of K, into the next tile of D too."""
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout

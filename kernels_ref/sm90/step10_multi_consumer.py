@@ -1,12 +1,12 @@
-"""Step 10: two consumers. A CTA computes 128 × 256 of D, each consumer 64 rows with as many accumulators as it can hold.
+"""Step 10: two consumers. A CTA computes 128 × 256 of D, each consumer 64 rows, with all the accumulators it can hold.
 
     warpgroup 0, one thread    TMA                  loads tiles of A and B
     warpgroups 1, 2            MMA and write-back   warpgroup c: rows 64 (c - 1) … of A times all of B
 
-Each tile of B in shared memory is multiplied twice, by instructions of the widest shape, so a load feeds more arithmetic:
-that is worth more than sharing loads in a cluster, whose CTAs have to wait for one another. A consumer stores its result
-in two halves, each through its own part of Dsmem, and does not wait for a store before it must: it goes on to the next
-tile, and the store reads Dsmem meanwhile.
+Each tile of B in shared memory is multiplied twice, by instructions of the widest shape, so a load feeds more
+arithmetic: that is worth more than sharing loads in a cluster, whose CTAs have to wait for one another. A consumer
+stores its result in two halves through its part of Dsmem, and waits for a store only before it overwrites what that
+reads: it goes on to the next tile meanwhile, and while one consumer stores, the tensor core works for the other.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
@@ -135,9 +135,8 @@ def hgemm_v10(M, N, K, dtype="float16"):
                             if lane_id == 0:
                                 m_epi = Tx.meta_var(m_st + consumer * WG_M)
                                 n_epi = Tx.meta_var(n_st + i * EPI_N)
-                                Tx.copy_async(
-                                    D[m_epi : m_epi + WG_M, n_epi : n_epi + EPI_N], Dsmem[consumer, :, :], dispatch="tma"
-                                )
+                                out = Tx.meta_var(D[m_epi : m_epi + WG_M, n_epi : n_epi + EPI_N])
+                                Tx.copy_async(out, Dsmem[consumer, :, :], dispatch="tma")
                                 Tx.ptx.cp_async.bulk.commit_group()
 
                 while tile_scheduler.valid():

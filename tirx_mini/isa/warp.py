@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .core import Scope, SharedAddress, any_value, instruction, pred, s32, u32
-from .machine import Machine, Thread
+from .machine import Blocking, Machine, Thread
 
 _LANES = np.arange(32)
 
@@ -106,9 +106,12 @@ def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_v
     isa="setmaxnreg",
     cost="sync",
 )
-def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> None:
-    """Raise the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256."""
-    gpu.set_max_registers(thread, count, True)
+def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
+    """Raise the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256.
+
+    Waits until other warps of the CTA have given up enough.
+    """
+    yield from gpu.set_max_registers(thread, count, True)
 
 
 @instruction(
@@ -120,6 +123,6 @@ def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> None:
     isa="setmaxnreg",
     cost="sync",
 )
-def setmaxnreg_dec(gpu: Machine, thread: Thread, *, count: int) -> None:
+def setmaxnreg_dec(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
     """Lower the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256."""
-    gpu.set_max_registers(thread, count, False)
+    yield from gpu.set_max_registers(thread, count, False)

@@ -34,15 +34,15 @@ _START = 0x3FFF
     cost="sync",
 )
 def wgmma_fence(gpu: Machine, thread: Thread) -> None:
-    """Order ordinary accesses to registers before it and wgmma's after it: needed before the first MMA that uses them."""
+    """Order ordinary accesses to registers before it and wgmma's after it: due before the first MMA that uses them."""
     thread.require_converged("wgmma.fence")
     thread.wgmma.fence()
 
 
 def _mma_async(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> str:
     return (
-        f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{dtype}.{dtype} {{{{d}}}}, {{a_desc}}, {{b_desc}}, {{accumulate}}, "
-        f"1, 1, {int(transpose_a)}, {int(transpose_b)};"
+        f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{dtype}.{dtype} {{{{d}}}}, {{a_desc}}, {{b_desc}}, "
+        f"{{accumulate}}, 1, 1, {int(transpose_a)}, {int(transpose_b)};"
     )
 
 
@@ -99,9 +99,7 @@ def wgmma_mma_async(
 @lru_cache(maxsize=256)
 def _shape(n: int, fmt: Format, depth: int, transpose_a: bool, transpose_b: bool) -> InstructionDescriptor:
     """What one instruction computes; one object for one shape."""
-    return InstructionDescriptor(
-        ROWS, n, fmt, fmt, "float32", depth, transpose_a=transpose_a, transpose_b=transpose_b
-    )
+    return InstructionDescriptor(ROWS, n, fmt, fmt, "float32", depth, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 def _decode(thread: Thread, name: str, decode: Callable[[], SmemDescriptor]) -> SmemDescriptor:

@@ -370,6 +370,30 @@ def some_never_call(situation: Situation, group: Group) -> Cause | None:
     )
 
 
+def out_of_registers(situation: Situation, group: Group) -> Cause | None:
+    """setmaxnreg asks for more registers than the CTA's other warps will ever give up."""
+    if group.wait.kind != "setmaxnreg":
+        return None
+    pool = group.warps[0].cta.registers
+    return Cause(
+        f"{group.role} {group.waits} for {group.wait.text}: the CTA began with {pool.share} registers a thread, and "
+        "those that give up some do not give up enough",
+        f"the sum over all warps of their registers a thread may not exceed {pool.share} times the number of warps: "
+        "lower setmaxnreg.dec or setmaxnreg.inc",
+    )
+
+
+def warpgroup_incomplete(situation: Situation, group: Group) -> Cause | None:
+    """Some warps of a warpgroup never issue the wgmma that the others wait for."""
+    if group.wait.kind != "wgmma":
+        return None
+    return Cause(
+        f"{group.role} {group.waits} for {group.wait.text}",
+        "all four warps of a warpgroup issue and commit the same wgmmas: no condition on the warp or the thread may "
+        "stand around them",
+    )
+
+
 def in_general(situation: Situation, group: Group) -> Cause | None:
     """What is missing, where no rule knows why."""
     barrier = group.mbarrier
@@ -408,6 +432,8 @@ RULES: tuple[Rule, ...] = (
     rounds_differ,
     some_never_call,
     too_many_arrive,
+    out_of_registers,
+    warpgroup_incomplete,
     in_general,
     anything,
 )

@@ -22,6 +22,7 @@ from .findings import Finding
 from .hazards import HazardReporter
 from .image import KernelImage
 from .memory import GlobalMemory, Locator, SharedMemory, TensorMemory
+from .register_pool import RegisterPool
 from .services import Services
 from .shadow import AccessLog
 from .tensor_core import TensorCores
@@ -95,6 +96,7 @@ class Cta:
         self.inits: list[Mbarrier] = []
         self.incoming: dict[int, Incoming] = {}
         self.named = NamedBarriers(self)
+        self.registers = RegisterPool(self)
         self.warps: list[Warp] = []
         self.exited = 0
         self.alive = True

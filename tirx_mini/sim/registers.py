@@ -277,6 +277,13 @@ class Registers:
             array.data[self.index : self.index + count] = packed.transpose(0, 2, 1).reshape(count, LANES)
         array.define(self.index, count)
 
+    def check_defined(self, words: int) -> None:
+        """Record it where the next registers hold nothing, and no MMA in flight will give them values."""
+        array, stop = self.array, self.index + self._elements(words)
+        coming = any(flight.start <= self.index and stop <= flight.stop for flight in array.flights)
+        if not array.complete and not coming:
+            array.check_defined(self.warp, self.index, stop)
+
     def lend(self, words: int, span: Span | None) -> Flight:
         """The next registers belong to the tensor core, for an MMA issued at `span`, until the flight is removed."""
         flight = Flight(self.index, self.index + self._elements(words), span)
@@ -284,16 +291,14 @@ class Registers:
         return flight
 
     def accumulate(self, values: np.ndarray, add: bool) -> None:
-        """An MMA adds `values`, float32[words, 32], to the next registers, or stores them. Finding: uninitialised."""
+        """An MMA adds `values`, float32[words, 32], to the next registers, or stores them."""
         array, stop = self.array, self.index + len(values)
         target = array.data[self.index : stop]
-        if not add:
+        if add:
+            target += values
+        else:
             target[...] = values
-            array.define(self.index, len(values))
-            return
-        if not array.complete:
-            array.check_defined(self.warp, self.index, stop)
-        target += values
+        array.define(self.index, len(values))
 
     def invalidate(self, words: int) -> None:
         """An asynchronous load will write the next `words` registers: reading them before `write` is a finding."""

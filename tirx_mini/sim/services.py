@@ -230,12 +230,6 @@ class Services:
         w.converged("shfl.sync")
         return value[..., source] if isinstance(value, np.ndarray) and value.ndim else value
 
-    def set_max_registers(self, w: Warp, count: int, increase: bool) -> None:
-        """setmaxnreg: checked, and without effect on values."""
-        w.converged("setmaxnreg")
-        if count % 8 or not 24 <= count <= 256:
-            raise w.fault(
-                "illegal-instruction",
-                f"setmaxnreg to {count} registers; it must be a multiple of 8 from 24 to 256",
-                rule="PTX ISA: setmaxnreg",
-            )
+    def set_max_registers(self, w: Warp, count: int, increase: bool) -> Generator[Wait, None, None]:
+        """setmaxnreg."""
+        yield from w.cta.registers.set(w, count, increase)

@@ -75,8 +75,8 @@ class Warp:
         "tmem",
         "waiting",
         "warp_id",
-        "window",
         "wgmma",
+        "window",
         "wrote",
     )  # fmt: skip
 
@@ -234,12 +234,12 @@ class Warp:
 
     def shared_address(self, buffer: SharedBuffer, index: Any) -> Any:
         """The shared::cluster address of an element: cluster_ctarank << 24 | byte offset. Faults: out-of-bounds."""
-        access.check_bounds(self, buffer, index, 1)
+        access.check_bounds(self, buffer, access.active(self, index), 1)
         return index * buffer.dtype.itemsize + (self.window + buffer.byte_offset)
 
     def global_address(self, buffer: GlobalBuffer, index: Any) -> Any:
         """The 64-bit address of an element of global memory. Faults: out-of-bounds."""
-        access.check_bounds(self, buffer, index, 1)
+        access.check_bounds(self, buffer, access.active(self, index), 1)
         return index * buffer.dtype.itemsize + self.gpu.memory.base(buffer.slot)
 
     def tensor_map(self, name: str) -> TensorMap:
@@ -267,6 +267,7 @@ class Warp:
         except StopIteration:
             self.done = True
             self.wgmma.exited()
+            self.cta.registers.exited(self)
             self.gpu.tensor.forget(self)
             self.gpu.clock.at(self.time, self.cta.warp_exited, self)
 

@@ -36,7 +36,7 @@ WAIT_HINT = "Tx.ptx.wgmma.commit_group(), then Tx.ptx.wgmma.wait_group(0), befor
 
 @dataclass(eq=False)
 class Issued:
-    """One wgmma as one warp issued it. registers: where its accumulator begins. known: the warp's clocks at that time."""
+    """One wgmma as one warp issued it. registers: where its accumulator begins. known: the warp's clocks then."""
 
     registers: Registers
     a: SmemDescriptor
@@ -103,7 +103,7 @@ class Warpgroup:
             if [mma.same for mma in other] != [mma.same for mma in issued]:
                 raise w.fault(
                     "illegal-convergence",
-                    f"the warps of {self.name} issue different wgmmas: all four must issue the same ones, in the same order",
+                    f"the warps of {self.name} issue different wgmmas: all four must issue the same ones, in one order",
                     rule="PTX ISA: wgmma.mma_async",
                     hint="operands and conditions of a wgmma must not depend on the warp within the warpgroup",
                 )
@@ -138,7 +138,7 @@ class Warpgroup:
     def _complete(self) -> None:
         group = self.running.popleft()
         batch: list[int] = []
-        for position, mma in enumerate(group.parts[0]):
+        for position in range(len(group.parts[0])):
             if batch and not all(p[position].continues(p[batch[0]]) for p in group.parts.values()):
                 self._execute(group, batch)
                 batch = []
@@ -218,6 +218,8 @@ class WarpWgmma:
                 f"wgmma takes the four warps of a warpgroup, and the CTA has {len(w.cta.warps)}",
                 rule="PTX ISA: wgmma, warpgroup",
             )
+        if accumulate:
+            d.check_defined(shape.n // 2)
         flight = d.lend(shape.n // 2, w.span)
         if w.register_fences == 0 or d.array.touched == w.register_fences:
             name = d.array.name
@@ -231,11 +233,15 @@ class WarpWgmma:
                 rule="PTX ISA: wgmma.fence",
                 hint=FENCE_HINT,
             )
-        if self._known is None or self._seen != w.agent.version:
-            self._known, self._seen = w.agent.known.copy(), w.agent.version
-        self._open.append(
-            Issued(d, a, a_start, b, b_start, shape, accumulate, self._known, w.time, w.place, w.span, flight)
-        )
+        known = self._clocks()
+        self._open.append(Issued(d, a, a_start, b, b_start, shape, accumulate, known, w.time, w.place, w.span, flight))
+
+    def _clocks(self) -> np.ndarray:
+        """The warp's clocks as they are now; the same array as long as they do not change."""
+        agent = self._warp.agent
+        if self._known is None or self._seen != agent.version:
+            self._known, self._seen = agent.known.copy(), agent.version
+        return self._known
 
     def commit(self) -> None:
         """wgmma.commit_group."""
@@ -259,6 +265,9 @@ class WarpWgmma:
                 yield Wait("wgmma", w, text, None, None, w.time, w.span)
             w.time = max(w.time, group.done_at)
             w.agent.learn_epoch(self.warpgroup.agent.index, group.epoch)
+            for part in group.parts.values():  # it could only be done once all four warps had issued it
+                if part:
+                    w.agent.learn_past(part[-1].known)
             for mma in issued:
                 mma.registers.array.flights.remove(mma.flight)
             self._committed.popleft()

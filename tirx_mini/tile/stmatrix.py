@@ -44,7 +44,11 @@ class StoreMatrix(Rule):
             address = AddressOf(HANDLE, dst.buffer, tuple(inside.simplify(index) for index in at))
             stores.append(issue("stmatrix", address, registers.pointer(first), num=blocks, span=ctx.span))
         body = seq(*stores, span=ctx.span)
-        loop = body if columns == width else For(var, const(0), const(columns // width), body, kind=UNROLLED, span=ctx.span)
+        loop = (
+            body
+            if columns == width
+            else For(var, const(0), const(columns // width), body, kind=UNROLLED, span=ctx.span)
+        )
         # As after every cooperative store to shared memory, the async proxy sees it once the kernel has synchronised.
         return seq(loop, issue("fence.proxy.async", space="shared::cta", span=ctx.span), span=ctx.span)
 

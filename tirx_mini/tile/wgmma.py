@@ -74,7 +74,8 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> Non
         raise Refusal(f"C is accumulated in registers, and {c.buffer.name} is in {c.scope} memory")
     if str(a.dtype) not in PTX_DTYPES or b.dtype != a.dtype or c.dtype != "float32":
         raise Refusal(
-            f"it multiplies float16 × float16 or bfloat16 × bfloat16 into float32, not {a.dtype} × {b.dtype} into {c.dtype}"
+            "it multiplies float16 × float16 or bfloat16 × bfloat16 into float32, "
+            f"not {a.dtype} × {b.dtype} into {c.dtype}"
         )
     if call.option("cta_group", 1) != 1:
         raise Refusal("it is issued for one CTA", "drop cta_group")

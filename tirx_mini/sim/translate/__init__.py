@@ -11,7 +11,7 @@ import hashlib
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from tirx_mini.ir import (
     AddressOf,
@@ -89,11 +89,19 @@ def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
 
 
 def _registers(func: PrimFunc) -> int:
-    """An estimate of a thread's registers: its arrays and a bit. What does not fit in a CTA's share is spilled."""
+    """An estimate of a thread's registers: its arrays and a bit. What does not fit in a CTA's share is spilled.
+
+    A kernel that moves registers by setmaxnreg begins with all that the SM has for it, or the most that it asks for.
+    """
     assert func.launch is not None
     words = sum(-(-buffer.nbytes // 4) for buffer in dict.fromkeys(_declared(func)) if buffer.scope == "local")
     share = REGISTERS // (func.launch.warps * 32) // 8 * 8
-    return min(-(-(BASE_REGISTERS + words) // 8) * 8, MOST_REGISTERS, share)
+    asked = [dict(node.attrs)["count"] for node in walk(func.body) if _moves_registers(node)]
+    return min(max(asked) if asked else -(-(BASE_REGISTERS + words) // 8) * 8, MOST_REGISTERS, share)
+
+
+def _moves_registers(node: object) -> TypeGuard[Call]:
+    return isinstance(node, Call) and node.op.startswith("setmaxnreg")
 
 
 # -- buffers -----------------------------------------------------------------------------------------------------------
