@@ -27,12 +27,7 @@ class _Span:
     def __init__(self, w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
         size = buffer.dtype.itemsize
         self.width = width = size * lanes
-        if isinstance(index, np.ndarray):
-            if index.ndim and not w.mask.full:
-                index = index[..., w.mask.lanes]
-        else:
-            index = int(index)
-        self.index = index
+        self.index = index = active(w, index) if isinstance(index, np.ndarray) else int(index)
         check_bounds(w, buffer, index, lanes)
         if lanes > 1:
             _check_alignment(w, buffer, index, lanes)
@@ -57,6 +52,11 @@ def _granules(segment: Segment, index: Any, size: int, offset: int, width: int) 
         )
     first = (index * size + start) // granule
     return first[..., None] + np.arange(width // granule)
+
+
+def active(w: Warp, index: Any) -> Any:
+    """The element offsets of the active lanes: what the others would access does not matter."""
+    return index[..., w.mask.lanes] if isinstance(index, np.ndarray) and index.ndim and not w.mask.full else index
 
 
 def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:

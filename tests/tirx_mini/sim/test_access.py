@@ -278,3 +278,16 @@ def test_lanes_come_back_together(w_lanes: int = 5) -> None:
         assert w.mask.full and list(w.mask.lanes) == list(range(32))
 
     assert only(body).kinds == []
+
+
+def test_addresses_of_lanes_that_do_nothing_are_not_looked_at() -> None:
+    def body(w: Warp) -> None:
+        one_lane(w, 3)
+        for name in ("tile", "A"):
+            place = w.shared_address if name == "tile" else w.global_address
+            place(buffer(w, name), LANE)
+        w.shared_address(buffer(w, "tile"), LANE + 1)
+
+    result = only(body, shared={"tile": ("float32", 4)}, arrays={"A": np.zeros(4, np.float32)})
+    assert result.kinds == ["out-of-bounds"]
+    assert "element 4 of tile" in result.outcome.findings[0].message
