@@ -55,11 +55,12 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Look:
-    """A wait that found a phase complete: the waiting agent's epoch, who it was, and where."""
+    """A wait that found a phase complete: the waiting agent's epoch, who it was, where, and its local time."""
 
     epoch: int
     role: str
     span: Span | None
+    time: float
 
 
 class Mbarrier:
@@ -69,13 +70,14 @@ class Mbarrier:
     expected and not yet arrived (negative: arrived and not yet expected). phase: completed phases; the current one has
     parity phase & 1. init_span: where it was initialised; fence_epoch: of that agent, at its fence.mbarrier_init.
     arrivals: by place. remote: the last (epoch, what, role, span) by which each agent of another CTA signalled it.
-    looks: the last wait of each agent that found the previous phase complete. last: the last arrival.
+    waits: the last wait of each role. looks: of each agent, if it found the previous phase complete. last: the last
+    arrival.
     """
 
     __slots__ = (
         "arrivals", "cta", "current", "done", "done_time", "expected", "fence_epoch", "init_agent",
         "init_epoch", "init_span", "last", "looks", "name", "offset", "pending", "phase", "phase_time", "remote", "tx",
-        "waiters",
+        "waiters", "waits",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, offset: int, name: str) -> None:
@@ -97,6 +99,7 @@ class Mbarrier:
         self.init_agent = 0
         self.init_epoch = 0
         self.fence_epoch: int | None = None
+        self.waits: dict[str, Look] = {}
         self.looks: dict[int, Look] = {}
         self.last: Arrival | None = None
         self.remote: dict[int, tuple[int, str, str, Span | None]] = {}
@@ -240,7 +243,7 @@ class Mbarrier:
         """After a successful wait."""
         self.check_known(w)
         w.agent.learn(self.done)
-        self.looks[w.agent.index] = Look(w.agent.epoch, w.place, w.span)
+        self.looks[w.agent.index] = self.waits[w.place] = Look(w.agent.epoch, w.place, w.span, w.time)
         w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)
 
     # -- engines -------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .memory import TMEM_COLUMNS, place_name
+from .orders import order_notes
 from .shadow import Access, Actor, Conflict
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _KINDS = {
     "tcgen05-before": "missing-tcgen05-fence",
     "uninitialised": "uninitialised-read",
 }
+_UNORDERED = ("race", "uninitialised-read")
 _FORGIVEN = ("tcgen05", "tcgen05-before")
 """What the ISA asks for, and today's chips do without."""
 
@@ -107,6 +109,8 @@ class HazardReporter:
             verb = "writes" if earlier.write else "reads"
             details["other_role"] = earlier.role
             details["notes"] = ((f"the {earlier.what} of {earlier.role} {verb} it here", earlier.span),)
+        if kind in _UNORDERED and self.cta is not None:
+            details["notes"] = (*details.get("notes", ()), *order_notes(self.cta.cluster, earlier, actor))
         self.gpu.findings.add(kind, severity, message, actor.span, other=earlier and earlier.span, details=details)
 
     def _words(self, kind: str, conflict: Conflict, where: str) -> tuple[str, str]:

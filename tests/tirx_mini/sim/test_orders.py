@@ -70,3 +70,30 @@ def test_the_fence_of_initialised_barriers_comes_before_the_cluster_synchronises
     report = simulate_edited(9, FENCE + SYNC, new, tmp_path)
     assert report.verdict == "ok", str(report)
     assert {(f.kind, f.severity) for f in report.findings} == {("missing-mbarrier-fence", "warning")}, str(report)
+
+
+ORDERED = {
+    "a wait for the wrong phase": (
+        "mma2ld.wait(wb_phase.stage, wb_phase.phase)", "mma2ld.wait(wb_phase.stage, 0)",
+        "race", ("mma2ld is there to order the two", "mma2ld.wait(wb_phase.stage, 0)", "mma2ld.arrive("),
+    ),
+    "a wait that is not there": (
+        "ld2mma.wait(ld_phase.stage, ld_phase.phase)", "pass",
+        "race", ("nobody has waited for ld2mma", "ld2mma.arrive("),
+    ),
+    "a wait that passes too early": (
+        "wb_phase.init(is_producer=False)", "wb_phase.init(is_producer=True)",
+        "uninitialised-read", ("waited for mma2ld here", "mma2ld.wait("),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_the_page_of_a_race_shows_the_barrier_that_is_there_for_it(name: str, tmp_path: Path) -> None:
+    old, new, kind, words = ORDERED[name]
+    report = simulate_edited(7, old, new, tmp_path)
+    finding = report.findings[0]
+    page = finding.diagnostic.render()
+    assert finding.kind == kind, page
+    for word in words:
+        assert word in page, page
