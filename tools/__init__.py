@@ -1,0 +1,1 @@
+"""Tools that test the simulator by making kernels wrong on purpose."""
