@@ -378,10 +378,13 @@ class CountingBarrier:
     """A barrier for a number of threads, used again and again: `bar.sync`, `barrier.cluster`.
 
     expected: threads of a round; everyone: whether they are all of the CTA, but for those that have ended. arrived:
-    threads so far; places: who they are and where; rounds: how often it completed.
+    threads so far; places: who they are and where; rounds: how often it completed. stamps: the agents and epochs of the
+    arrivals so far; over: those of the last complete round, with one of its places.
     """
 
-    __slots__ = ("arrived", "everyone", "expected", "knowledge", "name", "places", "rounds", "time", "waiters")
+    __slots__ = (
+        "arrived", "everyone", "expected", "knowledge", "name", "over", "places", "rounds", "stamps", "time", "waiters",
+    )  # fmt: skip
 
     def __init__(self, name: str, causality: Causality) -> None:
         self.name = name
@@ -393,9 +396,12 @@ class CountingBarrier:
         self.time = 0.0
         self.waiters: list[Wait] = []
         self.places: list[tuple[str, Span | None]] = []
+        self.stamps: dict[int, int] = {}
+        self.over: tuple[dict[int, int], str, Span | None] | None = None
 
     def arrive(self, w: Warp, threads: int) -> None:
         """`threads` threads of `w` arrive and release."""
+        self.stamps[w.agent.index] = w.agent.epoch
         self.knowledge.add(w.agent)
         self.arrived += threads
         self.places.append((w.place, w.span))
@@ -415,8 +421,10 @@ class CountingBarrier:
             warp = wait.warp
             warp.agent.learn(self.knowledge)
             warp.gpu.wake(warp, time)
+        self.over = (self.stamps, *self.places[0])
         self.waiters = []
         self.places = []
+        self.stamps = {}
         self.arrived = 0
         self.rounds += 1
         self.knowledge.clear()
@@ -467,9 +475,29 @@ class NamedBarriers:
     def _arrive(self, w: Warp, number: int, count: int | None, what: str) -> CountingBarrier:
         barrier = self._barrier(w, number, count)
         w.converged(what)
+        if barrier.over is not None and not barrier.everyone:
+            self._check_apart(w, barrier, *barrier.over)
         arriving = 32 if w.mask is w.all_lanes else w.mask.count
         barrier.arrive(w, arriving)
         return barrier
+
+    def _check_apart(
+        self, w: Warp, barrier: CountingBarrier, stamps: dict[int, int], place: str, span: Span | None
+    ) -> None:
+        """Record where `w` might have arrived in the round before this one, which was for others."""
+        if all(w.agent.knows(agent, epoch) for agent, epoch in stamps.items()):
+            return
+        if not w.gpu.findings.seen("race", "error", w.span, span):
+            w.report(
+                "race",
+                "error",
+                f"{w.place} arrives at {barrier.name}, and nothing keeps it from the round before, which is {place}'s",
+                other=span,
+                barrier=barrier.name,
+                rule="PTX ISA: bar.sync",
+                hint="give each group of warps that synchronises by itself a barrier id of its own (1 to 15)",
+                notes=((f"{place} was in that round here", span),),
+            )
 
     def sync(self, w: Warp, number: int, count: int | None) -> Generator[Wait, None, None]:
         """bar.sync: arrive, and wait until `count` threads have, or all of the CTA where it is None."""
