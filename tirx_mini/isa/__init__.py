@@ -36,12 +36,13 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
+from .tma import POLICIES
 
 TABLE, NAMES = tables((mbarrier, fence, sync, warp, tma, cp_async, matrix, wgmma, tcgen05, debug))
 
 __all__ = [
     "CONVERSION", "TABLE", "NAMES", "Alias", "Attribute", "Format", "GlobalAddress", "Instruction",
-    "InstructionDescriptor", "Operand", "OperandType", "Overloads", "Registers", "Scope", "SharedAddress",
+    "InstructionDescriptor", "Operand", "OperandType", "Overloads", "POLICIES", "Registers", "Scope", "SharedAddress",
     "SmemDescriptor", "TensorMapHandle", "TmemAddress", "any_value", "f32", "instruction", "mma_depth",
     "mma_format", "operand_chunks", "pred", "s32", "swizzle_bytes", "tables", "u32", "u64",
 ]  # fmt: skip

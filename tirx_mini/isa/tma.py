@@ -8,18 +8,48 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .core import MASK16, Scope, SharedAddress, TensorMapHandle, instruction, s32
+from .core import Scope, SharedAddress, TensorMapHandle, instruction, s32
 from .machine import Blocking, Machine, Thread
 
+CacheHint = Literal["", "evict_first", "evict_normal", "evict_last"]
+"""Which data the L2 cache gives up first; "" leaves it to the cache."""
+POLICIES = {
+    "evict_first": 0x12F0000000000000, "evict_normal": 0x1000000000000000, "evict_last": 0x14F0000000000000,
+}  # fmt: skip
+"""What createpolicy.fractional gives for all of the accesses (PTX ISA: createpolicy)."""
 
-def _load(dim: int, cta_group: int, cta_mask: int) -> str:
+
+def _hinted(text: str, cta_mask: int, cache_hint: str) -> str:
+    """The copy `text` with the registers that its mask and its cache policy take."""
+    registers = []
+    if cta_mask:
+        text += ", mask"
+        registers.append(("b16", "mask", str(cta_mask)))
+    if cache_hint:
+        text += ", policy"
+        registers.append(("b64", "policy", f"{POLICIES[cache_hint]:#x}"))
+    if not registers:
+        return f"{text};"
+    moves = [f"    .reg .{kind} {name};\n    mov.{kind} {name}, {value};" for kind, name, value in registers]
+    return "\n".join(["{", *moves, f"    {text};", "}"])
+
+
+def _load(dim: int, cta_group: int, cta_mask: int, cache_hint: str) -> str:
     multicast = ".multicast::cluster" if cta_mask else ""
     group = ".cta_group::2" if cta_group == 2 else ""
+    hint = ".L2::cache_hint" if cache_hint else ""
     text = (
-        f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}{group} "
+        f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}{group}{hint} "
         f"[{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]"
     )
-    return MASK16 % (cta_mask, f"{text}, mask;") if cta_mask else f"{text};"
+    return _hinted(text, cta_mask, cache_hint)
+
+
+def _store(dim: int, cache_hint: str) -> str:
+    hint = ".L2::cache_hint" if cache_hint else ""
+    form = f"cp.async.bulk.tensor.{dim}d.global.shared::cta.tile.bulk_group{hint}"
+    text = f"{form} [{{tensor_map}}, {{{{coords}}}}], [{{src}}]"
+    return _hinted(text, 0, cache_hint)
 
 
 @instruction(
@@ -41,19 +71,20 @@ def cp_async_bulk_tensor_load(
     dim: int,
     cta_group: Literal[1, 2] = 1,
     cta_mask: int = 0,
+    cache_hint: CacheHint = "",
 ) -> None:
     """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
     Elements outside the tensor are zero, and count. With `cta_mask` (bit r for cluster rank r) the box lands at the
     same offset, and completes on the barrier at the same offset, in each CTA of the mask. With cta_group = 2 the
-    barrier may be the one of the pair's other CTA.
+    barrier may be the one of the pair's other CTA. cache_hint: which data the L2 cache gives up first.
     """
     for _ in range(thread.mask.count):
         gpu.tma_load(thread, tensor_map, dst, bar, coords, cta_mask, cta_group)
 
 
 @instruction(
-    "cp.async.bulk.tensor.{dim}d.global.shared::cta.tile.bulk_group [{tensor_map}, {{coords}}], [{src}];",
+    _store,
     name="cp.async.bulk.tensor.store",
     api=("ptx.cp_async.bulk.tensor.store",),
     issued_by=Scope.THREAD,
@@ -62,7 +93,13 @@ def cp_async_bulk_tensor_load(
     cost="tma",
 )
 def cp_async_bulk_tensor_store(
-    gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, src: SharedAddress, *coords: s32, dim: int
+    gpu: Machine,
+    thread: Thread,
+    tensor_map: TensorMapHandle,
+    src: SharedAddress,
+    *coords: s32,
+    dim: int,
+    cache_hint: CacheHint = "",
 ) -> None:
     """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
 

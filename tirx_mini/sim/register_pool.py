@@ -26,7 +26,8 @@ class RegisterPool:
 
     def __init__(self, cta: Cta) -> None:
         warps = cta.gpu.image.launch.warps
-        self.share = cta.gpu.image.registers
+        whole = cta.gpu.spec.registers_per_sm // (warps * LANES) // STEP * STEP
+        self.share = cta.gpu.image.registers or min(MOST, whole)
         self.free = 0
         self.held = [self.share] * warps
         self.changed: list[list[int]] = [[] for _ in range(warps)]

@@ -127,7 +127,7 @@ _ALL = (
         "copy_async",
         ("dst", "src"),
         "Start copying a tile: TMA, cp.async or tensor memory to registers.",
-        {"dispatch": None, "mbar": None, "cta_group": 1, "cta_mask": None},
+        {"dispatch": None, "mbar": None, "cta_group": 1, "cta_mask": None, "cache_hint": None},
         checks.copy,
         aliases={"multicast": "cta_mask", "bar": "mbar"},
     ),

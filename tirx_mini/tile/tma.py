@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tirx_mini.ir import HANDLE, AddressOf, Expr, Region, Stmt, TensorMap, TileCall, as_expr, int_value, seq
+from tirx_mini.isa import POLICIES
 from tirx_mini.layout import LayoutError, SwizzleMode, TmaBox, m, swizzle_mode, tma_boxes
 
 from .context import Context
@@ -78,7 +79,7 @@ class TmaStore(Rule):
             issue(
                 "cp.async.bulk.tensor.store",
                 box.map.var, AddressOf(HANDLE, src.buffer, (box.place,)), *box.coords,
-                dim=box.map.rank, span=ctx.span,
+                dim=box.map.rank, **_cache_hint(call), span=ctx.span,
             )
             for box in _transfers(ctx, src, dst)
         ]  # fmt: skip
@@ -95,12 +96,22 @@ def _barrier(call: TileCall) -> Expr:
     return bar
 
 
-def _load_attributes(call: TileCall) -> dict[str, int]:
+def _cache_hint(call: TileCall) -> dict[str, str]:
+    hint = call.option("cache_hint")
+    if hint is None:
+        return {}
+    if hint not in POLICIES:
+        known = ", ".join(f'"{name}"' for name in POLICIES)
+        raise Refusal(f"cache_hint is {known}, not {hint!r}")
+    return {"cache_hint": str(hint)}
+
+
+def _load_attributes(call: TileCall) -> dict[str, int | str]:
     """The modifiers of a load."""
     group, mask = call.option("cta_group", 1), call.option("cta_mask")
     if group not in (1, 2):
         raise Refusal(f"cta_group is 1 or 2, not {group!r}")
-    attrs = {"cta_group": group}
+    attrs: dict[str, int | str] = {"cta_group": group, **_cache_hint(call)}
     if mask is not None:
         value = int_value(mask)
         if value is None or not 0 < value < 1 << 16:

@@ -150,6 +150,12 @@ def simple(op: str, *operands: Any, **attrs: Any) -> Callable[[Warp], Any]:
     return program
 
 
+def moves_registers(w: Warp) -> Any:
+    yield from block(w, "setmaxnreg.dec", count=24)
+    yield from block(w, "setmaxnreg.inc", count=240)
+    assert w.cta.registers.held == [240]
+
+
 def mma(w: Warp) -> Any:
     yield from ready(w)
     kind, fmt = mma_format("float16")
@@ -238,8 +244,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[Warp], Any]] = {
     ("shfl.idx",): value("shfl.idx", np.full(32, 9), LANE, 9),
     ("shfl.down",): value("shfl.down", np.minimum(LANE + 1, 31), LANE, 1),
     ("shfl.up",): value("shfl.up", np.maximum(LANE - 1, 0), LANE, 1),
-    ("setmaxnreg.inc",): simple("setmaxnreg.inc", count=240),
-    ("setmaxnreg.dec",): simple("setmaxnreg.dec", count=40),
+    ("setmaxnreg.dec", "setmaxnreg.inc"): moves_registers,
     ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor",
      "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait"): copies,
     ("cp.async", "cp.async.commit_group", "cp.async.wait_group", "cp.async.mbarrier.arrive.noinc"): cp_async,

@@ -84,7 +84,7 @@ def test_a_load_fills_the_tile_as_its_layout_says(mode, slabs, rows, stages, dat
     maps = {m.var.name: m for m in func.tensor_maps}
     assert len(maps) == 1
     for issued in machine.issued:
-        assert len(issued.threads) == 1 and issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0}
+        assert len(issued.threads) == 1 and issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0, "cache_hint": ""}
         assert int(issued.args[2][0]) == machine.start(bar) + 8 * stage
         load(machine, issued, maps[str(issued.args[1])])
     expected = values[row * rows : (row + 1) * rows, column * columns : (column + 1) * columns]
@@ -176,7 +176,7 @@ def test_pairs_and_multicast_are_modifiers_of_the_load():
         copy = call("copy_async", t, g, **config, **options)
         func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g,), warpgroups=None)
         (issued,) = Machine(func, {"G": numbered(g.shape)}).run().issued
-        assert issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0, **attrs}
+        assert issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0, "cache_hint": "", **attrs}
 
 
 def test_a_remote_barrier_is_an_address():
