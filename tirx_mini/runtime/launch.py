@@ -69,13 +69,13 @@ class Launcher:
         check(self._driver.cuLaunchKernel(bound.function, *launch, stream, bound.pointers, 0))
 
     def _remember(self, key: tuple[Any, ...], args: Sequence[Any]) -> Bound:
-        bound = self._bind(args)
+        bound = self.bind(args)
         while len(self._bound) >= _BOUND_CALLS:
             del self._bound[next(iter(self._bound))]
         self._bound[key] = bound
         return bound
 
-    def _bind(self, args: Sequence[Any]) -> Bound:
+    def bind(self, args: Sequence[Any]) -> Bound:
         """Checked arguments in the driver's form."""
         device = check_call(self.func, args, self.written)
         function = self._function(device)

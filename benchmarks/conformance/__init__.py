@@ -1,0 +1,14 @@
+"""Small kernels that execute every Hopper instruction of the table: what they write is compared, chip against model."""
+
+from .case import Case
+from .copies import COPIES
+from .mbarriers import MBARRIERS
+from .scalars import SCALARS
+from .sync import SYNC
+from .tensor_core import TENSOR_CORE
+from .tma import TMA
+from .warps import WARPS
+
+CASES: tuple[Case, ...] = (*MBARRIERS, *SYNC, *WARPS, *SCALARS, *COPIES, *TMA, *TENSOR_CORE)
+
+__all__ = ["CASES", "Case"]

@@ -1,0 +1,74 @@
+"""What no Hopper chip has: the forms of each Blackwell instruction, in kernels that are compiled, and not run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from tirx_mini.ir import PrimFunc
+from tirx_mini.script import tirx as T
+
+PER_NUMBER = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
+"""Registers of tcgen05.ld and st for each unit of `num` (PTX ISA: tcgen05.ld)."""
+KINDS = ("f16", "tf32", "f8f6f4", "i8")
+
+
+def tensor_memory(shape: str, num: int) -> PrimFunc:
+    """Allocation, a store to tensor memory and a load from it."""
+    count = PER_NUMBER[shape] * num
+
+    @T.prim_func
+    def kernel(out: T.Buffer((32, count), "uint32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        place = T.alloc_shared((1,), "uint32")
+        values = T.alloc_local((count,), "uint32")
+        T.ptx.tcgen05.alloc(place.ptr_to([0]), 512, cta_group=1)
+        T.ptx.tcgen05.relinquish_alloc_permit(cta_group=1)
+        T.cuda.cta_sync()
+        for i in T.unroll(count):
+            values[i] = T.Cast("uint32", tx + i)
+        T.ptx.tcgen05.st(place[0], values.ptr_to([0]), shape=shape, num=num)
+        T.ptx.tcgen05.wait.st()
+        T.ptx.tcgen05.fence.before_thread_sync()
+        T.cuda.cta_sync()
+        T.ptx.tcgen05.fence.after_thread_sync()
+        T.ptx.tcgen05.ld(values.ptr_to([0]), place[0], shape=shape, num=num)
+        T.ptx.tcgen05.wait.ld()
+        for i in T.unroll(count):
+            out[tx, i] = values[i]
+        T.cuda.cta_sync()
+        T.ptx.tcgen05.dealloc(place[0], 512, cta_group=1)
+
+    return kernel
+
+
+def products(group: int, mask: int | None) -> PrimFunc:
+    """An MMA of each kind, and a commit, by one CTA or a pair."""
+
+    @T.prim_func
+    def kernel(descriptors: T.Buffer((2,), "uint64"), idesc: T.Buffer((4,), "uint32")):
+        T.device_entry()
+        cta = T.cta_id([group], parent="kernel")
+        rank = T.cta_id([group], parent="cluster")
+        tx = T.thread_id([32])
+        bar = T.alloc_shared((1,), "uint64")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+            for i, kind in enumerate(KINDS):
+                T.ptx.tcgen05.mma(0, descriptors[0], descriptors[1], idesc[i], i > 0, cta_group=group, kind=kind)
+            T.ptx.tcgen05.commit(bar.ptr_to([0]), cta_group=group, cta_mask=mask)
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+
+    return kernel
+
+
+SHAPES = (("32x32b", 1), ("32x32b", 64), ("32x32b", 128), ("16x64b", 32), ("16x128b", 16), ("16x256b", 8))
+BLACKWELL: Mapping[str, Callable[[], PrimFunc]] = {
+    **{f"tcgen05.ld, st {shape}.x{num}": partial(tensor_memory, shape, num) for shape, num in SHAPES},
+    "tcgen05.mma, commit": partial(products, 1, None),
+    "tcgen05.mma, commit of a pair": partial(products, 2, None),
+    "tcgen05.mma, commit of a pair, multicast": partial(products, 2, 3),
+}
+"""What makes the kernels, by what they try."""

@@ -1,0 +1,211 @@
+"""Ordinary copies: vectors of every width, swizzled tiles, cp.async, ldmatrix and stmatrix."""
+
+from __future__ import annotations
+
+from tirx_mini.layout import SwizzleMode, tma_shared_layout
+from tirx_mini.script import tirx as T
+
+from .case import Built, Case, blank, random_bytes
+
+SWIZZLES = {
+    "no": SwizzleMode.SWIZZLE_NONE, "32-byte": SwizzleMode.SWIZZLE_32B_ATOM,
+    "64-byte": SwizzleMode.SWIZZLE_64B_ATOM, "128-byte": SwizzleMode.SWIZZLE_128B_ATOM,
+}  # fmt: skip
+
+
+def vectors(dtype: str, count: int) -> Built:
+    """Each thread moves `count` elements at once: global to registers to shared memory, and its neighbour's back."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64, count), dtype), out: T.Buffer((64, count), dtype)):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        box = T.alloc_shared((64, count), dtype, align=16)
+        mine = T.alloc_local((count,), dtype)
+        other = T.alloc_local((count,), dtype)
+        with T.thread():
+            T.copy(mine[:], A[tx, :])
+            T.copy(box[tx, :], mine[:])
+        T.cuda.cta_sync()
+        with T.thread():
+            T.copy(other[:], box[63 - tx, :])
+            T.copy(out[tx, :], other[:])
+
+    return kernel, (random_bytes((64, count), dtype), blank((64, count), dtype))
+
+
+def tile(dtype: str, swizzle: str, rows: int, columns: int) -> Built:
+    """A tile into shared memory by all threads, its raw bytes out, and the tile itself out again."""
+    layout = tma_shared_layout(dtype, SWIZZLES[swizzle], (rows, columns))
+    size = random_bytes((1,), dtype).itemsize
+    words = rows * columns * size // 4
+
+    @T.prim_func
+    def kernel(
+        A: T.Buffer((rows, columns), dtype), raw: T.Buffer((words,), "uint32"), out: T.Buffer((rows, columns), dtype)
+    ):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        pool = T.PoolAllocator()
+        box = pool.alloc((rows, columns), dtype, layout=layout, align=1024)
+        pool.move_base_to(0)
+        plain = pool.alloc((words,), "uint32", align=1024)
+        pool.commit()
+        with T.cta():
+            T.copy(box[:, :], A[:, :])
+        T.cuda.cta_sync()
+        for i in T.serial(words // 64):
+            raw[i * 64 + tx] = plain[i * 64 + tx]
+        with T.cta():
+            T.copy(out[:, :], box[:, :])
+
+    return kernel, (random_bytes((rows, columns), dtype), blank(words, "uint32"), blank((rows, columns), dtype))
+
+
+def cp_async(size: int, left: int) -> Built:
+    """Four groups of `size` bytes a thread; the last `left` of them are waited for only at the end."""
+    count = size // 4
+
+    @T.prim_func
+    def kernel(A: T.Buffer((4, 32, count), "int32"), out: T.Buffer((4, 32, count), "int32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        box = T.alloc_shared((4, 32, count), "int32", align=16)
+        for i in T.unroll(4):
+            T.ptx.cp_async(box.ptr_to([i, tx, 0]), A.ptr_to([i, tx, 0]), bytes=size)
+            T.ptx.cp_async.commit_group()
+        T.ptx.cp_async.wait_group(left)
+        T.cuda.cta_sync()
+        for i in T.serial(4 - left):
+            for j in T.serial(count):
+                out[i, tx, j] = box[i, 31 - tx, j]
+        T.ptx.cp_async.wait_group(0)
+        T.cuda.cta_sync()
+        for i in T.serial(left):
+            for j in T.serial(count):
+                out[4 - left + i, tx, j] = box[4 - left + i, 31 - tx, j]
+
+    return kernel, (random_bytes((4, 32, count), "int32"), blank((4, 32, count)))
+
+
+def cp_async_arrives() -> Built:
+    """The copies of 64 threads complete a phase of an mbarrier; 64 others wait for it."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((3, 64, 4), "int32"), out: T.Buffer((3, 64, 4), "int32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([128])
+        bar = T.alloc_shared((1,), "uint64")
+        box = T.alloc_shared((3, 64, 4), "int32", align=16)
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 64)
+        T.ptx.fence.mbarrier_init()
+        T.cuda.cta_sync()
+        if tx < 64:
+            for i in T.serial(3):
+                T.ptx.cp_async(box.ptr_to([i, tx, 0]), A.ptr_to([i, tx, 0]), bytes=16)
+            T.ptx.cp_async.mbarrier.arrive.noinc(bar.ptr_to([0]))
+        else:
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+            for i in T.serial(3):
+                for j in T.serial(4):
+                    out[i, tx - 64, j] = box[i, 127 - tx, j]
+
+    return kernel, (random_bytes((3, 64, 4), "int32"), blank((3, 64, 4)))
+
+
+def cp_async_tile() -> Built:
+    """copy_async by all threads into a swizzled tile."""
+    layout = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (32, 64))
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32, 64), "float16"), out: T.Buffer((32, 64), "float16")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        pool = T.PoolAllocator()
+        box = pool.alloc((32, 64), "float16", layout=layout)
+        pool.commit()
+        with T.cta():
+            T.copy_async(box[:, :], A[:, :], dispatch="cp_async")
+        T.ptx.cp_async.commit_group()
+        T.ptx.cp_async.wait_group(0)
+        T.cuda.cta_sync()
+        with T.cta():
+            T.copy(out[:, :], box[:, :])
+
+    return kernel, (random_bytes((32, 64), "float16"), blank((32, 64), "float16"))
+
+
+def load_matrix(num: int, transpose: bool) -> Built:
+    """The fragments that each lane receives."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((8 * num, 8), "float16"), out: T.Buffer((32, 2 * num), "float16")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        box = T.alloc_shared((8 * num, 8), "float16", align=16)
+        mine = T.alloc_local((2 * num,), "float16")
+        for i in T.serial(2 * num):
+            box[(i * 32 + tx) // 8, tx % 8] = A[(i * 32 + tx) // 8, tx % 8]
+        T.cuda.cta_sync()
+        T.ptx.ldmatrix(mine.ptr_to([0]), box.ptr_to([(tx * 3 + 5) % (8 * num), 0]), num=num, transpose=transpose)
+        for i in T.unroll(2 * num):
+            out[tx, i] = mine[i]
+
+    return kernel, (random_bytes((8 * num, 8), "float16"), blank((32, 2 * num), "float16"))
+
+
+def store_matrix(num: int, transpose: bool) -> Built:
+    """The fragments of each lane, to rows in another order."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32, 2 * num), "float16"), out: T.Buffer((8 * num, 8), "float16")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        box = T.alloc_shared((8 * num, 8), "float16", align=16)
+        mine = T.alloc_local((2 * num,), "float16")
+        for i in T.unroll(2 * num):
+            mine[i] = A[tx, i]
+        T.ptx.stmatrix(box.ptr_to([(tx * 3 + 5) % (8 * num), 0]), mine.ptr_to([0]), num=num, transpose=transpose)
+        T.cuda.cta_sync()
+        for i in T.serial(2 * num):
+            out[(i * 32 + tx) // 8, tx % 8] = box[(i * 32 + tx) // 8, tx % 8]
+
+    return kernel, (random_bytes((32, 2 * num), "float16"), blank((8 * num, 8), "float16"))
+
+
+COPIES = (
+    *(
+        Case("ld, st", f"{n} × {dtype}", lambda n=n, dtype=dtype: vectors(dtype, n))
+        for dtype, n in (("uint8", 1), ("uint8", 2), ("float16", 2), ("uint8", 16), ("float16", 4), ("float32", 4),
+                         ("float16", 8), ("bfloat16", 8), ("int64", 2), ("float32", 16), ("uint8", 3))
+    ),
+    *(
+        Case("tile", f"{rows} × {columns} {dtype}, {swizzle} swizzle",
+             lambda r=rows, c=columns, d=dtype, s=swizzle: tile(d, s, r, c))
+        for dtype, swizzle, rows, columns in (
+            ("float16", "no", 16, 64), ("float16", "32-byte", 16, 16), ("float16", "64-byte", 16, 32),
+            ("float16", "128-byte", 16, 64), ("float16", "128-byte", 32, 128), ("float32", "128-byte", 16, 32),
+            ("uint8", "128-byte", 16, 128),
+        )
+    ),
+    *(
+        Case("cp.async", f"{n} bytes, wait_group {left}", lambda n=n, left=left: cp_async(n, left))
+        for n, left in ((4, 0), (8, 1), (16, 0), (16, 2))
+    ),
+    Case("cp.async", "mbarrier.arrive.noinc", cp_async_arrives),
+    Case("cp.async", "a tile, 128-byte swizzle", cp_async_tile),
+    *(
+        Case(name, f"x{num}{' trans' * t}", lambda f=f, num=num, t=t: f(num, bool(t)))
+        for name, f in (("ldmatrix", load_matrix), ("stmatrix", store_matrix))
+        for num in (1, 2, 4)
+        for t in (0, 1)
+    ),
+)  # fmt: skip

@@ -1,0 +1,136 @@
+"""What every thread computes by itself: integer arithmetic, conversions, and float operations that round once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx_mini.script import tirx as T
+
+from .case import Array, Built, Case, blank, element_type, random_bytes, small_integers
+
+SIZE = 256
+SPECIAL = [
+    0.0,
+    -0.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    65504.0,
+    65519.9,
+    65520.0,
+    1e-8,
+    6e-8,
+    3.3e38,
+    -3.3e38,
+    np.inf,
+    -np.inf,
+]
+
+
+def integers(dtype: str) -> Built:
+    """Quotients and remainders round down, as in Python; shifts and products keep the low bits."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((SIZE,), dtype), B: T.Buffer((SIZE,), dtype), out: T.Buffer((9, SIZE), dtype)):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([SIZE])
+        a: T.let = A[tx]
+        b: T.let = B[tx]
+        out[0, tx] = a + b
+        out[1, tx] = a - b
+        out[2, tx] = a * b
+        out[3, tx] = a // b
+        out[4, tx] = a % b
+        out[5, tx] = (a & b) ^ (a | 3)
+        out[6, tx] = a >> 3
+        out[7, tx] = T.min(a, b)
+        out[8, tx] = T.max(a, b) // 8 + a % 16
+
+    a, b = random_bytes((SIZE,), dtype, 1), random_bytes((SIZE,), dtype, 2)
+    b[b == 0] = 3
+    b[::5] = small_integers((SIZE,), "int8", 3)[::5].astype(dtype) | 1
+    a[a == np.iinfo(dtype).min] = 7 if np.iinfo(dtype).min else a[a == np.iinfo(dtype).min]
+    return kernel, (a, b, blank((9, SIZE), dtype))
+
+
+def floats() -> list[float]:
+    """Values that are hard to round, and ordinary ones."""
+    return [*SPECIAL, *np.random.default_rng(0).normal(size=SIZE - len(SPECIAL)).astype(np.float32).tolist()]
+
+
+def arithmetic() -> Built:
+    """One rounding each: nothing here that a compiler may contract."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((SIZE,), "float32"), B: T.Buffer((SIZE,), "float32"), out: T.Buffer((6, SIZE), "float32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([SIZE])
+        out[0, tx] = A[tx] + B[tx]
+        out[1, tx] = A[tx] * B[tx]
+        out[2, tx] = A[tx] / B[tx]
+        out[3, tx] = T.max(A[tx], B[tx])
+        out[4, tx] = T.min(A[tx], B[tx])
+        out[5, tx] = T.Select(A[tx] < B[tx], A[tx], -B[tx])
+
+    rng = np.random.default_rng(1)
+    a, b = (rng.normal(size=SIZE).astype(np.float32) for _ in range(2))
+    return kernel, (a, b, blank((6, SIZE), "float32"))
+
+
+def conversion(source: str, target: str, values: Array) -> Built:
+    @T.prim_func
+    def kernel(A: T.Buffer((SIZE,), source), out: T.Buffer((SIZE,), target)):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([SIZE])
+        out[tx] = T.Cast(target, A[tx])
+
+    return kernel, (values, blank(SIZE, target))
+
+
+def converted(source: str, target: str) -> Built:
+    if source == "int32":
+        values = random_bytes((SIZE,), "int32")
+    else:
+        with np.errstate(over="ignore"):  # the largest values are no float16
+            values = np.array(floats(), np.float32).astype(element_type(source))
+    return conversion(source, target, values)
+
+
+def cast_tile(target: str) -> Built:
+    """Tx.cast of a register tile, two elements at a time."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32, 8), "float32"), out: T.Buffer((32, 8), target)):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        wide = T.alloc_local((8,), "float32")
+        narrow = T.alloc_local((8,), target)
+        with T.thread():
+            T.copy(wide[:], A[tx, :])
+            T.cast(narrow[:], wide[:])
+            T.copy(out[tx, :], narrow[:])
+
+    return kernel, (np.array(floats(), np.float32).reshape(32, 8), blank((32, 8), target))
+
+
+SCALARS = (
+    *(
+        Case("arithmetic", f"of {dtype}", lambda dtype=dtype: integers(dtype))
+        for dtype in ("int32", "uint32", "int64", "uint64", "int16", "uint8")
+    ),
+    Case("arithmetic", "of float32", arithmetic),
+    *(
+        Case("conversion", f"{a} to {b}", lambda a=a, b=b: converted(a, b))
+        for a, b in (("float32", "float16"), ("float32", "bfloat16"), ("float16", "float32"), ("bfloat16", "float32"),
+                     ("float32", "int32"), ("float32", "uint8"), ("int32", "float32"), ("int32", "float16"),
+                     ("float32", "float8_e4m3fn"), ("float32", "float8_e5m2"))
+    ),
+    Case("conversion", "a tile to float16", lambda: cast_tile("float16")),
+    Case("conversion", "a tile to bfloat16", lambda: cast_tile("bfloat16")),
+)  # fmt: skip

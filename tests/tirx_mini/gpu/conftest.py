@@ -1,0 +1,20 @@
+"""These tests need a Hopper GPU, and are skipped without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    from utils import has_gpu
+
+    without = not has_gpu(9)
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.gpu)
+            if without:
+                item.add_marker(pytest.mark.skip(reason="needs a Hopper GPU"))
