@@ -54,6 +54,14 @@ class Mask:
         """The lanes of this mask that are not in `other`: the mask of a branch's `else`."""
         return Mask.of(self.word & ~other.word)
 
+    def both(self, other: Mask) -> Mask:
+        """The lanes that are in both masks."""
+        return Mask.of(self.word & other.word)
+
+    def plus(self, other: Mask) -> Mask:
+        """The lanes that are in either mask."""
+        return Mask.of(self.word | other.word)
+
     def __bool__(self) -> bool:
         return self.word != 0
 
