@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import torch
 
 import tirx_mini as tvm
-from tirx_mini.ir import Buffer, PrimFunc, Region, TileCall, excerpt, walk
-from tirx_mini.report import Mismatch, explain_mismatch
+from tirx_mini.ir import Buffer, PrimFunc, excerpt
+from tirx_mini.report import Mismatch, accesses, explain_mismatch
 from tirx_mini.target import Target
 
 TOLERANCES = {torch.float16: (1e-3, 1e-2), torch.bfloat16: (1.6e-2, 1e-2)}
@@ -81,10 +81,17 @@ class Run:
 
 
 def compile_and_run(
-    kernel: PrimFunc, A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, target: str | None = None
+    kernel: PrimFunc,
+    A: torch.Tensor,
+    B: torch.Tensor,
+    D: torch.Tensor,
+    target: str | None = None,
+    schedules: int = 1,
+    seed: int = 0,
 ) -> Run:
     """Run `kernel` once and write D. Raises `SimulationError`, a whole page, where the simulator finds an error.
 
+    schedules: how many orders of events the simulator tries, from `seed` on; on a GPU there is no choice.
     On a GPU too: a kernel that does not finish there is ended, and the simulator says why.
     """
     target = target or default_target()
@@ -92,7 +99,7 @@ def compile_and_run(
     if chosen.kind == "cuda":
         tvm.run(kernel, A, B, D, target=target)
         return Run(kernel, target)
-    report = tvm.simulate(kernel, A, B, D, gpu=chosen.detail or "b200")
+    report = tvm.simulate(kernel, A, B, D, gpu=chosen.detail or "b200", schedules=schedules, seed=seed)
     if report.verdict != "ok":
         raise tvm.SimulationError(report)
     return Run(kernel, target, None if report.time_us is None else report.time_us / 1000, report)
@@ -119,12 +126,8 @@ def _page(mismatch: Mismatch, run: Run | None) -> str:
     lines = [str(mismatch)]
     if run is None:
         return lines[0]
-    calls = [node for node in walk(run.kernel.body) if isinstance(node, TileCall)]
-    for name, matrix in zip("ABD", run.kernel.params, strict=False):
-        if mismatch.suspect in (name, None):
-            moves = [call for call in calls if any(isinstance(o, Region) and o.buffer is matrix for o in call.operands)]
-            for span in dict.fromkeys(call.span.user for call in moves if call.span is not None):
-                lines += [f"note: {name} is accessed here", *excerpt(span)]
+    for name, span in accesses(run.kernel, mismatch.suspect):
+        lines += [f"note: {name} is accessed here", *excerpt(span)]
     return "\n".join(lines)
 
 

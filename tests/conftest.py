@@ -1,8 +1,9 @@
 """The step tests' options and fixtures: which kernels, on which machine, at which sizes; and how a failure looks.
 
-    pytest tests/test_step03.py                                # gemm_kernels.py, in the simulator or on a Blackwell GPU
-    pytest tests/test_step03.py --sizes 256,512                # only these sizes
-    pytest tests --kernels kernels_ref --target sim            # the references
+pytest tests/test_step03.py                                # gemm_kernels.py, in the simulator or on a Blackwell GPU
+pytest tests/test_step03.py --sizes 256,512                # only these sizes
+pytest tests --kernels kernels_ref --target sim            # the references
+pytest tests/test_step07.py --schedules 20 --seed 1        # in 20 random orders of events
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kernels", default="gemm_kernels.py", metavar="PATH", help="kernel file or folder under test")
     group.addoption("--target", default=None, metavar="TARGET", help="sim, sim:GPU or cuda")
     group.addoption("--sizes", default=None, metavar="N,…", help="only these sizes")
+    group.addoption(
+        "--schedules", type=int, default=1, metavar="N", help="how many orders of events the simulator tries"
+    )
+    group.addoption("--seed", type=int, default=0, metavar="S", help="of the first of them; 0 is not random")
     group.addoption("--full", action="store_true", help="also the sizes that take the simulator minutes")
 
 
@@ -78,6 +83,12 @@ def target(pytestconfig: pytest.Config) -> str:
     return target_of(pytestconfig)
 
 
+@pytest.fixture(scope="session")
+def schedules(pytestconfig: pytest.Config) -> dict[str, int]:
+    """Which orders of events the simulator tries: the options of `compile_and_run`."""
+    return {"schedules": pytestconfig.getoption("--schedules"), "seed": pytestconfig.getoption("--seed")}
+
+
 @pytest.fixture(scope="module")
 def hgemm(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
     """The kernel factory under test: ``hgemm(M, N, K, dtype="float16")``."""
@@ -112,10 +123,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     error = call.excinfo.value if call.excinfo else None
     if error is not None and is_step_test(item) and isinstance(error, page_errors()):
         path, line, _ = item.location
-        entry = ReprEntryNative([f"{error}\n"])
+        entry = ReprEntryNative([page_text(error)])
         crash = ReprFileLocation(path, (line or 0) + 1, headline(error))
         report.longrepr = ReprExceptionInfo(ReprTraceback([entry], None, "native"), crash)
     return report
+
+
+def page_text(error: BaseException) -> str:
+    """The whole page."""
+    from tirx_mini.report import plain, report_page
+
+    report = getattr(error, "report", None)
+    return f"{error}\n" if report is None else plain(report_page(report))
 
 
 def headline(error: BaseException) -> str:

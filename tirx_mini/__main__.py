@@ -1,4 +1,4 @@
-"""The command line: ``python -m tirx_mini ladder``."""
+"""The command line: ``python -m tirx_mini ladder``, ``check`` and ``explain``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tirx_mini import ladder
+from tirx_mini import check, ladder
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,6 +16,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = commands.add_parser("ladder", help="run the ten steps in the simulator and print a table")
     ladder.add_arguments(command)
     command.set_defaults(run=ladder.run_ladder)
+    command = commands.add_parser("check", help="run one kernel in the simulator and say what is wrong with it")
+    check.add_check_arguments(command)
+    command.set_defaults(run=check.run_check)
+    command = commands.add_parser("explain", help="what a finding's code means, with an example and the fix")
+    check.add_explain_arguments(command)
+    command.set_defaults(run=check.run_explain)
     options = parser.parse_args(arguments)
     return options.run(options)
 

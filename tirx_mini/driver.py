@@ -104,7 +104,7 @@ def simulate(
     try:
         lowered = lower(func)
     except TirxError as error:
-        return failed(func, error, gpu_spec(gpu).name)
+        return failed(func.name, error, gpu_spec(gpu).name)
     return simulate_lowered(lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers)
 
 

@@ -651,9 +651,9 @@ STORES = (
         Edit(10, f'shared::cta")\n{WG_SYNC.replace("1)", "wg_id + 1)")}', f'shared::cta")\n{WG_SYNC}'),
         "deadlock",
         "race",
-        "Tx.copy_async(\n                                D[",
-        ("Dsmem",),
-        WRITE_D,
+        "Tx.cuda.warpgroup_sync(1)",
+        ("barrier id of its own",),
+        None,
         "TX201",
     ),
     Wrong(

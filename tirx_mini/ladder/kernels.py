@@ -49,6 +49,18 @@ def load_kernels(path: Path | str, arch: str = "sm100") -> Mapping[int, Factory]
     return dict(sorted(found.items()))
 
 
+def load_module(path: Path | str) -> ModuleType:
+    """The module in a Python file. It can import the modules next to it.
+
+    Raises `KernelFileError` where there is no such file or Python cannot read it.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise KernelFileError(f"there is no kernel file {path}")
+    with _importable(path.resolve().parent):
+        return _load(path)
+
+
 def default_kernels() -> Path:
     """The reference kernels: `kernels_ref` of the working directory, else the one beside the package."""
     here = Path("kernels_ref")

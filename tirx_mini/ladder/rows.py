@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from .. import simulate
 from ..ir import PrimFunc, TirxError
+from ..report import product_error
 from ..sim import Report
 from ..targets import gpu_spec
 from .kernels import KernelFileError, load_kernels
@@ -101,14 +101,11 @@ def _judge(task: Task, report: Report, a: npt.NDArray, b: npt.NDArray, d: npt.ND
     verdict, error, rounding = report.verdict, None, None
     detail = str(report) if report.findings else ""
     if verdict == "ok":
-        exact = a.astype(np.float64) @ b.astype(np.float64).T
-        error = float(np.max(np.abs(d.astype(np.float64) - exact)))
-        rounding = float(np.max(np.abs(exact.astype(d.dtype).astype(np.float64) - exact)))
-        # Beside the final rounding there is that of the float32 sums, which grows as a random walk.
-        sums = 4 * math.sqrt(task.shape[2]) * float(np.finfo(np.float32).eps) * float(np.max(np.abs(exact)))
-        allowed = 1.01 * rounding + sums
-        if not error <= allowed:
-            verdict, detail = "wrong", f"D differs from A @ B.T by up to {error:.3g}; rounding explains {allowed:.3g}"
+        product = product_error(a, b, d)
+        error, rounding = product.largest, product.rounding
+        if not product.ok:
+            verdict = "wrong"
+            detail = f"D differs from A @ B.T by up to {error:.3g}; rounding explains {product.allowed:.3g}"
     tflops = None if report.time_us is None else task.flops / (report.time_us * 1e6)
     peak = gpu_spec(task.gpu).peak_tflops
     return Row(

@@ -53,7 +53,7 @@ def headline(report: Report) -> Text:
     if report.tflops is not None:
         text.append(f", {report.tflops:.0f} TFLOPS")
     if not report.ok and report.seed:
-        text.append(f"; replay it with seed {report.seed}")
+        text.append(f"; replay with --seed {report.seed}")
     return text
 
 

@@ -5,6 +5,7 @@ report.verdict, report.findings, report.time_us
 """
 
 from .arguments import ArgumentError
+from .dtypes import numpy_dtype
 from .findings import (
     Finding,
     Report,
@@ -35,6 +36,7 @@ __all__ = [
     "codes",
     "failed",
     "kind_with",
+    "numpy_dtype",
     "simulate",
     "translate",
     "verdict_of",

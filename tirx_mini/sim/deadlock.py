@@ -237,8 +237,8 @@ def too_few_arrive(situation: Situation, group: Group) -> Cause | None:
     name = base_name(barrier.name)
     notes = [(f"the {site.role} is here", site.span) for site in signals]
     for site in signals:
-        if site.role == ARRIVE and site.guards and site.threads.sum() < barrier.expected:
-            notes += _guard_notes(site.guards[-1:])
+        if site.role == ARRIVE and site.threads.sum() < barrier.expected:
+            notes += _guard_notes(situation.sites.own_guards(site))
     own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.role == ARRIVE and not site.remote]
     hint = f"initialise {name} with {got}, or let {counted(barrier.expected, 'thread')} arrive at it in each round"
     return Cause(

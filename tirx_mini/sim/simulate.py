@@ -47,7 +47,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *
     try:
         image = translate(func, scalars).image
     except TirxError as error:
-        return failed(func, error, spec.name)
+        return failed(func.name, error, spec.name)
     written = [b.slot for b in image.globals if b.written]
     originals = {slot: arrays[slot].copy() for slot in written} if schedules > 1 else {}
     report = Report("ok")
@@ -63,12 +63,12 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *
     return report
 
 
-def failed(func: PrimFunc, error: TirxError, gpu: str) -> Report:
-    """The report of a kernel that could not be lowered."""
+def failed(name: str, error: TirxError, gpu: str) -> Report:
+    """The report of a kernel of that name that could not be built or lowered."""
     diagnostic = error.diagnostic
     details = {"hint": diagnostic.hint, "notes": diagnostic.notes}
     finding = Finding(error.kind, "error", diagnostic.message, diagnostic.span, details)
-    return Report("fault", (finding,), kernel=func.name, gpu=gpu)
+    return Report("fault", (finding,), kernel=name, gpu=gpu)
 
 
 def _report(func: PrimFunc, spec: GpuSpec, machine: Gpu, outcome: Outcome, schedules: int, seed: int) -> Report:

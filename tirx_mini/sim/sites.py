@@ -179,6 +179,13 @@ class Sites:
         """The sites of the barrier buffer with this name that play one of `roles`."""
         return [site for site in self.all if site.barrier == barrier and site.role in roles]
 
+    def own_guards(self, site: Site) -> list[Guard]:
+        """The guards of a site that do not stand around all else in its innermost loop."""
+        inside = {id(loop) for loop in site.loops}
+        peers = [other for other in self.all if other is not site and {id(loop) for loop in other.loops} == inside]
+        around = [{id(guard) for guard in other.guards} for other in peers]
+        return [guard for guard in site.guards if any(id(guard) not in guards for guards in around)]
+
     def at(self, span: Span | None) -> list[Site]:
         """The sites of one place in the source."""
         return [site for site in self.all if place_key(site.span) == place_key(span)]

@@ -63,7 +63,7 @@ class Group:
         if not any(here.leads_to(site) for here in self.sites):
             return []
         threads = site.threads if barrier is None else site.threads_for(stage(barrier.name) or 0)
-        reach = threads.any(axis=1)
+        reach = [any(lanes) for lanes in threads.tolist()]
         warps = [warp for warp in self.warps if reach[warp.warp_id]]
         return warps if barrier is None else [w for w in warps if site.signals(barrier.cta.rank, w.cta.rank)]
 

@@ -134,7 +134,7 @@ def test_a_barrier_that_holds_no_barrier() -> None:
         (Report("ok", (Finding("race", "warning", "m"),), kernel="v3"), "v3: ok (1 warning)"),
         (
             Report("hazard", (Finding("race", "error", "m"),) * 2, seed=7),
-            "kernel: hazard (2 errors); replay it with seed 7",
+            "kernel: hazard (2 errors); replay with --seed 7",
         ),
     ],
 )

@@ -1,0 +1,164 @@
+"""``python -m tirx_mini check``: kernels are found, judged and explained; and what it says of bad input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.tirx_mini.wrong_kernels import SOURCES, Edit
+from tirx_mini.__main__ import main
+from tirx_mini.check import KernelRef, check_kernel, load_kernel
+from tirx_mini.check.cli import parse_shape
+from tirx_mini.ladder import KernelFileError
+from tirx_mini.sim import ArgumentError
+
+ROOT = Path(__file__).parents[3]
+STEP_1 = f"{SOURCES[1]}:hgemm_v1"
+
+NATIVE = """
+from tirx_mini.script import tirx as Tx
+
+
+@Tx.prim_func(tirx=True)
+def double(A: Tx.Buffer((64,), "float32"), B: Tx.Buffer((64,), "int32")):
+    with Tx.kernel():
+        bx = Tx.cta_id([1], parent="kernel")
+        tid = Tx.thread_id([64], parent="cta")
+        with Tx.thread():
+            A[tid] = A[B[tid]] * 2.0
+"""
+
+
+def wrong(tmp_path: Path, edit: Edit) -> str:
+    path = tmp_path / "mine.py"
+    path.write_text(edit.source(), encoding="utf-8")
+    return f"{path}:hgemm_v{edit.step}"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "name"),
+    [("a.py:f", "a.py", "f"), ("a.py", "a.py", ""), ("c:/x/a.py", "c:/x/a.py", ""), ("c:/x/a.py:f", "c:/x/a.py", "f")],
+)
+def test_references(text: str, path: str, name: str) -> None:
+    assert KernelRef.parse(text) == KernelRef(Path(path), name)
+
+
+@pytest.mark.parametrize(("text", "shape"), [("512,256,128", (512, 256, 128)), ("1x2x3", (1, 2, 3))])
+def test_shapes(text: str, shape: tuple[int, int, int]) -> None:
+    assert parse_shape(text) == shape
+
+
+@pytest.mark.parametrize("text", ["1,2", "a,b,c", "0,1,1", "-1,1,1", ""])
+def test_what_is_no_shape(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        parse_shape(text)
+
+
+def test_a_right_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", STEP_1, "--schedules", "2"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "hgemm_v1: ok" in out and "no findings in 2 schedules; D is A @ B.T to within" in out
+
+
+def test_a_wrong_kernel_is_a_page_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["check", wrong(tmp_path, Edit(7, "tma2mma.init(1)", "tma2mma.init(2)")), "--shape", "256,256,128"]) == 1
+    )
+    out = capsys.readouterr().out
+    assert "hgemm_v7: deadlock" in out and "error[TX107]" in out and "explain TX107" in out
+    assert max(map(len, out.splitlines())) <= 80 and "\x1b" not in out
+
+
+def test_a_wrong_product_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = wrong(tmp_path, Edit(3, "B[n_st : n_st + BLK_N", "B[m_st : m_st + BLK_N"))
+    path = tmp_path / "report.json"
+    assert main(["check", kernel, "--shape", "256,256,64", "--json", str(path)]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "error[TX501]" in out and "of D is wrong" in out and "B is accessed here" in out
+    data = json.loads(path.read_text())
+    assert data["verdict"] == "wrong" and data["findings"][0]["code"] == "TX501" and not data["product"]["ok"]
+
+
+def test_warnings_alone_are_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fence = "                                Tx.ptx.tcgen05.fence.after_thread_sync()\n"
+    assert main(["check", wrong(tmp_path, Edit(7, fence, "")), "--shape", "128,128,64"]) == 0
+    out = capsys.readouterr().out
+    assert "hgemm_v7: ok (" in out and "warning[TX203]" in out and "no errors in 1 schedule" in out
+
+
+def test_a_failing_schedule_can_be_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = wrong(tmp_path, Edit(7, "ld2mma.init(128)", "ld2mma.init(256)"))
+    assert main(["check", kernel, "--shape", "384,384,64", "--schedules", "3", "--seed", "17"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "replay with --seed 17" in out and f"check {kernel} --seed 17" in out
+
+
+def test_json_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", STEP_1, "--json", "-"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["verdict"], data["kernel"], data["product"]["ok"]) == ("ok", "hgemm_v1", True)
+
+
+def test_the_barriers_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", f"{SOURCES[4]}:hgemm_v4", "--shape", "128,128,128", "--trace-barriers", "mma_bar"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    table = lines[: lines.index("")]
+    assert max(map(len, table)) <= 80
+    assert [line.split()[-1 if "complete" in line else 5] for line in table[1:]] == ["commit", "complete"] * 2
+    assert all("mma_bar" in line for line in table[1:])
+
+
+def test_a_kernel_that_is_no_factory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "native.py"
+    path.write_text(NATIVE)
+    assert main(["check", str(path)]) == 1  # each thread reads what others write
+    assert "error[TX201]" in capsys.readouterr().out
+
+
+def test_a_todo_is_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", f"{ROOT / 'gemm_kernels.py'}:hgemm_v3"]) == 1
+    assert "error[TX402]: TODO at line" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["none.py:f"], "there is no kernel file none.py"),
+        ([f"{ROOT / 'gemm_kernels.py'}"], "several kernels; write for example :hgemm_v1"),
+        ([f"{ROOT / 'gemm_kernels.py'}:nothing"], "defines no nothing"),
+        ([f"{ROOT / 'gemm_kernels.py'}:Tx"], "no kernel and no function that makes one"),
+        ([STEP_1, "--shape", "1,2,3"], "M has to be 128"),
+        ([STEP_1, "--gpu", "b1000"], "unknown GPU"),
+    ],
+)
+def test_bad_input(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", *arguments]) == 2
+    assert words in " ".join(capsys.readouterr().out.split())
+
+
+def test_factories_without_a_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "odd.py"
+    path.write_text("def f(M, N):\n    return 1\n\ndef g():\n    return 1\n")
+    with pytest.raises(ArgumentError, match="takes 2 arguments"):
+        load_kernel(KernelRef(path, "f"))
+    with pytest.raises(KernelFileError, match="returned int"):
+        load_kernel(KernelRef(path, "g"))
+
+
+def test_the_sizes_of_a_step() -> None:
+    small, large = (load_kernel(KernelRef(SOURCES[3], "hgemm_v3"), size=size) for size in (None, 512))
+    assert small.params[0].shape == (256, 256) and large.params[0].shape == (512, 512)
+
+
+def test_integers_that_are_made_up_are_small(tmp_path: Path) -> None:
+    path = tmp_path / "native.py"
+    path.write_text(NATIVE)
+    from tirx_mini.check.run import make_arguments
+
+    a, b = make_arguments(load_kernel(KernelRef(path)))
+    assert np.isfinite(a).all() and b.min() >= 0 and b.max() < 8
+    assert check_kernel(load_kernel(KernelRef(path))).product is None

@@ -1,0 +1,93 @@
+"""Finding the kernel that is to be checked: ``gemm_kernels.py:hgemm_v7``."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..ir import IRModule, PrimFunc
+from ..ladder import STEPS, KernelFileError, Shape, load_module
+from ..sim import ArgumentError
+
+_STEP = re.compile(r"hgemm_v(\d+)")
+_DEFAULT_SIZE = 1024
+
+
+@dataclass(frozen=True)
+class KernelRef:
+    """A kernel by file and name; name is "" where the file has only one."""
+
+    path: Path
+    name: str = ""
+
+    @staticmethod
+    def parse(text: str) -> KernelRef:
+        """``file.py:name`` or ``file.py``. Drive letters of Windows paths are part of the path."""
+        path, colon, name = text.rpartition(":")
+        if not colon or not name.isidentifier() or len(path) == 1:
+            return KernelRef(Path(text))
+        return KernelRef(Path(path), name)
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.name}" if self.name else str(self.path)
+
+
+def load_kernel(ref: KernelRef, *, size: int | None = None, shape: Shape | None = None) -> PrimFunc:
+    """The kernel that `ref` names: a ``@Tx.prim_func`` itself, or what a factory ``f(M, N, K)`` makes for a shape.
+
+    size: of each dimension that the step leaves free. shape: (M, N, K). Raises `KernelFileError` for a file or name
+    that leads to no kernel, `TirxError` for a mistake in the kernel, `ValueError` for a shape that it does not take.
+    """
+    module = load_module(ref.path)
+    found = _choose(ref, module)
+    if not isinstance(found, PrimFunc):
+        found = found(*_arguments(ref, found, size, shape))
+    if isinstance(found, IRModule):
+        found = found.main
+    if not isinstance(found, PrimFunc):
+        raise KernelFileError(f"{ref} does not make a kernel: it returned {type(found).__name__}")
+    return found
+
+
+def _choose(ref: KernelRef, module: ModuleType) -> Any:
+    kernels = {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, PrimFunc) or (_STEP.fullmatch(name) and isinstance(value, Callable))
+    }
+    if ref.name:
+        if not hasattr(module, ref.name):
+            raise KernelFileError(f"{ref.path} defines no {ref.name}" + _choices(kernels))
+        found = getattr(module, ref.name)
+        if not isinstance(found, (PrimFunc, Callable)):
+            raise KernelFileError(f"{ref} is no kernel and no function that makes one")
+        return found
+    if len(kernels) == 1:
+        return next(iter(kernels.values()))
+    problem = "defines several kernels" if kernels else "defines no kernel"
+    raise KernelFileError(f"{ref.path} {problem}" + _choices(kernels))
+
+
+def _choices(kernels: dict[str, Any]) -> str:
+    return f"; write for example :{next(iter(kernels))}; it has {', '.join(kernels)}" if kernels else ""
+
+
+def _arguments(ref: KernelRef, factory: Callable[..., Any], size: int | None, shape: Shape | None) -> Shape | tuple[()]:
+    required = [p for p in inspect.signature(factory).parameters.values() if p.default is p.empty]
+    if not required:
+        return ()
+    if len(required) != 3:
+        raise ArgumentError(f"{ref} takes {len(required)} arguments; a factory takes M, N and K")
+    if shape is not None:
+        return shape
+    match = _STEP.fullmatch(getattr(factory, "__name__", ""))
+    step = STEPS.get(int(match.group(1))) if match else None
+    if step is not None:
+        return step.shape(size) if size is not None else step.shapes[0]
+    edge = size or _DEFAULT_SIZE
+    return edge, edge, edge

@@ -1,0 +1,72 @@
+"""Whether a kernel that multiplies matrices did so, and a finding where it did not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tirx_mini.ir import Buffer, PrimFunc, Region, Span, TileCall, walk
+from tirx_mini.sim import Finding
+
+from .mismatch import explain_mismatch
+
+
+@dataclass(frozen=True)
+class ProductError:
+    """How far D is from A @ B.T. largest: of |D - exact|. rounding: that of the exact result rounded to D's dtype.
+
+    allowed: what rounding explains, that of the float32 sums included, which grows as a random walk.
+    """
+
+    largest: float
+    rounding: float
+    allowed: float
+
+    @property
+    def ok(self) -> bool:
+        return self.largest <= self.allowed  # false for NaN
+
+
+def product_shape(kernel: PrimFunc) -> tuple[int, int, int] | None:
+    """(M, N, K) of a kernel whose parameters are A (M, K), B (N, K) and D (M, N); None for any other kernel."""
+    shapes = [tuple(p.shape) for p in kernel.params if isinstance(p, Buffer)]
+    if len(shapes) != 3 or len(kernel.params) != 3 or any(len(shape) != 2 for shape in shapes):
+        return None
+    (m, k), (n, k_b), d = shapes
+    return (m, n, k) if k == k_b and d == (m, n) else None
+
+
+def product_error(a: npt.NDArray, b: npt.NDArray, d: npt.NDArray) -> ProductError:
+    """Compare d (M, N) with a (M, K) @ b (N, K).T in float64."""
+    exact = a.astype(np.float64) @ b.astype(np.float64).T
+    largest = float(np.max(np.abs(d.astype(np.float64) - exact)))
+    rounding = float(np.max(np.abs(exact.astype(d.dtype).astype(np.float64) - exact)))
+    sums = 4 * math.sqrt(a.shape[1]) * float(np.finfo(np.float32).eps) * float(np.max(np.abs(exact)))
+    return ProductError(largest, rounding, 1.01 * rounding + sums)
+
+
+def wrong_product(kernel: PrimFunc, a: npt.NDArray, b: npt.NDArray, d: npt.NDArray) -> Finding | None:
+    """A finding where d is not a @ b.T: how much is wrong, where, what that looks like; None where it is right."""
+    error = product_error(a, b, d)
+    if error.ok:
+        return None
+    want = (a.astype(np.float64) @ b.astype(np.float64).T).astype(np.float32)
+    arrays = (d.astype(np.float32), want, a.astype(np.float32), b.astype(np.float32))
+    mismatch = explain_mismatch(*arrays, rtol=0.0, atol=error.allowed)
+    notes = [(text, None) for text in mismatch.where]
+    notes += [(f"{name} is accessed here", span) for name, span in accesses(kernel, mismatch.suspect)]
+    details = {"notes": tuple(notes), "hint": mismatch.cause or None}
+    return Finding("wrong-result", "error", mismatch.headline, kernel.span, details)
+
+
+def accesses(kernel: PrimFunc, suspect: str | None) -> Iterator[tuple[str, Span]]:
+    """The places where a kernel moves a matrix, "A", "B" or "D", or each of them where `suspect` is None."""
+    calls = [node for node in walk(kernel.body) if isinstance(node, TileCall)]
+    for name, matrix in zip("ABD", kernel.params, strict=False):
+        if suspect in (name, None):
+            moves = [call for call in calls if any(isinstance(o, Region) and o.buffer is matrix for o in call.operands)]
+            yield from ((name, span) for span in dict.fromkeys(c.span.user for c in moves if c.span is not None))
