@@ -355,9 +355,11 @@ def some_never_call(situation: Situation, group: Group) -> Cause | None:
         counted = [w for w in cta.warps if any(w.warp_id // 4 == there.warp_id // 4 for there in at_barrier)]
     absent = [w for w in counted if w not in at_barrier]
     able = {int(number) for site in group.sites for number in np.flatnonzero(site.threads.any(axis=1))}
-    waiting = [w for w in absent if w.waiting is not None and isinstance(w.waiting.barrier, Mbarrier)]
-    if not absent or any(w.warp_id in able for w in waiting):
+    waits = [(w.warp_id, w.waiting.barrier) for w in absent if w.waiting is not None]
+    if not absent or any(number in able for number, other in waits if isinstance(other, Mbarrier)):
         return None
+    if any(other is None for _, other in waits):
+        return None  # what those wait for is the cause
     gone = [w for w in absent if w.done]
     elsewhere = [w for w in absent if w.waiting is not None]
     where = f"{role_name(elsewhere)} at {line(elsewhere[0].waiting.span)}" if elsewhere and elsewhere[0].waiting else ""
@@ -411,6 +413,8 @@ def in_general(situation: Situation, group: Group) -> Cause | None:
 
 def anything(situation: Situation, group: Group) -> Cause | None:
     """A wait for something else."""
+    if group.counting is not None and any(g.counting is None for g in situation.groups):
+        return None
     return Cause(
         f"{group.role} {group.waits} for {group.wait.text}, and nothing can provide it",
         "let every thread that is waited for get there",

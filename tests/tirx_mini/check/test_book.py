@@ -1,0 +1,119 @@
+"""docs/findings.md: every code has a section, and the example of every section leads to its code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.tirx_mini.wrong_kernels import ROOT, SHAPES, SMS
+from tirx_mini.__main__ import main
+from tirx_mini.check import Book, check_kernel, find_book
+from tirx_mini.check.book import Example
+from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.ladder import load_kernels, load_module
+from tirx_mini.sim import Finding, codes, failed
+
+BOOK = Book.parse((ROOT / "docs" / "findings.md").read_text(encoding="utf-8"))
+PRELUDE = """\
+from tirx_mini.lang import MBarrier, TMABar
+from tirx_mini.layout import SwizzleMode, tma_shared_layout
+from tirx_mini.script import tirx as Tx
+"""
+
+UNREACHED = {"TX304", "TX312"}
+"""What the compiler refuses, or provides for, before the simulator could find it; tests/tirx_mini/sim finds it."""
+
+
+def option(example: Example, name: str, default: str) -> str:
+    match = re.search(rf"\b{name}=(\w+)", example.info)
+    return match.group(1) if match else default
+
+
+def edited(text: str, diff: str) -> str:
+    """`text` with each hunk's `-` lines replaced by its `+` lines, wherever they stand and however deep."""
+    lines = text.splitlines()
+    for hunk in diff.split("@@\n"):
+        old = [line[1:] for line in hunk.splitlines() if line[:1] != "+"]
+        wanted = [line.strip() for line in old]
+        places = [i for i in range(len(lines)) if [line.strip() for line in lines[i : i + len(old)]] == wanted]
+        assert len(places) == 1, f"the hunk stands {len(places)} times in the reference:\n{hunk}"
+        (place,) = places
+        indent = " " * (len(lines[place]) - len(lines[place].lstrip()) - (len(old[0]) - len(old[0].lstrip())))
+        kept = iter(lines[place : place + len(old)])
+        new: list[str] = []
+        for line in hunk.splitlines():
+            source = next(kept) if line[:1] != "+" else indent + line[1:]
+            new += [source] if line[:1] != "-" else []
+        lines[place : place + len(old)] = new
+    return "\n".join(lines) + "\n"
+
+
+def kernel_of(example: Example, folder: Path) -> PrimFunc:
+    path = folder / "example.py"
+    if example.language == "python":
+        path.write_text(PRELUDE + example.text, encoding="utf-8")
+        return load_module(path).kernel
+    step, arch = int(option(example, "step", "")), option(example, "arch", "sm100")
+    (reference,) = (ROOT / "kernels_ref" / arch).glob(f"step{step:02}_*.py")
+    text = edited(reference.read_text(encoding="utf-8"), example.text)
+    path.write_text(re.sub(r"(?m)^SM_COUNT = \d+$", f"SM_COUNT = {SMS}", text), encoding="utf-8")
+    return load_kernels(path)[step](*SHAPES[step])
+
+
+def found(example: Example, folder: Path) -> list[Finding]:
+    """What is found in an example, worst first."""
+    try:
+        kernel = kernel_of(example, folder)
+    except TirxError as error:
+        return list(failed("example", error, "B200").findings)
+    checked = check_kernel(kernel, gpu=option(example, "gpu", "b200"))
+    return [*checked.report.findings, *([checked.wrong] if checked.wrong else [])]
+
+
+def test_every_code_has_a_section_and_every_section_a_code() -> None:
+    assert tuple(BOOK.sections) == codes()
+
+
+def test_the_sections_without_an_example_are_those_that_the_compiler_comes_before() -> None:
+    assert {code for code, section in BOOK.sections.items() if not section.examples} == UNREACHED
+
+
+@pytest.mark.parametrize("code", sorted(set(codes()) - UNREACHED))
+def test_the_example_of_a_section_leads_to_its_code(code: str, tmp_path: Path) -> None:
+    (example,) = BOOK.sections[code].examples
+    findings = found(example, tmp_path)
+    assert findings and findings[0].code == code, "\n".join(f"{f.code}: {f.diagnostic.render()}" for f in findings)
+
+
+@pytest.mark.parametrize("code", codes())
+def test_a_section_says_how_to_fix_it(code: str) -> None:
+    section = BOOK.sections[code]
+    assert "**Fix.**" in section.text and section.title.startswith(code)
+    assert max(map(len, section.text.splitlines())) <= 121
+
+
+def test_explain_prints_the_section(capsys: pytest.CaptureFixture[str]) -> None:
+    assert find_book() == ROOT / "docs" / "findings.md"
+    assert main(["explain", "tx107"]) == 0
+    assert capsys.readouterr().out == BOOK.sections["TX107"].text + "\n"
+
+
+def test_explain_lists_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain"]) == 0
+    out = capsys.readouterr().out
+    assert all(code in out for code in codes())
+
+
+def test_explain_says_which_codes_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "TX999"]) == 2
+    assert "there is no finding TX999; they are TX101 to TX501" in capsys.readouterr().out
+
+
+def test_without_the_book_the_table_answers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tirx_mini.check.cli.find_book", lambda: None)
+    assert main(["explain", "TX201"]) == 0
+    assert "ordered by synchronisation" in capsys.readouterr().out
