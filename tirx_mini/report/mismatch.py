@@ -167,7 +167,8 @@ def _other_tile(case: _Case) -> Found:
 def _transposed(case: _Case) -> Found:
     if case.got.shape[0] != case.got.shape[1] or not case.close(case.got, case.want.T).all():
         return None
-    return "D is transposed: rows and columns are exchanged somewhere between tensor memory and D", "D"
+    text = "D is transposed: A and B are exchanged before the MMA, or rows and columns between tensor memory and D"
+    return text, None
 
 
 def _k_tiles(case: _Case) -> Found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,9 @@ class Fault(Exception):
         self.finding = Finding(kind, "error", message, span, details)
 
 
+MoreNotes = Callable[[], "tuple[tuple[str, Span | None], ...]"]
+
+
 class Findings:
     """What was found so far. The same thing found again at the same places is counted, not repeated.
 
@@ -28,6 +31,7 @@ class Findings:
     def __init__(self, limit: int = 200) -> None:
         self._found: dict[tuple[Any, ...], Finding] = {}
         self._counts: dict[tuple[Any, ...], int] = {}
+        self._more: dict[tuple[Any, ...], MoreNotes] = {}
         self.limit = limit
 
     def add(
@@ -39,14 +43,20 @@ class Findings:
         *,
         other: Span | None = None,
         details: Mapping[str, Any] | None = None,
+        more: MoreNotes | None = None,
     ) -> None:
-        """Record a finding; `other` is the second place it concerns. Merged by kind, severity and both places."""
+        """Record a finding; `other` is the second place it concerns. Merged by kind, severity and both places.
+
+        more: gives further notes, and is asked when the run is over.
+        """
         key = (kind, severity, _place(span), _place(other))
         if key in self._found:
             self._counts[key] += 1
         elif len(self._found) < self.limit:
             self._found[key] = Finding(kind, severity, message, span, dict(details or {}))
             self._counts[key] = 1
+            if more is not None:
+                self._more[key] = more
 
     def seen(self, kind: str, severity: Severity, span: Span | None, other: Span | None = None) -> bool:
         """Whether this was found already; counts it again if so. Saves composing the message."""
@@ -58,8 +68,12 @@ class Findings:
 
     def __iter__(self):
         for key, finding in self._found.items():
-            count = self._counts[key]
-            yield replace(finding, details={**finding.details, "count": count}) if count > 1 else finding
+            added: dict[str, Any] = {}
+            if self._counts[key] > 1:
+                added["count"] = self._counts[key]
+            if key in self._more and (notes := self._more[key]()):
+                added["notes"] = (*finding.details.get("notes", ()), *notes)
+            yield replace(finding, details={**finding.details, **added}) if added else finding
 
     def __len__(self) -> int:
         return len(self._found)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from .faults import MoreNotes
 from .memory import TMEM_COLUMNS, place_name
-from .orders import order_notes
+from .orders import between, last_wait, missing_wait
 from .shadow import Access, Actor, Conflict
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ _KINDS = {
     "tcgen05-before": "missing-tcgen05-fence",
     "uninitialised": "uninitialised-read",
 }
-_UNORDERED = ("race", "uninitialised-read")
 _FORGIVEN = ("tcgen05", "tcgen05-before")
 """What the ISA asks for, and today's chips do without."""
 
@@ -109,9 +110,23 @@ class HazardReporter:
             verb = "writes" if earlier.write else "reads"
             details["other_role"] = earlier.role
             details["notes"] = ((f"the {earlier.what} of {earlier.role} {verb} it here", earlier.span),)
-        if kind in _UNORDERED and self.cta is not None:
-            details["notes"] = (*details.get("notes", ()), *order_notes(self.cta.cluster, earlier, actor))
-        self.gpu.findings.add(kind, severity, message, actor.span, other=earlier and earlier.span, details=details)
+        more = self._more_notes(kind, conflict, details)
+        self.gpu.findings.add(
+            kind, severity, message, actor.span, other=earlier and earlier.span, details=details, more=more
+        )
+
+    def _more_notes(self, kind: str, conflict: Conflict, details: dict[str, Any]) -> MoreNotes | None:
+        """Add what is known of the barriers around a conflict now; returns what will tell more at the end."""
+        earlier, actor, cta = conflict.earlier, conflict.actor, self.cta
+        accumulator = cta is not None and conflict.segment is cta.tmem.shadow and actor.what == "MMA"
+        if kind not in ("race", "uninitialised-read") or cta is None:
+            return None
+        if earlier is not None:
+            return partial(between, cta.cluster, earlier, actor.what, actor.role)
+        if accumulator:
+            return None
+        details["notes"] = last_wait(cta.cluster, actor.role)
+        return None if details["notes"] else partial(missing_wait, cta.cluster, actor.what)
 
     def _words(self, kind: str, conflict: Conflict, where: str) -> tuple[str, str]:
         actor, earlier = conflict.actor, conflict.earlier
