@@ -133,5 +133,5 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: SharedAddress, phase: u
     cost="smem_atomic",
 )
 def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: SharedAddress, phase: u32) -> pred:
-    """Whether the phase of parity `phase` of `bar` is complete; where it is, acquire what those who arrived released."""
+    """Whether the phase of parity `phase` of `bar` is complete; if so, acquire what those who arrived released."""
     return gpu.mbarrier(thread, bar).test(thread, phase)

@@ -82,8 +82,9 @@ class DescriptorParams:
     def byte_offset(self, k: Coord = 0, row: int = 0) -> Coord:
         """Where a descriptor points, from the start of the buffer, that begins at column `k`, row `row` of the operand.
 
-        `k` is a multiple of 16 bytes, `row` of 8. Inside a swizzled row this is the address before the swizzle: the hardware adds
-        its own offsets and then XORs, so K advances by plain addition (32 bytes for K = 16 of a 16-bit type).
+        `k` is a multiple of 16 bytes, `row` of 8. Inside a swizzled row this is the address before the swizzle: the
+        hardware adds its own offsets and then XORs, so K advances by plain addition (32 bytes for K = 16 of a 16-bit
+        type).
         """
         return to_bytes(add(self.base, self.tile.apply_m(row, add(self.k_start, k))), self.bits)
 

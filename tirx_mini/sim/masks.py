@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,6 @@ class Mask:
 
     __slots__ = ("bits", "count", "first", "full", "lanes", "word")
 
-    _interned: dict[int, Mask] = {}
-
     def __init__(self, word: int) -> None:
         self.word = word
         self.bits = np.array([(word >> lane) & 1 for lane in range(LANES)], dtype=bool)
@@ -32,12 +31,10 @@ class Mask:
         self.lanes.setflags(write=False)
 
     @staticmethod
+    @cache
     def of(word: int) -> Mask:
         """The mask with the lanes of a 32-bit word."""
-        mask = Mask._interned.get(word)
-        if mask is None:
-            mask = Mask._interned[word] = Mask(word)
-        return mask
+        return Mask(word)
 
     @staticmethod
     def from_bits(bits: np.ndarray) -> Mask:

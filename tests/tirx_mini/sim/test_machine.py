@@ -209,13 +209,12 @@ def test_shuffles(op: str, by: int, source: Any) -> None:
     assert run(program).seen["found"].tolist() == [source(t) * 10 for t in range(32)]
 
 
-@pytest.mark.parametrize(("count", "fine"), [(24, True), (240, True), (16, False), (100, False), (264, False)])
+@pytest.mark.parametrize(("count", "fine"), [(24, True), (168, True), (16, False), (100, False), (264, False)])
 def test_register_limits(count: int, fine: bool) -> None:
     def program(w: Warp) -> Any:
-        do(w, "setmaxnreg.dec", count=count)
-        yield from ()
+        yield from block(w, "setmaxnreg.dec", count=count)
 
-    assert run(program).kinds == ([] if fine else ["illegal-instruction"])
+    assert run(program, threads=384).kinds == ([] if fine else ["illegal-instruction"])
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------
