@@ -16,6 +16,9 @@ ALIASES = ("Tx.meta_var", "Tx.decl_buffer")
 TOUCHING = ("copy", "MMA", "allocation", "init", "arrive", "part")
 """Kinds of statement that a fence or a synchronisation may be there for."""
 
+OBJECTS = ("pool", "tile_scheduler")
+"""What is neither barrier nor buffer, and has statements that belong together all the same."""
+
 LONG = 8
 """A block of more lines than this is not pointed at by one of its lines."""
 
@@ -95,17 +98,34 @@ class Relations:
     def concerned(self, mutation: Mutation) -> Concerned:
         """The lines that a finding about a mutation may point at."""
         statement = mutation.place
-        names = self.of(statement)
+        names = frozenset().union(*(self._ordered(s) for s in (statement, *mutation.also)))
         statements = [p.statement for p in self.source.places]
-        if kind_of(self.source, statement) in ("fence", "sync", "wait", "commit") and not names:
-            names = frozenset().union(*(self.of(s) for s in self._around(statement)))
         partners = [s for s in statements if _simple(s) and self.of(s) & names]
+        owner = dotted(statement.value).rpartition(".")[0] if isinstance(statement, ast.Expr) else ""
+        if owner in OBJECTS:
+            partners += [p for p in self._headers() if owner in _names(p)]
         if isinstance(statement, ast.Assign):
             defined = {t.id for t in statement.targets if isinstance(t, ast.Name)}
             partners += [s for s in statements if _simple(s) and self._expanded(set(_names(s))) & defined]
         moved = _Lines(self.source, mutation)
         own = moved.lines(statement) if len(_span(statement)) <= LONG else {moved.line(statement.lineno)}
         return Concerned(frozenset(own), frozenset().union(*(moved.lines(s) for s in partners)))
+
+    def _ordered(self, statement: ast.stmt) -> frozenset[str]:
+        """What a statement is about; for one that names nothing, what it keeps in order."""
+        names = self.of(statement)
+        if kind_of(self.source, statement) in ("fence", "sync", "wait", "commit") and not names:
+            return frozenset().union(*(self.of(s) for s in self._around(statement)))
+        return names
+
+    def _headers(self) -> Iterator[ast.stmt | ast.expr]:
+        """Simple statements, and the conditions of others."""
+        for place in self.source.places:
+            statement = place.statement
+            if _simple(statement):
+                yield statement
+            elif isinstance(statement, (ast.If, ast.While)):
+                yield statement.test
 
     def _around(self, statement: ast.stmt) -> Iterator[ast.stmt]:
         """The statements that touch memory next to one that does not, before and after, as the kernel runs."""
@@ -142,7 +162,7 @@ class _Lines:
     def line(self, number: int) -> int:
         return number + sum(grown for line, grown in self.shifts if line < number)
 
-    def lines(self, node: ast.stmt) -> set[int]:
+    def lines(self, node: ast.stmt | ast.expr) -> set[int]:
         # Where a text grew on the line itself, the statement may be on either side of what was inserted.
         grown = max((g for line, g in self.shifts if line in _span(node)), default=0)
         first, last = self.line(node.lineno), self.line(node.end_lineno or node.lineno)
@@ -153,7 +173,7 @@ def _simple(statement: ast.stmt) -> bool:
     return not hasattr(statement, "body")
 
 
-def _span(node: ast.stmt) -> range:
+def _span(node: ast.stmt | ast.expr) -> range:
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 

@@ -17,23 +17,24 @@ from tirx_mini.ladder import Shape, load_kernels
 from utils import Run, WrongResult, prepare_data, verify
 
 SMS: Mapping[int, int] = {6: 2, 7: 2, 8: 2, 9: 4, 10: 4}
-"""The persistent kernels are written for a GPU of so few SMs: each CTA then computes several tiles of a small matrix."""
+"""The persistent kernels are for a GPU of so few SMs: each CTA then computes several tiles of a small matrix."""
 
-SHAPES: Mapping[int, tuple[Shape, ...]] = {
-    1: ((128, 128, 64),),
-    2: ((128, 128, 192), (128, 128, 64)),
-    3: ((256, 384, 192),),
-    4: ((256, 384, 192),),
-    5: ((256, 384, 320), (256, 128, 64)),
-    6: ((384, 256, 320), (384, 256, 256)),
-    7: ((384, 256, 320), (384, 256, 256)),
-    8: ((384, 256, 320), (384, 256, 192)),
-    9: ((512, 768, 320), (512, 768, 192)),
-    10: ((512, 1280, 320), (512, 1280, 192)),
+Runs = tuple[tuple[Shape, tuple[int, ...]], ...]
+"""Shapes, each with the seeds of the schedules to try."""
+
+RUNS: Mapping[int, Runs] = {
+    1: (((128, 128, 64), (0, 1)),),
+    2: (((128, 128, 192), (0, 1)), ((128, 128, 64), (0,))),
+    3: (((256, 384, 192), (0, 1)),),
+    4: (((256, 384, 192), (0, 1)),),
+    5: (((256, 384, 320), (0, 1, 2)), ((256, 128, 64), (0,))),
+    6: (((384, 256, 320), (0, 1, 2)), ((384, 256, 256), (0,)), ((128, 384, 64), (0,))),
+    7: (((384, 256, 320), (0, 1, 2)), ((384, 256, 256), (0,)), ((128, 384, 64), (0,))),
+    8: (((384, 256, 320), (0, 1, 2)), ((384, 256, 192), (0,)), ((128, 384, 64), (0,))),
+    9: (((512, 768, 320), (0, 1, 2)), ((512, 768, 192), (0,)), ((256, 1280, 64), (0,))),
+    10: (((512, 1280, 320), (0, 1, 2)), ((512, 1280, 192), (0,)), ((512, 1280, 64), (0,))),
 }
 """What each step's mutants compute: more tiles than clusters, and numbers of K tiles that the depth does not divide."""
-
-SEEDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,9 @@ def judge(task: Task) -> Outcome:
 def _judge(path: Path, step: int) -> Outcome:
     factory = load_kernels(path)[step]
     warning: Outcome | None = None
-    for shape in SHAPES[step]:
+    for shape, seeds in RUNS[step]:
         kernel = factory(*shape)
-        for seed in SEEDS:
+        for seed in seeds:
             A, B, D = prepare_data(*shape, target="sim")
             report = tvm.simulate(kernel, A, B, D, seed=seed)
             if report.findings:

@@ -39,11 +39,12 @@ BARRIERS = ("MBarrier", "TMABar", "TCGen05Bar")
 
 @dataclass(frozen=True)
 class Mutation:
-    """One edit of a kernel. place: the statement that is changed; change: the edit in words."""
+    """One edit of a kernel. place: the statement that is changed, also: another it moves; change: the edit in words."""
 
     change: str
     place: ast.stmt
     edits: tuple[Edit, ...]
+    also: tuple[ast.stmt, ...] = ()
 
 
 Operator = Callable[[KernelSource], Iterator[Mutation]]
@@ -96,9 +97,9 @@ def exchange(source: KernelSource) -> Iterator[Mutation]:
         kinds = kind_of(source, first), kind_of(source, second)
         if not any(kind in ORDERING for kind in kinds) or kinds in (("fence", "fence"), ("init", "init")):
             continue
-        moved = first if kinds[0] in ORDERING else second
+        moved, other = (first, second) if kinds[0] in ORDERING else (second, first)
         change = f"exchange `{headline(source, first)}` with `{headline(source, second)}` after it"
-        yield Mutation(change, moved, source.swap(first, second))
+        yield Mutation(change, moved, source.swap(first, second), (other,) if None not in kinds else ())
 
 
 def _has_effect(source: KernelSource, statement: ast.stmt) -> bool:
@@ -257,7 +258,7 @@ def _stage_indices(region: ast.expr) -> list[ast.expr]:
 def _other_stage(source: KernelSource, node: ast.expr) -> Iterator[Mutation]:
     text = source.segment(node)
     if isinstance(node, ast.Constant):
-        yield from rewrite(source, node, str(int(node.value) + 1))
+        yield from rewrite(source, node, _filled(source, node, "({}) + 1"))
     elif text in ("warp_id", "wg_id", "c"):
         yield from rewrite(source, node, "0", f"1 - {text}")
     else:
