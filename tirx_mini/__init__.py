@@ -9,7 +9,7 @@
 """
 
 from . import target
-from .driver import GpuRunError, SimulatedExecutable, compile, run, simulate
+from .driver import GpuRunError, SimulatedExecutable, compile, explore, run, simulate
 from .ir import DataType, IRModule, PrimFunc, TirxError
 from .sim import Finding, Report, SimulationError
 from .target import Target
@@ -28,6 +28,7 @@ __all__ = [
     "Target",
     "TirxError",
     "compile",
+    "explore",
     "run",
     "simulate",
     "target",

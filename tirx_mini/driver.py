@@ -10,7 +10,8 @@ import numpy as np
 
 from .ir import IRModule, PrimFunc, TirxError
 from .passes import lower
-from .sim import Report, SimulationError, failed
+from .sim import DEFAULT_LIMIT, Exploration, Report, SimulationError, failed
+from .sim import explore as explore_lowered
 from .sim import simulate as simulate_lowered
 from .target import Target
 from .targets import GPUS, GpuSpec, gpu_spec
@@ -81,6 +82,22 @@ def compile(
     from .runtime import build
 
     return build(lowered, chosen.detail, original=func)
+
+
+def explore(
+    kernel: IRModule | PrimFunc, *args: Any, gpu: str | GpuSpec = DEFAULT_GPU, limit: int = DEFAULT_LIMIT
+) -> Exploration:
+    """Run a small kernel in every order of its events, up to equivalence; `limit` bounds the number of runs.
+
+    The report is that of the first run that is not "ok", else of the deterministic one. What is covered is written in
+    `tirx_mini.sim.explore`. Arguments are as in `simulate`.
+    """
+    func = kernel.main if isinstance(kernel, IRModule) else kernel
+    spec = gpu_spec(gpu)
+    try:
+        return explore_lowered(lower(func), args, spec, limit=limit)
+    except TirxError as error:
+        return Exploration(failed(func.name, error, spec.name), 0, 0, False)
 
 
 def simulate(

@@ -14,7 +14,7 @@ from rich.text import Text
 from ..ir import TirxError
 from ..ladder import KernelFileError, Shape
 from ..report import barrier_table, finding_page, report_page
-from ..sim import codes, failed, kind_with
+from ..sim import DEFAULT_LIMIT, codes, failed, kind_with
 from ..targets import gpu_spec
 from .book import Book, find_book
 from .kernel import KernelRef, load_kernel
@@ -50,6 +50,14 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="print what happened to the mbarriers (of a name)",
     )
+    parser.add_argument(
+        "--exhaustive",
+        type=_positive,
+        nargs="?",
+        const=DEFAULT_LIMIT,
+        metavar="LIMIT",
+        help=f"try all orders of events up to equivalence, at most LIMIT ({DEFAULT_LIMIT}); for small shapes",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the report as JSON (- for the terminal)")
 
 
@@ -72,6 +80,7 @@ def run_check(options: argparse.Namespace, console: Console | None = None) -> in
                 schedules=options.schedules,
                 seed=options.seed,
                 log_barriers=options.trace_barriers is not None,
+                limit=options.exhaustive,
             )
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
@@ -88,7 +97,7 @@ def run_check(options: argparse.Namespace, console: Console | None = None) -> in
 
 def _show(checked: Checked, options: argparse.Namespace, console: Console) -> None:
     report = checked.report
-    if options.trace_barriers is not None:
+    if options.trace_barriers is not None and options.exhaustive is None:
         console.print(barrier_table(report.stats.get("barriers", ()), options.trace_barriers))
         console.print()
     console.print(report_page(report))
@@ -97,6 +106,9 @@ def _show(checked: Checked, options: argparse.Namespace, console: Console) -> No
         console.print(finding_page(checked.wrong))
     elif report.ok:
         console.print(Text(product_text(checked)))
+    if checked.exploration is not None and checked.exploration.held:
+        held = "; ".join(checked.exploration.held)
+        console.print(Text(f"schedule {checked.exploration.schedules} shows it, which lets wait: {held}", style="dim"))
     if not report.ok and report.seed:
         command = f"python -m tirx_mini check {options.kernel} --seed {report.seed}"
         console.print(Text(f"schedule {report.seed} shows it: {command}", style="dim"))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import simulate
+from .. import explore, simulate
 from ..ir import Buffer, PrimFunc
 from ..report import ProductError, product_error, product_shape, wrong_product
-from ..sim import ArgumentError, Finding, Report, as_dict, numpy_dtype
+from ..sim import ArgumentError, Exploration, Finding, Report, as_dict, numpy_dtype
 
 _LARGEST_INTEGER = 8
 """Integer arguments are random numbers below it: they may be indices."""
@@ -19,11 +19,15 @@ _LARGEST_INTEGER = 8
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found. product: of a matrix multiplication that ran to its end. wrong: where its result is wrong."""
+    """What a check found. product: of a matrix multiplication that ran to its end. wrong: where its result is wrong.
+
+    exploration: where all orders of events were asked for.
+    """
 
     report: Report
     product: ProductError | None = None
     wrong: Finding | None = None
+    exploration: Exploration | None = None
 
     @property
     def ok(self) -> bool:
@@ -32,6 +36,9 @@ class Checked:
     def as_dict(self) -> dict[str, Any]:
         """The report's object; with "product", and the verdict "wrong" where only the result is."""
         data = as_dict(self.report)
+        if self.exploration is not None:
+            explored = as_dict(self.exploration)
+            data["exploration"] = {name: explored[name] for name in explored if name != "report"}
         if self.product is not None:
             data["product"] = {"ok": self.product.ok, **as_dict(self.product)}
         if self.wrong is not None:
@@ -48,24 +55,35 @@ def check_kernel(
     schedules: int = 1,
     seed: int = 0,
     log_barriers: bool = False,
+    limit: int | None = None,
 ) -> Checked:
     """Simulate `kernel` with random data, and where it multiplies matrices compare D with float64.
 
-    name: what the report calls it. schedules: how many orders of events to try, from `seed` on. Raises `ArgumentError`
-    where the kernel takes what cannot be made up, a scalar, and `ValueError` for an unknown GPU.
+    name: what the report calls it. schedules: how many orders of events to try, from `seed` on. limit: explore all
+    orders up to equivalence instead, in at most so many runs. Raises `ArgumentError` where the kernel takes what cannot
+    be made up, a scalar, and `ValueError` for an unknown GPU.
     """
     arguments = make_arguments(kernel)
-    report = simulate(kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers)
+    exploration = None
+    if limit is not None:
+        exploration = explore(kernel, *arguments, gpu=gpu, limit=limit)
+        report = exploration.report
+    else:
+        report = simulate(kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers)
     report = replace(report, kernel=name or report.kernel)
     if not report.ok or product_shape(kernel) is None:
-        return Checked(report)
+        return Checked(report, exploration=exploration)
     a, b, d = arguments
-    return Checked(report, product_error(a, b, d), wrong_product(kernel, a, b, d))
+    return Checked(report, product_error(a, b, d), wrong_product(kernel, a, b, d), exploration)
 
 
 def product_text(checked: Checked) -> str:
     """What is to be said of a kernel that is ok: how exact its product is, and what was tried."""
     tried = f"{checked.report.schedules} schedule{'s' * (checked.report.schedules != 1)}"
+    explored = checked.exploration
+    if explored is not None:
+        tried = f"{explored.schedules} schedules of {explored.classes} class{'es' * (explored.classes != 1)}, "
+        tried += "and there is no other" if explored.complete else "and there are more"
     findings = "no errors" if checked.report.warnings else "no findings"
     said = f"{findings} in {tried}"
     if checked.product is not None:

@@ -6,6 +6,7 @@ report.verdict, report.findings, report.time_us
 
 from .arguments import ArgumentError
 from .dtypes import numpy_dtype
+from .explore import DEFAULT_LIMIT, Exploration, explore
 from .findings import (
     Finding,
     Report,
@@ -22,6 +23,8 @@ from .translate import Translation, translate
 __all__ = [
     "ArgumentError",
     "CAUSES",
+    "DEFAULT_LIMIT",
+    "Exploration",
     "Finding",
     "KINDS",
     "Kind",
@@ -34,6 +37,7 @@ __all__ = [
     "Verdict",
     "as_dict",
     "codes",
+    "explore",
     "failed",
     "kind_with",
     "numpy_dtype",

@@ -242,6 +242,10 @@ class Mbarrier:
     def acquire(self, w: Warp) -> None:
         """After a successful wait."""
         self.check_known(w)
+        log = self.cta.gpu.barrier_log
+        if log is not None:
+            time = max(w.time, self.done_time)
+            log.append((time, self.cta.name, self.name, "wait", w.place, w.span, 0, 0, self.phase))
         w.agent.learn(self.done)
         self.looks[w.agent.index] = self.waits[w.place] = Look(w.agent.epoch, w.place, w.span, w.time)
         w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)

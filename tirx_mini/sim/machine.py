@@ -176,6 +176,7 @@ class Gpu(Services):
 
     arrays: the global buffers by slot; written in place. seed: None for the deterministic schedule, else randomises
     the order of simultaneous events, engine latencies and the placement of CTAs.
+    clock: what orders the events, by default their times.
     trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
     """
 
@@ -188,11 +189,12 @@ class Gpu(Services):
         seed: int | None = None,
         trace: bool = False,
         log_barriers: bool = False,
+        clock: Clock | None = None,
     ) -> None:
         self.image = image
         self.spec = spec
         self.rng = None if seed is None else random.Random(seed)
-        self.clock = Clock(self.rng)
+        self.clock = clock or Clock(self.rng)
         self.findings = Findings()
         self.memory = GlobalMemory(image.globals, arrays, HazardReporter(self, None).global_)
         self.locator = Locator(image.shared)

@@ -57,7 +57,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *
         with np.errstate(all="ignore"):
             machine = Gpu(image, arrays, spec, seed=(seed + run) or None, trace=trace, log_barriers=log_barriers)
             outcome = machine.run()
-        report = _report(func, spec, machine, outcome, run + 1, seed + run)
+        report = report_of(func, spec, machine, outcome, run + 1, seed + run)
         if not report.ok:
             break
     return report
@@ -71,7 +71,10 @@ def failed(name: str, error: TirxError, gpu: str) -> Report:
     return Report("fault", (finding,), kernel=name, gpu=gpu)
 
 
-def _report(func: PrimFunc, spec: GpuSpec, machine: Gpu, outcome: Outcome, schedules: int, seed: int) -> Report:
+def report_of(
+    func: PrimFunc, spec: GpuSpec, machine: Gpu, outcome: Outcome, schedules: int = 1, seed: int = 0
+) -> Report:
+    """What is reported of a run."""
     findings = list(outcome.findings)
     if outcome.blocked:
         findings = explain_deadlock(func, machine, outcome.blocked, findings)

@@ -108,7 +108,8 @@ def test_the_barriers_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     table = lines[: lines.index("")]
     assert max(map(len, table)) <= 80
-    assert [line.split()[-1 if "complete" in line else 5] for line in table[1:]] == ["commit", "complete"] * 2
+    what = [next(word for word in line.split() if word in ("commit", "complete", "wait")) for line in table[1:]]
+    assert what == ["commit", "complete", "wait"] * 2
     assert all("mma_bar" in line for line in table[1:])
 
 
@@ -162,3 +163,12 @@ def test_integers_that_are_made_up_are_small(tmp_path: Path) -> None:
     a, b = make_arguments(load_kernel(KernelRef(path)))
     assert np.isfinite(a).all() and b.min() >= 0 and b.max() < 8
     assert check_kernel(load_kernel(KernelRef(path))).product is None
+
+
+def test_all_orders_of_a_small_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", STEP_1, "--exhaustive", "--json", "-"]) == 0
+    captured = capsys.readouterr()
+    assert "schedules of 1 class, and there is no other" in " ".join(captured.err.split())
+    assert json.loads(captured.out)["exploration"]["complete"] is True
+    assert main(["check", STEP_1, "--exhaustive", "2"]) == 0
+    assert "2 schedules of 1 class, and there are more" in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,121 @@
+"""All orders of a small kernel's events: right kernels have one class, and what only some orders show is found."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tirx_mini as tvm
+from tests.tirx_mini.wrong_kernels import SOURCES
+from tirx_mini.ladder import load_kernels, load_module
+from tirx_mini.sim.clock import Clock
+from tirx_mini.sim.explore import HoldingClock
+
+SMALL = {1: (128, 128, 64), 2: (128, 128, 128), 3: (128, 128, 128), 4: (128, 128, 128), 5: (128, 128, 256),
+         6: (128, 128, 256), 7: (128, 128, 256), 8: (128, 128, 256), 9: (256, 256, 128)}  # fmt: skip
+
+KERNEL = """
+from tirx_mini.lang import MBarrier
+from tirx_mini.script import tirx as Tx
+
+
+@Tx.prim_func(tirx=True)
+def kernel(A: Tx.Buffer((2,), "int32")):
+    with Tx.kernel():
+        bx = Tx.cta_id([1], parent="kernel")
+        warp = Tx.warp_id([4], parent="cta")
+        lane = Tx.thread_id([32], parent="warp")
+        pool = Tx.PoolAllocator()
+        bar = MBarrier(pool, 2, "bar")
+        slots = pool.alloc((2,), "uint32")
+        pool.commit()
+        bar.init(1)
+        Tx.ptx.fence.mbarrier_init()
+        Tx.cuda.cta_sync()
+{whole}
+        with Tx.thread(parent="warp")[lane == 0]:
+            pass
+{body}
+"""
+
+ALLOCATE = """
+if warp < 2:
+    Tx.ptx.tcgen05.alloc(Tx.address_of(slots[warp]), n_cols=32, cta_group=1)
+    Tx.cuda.warp_sync()
+    with Tx.thread(parent="warp")[lane == 0]:
+        A[warp] = Tx.int32(slots[warp])
+Tx.cuda.cta_sync()
+if warp < 2:
+    Tx.ptx.tcgen05.dealloc(slots[warp], n_cols=32, cta_group=1)
+"""
+
+
+def kernel(tmp_path: Path, body: str, whole: str = "") -> Any:
+    """A kernel of four warps. body: what lane 0 of each executes after what `whole` warps do."""
+    path = tmp_path / "kernel.py"
+    texts = {"body": (body, 12), "whole": (whole, 8)}
+    path.write_text(KERNEL.format(**{n: "\n".join(" " * d + s for s in t.splitlines()) for n, (t, d) in texts.items()}))
+    return load_module(path).kernel
+
+
+def one_tile(step: int, tmp_path: Path) -> Any:
+    """The reference for a GPU of two SMs, so that few CTAs have nothing to do."""
+    path = tmp_path / "reference.py"
+    path.write_text(re.sub(r"(?m)^SM_COUNT = \d+$", "SM_COUNT = 2", SOURCES[step].read_text(encoding="utf-8")))
+    return load_kernels(path)[step](*SMALL[step])
+
+
+@pytest.mark.parametrize("step", SMALL)
+def test_a_reference_has_one_class_of_runs(step: int, tmp_path: Path) -> None:
+    m, n, k = SMALL[step]
+    rng = np.random.default_rng(step)
+    a, b = (rng.standard_normal(shape, dtype=np.float32).astype(np.float16) for shape in ((m, k), (n, k)))
+    d = np.full((m, n), np.nan, np.float16)
+    result = tvm.explore(one_tile(step, tmp_path), a, b, d)
+    assert (result.report.verdict, result.report.findings) == ("ok", ()), str(result.report)
+    assert (result.classes, result.complete) == (1, True) and result.schedules > 10
+    want = a.astype(np.float32) @ b.astype(np.float32).T
+    np.testing.assert_allclose(d.astype(np.float32), want, rtol=1e-3, atol=1e-2)
+
+
+def test_who_allocates_first_makes_two_classes(tmp_path: Path) -> None:
+    result = tvm.explore(kernel(tmp_path, "", ALLOCATE), np.zeros(2, np.int32))
+    assert (result.report.verdict, result.complete) == ("ok", True), str(result.report)
+    assert result.classes >= 2
+
+
+def test_what_only_a_late_warp_shows_is_found(tmp_path: Path) -> None:
+    """Warp 0 goes on to the next phase without waiting for warp 1, whose wait then is for a phase that has passed."""
+    body = "if warp == 0:\n    bar.arrive(0)\n    bar.wait(1, 0)\n    bar.arrive(0)\n"
+    body += "if warp == 1:\n    bar.wait(0, 0)\nif warp == 2:\n    bar.arrive(1)"
+    result = tvm.explore(kernel(tmp_path, body), np.zeros(2, np.int32))
+    assert not result.report.ok
+
+
+def test_the_bound_is_kept(tmp_path: Path) -> None:
+    result = tvm.explore(kernel(tmp_path, "", ALLOCATE), np.zeros(2, np.int32), limit=3)
+    assert (result.schedules, result.complete) == (3, False)
+
+
+def test_a_kernel_that_cannot_be_lowered_is_a_report(tmp_path: Path) -> None:
+    body = 'Tx.copy_async(A[0:2], A[0:2], dispatch="tma")'
+    result = tvm.explore(kernel(tmp_path, body), np.zeros(2, np.int32))
+    assert result.report.verdict == "fault" and result.schedules == 0
+
+
+def test_what_is_held_happens_last_and_in_order() -> None:
+    def happen(clock: Clock) -> list[int]:
+        seen: list[int] = []
+        first, second = [], []
+        engines = {0: first.append, 1: second.append}
+        for time in range(6):
+            clock.at(float(time), lambda which, now: (engines[which](now), seen.append(now)), time % 2, time)
+        clock.run()
+        return seen
+
+    assert happen(HoldingClock()) == happen(Clock()) == [0, 1, 2, 3, 4, 5]
+    assert sorted(happen(HoldingClock([0]))) == [0, 1, 2, 3, 4, 5]
