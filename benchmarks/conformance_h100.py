@@ -71,7 +71,9 @@ def prepare(index: int) -> Prepared:
         assert isinstance(exe, Executable)
         after = copied(before)
         report = tvm.simulate(kernel, *after, gpu=GPU)
-        trouble = "" if report.verdict == "ok" else f"the simulator says {report.verdict}: {report.findings[0].message}"
+        said = f"{report.verdict}: {report.findings[0].message}" if report.findings else report.verdict
+        expected = "fault" if CASES[index].faults else "ok"
+        trouble = "" if report.verdict == expected else f"the simulator says {said}"
         return Prepared(exe, before, after, instructions(exe.func), trouble)
     except Exception as error:  # one broken case must not end the run
         return Prepared(None, (), (), (), f"{type(error).__name__}: {first_line(error)}")
@@ -90,8 +92,8 @@ def first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), "")
 
 
-def measure(prepared: Prepared, limit_s: float) -> tuple[str, str]:
-    """(outcome, detail) of the case on the chip."""
+def measure(prepared: Prepared, faults: bool, limit_s: float) -> tuple[str, str]:
+    """(outcome, detail) of the case on the chip. faults: whether both have to end it."""
     if prepared.exe is None or prepared.trouble:
         return "error", prepared.trouble
     got = copied(prepared.before)
@@ -100,9 +102,11 @@ def measure(prepared: Prepared, limit_s: float) -> tuple[str, str]:
     except KernelTimeout:
         return "hang", f"not finished after {limit_s:g} s"
     except KernelFault as error:
-        return "fault", first_line(error)
+        return ("agree", "both end it") if faults else ("fault", first_line(error))
     except Exception as error:
         return "error", f"{type(error).__name__}: {first_line(error)}"
+    if faults:
+        return "differ", "the chip goes on"
     for param, chip, model in zip(prepared.exe.func.params, got, prepared.after, strict=True):
         if isinstance(chip, np.ndarray) and chip.tobytes() != model.tobytes():
             return "differ", difference(param.name, chip, model)
@@ -128,7 +132,7 @@ def run(indices: Sequence[int], jobs: int, limit_s: float, on_gpu: bool) -> Iter
         for index, prepared in zip(indices, pool.map(prepare, indices), strict=True):
             case, start = CASES[index], time.perf_counter()
             if on_gpu or prepared.trouble:
-                outcome, detail = measure(prepared, limit_s)
+                outcome, detail = measure(prepared, case.faults, limit_s)
             else:
                 outcome, detail = "not run", "simulated and compiled"
             yield Result(

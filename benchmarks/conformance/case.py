@@ -19,11 +19,15 @@ Built = tuple[PrimFunc, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Case:
-    """family: the heading it stands under. what: the form that it tries. build: makes it, with fresh arguments."""
+    """family: the heading it stands under. what: the form that it tries. build: makes it, with fresh arguments.
+
+    faults: whether the kernel breaks a rule of the hardware, which has to end it, on the chip and in the simulator.
+    """
 
     family: str
     what: str
     build: Callable[[], Built]
+    faults: bool = False
 
     @property
     def name(self) -> str:

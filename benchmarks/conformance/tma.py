@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import tma_shared_layout
@@ -224,18 +225,18 @@ LOADS: tuple[tuple[str, str, str, Shape, Shape, Shape], ...] = (
     ("2-D", "float16", "64-byte", (64, 128), (16, 32), (8, 24)),
     ("2-D", "float16", "128-byte", (64, 128), (16, 64), (8, 24)),
     ("2-D", "bfloat16", "128-byte", (64, 128), (64, 64), (0, 64)),
-    ("2-D", "float32", "128-byte", (64, 128), (16, 32), (3, 5)),
-    ("2-D", "uint8", "64-byte", (64, 128), (16, 64), (1, 7)),
-    ("2-D", "int32", "32-byte", (64, 128), (24, 8), (1, 7)),
+    ("2-D", "float32", "128-byte", (64, 128), (16, 32), (3, 4)),
+    ("2-D", "uint8", "64-byte", (64, 128), (16, 64), (1, 16)),
+    ("2-D", "int32", "32-byte", (64, 128), (24, 8), (1, 8)),
     ("2-D, two slabs", "float16", "128-byte", (64, 256), (16, 128), (8, 24)),
-    ("2-D, before the start", "float16", "128-byte", (64, 128), (16, 64), (-5, -9)),
-    ("2-D, past the end", "float16", "128-byte", (64, 128), (16, 64), (57, 90)),
+    ("2-D, before the start", "float16", "128-byte", (64, 128), (16, 64), (-5, -8)),
+    ("2-D, past the end", "float16", "128-byte", (64, 128), (16, 64), (57, 88)),
     ("2-D, all outside", "float16", "64-byte", (64, 128), (16, 32), (64, 0)),
     ("2-D, a ragged tensor", "float32", "no", (37, 100), (16, 32), (30, 80)),
-    ("3-D", "float16", "128-byte", (4, 32, 128), (2, 8, 64), (1, 5, 33)),
-    ("3-D, outside in two", "float16", "64-byte", (4, 32, 128), (2, 8, 32), (3, -3, 100)),
-    ("4-D", "float32", "128-byte", (2, 3, 16, 64), (2, 2, 8, 32), (0, 1, 4, 7)),
-    ("5-D", "float16", "no", (2, 3, 2, 16, 32), (2, 2, 2, 8, 16), (0, 1, 0, 4, 3)),
+    ("3-D", "float16", "128-byte", (4, 32, 128), (2, 8, 64), (1, 5, 32)),
+    ("3-D, outside in two", "float16", "64-byte", (4, 32, 128), (2, 8, 32), (3, -3, 104)),
+    ("4-D", "float32", "128-byte", (2, 3, 16, 64), (2, 2, 8, 32), (0, 1, 4, 8)),
+    ("5-D", "float16", "no", (2, 3, 2, 16, 32), (2, 2, 2, 8, 16), (0, 1, 0, 4, 8)),
 )
 STORES: tuple[tuple[str, str, str, Shape, Shape, Shape], ...] = (
     ("2-D", "float16", "no", (64, 128), (16, 64), (8, 16)),
@@ -243,20 +244,32 @@ STORES: tuple[tuple[str, str, str, Shape, Shape, Shape], ...] = (
     ("2-D", "float16", "64-byte", (64, 128), (16, 32), (8, 24)),
     ("2-D", "float16", "128-byte", (64, 128), (16, 64), (8, 24)),
     ("2-D, two slabs", "bfloat16", "128-byte", (64, 256), (16, 128), (0, 64)),
-    ("2-D", "float32", "128-byte", (64, 128), (16, 32), (3, 5)),
-    ("2-D, before the start", "float16", "128-byte", (64, 128), (16, 64), (-5, -9)),
-    ("2-D, past the end", "float16", "64-byte", (64, 128), (16, 32), (57, 110)),
-    ("3-D, past the end", "float16", "128-byte", (4, 32, 128), (2, 8, 64), (3, 5, 33)),
+    ("2-D", "float32", "128-byte", (64, 128), (16, 32), (3, 4)),
+    ("2-D, before the start", "float16", "128-byte", (64, 128), (16, 64), (-5, -8)),
+    ("2-D, past the end", "float16", "64-byte", (64, 128), (16, 32), (57, 104)),
+    ("3-D, past the end", "float16", "128-byte", (4, 32, 128), (2, 8, 64), (3, 5, 32)),
 )
+MISALIGNED: tuple[tuple[str, str, Shape, Shape, Shape], ...] = (
+    ("float16", "128-byte", (64, 128), (16, 64), (8, 4)),
+    ("float16", "no", (64, 128), (16, 64), (8, -9)),
+    ("float32", "64-byte", (64, 128), (16, 16), (8, 2)),
+    ("uint8", "no", (64, 128), (16, 64), (0, 8)),
+)
+"""Boxes that begin at no multiple of 16 bytes in their rows."""
 
 TMA = (
     *(
-        Case("TMA load", f"{what}, {dtype}, {swizzle} swizzle", lambda a=(dtype, swizzle, *rest): load(*a))
+        Case("TMA load", f"{what}, {dtype}, {swizzle} swizzle", partial(load, dtype, swizzle, *rest))
         for what, dtype, swizzle, *rest in LOADS
     ),
     *(
-        Case("TMA store", f"{what}, {dtype}, {swizzle} swizzle", lambda a=(dtype, swizzle, *rest): store(*a))
+        Case("TMA store", f"{what}, {dtype}, {swizzle} swizzle", partial(store, dtype, swizzle, *rest))
         for what, dtype, swizzle, *rest in STORES
+    ),
+    *(
+        Case("TMA fault", f"{name} from column {a[-1][-1]} of {a[0]}, {a[1]} swizzle", partial(make, *a), faults=True)
+        for name, make in (("load", load), ("store", store))
+        for a in MISALIGNED
     ),
     *(
         Case("TMA reduce", f"add {dtype}, from {first}", lambda dtype=dtype, first=first: reduce_add(dtype, first))

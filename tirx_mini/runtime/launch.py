@@ -59,14 +59,17 @@ class Launcher:
         if bound is None:
             bound = self._remember(key, args)
         if torch.cuda.current_device() == bound.device:
-            self._launch(bound, torch.cuda.current_stream().cuda_stream)
+            self._launch(bound)
         else:
             with torch.cuda.device(bound.device):
-                self._launch(bound, torch.cuda.current_stream().cuda_stream)
+                self._launch(bound)
 
-    def _launch(self, bound: Bound, stream: int) -> None:
-        launch = self._shape
-        check(self._driver.cuLaunchKernel(bound.function, *launch, stream, bound.pointers, 0))
+    def _launch(self, bound: Bound) -> None:
+        import torch
+
+        # What torch.cuda.current_stream().cuda_stream is, without the objects on the way.
+        stream = torch._C._cuda_getCurrentRawStream(bound.device)  # pyright: ignore[reportPrivateUsage]
+        check(self._driver.cuLaunchKernel(bound.function, *self._shape, stream, bound.pointers, 0))
 
     def _remember(self, key: tuple[Any, ...], args: Sequence[Any]) -> Bound:
         bound = self.bind(args)
@@ -115,10 +118,14 @@ class Launcher:
 
 
 def _identity(arg: Any) -> Any:
-    """What a binding depends on."""
+    """What a binding depends on: of a number its value, also where it comes as a tensor."""
+    kind = type(arg)
+    if kind in (int, float, bool):
+        return kind, arg
     if hasattr(arg, "data_ptr"):
-        return arg.data_ptr(), arg.dtype, arg.shape, arg.stride(), arg.is_cuda
-    return type(arg), arg
+        place = (arg.data_ptr(), arg.dtype, arg.shape, arg.stride(), arg.is_cuda)
+        return place if arg.ndim else (place, arg.item())
+    return kind, arg.item() if hasattr(arg, "item") else id(arg)
 
 
 def _map_storage(tensor_map: Any) -> Any:

@@ -33,6 +33,7 @@ def encode(tensor_map: TensorMap, pointer: int) -> Any:
         return getattr(getattr(driver, f"CUtensorMap{enum}"), name)
 
     rank = tensor_map.rank
+    strides = tensor_map.strides or (BYTES,)  # a vector has none, but the driver takes no empty list
     try:
         return check(
             driver.cuTensorMapEncodeTiled(
@@ -40,7 +41,7 @@ def encode(tensor_map: TensorMap, pointer: int) -> Any:
                 rank,
                 pointer,
                 [driver.cuuint64_t(n) for n in tensor_map.dims],
-                [driver.cuuint64_t(n) for n in tensor_map.strides],
+                [driver.cuuint64_t(n) for n in strides],
                 [driver.cuuint32_t(n) for n in tensor_map.box],
                 [driver.cuuint32_t(1)] * rank,
                 member("Interleave", "CU_TENSOR_MAP_INTERLEAVE_NONE"),

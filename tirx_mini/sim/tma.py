@@ -69,6 +69,10 @@ class Incoming:
     span: Span | None
 
 
+GRANULE = 16
+"""Bytes that the start of a box in global memory is a multiple of."""
+
+
 class TmaEngine:
     """The TMA units of the GPU."""
 
@@ -106,6 +110,7 @@ class TmaEngine:
         """Copy the box at `coords` to byte `offset` in each CTA of `bars`, and complete its bytes on the barrier."""
         copier = self.copier(w, tensor_map)
         self._check_place(w, copier, offset, "destination")
+        self._check_start(w, copier, coords[0])
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, targets=tuple(bars))
         for cta, _ in bars:
@@ -154,6 +159,7 @@ class TmaEngine:
         """Copy byte `offset` of the CTA's shared memory to the box at `coords`, in the thread's open bulk group."""
         copier = self.copier(w, tensor_map)
         self._check_place(w, copier, offset, "source")
+        self._check_start(w, copier, coords[0])
         agent = w.cta.cluster.causality.fork(w.agent, "TMA store")
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, reduce=reduce)
         copy.groups = w.bulk_groups(w.lane)
@@ -265,4 +271,19 @@ class TmaEngine:
                 f"a TMA copy of {copier.box_bytes} bytes at byte {offset} leaves the shared memory of the "
                 f"CTA, {w.cta.smem.size} bytes",
                 rule="PTX ISA: cp.async.bulk.tensor",
+            )
+
+    @staticmethod
+    def _check_start(w: Warp, copier: BoxCopier, column: int) -> None:
+        """A box begins at a multiple of 16 bytes in its row of the tensor, also outside of it: Hopper ends the kernel
+        with an illegal instruction where it does not.
+        """
+        size = copier.dtype.itemsize
+        if column * size % GRANULE:
+            raise w.fault(
+                "misaligned-access",
+                f"a TMA copy of {copier.name} begins at element {column} of its rows, byte {column * size}; it must be "
+                f"at a multiple of {GRANULE} bytes",
+                rule="PTX ISA: tensor, bounding box",
+                hint=f"let the last coordinate be a multiple of {GRANULE // size} elements",
             )

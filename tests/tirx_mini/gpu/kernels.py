@@ -42,6 +42,27 @@ def writes_far_away(at: T.Buffer((4,), "int32"), B: T.Buffer((N,), "float32")):
     B[at[0] + tx * 4] = 1.0
 
 
+@T.prim_func
+def vector_by_tma(A: T.Buffer((N,), "float32"), B: T.Buffer((N,), "float32")):
+    """A[256:512] to the start of B, through a tensor map of one dimension."""
+    T.device_entry()
+    cta = T.cta_id([1])
+    tx = T.thread_id([32])
+    bar = T.alloc_shared((1,), "uint64")
+    tile = T.alloc_shared((256,), "float32", align=128)
+    if tx == 0:
+        T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+        T.ptx.fence.mbarrier_init()
+        T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), 1024)
+        with T.thread():
+            T.copy_async(tile[:], A[256:512], dispatch="tma", mbar=bar.ptr_to([0]))
+        T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+        with T.thread():
+            T.copy_async(B[0:256], tile[:], dispatch="tma")
+        T.ptx.cp_async.bulk.commit_group()
+        T.ptx.cp_async.bulk.wait_group(0)
+
+
 def copy_by_tma(rows: int, columns: int) -> PrimFunc:
     """B = A, a tile of 64 × 64 a CTA, by TMA both ways."""
     layout = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (64, 64))

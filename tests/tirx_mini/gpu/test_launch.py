@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import tirx_mini as tvm
-from tests.tirx_mini.gpu.kernels import N, copy_by_tma, scale, waits_for_ever, writes_far_away
+from tests.tirx_mini.gpu.kernels import N, copy_by_tma, scale, vector_by_tma, waits_for_ever, writes_far_away
 from tirx_mini.ir import PrimFunc
 from tirx_mini.runtime import ArgumentError, Executable, KernelFault, KernelTimeout
 
@@ -80,6 +80,23 @@ def test_tma_both_ways() -> None:
     assert torch.equal(a, b)
 
 
+def test_a_number_may_be_a_tensor_that_changes() -> None:
+    exe, (a, b) = compiled(scale), data()
+    factor = torch.tensor(2.0)
+    for value in (2.0, 5.0, np.float32(0.5)):
+        factor.fill_(float(value))
+        exe(a, b, factor)
+        torch.testing.assert_close(b, a * float(value))
+        exe(a, b, np.float32(value))
+        torch.testing.assert_close(b, a * float(value))
+
+
+def test_a_vector_by_tma() -> None:
+    a, b = torch.randn(N, device="cuda"), torch.zeros(N, device="cuda")
+    compiled(vector_by_tma)(a, b)
+    assert torch.equal(a[256:512], b[:256]) and not b[256:].any()
+
+
 def test_other_tensors_are_bound_anew() -> None:
     exe = compiled(copy_by_tma(128, 128))
     for seed in range(3):
@@ -95,9 +112,10 @@ def test_other_tensors_are_bound_anew() -> None:
 def test_it_runs_on_the_current_stream() -> None:
     exe, stream = compiled(scale), torch.cuda.Stream()
     a, b = data()
+    exe(a, b, 4.0)
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(50_000_000)
+        torch.cuda._sleep(400_000_000)  # cycles: a fifth of a second
         a.fill_(2.0)
         exe(a, b, 4.0)
     assert not stream.query()

@@ -43,8 +43,8 @@ def boxes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], int, tuple
     inner = swizzle // 2 if swizzle else 8 * draw(st.integers(1, 6))
     box = (inner, *(draw(st.integers(1, 5)) for _ in range(rank - 1)))
     dims = (8 * draw(st.integers(1, 12)), *(draw(st.integers(1, 6)) for _ in range(rank - 1)))
-    coords = tuple(draw(st.integers(-extent, dim + 1)) for extent, dim in zip(box, dims, strict=True))
-    return dims, box, swizzle, coords
+    coords = [draw(st.integers(-extent, dim + 1)) for extent, dim in zip(box, dims, strict=True)]
+    return dims, box, swizzle, (coords[0] // 8 * 8, *coords[1:])
 
 
 def in_box(dims: tuple[int, ...], box: tuple[int, ...], coords: tuple[int, ...]) -> Any:
@@ -53,6 +53,27 @@ def in_box(dims: tuple[int, ...], box: tuple[int, ...], coords: tuple[int, ...])
         place = tuple(c + i for c, i in zip(coords[::-1], index, strict=True))
         inside = all(0 <= p < d for p, d in zip(place, dims[::-1], strict=True))
         yield (place if inside else None), number
+
+
+@pytest.mark.parametrize("column", [4, -9, 1])
+@pytest.mark.parametrize("op", ["load", "store"])
+def test_a_box_begins_at_a_multiple_of_16_bytes(op: str, column: int) -> None:
+    """A Hopper chip ends the kernel with an illegal instruction."""
+    source = half(16, 64)
+
+    def program(w: Warp) -> Any:
+        yield from initialised(w, 1)
+        one_lane(w)
+        tile, tma, bar = address(w, "tile"), mapped(w, "A"), address(w, "bar")
+        if op == "load":
+            do(w, "cp.async.bulk.tensor.load", tile, tma, bar, column, 0, dim=2)
+        else:
+            do(w, "cp.async.bulk.tensor.store", tma, tile, column, 0, dim=2)
+
+    result = run(program, shared=TILE, arrays={"A": source}, maps=[tensor_map("A", source, (64, 16), 128)])
+    assert result.kinds == ["misaligned-access"]
+    message = result.outcome.findings[0].message
+    assert f"begins at element {column} of its rows, byte {2 * column}" in message and "multiple of 16" in message
 
 
 @given(boxes())

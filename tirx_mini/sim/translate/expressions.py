@@ -265,18 +265,16 @@ class Expressions:
         if dtype.is_float:
             kind = self._type_name(dtype)
             array = value.lanes or dtype.lanes > 1
+            if dtype.bits == 8:
+                value = replace(value, code=f"finite({value.code}, {kind})")
             code = f"{value.code}.astype({kind})" if array else f"{kind}({value.code})"
             return replace(value, code=code, dtype=dtype, low=0, high=0, view=False)
         if dtype.is_handle:
             return replace(value, dtype=dtype)
         if source.is_float:
-            out = ranged("", dtype)
-            return replace(
-                out,
-                code=f"float_to_int({value.code}, {out.low}, {out.high})",
-                lanes=value.lanes,
-                static=value.static,
-            )
+            word = ranged("", DataType(f"{dtype.code}{max(32, dtype.bits)}"))  # CUDA converts to no narrower integers
+            code = f"float_to_int({value.code}, {word.low}, {word.high})"
+            return wrapped(replace(word, code=code, dtype=dtype, lanes=value.lanes, static=value.static))
         return self._integer(value, source, dtype)
 
     def _integer(self, value: Value, source: DataType, dtype: DataType) -> Value:

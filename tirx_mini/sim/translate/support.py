@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..barriers import Wait
@@ -84,6 +85,12 @@ def float_to_int(value: Any, low: int, high: int) -> Any:
     return low if number <= low else high if number >= high else int(number)
 
 
+def finite(value: Any, kind: Any) -> Any:
+    """What becomes a float8: nothing beyond its largest number, also not infinity (PTX ISA: cvt, .satfinite)."""
+    limit = float(ml_dtypes.finfo(kind).max)
+    return np.clip(value, -limit, limit)
+
+
 def runaway(w: Any) -> Exception:
     """The fault of a warp whose loops go round too often."""
     return w.fault(
@@ -130,7 +137,7 @@ NAMESPACE: dict[str, Any] = {
     "arange": np.arange, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum,
     "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
     "EMPTY": EMPTY, "MAX_ITERATIONS": MAX_ITERATIONS, "MAX_POLLS": MAX_POLLS,
-    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, runaway, endless,
-                               poll, merge, spread)},
+    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, finite, runaway,
+                               endless, poll, merge, spread)},
 }  # fmt: skip
 """The names that generated code may use."""

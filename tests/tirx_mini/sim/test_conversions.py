@@ -1,0 +1,39 @@
+"""Conversions of numbers that do not fit: what an H100 makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tirx_mini as tvm
+from tirx_mini.script import tirx as T
+from tirx_mini.sim.dtypes import numpy_dtype
+
+CONVERSIONS = {
+    "float8_e4m3fn": [448, 448, -448, 448, -448, 1.5],
+    "float8_e5m2": [57344, 57344, -57344, 57344, -57344, 1.5],
+    "uint8": [0xE0, 0xFF, 0, 0xFF, 0, 1],
+    "int8": [-32, -1, 0, -1, 0, 1],
+    "int32": [65504, 2**31 - 1, -(2**31), 2**31 - 1, -(2**31), 1],
+}
+"""What a chip makes of `HARD`: float8 saturates, integers saturate at 32 bits and keep their low ones."""
+HARD = np.array([65504, 3e38, -3e38, np.inf, -np.inf, 1.5], np.float32)
+
+
+@pytest.mark.parametrize("uniform", [False, True])
+@pytest.mark.parametrize("dtype", CONVERSIONS)
+def test_conversions_of_what_does_not_fit(dtype: str, uniform: bool) -> None:
+    @T.prim_func
+    def kernel(A: T.Buffer((6,), "float32"), out: T.Buffer((6,), dtype)):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        if uniform:
+            for i in T.serial(6):
+                out[i] = T.Cast(dtype, A[i])
+        elif tx < 6:
+            out[tx] = T.Cast(dtype, A[tx])
+
+    out = np.zeros(6, numpy_dtype(dtype))
+    assert tvm.simulate(kernel, HARD.copy(), out, gpu="h100").ok
+    assert out.astype(np.float64).tolist() == CONVERSIONS[dtype]
