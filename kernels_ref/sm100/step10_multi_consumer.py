@@ -5,7 +5,7 @@
     warpgroups 0, 1           write-back  warpgroup c: the columns of MMA warp c
 
 Each tile of B in shared memory is multiplied twice, so a load feeds more arithmetic, and while one consumer's result is
-stored, the other may multiply. A stage is free when both MMA warps have done with it. With three warpgroups a thread has
+stored, the other may multiply. A stage is free when both MMA warps have done with it. A thread of three warpgroups has
 168 registers: the 256 columns of a result go through them EPI_N at a time.
 """
 
