@@ -1,4 +1,4 @@
-"""Correct variations of the references: other depths, tiles, chunks, roles and orders. None has a finding in any schedule.
+"""Correct variations of the references, of other depths, tiles, chunks, roles and orders, have no findings.
 
 A quick run tries each in two schedules, ``--full`` in twenty.
 """
@@ -65,17 +65,23 @@ OTHER_WARPGROUPS = (
     ("            elif wg_id == 0:\n", "            elif wg_id == 1:\n"),
     ("            if wg_id == 9:\n", "            if wg_id == 0:\n"),
 )
-STORES_THEN_FREES = (
-    (
-        "                    Tx.ptx.tcgen05.fence.before_thread_sync()\n                    ld2mma.arrive(0)\n"
-        "                    store()\n",
-        "                    store()\n                    Tx.ptx.tcgen05.fence.before_thread_sync()\n"
-        "                    ld2mma.arrive(0)\n",
-    ),
-)
+FREES = "                    Tx.ptx.tcgen05.fence.before_thread_sync()\n                    ld2mma.arrive(0)\n"
+STORES = "                    store()\n"
+STORES_THEN_FREES = ((FREES + STORES, STORES + FREES),)
 LOADS = "Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)\n"
 EXPECT = "                tma2mma.arrive(stage, TMA_BYTES)\n"
 EXPECTS_FIRST = ((EXPECT, ""), ("                " + LOADS, EXPECT + "                " + LOADS))
+
+EXPECTS_IN_CTA_0 = "                if cbx == 0:\n                    tma2mma_cta0.arrive("
+EXPECTS_IN_CTA_1 = ((EXPECTS_IN_CTA_0, EXPECTS_IN_CTA_0.replace("cbx == 0", "cbx == 1")),)
+SWIZZLE_64B_OPERANDS = tuple(
+    (f"SWIZZLE_128B_ATOM, (PIPE_DEPTH, {rows}, BLK_K)", f"SWIZZLE_64B_ATOM, (PIPE_DEPTH, {rows}, BLK_K)")
+    for rows in ("BLK_M", "BLK_N")
+)
+SWIZZLE_64B_RESULT = (
+    ("SWIZZLE_128B_ATOM, (NUM_CONSUMER, BLK_M, EPI_N)", "SWIZZLE_64B_ATOM, (NUM_CONSUMER, BLK_M, EPI_N)"),
+)
+BARRIER_7 = (("warpgroup_sync(1)", "warpgroup_sync(7)"),)
 
 VARIATIONS = (
     Variation("64 columns of B", 3, (256, 192, 192), sets(**{TILE: "128, 64, 64"})),
@@ -105,22 +111,17 @@ VARIATIONS = (
     Variation("five stages", 8, (384, 256, 448), (FEW, *sets(PIPE_DEPTH=5))),
     Variation("six stages for one K tile", 8, (384, 384, 64), (FEW, *sets(PIPE_DEPTH=6))),
     Variation("64 columns of B, four stages", 8, (384, 192, 320), (FEW, (TILE, "128, 64, 64"))),
-    Variation("K tiles of 32, four stages", 8, (384, 256, 224), (FEW, (TILE, "128, 128, 32")), (
-        ("(PIPE_DEPTH, BLK_M, BLK_K))", "(PIPE_DEPTH, BLK_M, BLK_K))  # A"),
-        *((f"SWIZZLE_128B_ATOM, (PIPE_DEPTH, {rows}, BLK_K)", f"SWIZZLE_64B_ATOM, (PIPE_DEPTH, {rows}, BLK_K)")
-          for rows in ("BLK_M", "BLK_N")))),
-    Variation("another barrier for the write-back", 8, (384, 256, 192), (FEW,), (("warpgroup_sync(1)", "warpgroup_sync(7)"),)),
+    Variation("K tiles of 32, four stages", 8, (384, 256, 224), (FEW, (TILE, "128, 128, 32")), SWIZZLE_64B_OPERANDS),
+    Variation("another barrier for the write-back", 8, (384, 256, 192), (FEW,), BARRIER_7),
     Variation("a pair, three stages", 9, (768, 512, 448), (FOUR, *sets(PIPE_DEPTH=3))),
     Variation("a pair, two stages", 9, (768, 256, 320), (FOUR, *sets(PIPE_DEPTH=2)), (), "bfloat16"),
     Variation("a pair, chunks of 128", 9, (512, 768, 192), (FOUR, *sets(PIPE_DEPTH=3, EPI_N=128, TMEM_LD_N=128))),
     Variation("a pair, other warps", 9, (512, 768, 320), (FOUR,), OTHER_WARPS),
-    Variation("a pair, CTA 1 expects the bytes", 9, (512, 768, 320), (FOUR,),
-              (("                if cbx == 0:\n                    tma2mma", "                if cbx == 1:\n                    tma2mma"),)),
+    Variation("a pair, CTA 1 expects the bytes", 9, (512, 768, 320), (FOUR,), EXPECTS_IN_CTA_1),
     Variation("a pair, 64 rows of B each", 9, (768, 384, 320), (FOUR, (TILE, "128, 64, 64"))),
     Variation("two consumers, three stages", 10, (512, 1280, 448), (FOUR, *sets(PIPE_DEPTH=3))),
     Variation("two consumers, two stages", 10, (1024, 512, 192), (FOUR, *sets(PIPE_DEPTH=2)), (), "bfloat16"),
-    Variation("two consumers, chunks of 32", 10, (512, 768, 192), (FOUR, *sets(EPI_N=32)), (
-        ("SWIZZLE_128B_ATOM, (NUM_CONSUMER, BLK_M, EPI_N)", "SWIZZLE_64B_ATOM, (NUM_CONSUMER, BLK_M, EPI_N)"),)),
+    Variation("two consumers, chunks of 32", 10, (512, 768, 192), (FOUR, *sets(EPI_N=32)), SWIZZLE_64B_RESULT),
     Variation("two consumers, 64 rows of B each", 10, (1024, 384, 320), (FOUR, (TILE, "128, 64, 64"))),
     Variation("two consumers, one pair", 10, (512, 768, 320), (FEW,)),
 )  # fmt: skip
