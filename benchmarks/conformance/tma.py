@@ -245,10 +245,17 @@ STORES: tuple[tuple[str, str, str, Shape, Shape, Shape], ...] = (
     ("2-D", "float16", "128-byte", (64, 128), (16, 64), (8, 24)),
     ("2-D, two slabs", "bfloat16", "128-byte", (64, 256), (16, 128), (0, 64)),
     ("2-D", "float32", "128-byte", (64, 128), (16, 32), (3, 4)),
-    ("2-D, before the start", "float16", "128-byte", (64, 128), (16, 64), (-5, -8)),
     ("2-D, past the end", "float16", "64-byte", (64, 128), (16, 32), (57, 104)),
+    ("2-D, all outside", "float16", "128-byte", (64, 128), (16, 64), (64, 0)),
     ("3-D, past the end", "float16", "128-byte", (4, 32, 128), (2, 8, 64), (3, 5, 32)),
 )
+NEGATIVE: tuple[tuple[str, str, Shape, Shape, Shape], ...] = (
+    ("float16", "128-byte", (64, 128), (16, 64), (-5, 0)),
+    ("float16", "no", (64, 128), (16, 64), (0, -8)),
+    ("float32", "64-byte", (64, 128), (16, 16), (-16, -16)),
+    ("float16", "128-byte", (4, 32, 128), (2, 8, 64), (-1, 0, 0)),
+)
+"""Boxes that begin before their tensor, which only loads may."""
 MISALIGNED: tuple[tuple[str, str, Shape, Shape, Shape], ...] = (
     ("float16", "128-byte", (64, 128), (16, 64), (8, 4)),
     ("float16", "no", (64, 128), (16, 64), (8, -9)),
@@ -271,6 +278,11 @@ TMA = (
         for name, make in (("load", load), ("store", store))
         for a in MISALIGNED
     ),
+    *(
+        Case("TMA fault", f"store from {a[-1]} of {a[0]}, {a[1]} swizzle", partial(store, *a), faults=True)
+        for a in NEGATIVE
+    ),
+    Case("TMA fault", "reduce from (-4, 0)", partial(reduce_add, "float32", (-4, 0)), faults=True),
     *(
         Case("TMA reduce", f"add {dtype}, from {first}", lambda dtype=dtype, first=first: reduce_add(dtype, first))
         for dtype, first in (("float32", (4, 16)), ("float16", (4, 16)), ("bfloat16", (8, 0)), ("int32", (12, 112)))

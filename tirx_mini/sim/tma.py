@@ -160,6 +160,13 @@ class TmaEngine:
         copier = self.copier(w, tensor_map)
         self._check_place(w, copier, offset, "source")
         self._check_start(w, copier, coords[0])
+        if min(coords) < 0:
+            raise w.fault(
+                "illegal-instruction",
+                f"a TMA store to {copier.name} begins before the tensor, at {tuple(coords[::-1])}",
+                rule="seen on an H100, for every kind of box: an illegal instruction",
+                hint="a store may stick out past the end of the tensor only; a load also before its start",
+            )
         agent = w.cta.cluster.causality.fork(w.agent, "TMA store")
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, reduce=reduce)
         copy.groups = w.bulk_groups(w.lane)

@@ -36,14 +36,14 @@ def load(w: Warp, coords: tuple[int, ...], nbytes: int, name: str = "A") -> Any:
 
 
 @st.composite
-def boxes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], int, tuple[int, ...]]:
-    """(dims, box, swizzle, coords) of a float16 tensor, innermost first; the box may stick out anywhere."""
+def boxes(draw: st.DrawFn, stored: bool = False) -> tuple[tuple[int, ...], tuple[int, ...], int, tuple[int, ...]]:
+    """(dims, box, swizzle, coords) of a float16 tensor, innermost first; a box may stick out, a stored one at the end."""
     rank = draw(st.integers(1, 4))
     swizzle = draw(st.sampled_from([0, 32, 64, 128]))
     inner = swizzle // 2 if swizzle else 8 * draw(st.integers(1, 6))
     box = (inner, *(draw(st.integers(1, 5)) for _ in range(rank - 1)))
     dims = (8 * draw(st.integers(1, 12)), *(draw(st.integers(1, 6)) for _ in range(rank - 1)))
-    coords = [draw(st.integers(-extent, dim + 1)) for extent, dim in zip(box, dims, strict=True)]
+    coords = [draw(st.integers(0 if stored else -extent, dim + 1)) for extent, dim in zip(box, dims, strict=True)]
     return dims, box, swizzle, (coords[0] // 8 * 8, *coords[1:])
 
 
@@ -53,6 +53,21 @@ def in_box(dims: tuple[int, ...], box: tuple[int, ...], coords: tuple[int, ...])
         place = tuple(c + i for c, i in zip(coords[::-1], index, strict=True))
         inside = all(0 <= p < d for p, d in zip(place, dims[::-1], strict=True))
         yield (place if inside else None), number
+
+
+@pytest.mark.parametrize("coords", [(-8, 0), (0, -1), (-64, 16)])
+def test_a_store_does_not_begin_before_its_tensor(coords: tuple[int, int]) -> None:
+    """Loads may. A Hopper chip ends the kernel with an illegal instruction."""
+    source = half(16, 64)
+
+    def program(w: Warp) -> Any:
+        one_lane(w)
+        do(w, "cp.async.bulk.tensor.store", mapped(w, "A"), address(w, "tile"), *coords, dim=2)
+        yield from ()
+
+    result = run(program, shared=TILE, arrays={"A": source}, maps=[tensor_map("A", source, (64, 16), 128)])
+    assert result.kinds == ["illegal-instruction"]
+    assert f"begins before the tensor, at {coords[::-1]}" in result.outcome.findings[0].message
 
 
 @pytest.mark.parametrize("column", [4, -9, 1])
@@ -98,7 +113,7 @@ def test_a_load_gathers_its_box(case: tuple[Any, ...]) -> None:
         assert value == (array[place] if place is not None else 0)
 
 
-@given(boxes())
+@given(boxes(stored=True))
 @settings(max_examples=60, deadline=None)
 def test_a_store_skips_what_is_outside(case: tuple[Any, ...]) -> None:
     dims, box, swizzle, coords = case
