@@ -4,13 +4,15 @@
 
 Prints one JSON object a line: what it is about to do, so that whoever started it knows what hangs, and results.
 A contestant's kernels are captured in a CUDA graph, so host time does not count. Contestants take turns within each
-round: the clock of a chip at its power limit drifts, and only ratios within a round mean something.
+round, in an order drawn anew: the clock of a chip at its power limit drifts, and remembers who came before, so only
+ratios within a round mean something, and only over many orders.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import statistics
 import sys
 import time
@@ -27,7 +29,7 @@ from tirx_mini.ladder import load_kernels
 from utils import TOLERANCES
 
 ROOT = Path(__file__).parents[1]
-BATCH_MS = 4.0
+BATCH_MS = 8.0
 """How long one contestant's turn takes, roughly."""
 Launch = Callable[[], Any]
 
@@ -115,9 +117,11 @@ class Contest:
             graphs[name] = graph_of(launch, repeat)
         times: dict[str, list[float]] = {name: [] for name in graphs}
         say(event="timing", repeat=repeat)
+        order, draw = list(graphs), random.Random(0)
         for number in range(-2, rounds):
-            for name, graph in graphs.items():
-                ms = timed(graph, repeat)
+            draw.shuffle(order)
+            for name in order:
+                ms = timed(graphs[name], repeat)
                 if number >= 0:
                     times[name].append(ms)
         return times

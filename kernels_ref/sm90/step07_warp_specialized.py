@@ -1,15 +1,14 @@
 """Step 7: warp specialisation. Two actors work at once, each in its own loop over the same tiles.
 
-    warpgroup 0, one thread    TMA                  loads tiles of A and B
-    warpgroup 1                MMA and write-back   multiplies what has been loaded, rounds, stores
+    warp 4, one thread    TMA                  loads tiles of A and B
+    warps 0 to 3          MMA and write-back   a warpgroup: multiplies what has been loaded, rounds, stores
 
     tma2mma  data is in shared memory      TMA arrives by counting bytes
     mma2tma  shared memory is free         one thread arrives for the warpgroup
 
 Each side of a barrier counts its own stages and phases. A producer's first waits pass, for all begins empty; a
-consumer's first wait blocks. The loads of the next tile begin while this one is stored. The consumer keeps one group of
-MMAs in flight: when it waits, it waits for the group before, whose stage is then free. Accumulators take many
-registers and TMA takes none: setmaxnreg moves them from one warpgroup to the other.
+consumer's first wait blocks. Nobody who computes issues loads any more, and those of the next tile begin while this one
+is stored.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
@@ -18,13 +17,13 @@ from tirx_mini.script import tirx as Tx
 from utils import check_shape
 
 SM_COUNT = 132
+CTAS_PER_SM = 2
 BLK_M, BLK_N, BLK_K = 128, 128, 64
-WG_NUMBER = 2
+CONSUMER_WARPS = 4
 PIPE_DEPTH = 2
 DREG_N = BLK_M * BLK_N // 128
 DTYPE_SIZE = 2
 TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
-PRODUCER_REGS, CONSUMER_REGS = 40, 240
 
 
 def hgemm_v7(M, N, K, dtype="float16"):
@@ -39,14 +38,14 @@ def hgemm_v7(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            bx = Tx.cta_id([SM_COUNT], parent="kernel")
-            wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
-            warp_id = Tx.warp_id([4], parent="warpgroup")
+            bx = Tx.cta_id([SM_COUNT * CTAS_PER_SM], parent="kernel")
+            warp_id = Tx.warp_id([CONSUMER_WARPS + 1], parent="cta")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + SM_COUNT, … of the scheduler's order.
+            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + 264, … of the scheduler's order.
             tile_scheduler = ClusterPersistentScheduler2D(
-                "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8, num_clusters=SM_COUNT
+                "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8,
+                num_clusters=SM_COUNT * CTAS_PER_SM,
             )
             tile_scheduler.init(bx)
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
@@ -87,24 +86,19 @@ def hgemm_v7(M, N, K, dtype="float16"):
                     if lane_id == 0:
                         mma2tma.arrive(stage)
 
-            if wg_id == 0:
-                Tx.ptx.setmaxnreg.dec(PRODUCER_REGS)
-                if warp_id == 0:
-                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
-                        while tile_scheduler.valid():
-                            for k in range(K_TILES):
-                                mma2tma.wait(tma_phase.stage, tma_phase.phase)
-                                tma_load(tma_phase.stage, k)
-                                tma_phase.move_to_next_stage()
-                            tile_scheduler.next_tile()
+            if warp_id == CONSUMER_WARPS:
+                with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                    while tile_scheduler.valid():
+                        for k in range(K_TILES):
+                            mma2tma.wait(tma_phase.stage, tma_phase.phase)
+                            tma_load(tma_phase.stage, k)
+                            tma_phase.move_to_next_stage()
+                        tile_scheduler.next_tile()
             else:
-                Tx.ptx.setmaxnreg.inc(CONSUMER_REGS)
                 Dreg = Tx.alloc_local((DREG_N,), "float32")
                 Dacc = Dreg.view(BLK_M, BLK_N, layout=D_fragment)
                 Dreg_16b = Tx.alloc_local((DREG_N,), dtype)
                 D_16b = Dreg_16b.view(BLK_M, BLK_N, layout=D_fragment)
-                last: Tx.int32
-                last = 0
 
                 @Tx.inline
                 def mma(stage, k):
@@ -136,14 +130,9 @@ def hgemm_v7(M, N, K, dtype="float16"):
                         tma2mma.wait(mma_phase.stage, mma_phase.phase)
                         mma(mma_phase.stage, k)
                         with Tx.warpgroup():
-                            Tx.ptx.wgmma.wait_group(1)
-                        if k > 0:
-                            release(last)
-                        last = mma_phase.stage
+                            Tx.ptx.wgmma.wait_group(0)
+                        release(mma_phase.stage)
                         mma_phase.move_to_next_stage()
-                    with Tx.warpgroup():
-                        Tx.ptx.wgmma.wait_group(0)
-                    release(last)
                     write_back()
                     tile_scheduler.next_tile()
 

@@ -1,4 +1,9 @@
-"""Step 8: a deep pipeline. Four stages: TMA runs ahead by up to three tiles of K, into the next tile of D too."""
+"""Step 8: nothing waits before it must. One CTA an SM now, with four stages of shared memory.
+
+TMA runs ahead by up to three tiles of K, into the next tile of D too. The consumer keeps one group of MMAs in flight:
+when it waits, it waits for the group before, whose stage is then free. And it does not wait for its store before the
+next one is about to overwrite Dsmem.
+"""
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -7,12 +12,11 @@ from utils import check_shape
 
 SM_COUNT = 132
 BLK_M, BLK_N, BLK_K = 128, 128, 64
-WG_NUMBER = 2
+CONSUMER_WARPS = 4
 PIPE_DEPTH = 4
 DREG_N = BLK_M * BLK_N // 128
 DTYPE_SIZE = 2
 TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
-PRODUCER_REGS, CONSUMER_REGS = 40, 240
 
 
 def hgemm_v8(M, N, K, dtype="float16"):
@@ -28,8 +32,7 @@ def hgemm_v8(M, N, K, dtype="float16"):
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
             bx = Tx.cta_id([SM_COUNT], parent="kernel")
-            wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
-            warp_id = Tx.warp_id([4], parent="warpgroup")
+            warp_id = Tx.warp_id([CONSUMER_WARPS + 1], parent="cta")
             lane_id = Tx.thread_id([32], parent="warp")
 
             # Clusters of one CTA here: CTA bx computes the tiles bx, bx + SM_COUNT, … of the scheduler's order.
@@ -75,18 +78,15 @@ def hgemm_v8(M, N, K, dtype="float16"):
                     if lane_id == 0:
                         mma2tma.arrive(stage)
 
-            if wg_id == 0:
-                Tx.ptx.setmaxnreg.dec(PRODUCER_REGS)
-                if warp_id == 0:
-                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
-                        while tile_scheduler.valid():
-                            for k in range(K_TILES):
-                                mma2tma.wait(tma_phase.stage, tma_phase.phase)
-                                tma_load(tma_phase.stage, k)
-                                tma_phase.move_to_next_stage()
-                            tile_scheduler.next_tile()
+            if warp_id == CONSUMER_WARPS:
+                with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                    while tile_scheduler.valid():
+                        for k in range(K_TILES):
+                            mma2tma.wait(tma_phase.stage, tma_phase.phase)
+                            tma_load(tma_phase.stage, k)
+                            tma_phase.move_to_next_stage()
+                        tile_scheduler.next_tile()
             else:
-                Tx.ptx.setmaxnreg.inc(CONSUMER_REGS)
                 Dreg = Tx.alloc_local((DREG_N,), "float32")
                 Dacc = Dreg.view(BLK_M, BLK_N, layout=D_fragment)
                 Dreg_16b = Tx.alloc_local((DREG_N,), dtype)
@@ -105,19 +105,21 @@ def hgemm_v8(M, N, K, dtype="float16"):
 
                 @Tx.inline
                 def write_back():
+                    # The last store has read Dsmem; then all threads may overwrite it.
+                    if warp_id == 0:
+                        if lane_id == 0:
+                            Tx.ptx.cp_async.bulk.wait_group(0, read=True)
                     with Tx.thread():
                         Tx.cast(Dreg_16b[:], Dreg[:])
+                    Tx.cuda.warpgroup_sync(1)
                     # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
                     with Tx.warpgroup():
                         Tx.copy(Dsmem[:, :], D_16b[:, :])
                     Tx.cuda.warpgroup_sync(1)
                     if warp_id == 0:
-                        with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        if lane_id == 0:
                             Tx.copy_async(D[m_st : m_st + BLK_M, n_st : n_st + BLK_N], Dsmem[:, :], dispatch="tma")
                             Tx.ptx.cp_async.bulk.commit_group()
-                            Tx.ptx.cp_async.bulk.wait_group(0)
-                    # The next tile overwrites Dsmem.
-                    Tx.cuda.warpgroup_sync(1)
 
                 while tile_scheduler.valid():
                     for k in range(K_TILES):
@@ -134,5 +136,9 @@ def hgemm_v8(M, N, K, dtype="float16"):
                     release(last)
                     write_back()
                     tile_scheduler.next_tile()
+                # Shared memory must be there until the last store has read it.
+                if warp_id == 0:
+                    if lane_id == 0:
+                        Tx.ptx.cp_async.bulk.wait_group(0)
 
     return kernel

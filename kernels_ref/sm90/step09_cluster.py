@@ -5,7 +5,8 @@
 
 A multicast load writes the same place in both CTAs, and completes its bytes on the same barrier in both: each tma2mma
 counts a whole tile of A and of B. A stage is free when both consumers have done with it, so each arrives at both CTAs'
-mma2tma. The L2 cache delivers B once instead of twice.
+mma2tma. The L2 cache delivers B once instead of twice; what that saves is paid for by CTAs that wait for one another,
+and a fifth stage makes the waits shorter.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
@@ -17,12 +18,11 @@ SM_COUNT = 132
 BLK_M, BLK_N, BLK_K = 128, 128, 64
 CLUSTER = 2
 B_PART = BLK_N // CLUSTER
-WG_NUMBER = 2
-PIPE_DEPTH = 4
+CONSUMER_WARPS = 4
+PIPE_DEPTH = 5
 DREG_N = BLK_M * BLK_N // 128
 DTYPE_SIZE = 2
 TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
-PRODUCER_REGS, CONSUMER_REGS = 40, 240
 
 
 def hgemm_v9(M, N, K, dtype="float16"):
@@ -39,8 +39,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
         with Tx.kernel():
             bx = Tx.cta_id([SM_COUNT], parent="kernel")
             cbx, cby = Tx.cta_id([CLUSTER, 1], parent="cluster")
-            wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
-            warp_id = Tx.warp_id([4], parent="warpgroup")
+            warp_id = Tx.warp_id([CONSUMER_WARPS + 1], parent="cta")
             lane_id = Tx.thread_id([32], parent="warp")
 
             # Cluster c computes the tiles c, c + SM_COUNT // 2, … of the scheduler's order. m_st: this CTA's rows of A
@@ -95,18 +94,15 @@ def hgemm_v9(M, N, K, dtype="float16"):
                     if lane_id < CLUSTER:
                         mma2tma.arrive(stage, cta_id=lane_id, pred=True)
 
-            if wg_id == 0:
-                Tx.ptx.setmaxnreg.dec(PRODUCER_REGS)
-                if warp_id == 0:
-                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
-                        while tile_scheduler.valid():
-                            for k in range(K_TILES):
-                                mma2tma.wait(tma_phase.stage, tma_phase.phase)
-                                tma_load(tma_phase.stage, k)
-                                tma_phase.move_to_next_stage()
-                            tile_scheduler.next_tile()
+            if warp_id == CONSUMER_WARPS:
+                with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                    while tile_scheduler.valid():
+                        for k in range(K_TILES):
+                            mma2tma.wait(tma_phase.stage, tma_phase.phase)
+                            tma_load(tma_phase.stage, k)
+                            tma_phase.move_to_next_stage()
+                        tile_scheduler.next_tile()
             else:
-                Tx.ptx.setmaxnreg.inc(CONSUMER_REGS)
                 Dreg = Tx.alloc_local((DREG_N,), "float32")
                 Dacc = Dreg.view(BLK_M, BLK_N, layout=D_fragment)
                 Dreg_16b = Tx.alloc_local((DREG_N,), dtype)
@@ -125,19 +121,21 @@ def hgemm_v9(M, N, K, dtype="float16"):
 
                 @Tx.inline
                 def write_back():
+                    # The last store has read Dsmem; then all threads may overwrite it.
+                    if warp_id == 0:
+                        if lane_id == 0:
+                            Tx.ptx.cp_async.bulk.wait_group(0, read=True)
                     with Tx.thread():
                         Tx.cast(Dreg_16b[:], Dreg[:])
+                    Tx.cuda.warpgroup_sync(1)
                     # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
                     with Tx.warpgroup():
                         Tx.copy(Dsmem[:, :], D_16b[:, :])
                     Tx.cuda.warpgroup_sync(1)
                     if warp_id == 0:
-                        with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        if lane_id == 0:
                             Tx.copy_async(D[m_st : m_st + BLK_M, n_st : n_st + BLK_N], Dsmem[:, :], dispatch="tma")
                             Tx.ptx.cp_async.bulk.commit_group()
-                            Tx.ptx.cp_async.bulk.wait_group(0)
-                    # The next tile overwrites Dsmem.
-                    Tx.cuda.warpgroup_sync(1)
 
                 while tile_scheduler.valid():
                     for k in range(K_TILES):
@@ -154,6 +152,10 @@ def hgemm_v9(M, N, K, dtype="float16"):
                     release(last)
                     write_back()
                     tile_scheduler.next_tile()
+                # Shared memory must be there until the last store has read it.
+                if warp_id == 0:
+                    if lane_id == 0:
+                        Tx.ptx.cp_async.bulk.wait_group(0)
 
             # No CTA may end while the other still loads into it or arrives at its barriers.
             Tx.cuda.cluster_sync()

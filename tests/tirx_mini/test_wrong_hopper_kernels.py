@@ -24,6 +24,7 @@ SHAPES: dict[int, Shape] = {
     5: (128, 256, 320),
     6: (256, 512, 320),
     7: (256, 512, 320),
+    8: (256, 512, 320),
     9: (512, 512, 320),
     10: (256, 1024, 448),
 }
@@ -103,7 +104,7 @@ WRONG = (
     Wrong(
         "no commit before the wait", 1, ((COMMIT, "pass\n"),), "hazard", "missing-wgmma-wait", CAST, ("commit_group()",)
     ),
-    Wrong("one group too many left in flight", 7, ((WAIT_0, WAIT_1),), "hazard", "missing-wgmma-wait", CAST, ()),
+    Wrong("one group too many left in flight", 8, ((WAIT_0, WAIT_1),), "hazard", "missing-wgmma-wait", CAST, ()),
     Wrong(
         "the first MMA accumulates",
         1,
@@ -248,8 +249,8 @@ WRONG = (
         (("mma2tma.init(CLUSTER)", "mma2tma.init(1)"),),
         "deadlock",
         "deadlock",
-        "mma2tma.wait(",
-        ("mma2tma is signalled here",),
+        "tma2mma.wait(",
+        ("waiting for mma2tma[0]",),
     ),
     Wrong(
         "the CTAs of a pair do not wait for one another at the end",

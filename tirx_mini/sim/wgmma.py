@@ -212,7 +212,7 @@ class WarpWgmma:
     ) -> None:
         """wgmma.mma_async."""
         w = self._warp
-        if len(w.cta.warps) % WARPS:
+        if w.warp_id // WARPS * WARPS + WARPS > len(w.cta.warps):
             raise w.fault(
                 "illegal-instruction",
                 f"wgmma takes the four warps of a warpgroup, and the CTA has {len(w.cta.warps)}",
