@@ -37,7 +37,7 @@ def load(w: Warp, coords: tuple[int, ...], nbytes: int, name: str = "A") -> Any:
 
 @st.composite
 def boxes(draw: st.DrawFn, stored: bool = False) -> tuple[tuple[int, ...], tuple[int, ...], int, tuple[int, ...]]:
-    """(dims, box, swizzle, coords) of a float16 tensor, innermost first; a box may stick out, a stored one at the end."""
+    """(dims, box, swizzle, coords) of a float16 tensor, innermost first; it may stick out, a store at the end."""
     rank = draw(st.integers(1, 4))
     swizzle = draw(st.sampled_from([0, 32, 64, 128]))
     inner = swizzle // 2 if swizzle else 8 * draw(st.integers(1, 6))
