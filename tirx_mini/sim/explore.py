@@ -31,7 +31,7 @@ from .arguments import bind_arguments
 from .clock import Clock
 from .findings import Report
 from .image import KernelImage
-from .machine import Gpu
+from .machine import Cta, Gpu
 from .simulate import report_of
 from .sites import place_key
 from .tma import BulkCopy
@@ -97,7 +97,9 @@ def _event(action: Callable[..., None], args: tuple[Any, ...]) -> Event:
     if copy is not None:
         what = "TMA load" if copy.targets else "TMA store"
         return Event(id(copy), copy.cta.cluster.index, f"the {what} of {copy.role} at {_where(copy.span)}")
-    return Event(id(engine), -1, type(engine).__name__)
+    cta = engine if isinstance(engine, Cta) else getattr(engine, "cta", None)
+    cluster = cta.cluster.index if isinstance(cta, Cta) else -1
+    return Event(id(engine), cluster, f"{type(engine).__name__} of {cta.name}" if cta else type(engine).__name__)
 
 
 def _where(span: Span | None) -> str:

@@ -162,9 +162,11 @@ class Report:
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings ordered: errors before warnings, causes before consequences, by verdict; else as they were found."""
 
-    def rank(finding: Finding) -> tuple[bool, bool, int]:
+    def rank(finding: Finding) -> tuple[bool, bool, int, bool]:
         consequence = finding.details.get("consequence", False)
-        return finding.severity != "error", consequence, VERDICTS.index(KINDS[finding.kind].verdict)
+        verdict = VERDICTS.index(KINDS[finding.kind].verdict)
+        # What is in flight at the end is often what races show at its place before.
+        return finding.severity != "error", consequence, verdict, finding.kind == "in-flight-at-exit"
 
     return tuple(sorted(findings, key=rank))
 

@@ -26,6 +26,21 @@ _UNWRITTEN = {
     "tcgen05.ld": "wait for the mbarrier of the MMA, in its right phase, before reading; and check the columns",
     "MMA": "an MMA that begins a sum has accum=False; and what it reads is copied, and waited for, before it is issued",
 }
+_HINTS = {
+    ("MMA", "tcgen05.ld"): "before reading, wait for the mbarrier that tcgen05.commit signals, in its right phase",
+    ("tcgen05.ld", "MMA"): "let readers arrive at an mbarrier after tcgen05.wait.ld(), and wait for it, in its right "
+    "phase, before this MMA",
+    ("TMA load", "MMA"): "before the MMA, wait for the mbarrier of the TMA load, in its right phase",
+    (
+        "MMA",
+        "TMA load",
+    ): "before loading again, wait for the mbarrier that the MMA's commit signals, in its right phase",
+    (
+        "TMA load",
+        "TMA load",
+    ): "before loading there again, wait for the mbarrier that says it is free, in its right phase",
+}
+"""What orders two operations, the earlier first."""
 _UNWRITTEN_ELSE = "write it first, and check offsets, stages and loop bounds"
 _KINDS = {
     "race": "race",
@@ -162,10 +177,10 @@ class HazardReporter:
             return "synchronise after the writes (warpgroup_sync or cta_sync), before one thread issues the TMA store"
         if earlier.what == "TMA store":
             return "after the TMA store: commit_group(), wait_group(0), then synchronise before writing there again"
+        if (earlier.what, actor.what) in _HINTS:
+            return _HINTS[earlier.what, actor.what]
         if earlier.what == "MMA" or actor.what == "tcgen05.ld":
-            return "the MMA is asynchronous: tcgen05.commit to an mbarrier, and wait for it first"
-        if actor.what == "MMA" and earlier.what == "tcgen05.ld":
-            return "wait for the MMA's mbarrier, in its right phase, before reading what it writes"
+            return "the MMA is asynchronous: tcgen05.commit to an mbarrier, and wait for it, in its right phase, first"
         if actor.what == "MMA":
             return "cta_sync() between the copy and the MMA; and wait for that MMA before its tile is written again"
         if "TMA load" in whats and not (writes and earlier.write):
