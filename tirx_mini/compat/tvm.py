@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+_LANG = ("alloc_pool", "pipeline", "tile_scheduler", "warp_role")
+
 PATHS: Mapping[str, str] = {
     "tvm": "tirx_mini",
     "tvm.ir": "tirx_mini.ir",
@@ -35,11 +37,26 @@ PATHS: Mapping[str, str] = {
     "tvm.tirx.op_schedule.cuda.common": "tirx_mini.layout",
     "tvm.tirx.tile_scheduler": "tirx_mini.lang",
     "tvm.tirx.pipeline": "tirx_mini.lang",
+    # Apache TVM 0.26
+    "tvm.tirx.script": "tirx_mini.script.tirx",
     "tvm.tirx.lang": "tirx_mini.lang",
-    "tvm.tirx.lang.tile_scheduler": "tirx_mini.lang",
-    "tvm.tirx.lang.pipeline": "tirx_mini.lang",
+    **{f"tvm.tirx.lang.{name}": "tirx_mini.lang" for name in _LANG},
+    "tvm.backend": "tirx_mini.lang",
+    "tvm.backend.cuda": "tirx_mini.lang",
+    "tvm.backend.cuda.lang": "tirx_mini.lang",
+    **{f"tvm.backend.cuda.lang.{name}": "tirx_mini.lang" for name in _LANG},
+    "tvm.backend.cuda.tile_primitive": "tirx_mini.layout",
+    "tvm.backend.cuda.tile_primitive.tma_utils": "tirx_mini.layout",
 }
 """Where each module of TVM that kernels import from is found here."""
+
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "tvm.script.tirx": {"TMEMPool": "tirx_mini.lang:TMEMPool"},
+    "tvm.tirx.script": {"TMEMPool": "tirx_mini.lang:TMEMPool"},
+    "tvm.tirx.layout": {"wg_local_layout": "tirx_mini.layout:tcgen05_ld_layout"},
+    "tvm.backend.cuda.tile_primitive.tma_utils": {"mma_shared_layout": "tirx_mini.layout:tma_shared_layout"},
+}
+"""What is found under another name, or elsewhere than the rest of its module."""
 
 
 def modules() -> Mapping[str, ModuleType]:
@@ -47,6 +64,9 @@ def modules() -> Mapping[str, ModuleType]:
     made: dict[str, ModuleType] = {}
     for path, ours in PATHS.items():
         made[path] = _stand_in(path, importlib.import_module(ours))
+        for name, place in NAMES.get(path, {}).items():
+            module, _, attribute = place.partition(":")
+            setattr(made[path], name, getattr(importlib.import_module(module), attribute))
         parent, _, name = path.rpartition(".")
         if parent:
             setattr(made[parent], name, made[path])

@@ -59,6 +59,7 @@ from .stmt import (
     While,
     seq,
 )  # fmt: skip
+from .units import UNIT_NUMBERS
 from .visit import Mutator, children, rewrite, structural_equal, substitute, walk
 
 __all__ = [
@@ -136,6 +137,7 @@ __all__ = [
     "TileCall",
     "While",
     "seq",
+    "UNIT_NUMBERS",
     "Mutator",
     "children",
     "rewrite",

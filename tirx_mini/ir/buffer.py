@@ -69,6 +69,9 @@ class Buffer:
     def __getitem__(self, key: Any) -> Expr:
         """``buf[i, j]`` is an element; with slices (or fewer indices than dimensions) it is a `Region`."""
         keys = key if isinstance(key, tuple) else (key,)
+        rest = next((i for i, k in enumerate(keys) if k is ...), None)
+        if rest is not None:  # whole dimensions, as many as the others leave
+            keys = keys[:rest] + (slice(None),) * (self.ndim - len(keys) + 1) + keys[rest + 1 :]
         if len(keys) > self.ndim:
             raise TirxError(
                 f"{self.name} has {self.ndim} dimension{'s' * (self.ndim != 1)} {self._dims()}, "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Any
 
 _PATTERN = re.compile(r"(bool|handle|tensormap|float8_e4m3fn|float8_e5m2|bfloat|float|uint|int)(\d*)(?:x(\d+))?")
 _FIXED_BITS = {"bool": 8, "handle": 64, "tensormap": 1024, "float8_e4m3fn": 8, "float8_e5m2": 8}
@@ -29,13 +30,14 @@ def _parse(name: str) -> tuple[str, int, int]:
 class DataType(str):
     """The type of a value: a code, a width in bits, and a number of lanes.
 
-    Raises `ValueError` for a name that is no dtype.
+    It is made from a name, or from a dtype of NumPy, ml_dtypes or PyTorch. Raises `ValueError` for what is no dtype.
     """
 
     __slots__ = ()
 
-    def __new__(cls, name: str) -> DataType:
-        _parse(str(name))
+    def __new__(cls, dtype: Any) -> DataType:
+        name = dtype.__name__ if isinstance(dtype, type) else str(dtype).removeprefix("torch.")
+        _parse(name)
         return super().__new__(cls, name)
 
     @property

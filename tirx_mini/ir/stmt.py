@@ -130,7 +130,10 @@ SCOPE_KINDS = ("kernel", "cluster", "cta", "warpgroup", "warp", "thread")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScopeIds(Stmt):
-    """`vars` number the `kind` units within their `parent`: ``bx, by = Tx.cta_id([m, n], parent="kernel")``."""
+    """`vars` number the `kind` units within their `parent`: ``bx, by = Tx.cta_id([m, n], parent="kernel")``.
+
+    extents: how many units there are along each variable; empty where one variable leaves that to other declarations.
+    """
 
     vars: tuple[Var, ...]
     extents: tuple[int, ...]

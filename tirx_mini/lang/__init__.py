@@ -1,22 +1,28 @@
-"""Library for kernels, written in the language itself: barriers, pipeline states, tile schedulers, the memory pool.
+"""Library for kernels, written in the language itself: barriers, pipelines, tile schedulers, memory pools, roles.
 
 The objects live while a kernel is read; their methods are inlined where they are called.
 """
 
 from tirx_mini.script import PoolAllocator
 
-from .barriers import MBarrier, TCGen05Bar, TMABar
+from .barriers import MBarrier, Pipeline, TCGen05Bar, TMABar
 from .pipeline import PipelineState
+from .roles import WarpgroupRole, WarpRole
 from .scheduler import ClusterPersistentScheduler2D
+from .tmem import TMEMPool
 
 SMEMPool = PoolAllocator
 
 __all__ = [
     "ClusterPersistentScheduler2D",
     "MBarrier",
+    "Pipeline",
     "PipelineState",
     "PoolAllocator",
     "SMEMPool",
     "TCGen05Bar",
     "TMABar",
+    "TMEMPool",
+    "WarpRole",
+    "WarpgroupRole",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from tirx_mini.ir import Buffer, Expr
+from tirx_mini.ir import Buffer, Expr, TirxError
 from tirx_mini.script import PoolAllocator
 from tirx_mini.script import tirx as Tx
 
@@ -13,10 +14,26 @@ class MBarrier:
     """`depth` mbarriers at which threads arrive themselves.
 
     pool: where the barriers are allocated (8 bytes each). name: how reports call them; by default the variable's name.
+    phase_offset: 1 where every wait is for the other parity than it says. leader: where it holds, for one thread of
+    the CTA, that thread initialises the barriers; by default thread 0.
+
+    The third argument may also be the phase offset, as in TVM.
     """
 
-    def __init__(self, pool: PoolAllocator, depth: int, name: str | None = None) -> None:
+    def __init__(
+        self,
+        pool: PoolAllocator,
+        depth: int,
+        name: str | int | None = None,
+        *,
+        phase_offset: int = 0,
+        leader: Any = None,
+    ) -> None:
+        if isinstance(name, int):
+            name, phase_offset = None, name
         self.depth = depth
+        self.phase_offset = phase_offset
+        self.leader = Tx.threadIdx.x < 1 if leader is None else leader
         self.buf: Buffer = pool.alloc((depth,), "uint64", align=8, name=name)
 
     @property
@@ -30,27 +47,24 @@ class MBarrier:
     @Tx.inline
     def init(self, count: Any) -> None:
         """Every barrier expects `count` arrivals a phase. Thread 0 of the CTA does it, so it must get here."""
-        if Tx.threadIdx.x < 1:
+        if self.leader:
             for stage in tuple(range(self.depth)):
                 Tx.ptx.mbarrier.init(self.buf.ptr_to([stage]), count)
 
     @Tx.inline
     def wait(self, stage: Any, phase: Any) -> None:
         """Block until the phase of parity `phase` of the stage's barrier has completed."""
-        Tx.ptx.mbarrier.try_wait(self.buf.ptr_to([stage]), phase)
+        Tx.ptx.mbarrier.try_wait(self.buf.ptr_to([stage]), phase ^ self.phase_offset if self.phase_offset else phase)
 
     @Tx.inline
-    def arrive(self, stage: Any, cta_id: Any = None, pred: Any = None, count: Any = None) -> None:
-        """Arrive once at the stage's barrier, here or in CTA `cta_id` of the cluster, where `pred` holds."""
+    def arrive(self, stage: Any, cta_id: Any = None, pred: Any = None, count: Any = None, remote: Any = None) -> None:
+        """Arrive once at the stage's barrier, here or in CTA `cta_id` (`remote`) of the cluster, where `pred` holds."""
         assert count is None or count == 1, "each thread arrives once: drop `count`"
-        if cta_id is None:
-            if pred is None:
-                Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]))
-            else:
-                if pred:
-                    Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]))
-        else:
-            Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]), cta_id=cta_id, pred=True if pred is None else pred)
+        rank = Tx.meta_var(remote if cta_id is None else cta_id)
+        if rank is not None:
+            Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]), cta_id=rank, pred=True if pred is None else pred)
+        elif True if pred is None else pred:
+            Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]))
 
     def remote_view(self, cta_id: Any) -> RemoteBarrier:
         """The same barriers of CTA `cta_id` of the cluster."""
@@ -61,12 +75,17 @@ class TMABar(MBarrier):
     """`depth` mbarriers that TMA loads complete by counting bytes."""
 
     @Tx.inline
-    def arrive(self, stage: Any, bytes: Any = None) -> None:
-        """Expect `bytes` more bytes in the current phase of the stage's barrier, then arrive once."""
-        if bytes is None:
-            Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]))
-        else:
-            Tx.ptx.mbarrier.arrive.expect_tx(self.buf.ptr_to([stage]), bytes)
+    def arrive(self, stage: Any, bytes: Any = None, remote: Any = None, pred: Any = None, tx_count: Any = None) -> None:
+        """Expect `bytes` (or `tx_count`) more bytes in the current phase of the stage's barrier, then arrive once.
+
+        At the barrier here, or in CTA `remote` of the cluster, where `pred` holds.
+        """
+        expected = Tx.meta_var(tx_count if bytes is None else bytes)
+        if expected is None:
+            MBarrier.arrive(self, stage, remote=remote, pred=pred)
+        elif True if pred is None else pred:
+            bar = Tx.meta_var(self if remote is None else self.remote_view(remote))
+            Tx.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([stage]), expected)
 
 
 class TCGen05Bar(MBarrier):
@@ -95,9 +114,43 @@ class RemoteBarrier:
         return Tx.ptx.map_shared_rank(self.barrier.ptr_to(indices), self.cta_id)
 
     @Tx.inline
-    def arrive(self, stage: Any, bytes: Any = None, pred: Any = None) -> None:
+    def arrive(self, stage: Any, bytes: Any = None, pred: Any = None, tx_count: Any = None) -> None:
         """As the barrier's own `arrive`, at the barrier of the other CTA."""
-        if bytes is None:
-            self.barrier.arrive(stage, cta_id=self.cta_id, pred=pred)
+        expected = Tx.meta_var(tx_count if bytes is None else bytes)
+        if expected is None:
+            MBarrier.arrive(self.barrier, stage, cta_id=self.cta_id, pred=pred)
         else:
-            Tx.ptx.mbarrier.arrive.expect_tx(self.ptr_to([stage]), bytes)
+            Tx.ptx.mbarrier.arrive.expect_tx(self.ptr_to([stage]), expected)
+
+
+_KINDS: Mapping[str, type[MBarrier]] = {"tma": TMABar, "tcgen05": TCGen05Bar, "mbar": MBarrier}
+
+
+class Pipeline:
+    """A ring of `stages`: `full` tells the consumer that a stage holds data, `empty` the producer that it is free.
+
+    full, empty: who arrives: "tma" (TMABar), "tcgen05" (TCGen05Bar) or "mbar" (MBarrier). init_full, init_empty: how
+    many arrivals each expects a phase. The barriers are initialised where the pipeline is made.
+    """
+
+    def __init__(
+        self,
+        pool: PoolAllocator,
+        stages: int,
+        *,
+        full: str,
+        empty: str,
+        init_full: int = 1,
+        init_empty: int = 1,
+        empty_phase_offset: int = 0,
+        leader: Any = None,
+    ) -> None:
+        for kind in (full, empty):
+            if kind not in _KINDS:
+                raise TirxError(f"{kind!r} is no kind of barrier; the kinds are {', '.join(map(repr, _KINDS))}")
+        label = Tx.variable_name("pipeline")
+        self.stages = stages
+        self.full = _KINDS[full](pool, stages, f"{label}_full", leader=leader)
+        self.full.init(init_full)
+        self.empty = _KINDS[empty](pool, stages, f"{label}_empty", phase_offset=empty_phase_offset, leader=leader)
+        self.empty.init(init_empty)

@@ -18,7 +18,7 @@ class ClusterPersistentScheduler2D:
     """
 
     def __init__(
-        self, prefix: str = "ts", *, num_m_tiles: int, num_n_tiles: int, l2_group_size: int = 8, num_clusters: int
+        self, prefix: str, num_m_tiles: int, num_n_tiles: int, num_clusters: int, l2_group_size: int = 8
     ) -> None:
         for name, value in (
             ("num_m_tiles", num_m_tiles),

@@ -25,9 +25,9 @@ def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
     return TileLayout(S[(row_extents, cols) : (row_strides, col_strides)])
 
 
-def tcgen05_ld_layout(n: int) -> TileLayout:
-    """A 128 × `n` tile after `tcgen05.ld.32x32b.xN`: row r in thread r of the warpgroup, column c in its register c.
+def tcgen05_ld_layout(n: int, rows: int = 128) -> TileLayout:
+    """A `rows` × `n` tile after `tcgen05.ld.32x32b.xN`: row r in thread r of the warpgroup, column c in its register c.
 
     PTX ISA, "tcgen05 data movement shapes", .32x32b.
     """
-    return TileLayout(S[(128, n) : (1 @ tid_in_wg, 1)])
+    return TileLayout(S[(rows, n) : (1 @ tid_in_wg, 1)])

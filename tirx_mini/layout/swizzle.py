@@ -171,14 +171,15 @@ def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> La
 
 
 def dtype_bits(dtype: Any) -> int:
-    """Bits of one element of `dtype`: a name such as "float16", or an object that has `.bits` or prints as a name.
+    """Bits of one element of `dtype`: a name such as "float16", a class of that name, or an object that has `.bits` or
+    prints as a name.
 
     Raises LayoutError for anything else.
     """
     bits = getattr(dtype, "bits", None)
     if isinstance(bits, int):
         return bits
-    name = str(dtype).removeprefix("torch.")
+    name = dtype.__name__ if isinstance(dtype, type) else str(dtype).removeprefix("torch.")
     if name == "bool":
         return 8
     match = re.fullmatch(r"(?:b?float|u?int)(\d+)(?:_\w+)?", name)

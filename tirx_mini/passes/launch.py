@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tirx_mini.ir import Expr, Launch, PrimFunc, ScopeIds, Span, TirxError, Var, special
+from tirx_mini.ir import UNIT_NUMBERS, Expr, Launch, PrimFunc, ScopeIds, Span, TirxError, Var, special
 
 MOST_THREADS = 1024
 MOST_CLUSTER = 16
@@ -20,27 +20,24 @@ _FIXED: Mapping[tuple[str, str], int] = {("warp", "warpgroup"): 4, ("thread", "w
 
 _THREADS_OF: Mapping[str, int] = {"warpgroup": 128, "warp": 32, "thread": 1}
 
-_ID: Mapping[tuple[str, str], Callable[[], Expr]] = {
-    ("warpgroup", "cta"): lambda: special("warp_id_in_cta") >> 2,
-    ("warp", "warpgroup"): lambda: special("warp_id_in_cta") % 4,
-    ("warp", "cta"): lambda: special("warp_id_in_cta"),
-    ("thread", "warp"): lambda: special("threadIdx.x") % 32,
-    ("thread", "warpgroup"): lambda: special("threadIdx.x") % 128,
-    ("thread", "cta"): lambda: special("threadIdx.x"),
-}
-"""The number of the executing unit within its parent, for units that are numbered along one dimension."""
-
-_PAIRS = (*_ID, ("cta", "kernel"), ("cta", "cluster"), ("cluster", "kernel"))
+_PAIRS = (*UNIT_NUMBERS, ("cta", "kernel"), ("cta", "cluster"), ("cluster", "kernel"))
 
 
 @dataclass
 class Declared:
-    """What the ids of a kernel say of its launch, each with the declaration that said it."""
+    """What the ids of a kernel say of its launch, each with the declaration that said it.
+
+    open: declarations that leave the number of units to others.
+    """
 
     extents: dict[tuple[str, str], ScopeIds] = field(default_factory=dict)
+    open: list[tuple[str, str, ScopeIds]] = field(default_factory=list)
 
     def add(self, ids: ScopeIds) -> tuple[str, str]:
         kind, parent = unit(ids)
+        if not ids.extents:
+            self.open.append((kind, parent, ids))
+            return kind, parent
         _check(ids, kind, parent)
         known = self.extents.setdefault((kind, parent), ids)
         if known.extents != ids.extents:
@@ -53,8 +50,17 @@ class Declared:
         if ("cluster", "kernel") in self.extents and ("cta", "kernel") not in self.extents:
             clusters = self._dims("cluster", "kernel")
             grid = (clusters[0] * cluster[0], clusters[1] * cluster[1], clusters[2] * cluster[2])
+        self._check_open()
         self._check_cluster(grid, cluster, func.span)
         return Launch(grid, self._threads(func), cluster)
+
+    def _check_open(self) -> None:
+        """The number of CTAs follows from no other declaration; that of threads is checked where they are counted."""
+        for kind, parent, ids in self.open:
+            if kind in ("cta", "cluster") and (kind, parent) not in self.extents:
+                raise TirxError(
+                    f"nothing says how many {kind}s there are in the {parent}", ids.span, f"write {kind}_id([n])"
+                )
 
     def _dims(self, kind: str, parent: str) -> tuple[int, int, int]:
         ids = self.extents.get((kind, parent))
@@ -138,7 +144,7 @@ def id_values(ids: ScopeIds, launch: Launch) -> dict[Var, Expr]:
         prefix = "clusterCtaIdx" if parent == "cluster" else "blockIdx"
         parts = launch.cluster if kind == "cluster" else (1, 1, 1)
         return {v: special(f"{prefix}.{a}") // part for v, a, part in zip(ids.vars, "xyz", parts, strict=False)}
-    number = _ID[kind, parent]()
+    number = UNIT_NUMBERS[kind, parent]()
     if len(ids.vars) == 1:
         return {ids.vars[0]: number}
     values: dict[Var, Expr] = {}

@@ -2,8 +2,9 @@
 
 from . import tirx
 from .diagnostics import unfilled
+from .handles import OpenRole
 from .inline import inline
 from .memory import PoolAllocator
 from .prim_func import from_source, prim_func
 
-__all__ = ["PoolAllocator", "from_source", "inline", "prim_func", "tirx", "unfilled"]
+__all__ = ["OpenRole", "PoolAllocator", "from_source", "inline", "prim_func", "tirx", "unfilled"]

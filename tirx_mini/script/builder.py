@@ -42,6 +42,12 @@ def place() -> Span | None:
     return caller_span() if builder is None else builder.span
 
 
+def innermost_scope() -> str | None:
+    """The kind of the innermost execution scope in which a kernel is being read."""
+    builder = _CURRENT.get()
+    return builder.scopes[-1] if builder is not None and builder.scopes else None
+
+
 def current(what: str) -> Builder:
     """The builder of the kernel being read. Raises `TirxError` outside of one."""
     builder = _CURRENT.get()
@@ -74,6 +80,7 @@ class Builder:
 
     span: the place being read; new nodes are stamped with it.
     params: the parameters in the order of the call; `Tx.match_buffer` turns a pointer into a buffer.
+    scopes: the kinds of the execution scopes that are open, outermost first.
     """
 
     name: str
@@ -84,6 +91,7 @@ class Builder:
     tensor_maps: list[TensorMap] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=lambda: [Block()])
     inline_depth: int = 0
+    scopes: list[str] = field(default_factory=list)
     _names: tuple[str, ...] = ()
     _declared: set[Buffer] = field(default_factory=set)
     _unfinished: dict[Any, TirxError] = field(default_factory=dict)
@@ -107,6 +115,13 @@ class Builder:
             yield block
         finally:
             del self.blocks[depth - 1 :]
+
+    @contextmanager
+    def in_scope(self, kind: str) -> Iterator[None]:
+        """What is read is in a scope of `kind`."""
+        self.scopes.append(kind)
+        yield
+        self.scopes.pop()
 
     def body(self, block: Block) -> Stmt:
         """The statement that a finished block is."""

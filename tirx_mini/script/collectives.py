@@ -1,4 +1,4 @@
-"""Operations among the threads of a warp or CTA, as the native dialect spells them."""
+"""What the native dialect writes as one call: operations among the threads of a warp or CTA, and register counts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from tirx_mini.ir import Expr, TirxError, as_expr, const, int_value
+from tirx_mini.ir import Expr, TirxError, as_expr, const, int_value, special
 from tirx_mini.tile import OPS
 
 from .builder import current
@@ -55,11 +55,24 @@ def _reduce_by(unit: str, value: Any, op: str, *args: Any, **options: Any) -> Ex
     return reduce(unit, op, value, *args, **options)
 
 
+def set_max_registers(increase: bool, count: int) -> None:
+    """``T.ptx.setmaxnreg(True, 232)``: more (or fewer) registers for each thread of the warpgroup."""
+    setmaxnreg = namespace().ptx.setmaxnreg
+    (setmaxnreg.inc if increase else setmaxnreg.dec)(count)
+
+
+def thread_rank() -> Expr:
+    """The number of the executing thread in its CTA."""
+    return special("threadIdx.x")
+
+
 COLLECTIVES: Mapping[str, Callable[..., Any]] = {
     **{f"cuda.{unit}_{op}": partial(reduce, unit, op) for unit in ("warp", "cta") for op in ("sum", "max", "min")},
     **{f"cuda.{unit}_reduce": partial(_reduce_by, unit) for unit in ("warp", "cta")},
     **{f"tvm_warp_shuffle_{kind}": partial(shuffle, kind) for kind in ("xor", "down", "up")},
     "tvm_warp_shuffle": partial(shuffle, "idx"),
     "tvm_warp_activemask": active_mask,
+    "ptx.setmaxnreg": set_max_registers,
+    "cuda.thread_rank": thread_rank,
 }
 """By their paths in the `Tx` namespace."""

@@ -7,6 +7,7 @@ ternary) is built here. Every node gets the place of the syntax it came from.
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +43,10 @@ _SYMBOL: Mapping[type, str] = {
 }  # fmt: skip
 
 
+_NAMING = (ast.Call, ast.IfExp, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Tuple, ast.GeneratorExp)
+"""Syntax whose value may make buffers that are named after the variable it is assigned to."""
+
+
 def is_runtime(value: Any) -> bool:
     """Whether a value is only known when the kernel runs."""
     return isinstance(value, Expr)
@@ -75,7 +80,7 @@ class Evaluator:
         handler = getattr(self, f"visit_{type(node).__name__}", None)
         if handler is None:
             raise self.error(node, f"{_describe(node)} cannot be used in a kernel")
-        value = handler(node, names) if names and isinstance(node, (ast.Call, ast.IfExp)) else handler(node)
+        value = handler(node, names) if names and isinstance(node, _NAMING) else handler(node)
         if isinstance(value, Expr) and value.span is None:
             stamp(value, self.span(node))
         return value
@@ -246,6 +251,9 @@ class Evaluator:
             symbol = _ORDER.get(type(op))
             if symbol is not None and (is_number(left) or is_number(right)):
                 value = self.guarded(node, binary, symbol, left, right)
+            elif isinstance(op, (ast.In, ast.NotIn)) and is_number(left):
+                value = self._one_of(node, left, self.iterate(comparator, right))
+                value = unary("not", value) if isinstance(op, ast.NotIn) else value
             else:
                 value = self.guarded(node, _COMPARE[type(op)], left, right)
             left = right
@@ -254,6 +262,11 @@ class Evaluator:
             elif len(node.ops) > 1 and not value:
                 return value
         return value if combined is None else combined
+
+    def _one_of(self, node: ast.expr, value: Expr, choices: Sequence[Any]) -> Expr:
+        """``value in choices``."""
+        same = [self.guarded(node, binary, "==", value, choice) for choice in choices]
+        return functools.reduce(functools.partial(binary, "or"), same, as_bool(False))
 
     def visit_IfExp(self, node: ast.IfExp, names: Sequence[str] = ()) -> Any:
         test = self.eval(node.test)
@@ -312,14 +325,14 @@ class Evaluator:
             raise error.at(span) from None
         return self.builder.declare_view(buffer)
 
-    def _items(self, nodes: Sequence[ast.expr]) -> list[Any]:
+    def _items(self, nodes: Sequence[ast.expr], names: Sequence[str] = ()) -> list[Any]:
         """The values of a list of expressions, starred ones spread."""
         values: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
                 values.extend(self.iterate(node, self.eval(node.value)))
             else:
-                values.append(self.eval(node))
+                values.append(self.eval(node, _element_names(names, len(values))))
         return values
 
     def _mapping(self, keyword: ast.keyword, value: Any) -> dict[str, Any]:
@@ -335,23 +348,31 @@ class Evaluator:
 
     # -- displays, comprehensions, strings, lambdas -------------------------------------------------------------
 
-    def visit_Dict(self, node: ast.Dict) -> dict[Any, Any]:
+    def visit_Dict(self, node: ast.Dict, names: Sequence[str] = ()) -> dict[Any, Any]:
         result: dict[Any, Any] = {}
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
+        for key_node, value in zip(node.keys, node.values, strict=True):
+            if key_node is None:
                 result.update(self.guarded(value, dict, self.eval(value)))
             else:
-                result[self.eval(key)] = self.eval(value)
+                key = self.eval(key_node)
+                result[key] = self.eval(value, _element_names(names, key))
         return result
 
-    def visit_ListComp(self, node: Any) -> Any:
+    def visit_DictComp(self, node: ast.DictComp, names: Sequence[str] = ()) -> dict[Any, Any]:
         inner = replace(self, env=Env(outer=self.env))
-        if isinstance(node, ast.DictComp):
-            return {inner.eval(node.key): inner.eval(node.value) for _ in inner.generate(node.generators)}
-        values = [inner.eval(node.elt) for _ in inner.generate(node.generators)]
+        result: dict[Any, Any] = {}
+        for _ in inner.generate(node.generators):
+            key = inner.eval(node.key)
+            result[key] = inner.eval(node.value, _element_names(names, key))
+        return result
+
+    def visit_ListComp(self, node: Any, names: Sequence[str] = ()) -> Any:
+        inner = replace(self, env=Env(outer=self.env))
+        rounds = enumerate(inner.generate(node.generators))
+        values = [inner.eval(node.elt, _element_names(names, i)) for i, _ in rounds]
         return set(values) if isinstance(node, ast.SetComp) else values
 
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+    visit_SetComp = visit_GeneratorExp = visit_ListComp
 
     def generate(self, generators: Sequence[ast.comprehension]) -> Iterator[None]:
         """Run the ``for … if …`` clauses of a comprehension, binding their names."""
@@ -423,14 +444,22 @@ class Evaluator:
     def visit_Constant(self, node: ast.Constant) -> Any:
         return node.value
 
-    def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
-        return tuple(self._items(node.elts))
+    def visit_Tuple(self, node: ast.Tuple, names: Sequence[str] = ()) -> tuple[Any, ...]:
+        return tuple(self._items(node.elts, names))
 
-    def visit_List(self, node: ast.List) -> list[Any]:
-        return self._items(node.elts)
+    def visit_List(self, node: ast.List, names: Sequence[str] = ()) -> list[Any]:
+        return self._items(node.elts, names)
 
     def visit_Set(self, node: ast.Set) -> set[Any]:
         return set(self._items(node.elts))
+
+
+def _element_names(names: Sequence[str], key: Any) -> Sequence[str]:
+    """What the element `key` of a list, tuple or dict is called, which is assigned to one variable or to several."""
+    if len(names) == 1:
+        label = f"{names[0]}_{key}"
+        return (label,) if label.isidentifier() else names
+    return names[key : key + 1] if isinstance(key, int) else ()
 
 
 def _describe(node: ast.AST) -> str:

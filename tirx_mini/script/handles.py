@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from tirx_mini.ir import (
     HANDLE,
     SCOPE_KINDS,
+    UNIT_NUMBERS,
     UNROLLED,
     AddressOf,
     Buffer,
@@ -16,6 +17,7 @@ from tirx_mini.ir import (
     DataType,
     Expr,
     Hint,
+    If,
     Scope,
     Stmt,
     TirxError,
@@ -31,21 +33,45 @@ from .diagnostics import did_you_mean
 
 @dataclass(frozen=True)
 class OpenScope:
-    """``Tx.thread(parent="warp")[cond]``: what a ``with`` statement of a kernel opens."""
+    """``Tx.thread(parent="warp")[cond]``: what a ``with`` statement of a kernel opens.
+
+    filter: the condition of those that execute it. around: the kind of the scope that it opens in, where that is known.
+    """
 
     kind: str
     parent: str | None = None
     filter: Expr | None = None
+    around: str | None = None
 
     def __getitem__(self, condition: Any) -> OpenScope:
-        if isinstance(condition, slice):
-            raise TirxError(
-                f"a {self.kind} scope is filtered by a condition, not by a slice",
-                hint=f'number the units, as in warp_id = Tx.warp_id([4], parent="warpgroup"), '
-                f"and write Tx.{self.kind}()[warp_id < 1]",
-            )
+        """Only where `condition` holds, or only the units that a number or a slice of numbers selects."""
+        if isinstance(condition, slice) or (isinstance(condition, int) and not isinstance(condition, bool)):
+            condition = self._numbered(condition)
         added = as_bool(condition)
         return replace(self, filter=added if self.filter is None else binary("and", self.filter, added))
+
+    def _numbered(self, units: slice | int) -> Expr:
+        """Whether the executing unit's number, within `parent` or else the scope around it, is one of `units`."""
+        parent = self.parent or self.around or "cta"
+        if self.parent is None and (self.kind, parent) not in UNIT_NUMBERS:
+            parent = "cta"
+        numbers = UNIT_NUMBERS.get((self.kind, parent))
+        if numbers is None:
+            raise TirxError(
+                f"{self.kind} scopes within a {parent} are selected by a condition, not by their numbers",
+                hint=f"write Tx.{self.kind}()[condition]",
+            )
+        first, last = (units, units + 1) if isinstance(units, int) else (units.start or 0, units.stop)
+        if not isinstance(first, int) or not isinstance(last, int) or not 0 <= first < last or _stepped(units):
+            raise TirxError(
+                "units are selected by the numbers first : last, counted from 0 and known when the kernel is read",
+                hint=f"write Tx.{self.kind}()[0:1], or a condition such as Tx.{self.kind}()[{self.kind}_id < n]",
+            )
+        number = numbers()
+        if last == first + 1:
+            return binary("==", number, first)
+        below = binary("<", number, last)
+        return below if first == 0 else binary("and", binary("<=", first, number), below)
 
     def wrap(self, body: Stmt) -> Stmt:
         return Scope(self.kind, body, self.parent, self.filter)
@@ -57,12 +83,20 @@ class OpenScope:
         return None
 
 
+def _stepped(units: slice | int) -> bool:
+    return isinstance(units, slice) and units.step not in (None, 1)
+
+
 @dataclass(frozen=True)
 class ScopeKind:
-    """``Tx.cta``: calling it opens a scope; its attributes are tile primitives executed by that scope."""
+    """``Tx.cta``: calling it opens a scope; its attributes are tile primitives executed by that scope.
+
+    around: gives the kind of the scope in which the kernel is being read.
+    """
 
     kind: str
     primitives: Callable[[str, str], Any]
+    around: Callable[[], str | None]
 
     def __call__(self, parent: str | None = None) -> OpenScope:
         if parent is not None and parent not in SCOPE_KINDS:
@@ -70,12 +104,29 @@ class ScopeKind:
                 f"`{parent}` is no execution scope",
                 hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}",
             )
-        return OpenScope(self.kind, parent)
+        return OpenScope(self.kind, parent, around=self.around())
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return self.primitives(name, self.kind)
+
+
+@dataclass(frozen=True)
+class OpenRole:
+    """A ``with`` statement that only those threads execute for which `condition` holds; `opening` emits its start."""
+
+    condition: Expr
+    opening: Callable[[], None] | None = None
+
+    def wrap(self, body: Stmt) -> Stmt:
+        return If(self.condition, body)
+
+    def __enter__(self) -> NoReturn:
+        raise TirxError("a role can only be used inside a kernel", hint="put it under @Tx.prim_func")
+
+    def __exit__(self, *exc: object) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -210,9 +261,9 @@ def load(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
 
 
 def data_type(dtype: Any) -> DataType:
-    """A dtype given by name or as ``Tx.float16``. Raises `TirxError` for what is none."""
+    """A dtype given by name, as ``Tx.float16``, or as NumPy's or PyTorch's. Raises `TirxError` for what is none."""
     try:
-        return DataType(str(dtype))
+        return DataType(dtype)
     except ValueError as error:
         raise TirxError(str(error)) from None
 

@@ -19,7 +19,17 @@ from tirx_mini.ir import (
     int_value,
     scalar,
 )  # fmt: skip
-from tirx_mini.layout import Axis, ComposeLayout, Layout, LayoutError, SwizzleMode, TCol, m, tma_shared_layout
+from tirx_mini.layout import (
+    Axis,
+    ComposeLayout,
+    Layout,
+    LayoutError,
+    SwizzleMode,
+    TCol,
+    m,
+    tcgen05_ld_layout,
+    tma_shared_layout,
+)  # fmt: skip
 
 from .builder import Builder, current
 from .diagnostics import caller_span
@@ -79,6 +89,12 @@ def alloc_buffer(
 def alloc_local(shape: Any, dtype: Any = "float32", *, layout: Any = None, name: str | None = None) -> Buffer:
     """Registers: each thread has its own copy of `shape` elements."""
     return alloc_buffer(shape, dtype, "local", layout=layout, name=name)
+
+
+def wg_reg_tile(elem_per_thread: int, dtype: Any = "float32") -> Buffer:
+    """Registers of a warpgroup as one tile of 128 rows: thread t holds row t, of `elem_per_thread` elements."""
+    registers = alloc_local((elem_per_thread,), dtype)
+    return registers.view(128, elem_per_thread, layout=tcgen05_ld_layout(elem_per_thread))
 
 
 def alloc_shared(
@@ -267,6 +283,16 @@ class PoolAllocator:
         """A tile that TMA fills and the tensor core reads: `alloc` with the layout of `swizzle_mode`."""
         layout = tma_shared_layout(str(data_type(dtype)), swizzle_mode, shape_of(shape, name or "the tile"))
         return self.alloc(shape, dtype, layout=layout, align=align, name=name)
+
+    def alloc_tcgen05_mma_AB(
+        self, shape: Any, dtype: Any = "float16", swizzle_mode: SwizzleMode | str = "auto", align: int | None = None
+    ) -> Buffer:
+        """`alloc_mma` as TVM has it: "auto" is the 128-byte swizzle, "none" no swizzle."""
+        named = {"auto": SwizzleMode.SWIZZLE_128B_ATOM, "none": SwizzleMode.SWIZZLE_NONE}
+        mode = named.get(swizzle_mode, swizzle_mode) if isinstance(swizzle_mode, str) else swizzle_mode
+        if not isinstance(mode, SwizzleMode):
+            raise TirxError(f'swizzle_mode is "auto", "none" or a SwizzleMode, not {swizzle_mode!r}')
+        return self.alloc_mma(shape, dtype, swizzle_mode=mode, align=align)
 
     def move_base_to(self, offset: int) -> None:
         """The next allocation begins `offset` bytes from the start of the pool; buffers may overlap by it."""

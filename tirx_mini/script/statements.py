@@ -6,7 +6,7 @@ import ast
 import importlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,8 +34,9 @@ from .builder import stamp
 from .diagnostics import did_you_mean, todo_error
 from .environment import Bound, Env, keeps_meaning
 from .expressions import is_runtime
-from .handles import Loop, OpenHint, OpenScope, loop
+from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
 from .inline import InlineFunction, default_values, inline
+from .rounds import read_before_assigned
 
 _MAX_UNROLL = 65536
 _SENTENCE_END = re.compile(r"(?<=[.:!?])\s")
@@ -86,7 +87,7 @@ class Executor(Assigner):
             yield lambda: self.builder.body(block)
         self.nesting.pop()
         inner, self.env = self.env, self._parent()
-        inner.leave(span, keeps_meaning if what == "scope" else _keep_nothing, conditional=what == "branch")
+        inner.leave(span, keeps_meaning if what == "scope" else _keep_nothing, conditional=what != "scope")
 
     def _parent(self) -> Env:
         assert self.env.parent is not None
@@ -258,6 +259,7 @@ class Executor(Assigner):
                 self.builder.emit(If(unary("not", condition), Break(), span=span))
                 condition = const(True, span=span)
             self.run(node.body)
+            self._check_rounds([ast.Expr(node.test), *node.body], ())
             inner = body()
         self.builder.emit(While(condition, inner, span=span))
         return None
@@ -345,10 +347,23 @@ class Executor(Assigner):
                 variables.append(Var(start.dtype, target.id, span=self.span(target)))
                 self.env.names[target.id] = Bound(variables[-1], self.span(target), "loop variable")
             self.run(node.body)
+            self._check_rounds(node.body, [var.name for var in variables])
             inner = body()
         for var, (start, stop, step) in reversed(list(zip(variables, ranges, strict=True))):
             inner = For(var, start, stop, inner, step, description.kind, description.parallel, span=span)
         self.builder.emit(inner)
+
+    def _check_rounds(self, statements: Sequence[ast.stmt], own: Sequence[str]) -> None:
+        """Refuse a Python value of the kernel around a loop that a round would have to hand on to the next."""
+        for name in self.env.names.keys() - set(own):
+            known = self._parent().find(name) or self.env.find_captured(name)
+            place = None if known is None else read_before_assigned(statements, name)
+            if place is not None:
+                raise self.error(
+                    place,
+                    f"`{name}` has one value while the kernel is read, and this loop changes it from round to round",
+                    f"declare it before the loop as a variable of the kernel: `{name}: Tx.int32 = …`",
+                )
 
     def visit_Break(self, node: ast.Break) -> Outcome:
         return self._leave_loop(node, "break", Break(span=self.span(node)))
@@ -382,12 +397,15 @@ class Executor(Assigner):
             return self.run(node.body)
         item, rest = items[0], items[1:]
         manager = self._manager(item.context_expr)
-        if isinstance(manager, (OpenScope, OpenHint)):
+        if isinstance(manager, (OpenScope, OpenRole, OpenHint)):
             if item.optional_vars is not None:
                 raise self.error(item.optional_vars, f"`{_short(item.context_expr)}` has no value to name")
             span = self.span(item.context_expr)
-            filtered = isinstance(manager, OpenScope) and manager.filter is not None
-            with self._inside("branch" if filtered else "scope", self.span(node)) as body:
+            filtered = isinstance(manager, OpenRole) or (isinstance(manager, OpenScope) and manager.filter is not None)
+            scope = self.builder.in_scope(manager.kind) if isinstance(manager, OpenScope) else nullcontext()
+            with scope, self._inside("branch" if filtered else "scope", self.span(node)) as body:
+                if isinstance(manager, OpenRole) and manager.opening is not None:
+                    manager.opening()
                 outcome = self._with_items(node, rest)
                 inner = body()
             self.builder.span = span
@@ -402,7 +420,7 @@ class Executor(Assigner):
 
     def _manager(self, node: ast.expr) -> Any:
         value = self.eval(node)
-        if isinstance(value, (OpenScope, OpenHint)) or hasattr(type(value), "__enter__"):
+        if isinstance(value, (OpenScope, OpenRole, OpenHint)) or hasattr(type(value), "__enter__"):
             return value
         hint = f"write `with {_short(node)}():`" if callable(value) else None
         raise self.error(node, f"`{_short(node)}` is not a scope", hint)

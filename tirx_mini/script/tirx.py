@@ -43,7 +43,7 @@ from tirx_mini.ir import cast as convert
 from tirx_mini.ir import select as choose
 from tirx_mini.tile import OPS
 
-from .builder import current
+from .builder import current, innermost_scope
 from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean, unknown
 from .handles import DType, Loop, OpenHint, ScopeKind, data_type, let, loop, meta_var
@@ -60,23 +60,27 @@ from .memory import (
     decl_buffer,
     match_buffer,
     variable_name,
+    wg_reg_tile,
 )  # fmt: skip
+from .operators import OPERATORS, SHORT_DTYPES
 from .prim_func import prim_func
 from .printing import print_buffer, printf
 
 __all__ = [
     "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "Buffer", "call", "Cast",
     "cdiv", "ceildiv", "cluster_id", "const", "cta_id", "cta_id_in_cluster", "decl_buffer", "device_entry",
-    "evaluate", "filter", "floordiv", "floormod", "func_attr", "grid", "hint", "if_then_else", "inline",
-    "lane_id", "launch", "let", "local_cell", "match_buffer", "max", "meta_var", "min", "node", "PoolAllocator",
-    "prim_func", "print_buffer", "ramp", "Select", "select", "serial", "SMEMPool", "tensor_map", "thread_id",
-    "thread_id_in_wg", "truncmod", "unroll", "variable_name", "warp_id", "warp_id_in_wg", "warpgroup_id",
+    "evaluate", "filter", "func_attr", "grid", "hint", "if_then_else", "inline",
+    "lane_id", "launch", "let", "local_cell", "local_scalar", "macro", "match_buffer", "max", "meta_class", "meta_var",
+    "min", "node", "PoolAllocator", "prim_func", "print_buffer", "ramp", "Select", "select", "serial", "SMEMPool",
+    "tensor_map", "thread_id", "thread_id_in_wg", "unroll", "variable_name", "vectorized", "warp_id", "warp_id_in_wg",
+    "warpgroup_id", "wg_reg_tile",
 ]  # fmt: skip
 
 Buffer = buffer_type
 SMEMPool = PoolAllocator
 call = raw_call
-local_cell = alloc_scalar
+local_cell = local_scalar = alloc_scalar
+macro = inline
 
 # -- the kernel and its scopes -------------------------------------------------------------------------------------
 
@@ -92,8 +96,9 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
 
 
 def _ids(kind: str, extents: Any, parent: str) -> Any:
+    """One variable for each extent; without extents one, where another declaration says how many units there are."""
     builder = current(f"Tx.{kind}_id")
-    counts = tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
+    counts = () if extents is None else tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     known = [int_value(extent) for extent in counts]
     for extent, value in zip(counts, known, strict=True):
         if value is None or value < 1:
@@ -103,52 +108,53 @@ def _ids(kind: str, extents: Any, parent: str) -> Any:
             f"`{parent}` is no execution scope",
             hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}",
         )
-    variables = tuple(Var(DataType("int32"), builder.take_name(f"{kind}_id"), span=builder.span) for _ in counts)
+    names = [builder.take_name(f"{kind}_id") for _ in counts or (1,)]
+    variables = tuple(Var(DataType("int32"), name, span=builder.span) for name in names)
     builder.emit(ScopeIds(variables, tuple(value or 1 for value in known), kind, parent))
     return variables[0] if len(variables) == 1 else variables
 
 
-def cluster_id(extents: Any, parent: str = "kernel") -> Any:
+def cluster_id(extents: Any = None, parent: str = "kernel") -> Any:
     """The index of the cluster in the grid."""
     return _ids("cluster", extents, parent)
 
 
-def cta_id(extents: Any, parent: str = "kernel") -> Any:
+def cta_id(extents: Any = None, parent: str = "kernel") -> Any:
     """The index of the CTA in the grid, or with parent="cluster" in its cluster; one variable for each extent."""
     return _ids("cta", extents, parent)
 
 
-def cta_id_in_cluster(extents: Any) -> Any:
+def cta_id_in_cluster(extents: Any = None) -> Any:
     """The index of the CTA in its cluster."""
     return _ids("cta", extents, "cluster")
 
 
-def warpgroup_id(extents: Any, parent: str = "cta") -> Any:
+def warpgroup_id(extents: Any = None, parent: str = "cta") -> Any:
     """The index of the warpgroup (4 warps) in the CTA."""
     return _ids("warpgroup", extents, parent)
 
 
-def warp_id(extents: Any, parent: str = "cta") -> Any:
+def warp_id(extents: Any = None, parent: str = "cta") -> Any:
     """The index of the warp in the CTA, or with parent="warpgroup" in its warpgroup."""
     return _ids("warp", extents, parent)
 
 
-def warp_id_in_wg(extents: Any) -> Any:
+def warp_id_in_wg(extents: Any = None) -> Any:
     """The index of the warp in its warpgroup."""
     return _ids("warp", extents, "warpgroup")
 
 
-def thread_id(extents: Any, parent: str = "cta") -> Any:
+def thread_id(extents: Any = None, parent: str = "cta") -> Any:
     """The index of the thread in the CTA, or in its warpgroup or warp."""
     return _ids("thread", extents, parent)
 
 
-def thread_id_in_wg(extents: Any) -> Any:
+def thread_id_in_wg(extents: Any = None) -> Any:
     """The index of the thread in its warpgroup."""
     return _ids("thread", extents, "warpgroup")
 
 
-def lane_id(extents: Any) -> Any:
+def lane_id(extents: Any = None) -> Any:
     """The index of the thread in its warp."""
     return _ids("thread", extents, "warp")
 
@@ -161,6 +167,11 @@ def filter(unit: Any, low: Any, high: Any = None) -> Expr:
     return binary("and", binary("<=", low, unit), binary("<", unit, high))
 
 
+def meta_class(cls: type) -> type:
+    """Objects of any class are Python values while a kernel is read, so there is nothing to mark."""
+    return cls
+
+
 def hint(message: str, attrs: Mapping[str, Any] | None = None, **more: Any) -> OpenHint:
     """A message for readers and tools, as a statement or around a block; it changes nothing."""
     return OpenHint(message, tuple({**(attrs or {}), **more}.items()))
@@ -169,14 +180,29 @@ def hint(message: str, attrs: Mapping[str, Any] | None = None, **more: Any) -> O
 # -- loops ---------------------------------------------------------------------------------------------------------
 
 
-def serial(*bounds: Any, annotations: Mapping[str, Any] | None = None, parallel: bool = False) -> Loop:
+def serial(
+    *bounds: Any, step: int | None = None, annotations: Mapping[str, Any] | None = None, parallel: bool = False
+) -> Loop:
     """A loop of the kernel, executed round by round."""
-    return loop(SERIAL, bounds, parallel)
+    return loop(SERIAL, _stepped(bounds, step), parallel)
 
 
-def unroll(*bounds: Any, annotations: Mapping[str, Any] | None = None, parallel: bool = False) -> Loop:
+def unroll(
+    *bounds: Any, step: int | None = None, annotations: Mapping[str, Any] | None = None, parallel: bool = False
+) -> Loop:
     """A loop whose rounds are all written out; its bounds are constants."""
-    return loop(UNROLLED, bounds, parallel)
+    return loop(UNROLLED, _stepped(bounds, step), parallel)
+
+
+def vectorized(*bounds: Any) -> Loop:
+    """As `unroll`: copies of tiles are vectorised by what they copy, and loops of the kernel need not say so."""
+    return loop(UNROLLED, bounds)
+
+
+def _stepped(bounds: tuple[Any, ...], step: int | None) -> tuple[Any, ...]:
+    if step is None or len(bounds) == 3:
+        return bounds
+    return (0, *bounds, step)[-3:]
 
 
 def grid(*extents: Any) -> Loop:
@@ -226,19 +252,6 @@ cdiv = ceildiv
 def Cast(dtype: Any, value: Any) -> Expr:
     """`value` converted to `dtype`."""
     return convert(data_type(dtype), value)
-
-
-def truncmod(a: Any, b: Any) -> Any:
-    """The remainder of non-negative integers."""
-    return a % b
-
-
-def floordiv(a: Any, b: Any) -> Any:
-    return a // b
-
-
-def floormod(a: Any, b: Any) -> Any:
-    return a % b
 
 
 def ramp(base: Any, lanes: int) -> Expr:
@@ -318,7 +331,11 @@ class _Tiles:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return ScopeKind(_SCOPE_NAMES[name], _primitive) if name in _SCOPE_NAMES else _primitive(name, None)
+        return (
+            ScopeKind(_SCOPE_NAMES[name], _primitive, innermost_scope)
+            if name in _SCOPE_NAMES
+            else _primitive(name, None)
+        )
 
     def __dir__(self) -> list[str]:
         return [*OPS, *_SCOPE_NAMES]
@@ -331,7 +348,7 @@ def _primitive(name: str, scope: str | None) -> Any:
         raise unknown("Tx" if scope is None else f"Tx.{scope}", name, did_you_mean(name, OPS))
 
     def primitive(*args: Any, **kwargs: Any) -> Any:
-        if name == "cast" and len(args) == 2 and isinstance(args[1], (str, DType)):
+        if name == "cast" and len(args) == 2 and not isinstance(args[1], (IrBuffer, Expr)):
             return convert(data_type(args[1]), args[0])  # T.cast(value, "float32") converts a value
         builder = current(f"Tx.{name}")
         options = dict(zip(op.options, args[len(op.operands) :], strict=False))
@@ -361,7 +378,7 @@ def _root() -> Path:
 def _generated(name: str) -> Any:
     """What `name` stands for, or None."""
     if name in _SCOPE_NAMES:
-        return ScopeKind(_SCOPE_NAMES[name], _primitive)
+        return ScopeKind(_SCOPE_NAMES[name], _primitive, innermost_scope)
     if name in _AXES:
         return _Axes(name)
     if name in OPS:
@@ -370,8 +387,10 @@ def _generated(name: str) -> Any:
         return _Tiles()
     if name in _root().below:
         return _root().below[name]
+    if name in OPERATORS:
+        return OPERATORS[name]
     try:
-        return DType(DataType(name))
+        return DType(DataType(SHORT_DTYPES.get(name, name)))
     except ValueError:
         return None
 
@@ -387,7 +406,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     plain = [name for name in SPECIALS if "." not in name]
-    return sorted({*__all__, *_SCOPE_NAMES, *_AXES, *OPS, *_DTYPES, *plain, *_root().below, "tile"})
+    return sorted({*__all__, *_SCOPE_NAMES, *_AXES, *OPS, *OPERATORS, *_DTYPES, *plain, *_root().below, "tile"})
 
 
 _DTYPES = (

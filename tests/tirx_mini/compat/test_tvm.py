@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +18,13 @@ from tirx_mini.compat.tvm import imports
 from tirx_mini.ir import PrimFunc, structural_equal
 from tirx_mini.script import from_source
 
-FILE = Path(__file__).with_name("course_kernels.py")
+HERE = Path(__file__).parent
 
 
-@pytest.fixture(scope="module")
-def kernels() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("course_kernels", FILE)
+@cache
+def file(path: str) -> ModuleType:
+    """The module of a file that is written against `tvm`."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, HERE / path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     with imports():
@@ -30,19 +33,24 @@ def kernels() -> ModuleType:
 
 
 VARIANTS = [
-    ("tma_pipeline", (256, 128, 128), {}),
-    ("tma_pipeline", (128, 256, 64), {"EPI_N": 128, "use_lanes": False}),
-    ("warp_specialized", (256, 384, 192), {}),
-    ("warp_specialized", (128, 256, 128), {"TMEM_LD_N": 16, "EPI_N": 128}),
-    ("warp_specialized", (128, 128, 64), {"TMEM_LD_N": 128}),
+    ("course_kernels.py", "tma_pipeline", (256, 128, 128), {}),
+    ("course_kernels.py", "tma_pipeline", (128, 256, 64), {"EPI_N": 128, "use_lanes": False}),
+    ("course_kernels.py", "warp_specialized", (256, 384, 192), {}),
+    ("course_kernels.py", "warp_specialized", (128, 256, 128), {"TMEM_LD_N": 16, "EPI_N": 128}),
+    ("course_kernels.py", "warp_specialized", (128, 128, 64), {"TMEM_LD_N": 128}),
+    *[
+        (f"students/{path.name}", make.__name__, shape, options)
+        for path in sorted((HERE / "students").glob("*.py"))
+        for make, shape, options in file(f"students/{path.name}").CASES
+    ],
 ]
 
 
-@pytest.mark.parametrize("name, shape, options", VARIANTS)
+@pytest.mark.parametrize("path, name, shape, options", VARIANTS)
 def test_a_variant_computes_the_product(
-    kernels: ModuleType, name: str, shape: tuple[int, int, int], options: dict[str, int]
+    path: str, name: str, shape: tuple[int, int, int], options: dict[str, Any]
 ) -> None:
-    kernel: PrimFunc = getattr(kernels, name)(*shape, **options)
+    kernel: PrimFunc = getattr(file(path), name)(*shape, **options)
     assert structural_equal(kernel, from_source(kernel.script()))
     rng = np.random.default_rng(0)
     m, n, k = shape
@@ -50,8 +58,19 @@ def test_a_variant_computes_the_product(
     d = np.zeros((m, n), np.float16)
     report = tirx_mini.simulate(kernel, a, b, d)
     assert report.verdict == "ok", str(report)
-    assert [f for f in report.findings if f.severity == "error"] == []
+    assert [f for f in report.findings if f.kind not in FORGIVEN.get(path, ())] == [], str(report)
     np.testing.assert_allclose(d, a.astype(np.float32) @ b.astype(np.float32).T, rtol=1e-3, atol=1e-2)
+
+
+FORGIVEN = {"students/persistent.py": ("missing-tcgen05-fence",), "students/by_hand.py": ("missing-tcgen05-fence",)}
+"""What the files leave out that the ISA asks for and chips do without."""
+
+
+@pytest.mark.parametrize("path, name, shape, options", [v for v in VARIANTS if v[0].startswith("students/")])
+def test_a_variant_assembles(path: str, name: str, shape: tuple[int, int, int], options: dict[str, Any]) -> None:
+    kernel: PrimFunc = getattr(file(path), name)(*shape, **options)
+    executable = tirx_mini.compile(tirx_mini.IRModule({"main": kernel}), target="cuda:sm_100a")
+    assert "UTCHMMA" in executable.source("sass")
 
 
 def test_names_are_there_only_inside() -> None:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import hypothesis.strategies as st
+import numpy as np
 import pytest
+import torch
 from hypothesis import given
 
 from tests.tirx_mini.script.reading import line_of, printed, read, refused
@@ -261,6 +263,23 @@ def test_annotations_of_the_future_see_the_names_around_the_kernel(tmp_path: Pat
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert repr(module.make(4, 8).params[0]) == "A: global float16[4, 8]"
+
+
+@pytest.mark.parametrize("dtype", ["Tx.float16", "np.float16", "np.dtype('float16')", "torch.float16", "'float16'"])
+def test_dtypes_of_other_libraries(dtype: str) -> None:
+    body = f"r = Tx.alloc_local((4,), {dtype})\nr[0] = Tx.cast(reg[0], {dtype})"
+    assert printed(body, np=np, torch=torch) == 'r = Tx.alloc_local((4,), "float16")\nr[0] = Tx.float16(reg[0])'
+
+
+def test_buffers_in_containers_are_named_after_them() -> None:
+    body = """
+    regs = [Tx.alloc_local((2,)) for _ in range(2)]
+    named = {"tma": Tx.alloc_local((2,)), 7: Tx.alloc_local((2,)), "a b": Tx.alloc_local((2,))}
+    made = {key: Tx.alloc_local((2,)) for key in ("x", "y")}
+    first, second = (Tx.alloc_local((2,)) for _ in range(2))
+    """
+    names = [line.split(" = ")[0] for line in printed(body).splitlines()]
+    assert names == "regs_0 regs_1 named_tma named_7 named made_x made_y first second".split()
 
 
 def test_annotations_may_be_text() -> None:

@@ -70,6 +70,28 @@ BECOMES = {
         "with Tx.warp()[warp_id == 0][lane_id == 1]:\n    phase = 1",
         "with Tx.warp()[warp_id == 0 and lane_id == 1]:\n    phase = 1",
     ),
+    "a name for something else in each round": (
+        "t = Tx.meta_var(0)\nfor k in range(4):\n    t = Tx.meta_var(k + 1)\n    reg[t] = 0",
+        "for k in range(4):\n    reg[k + 1] = 0.0",
+    ),
+    "units of a scope by their numbers": (
+        "with Tx.warpgroup()[0:1]:\n    with Tx.warp()[1:3]:\n        with Tx.thread()[0]:\n            phase = 1",
+        (
+            "with Tx.warpgroup()[Tx.warp_id_in_cta >> 2 == 0]:\n"
+            "    with Tx.warp()[1 <= Tx.warp_id_in_cta % 4 and Tx.warp_id_in_cta % 4 < 3]:\n"
+            "        with Tx.thread()[Tx.threadIdx.x % 32 == 0]:\n            phase = 1"
+        ),
+    ),
+    "units of a parent by their numbers": (
+        (
+            'with Tx.warp(parent="cta")[:2]:\n'
+            '    with Tx.thread(parent="warpgroup")[lane_id == 1][0:64]:\n        phase = 1'
+        ),
+        (
+            'with Tx.warp(parent="cta")[Tx.warp_id_in_cta < 2]:\n'
+            '    with Tx.thread(parent="warpgroup")[lane_id == 1 and Tx.threadIdx.x % 128 < 64]:\n        phase = 1'
+        ),
+    ),
     "short scopes": ("with Tx.wg():\n    phase = 1", "with Tx.warpgroup():\n    phase = 1"),
     "hints": (
         "Tx.hint('here')\nwith Tx.hint('there', depth=2):\n    phase = 1",
@@ -120,6 +142,21 @@ REFUSED = {
         "t",
         ("may or may not run",),
     ),
+    "a Python value that changes from round to round": (
+        "t = Tx.meta_var(0)\nfor k in range(4):\n    reg[0] = t\n    t = Tx.meta_var(1 - t)",
+        "t",
+        ("from round to round", "t: Tx.int32"),
+    ),
+    "a Python value that a loop counts": (
+        "t = Tx.meta_var(0)\nwhile phase < 2:\n    t ^= 1\n    reg[t] = 0",
+        "t",
+        ("from round to round",),
+    ),
+    "a Python value that a loop changes": (
+        "t = (1, 2)\nfor k in range(4):\n    t = (3, 4)\nreg[t[0]] = 0",
+        "t",
+        ("may or may not run",),
+    ),
     "unrolling an unknown number of times": ("for i in Tx.unroll(n):\n    pass", "Tx.unroll(n)", ("Tx.serial",)),
     "a loop that never ends": ("t = [1]\nwhile t:\n    pass", "while t:", ("never becomes false",)),
     "iterating over a value": ("for i in lane_id:\n    pass", "lane_id", ("int32",)),
@@ -136,7 +173,14 @@ REFUSED = {
     "class": ("class C:\n    x = 1", "class C:", ("`class`",)),
     "a scope that is not opened": ("Tx.cta()", "Tx.cta()", ("`with`",)),
     "a scope that is not called": ("with Tx.cta:\n    pass", "Tx.cta", ("`with Tx.cta():`",)),
-    "a scope filtered by a slice": ("with Tx.warp()[0:1]:\n    pass", "Tx.warp()[0:1]", ("condition", "Tx.warp_id")),
+    "units by numbers that are not known": (
+        "with Tx.warp()[0:lane_id]:\n    pass",
+        "Tx.warp()[0:lane_id]",
+        ("first : last", "Tx.warp()[0:1]"),
+    ),
+    "units counted backwards": ("with Tx.warp()[2:1]:\n    pass", "Tx.warp()[2:1]", ("first : last",)),
+    "every other unit": ("with Tx.warp()[0:4:2]:\n    pass", "Tx.warp()[0:4:2]", ("first : last",)),
+    "numbers of CTAs": ("with Tx.cta()[0:1]:\n    pass", "Tx.cta()[0:1]", ("by a condition", "Tx.cta()[condition]")),
     "an unknown parent": (
         "with Tx.thread(parent='warpgrp'):\n    pass",
         "Tx.thread(parent='warpgrp')",

@@ -1,0 +1,39 @@
+"""Operators and dtypes by the names that TVMScript has for them: ``T.And(a, b)``, ``T.shift_left(a, 2)``, ``T.f32``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from typing import Any
+
+from tirx_mini.ir import binary, unary
+
+
+def _of_all(op: str, *values: Any) -> Any:
+    return reduce(partial(binary, op), values)
+
+
+OPERATORS: Mapping[str, Callable[..., Any]] = {
+    "And": partial(_of_all, "and"),
+    "Or": partial(_of_all, "or"),
+    "Not": partial(unary, "not"),
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "bitwise_not": operator.invert,
+    "shift_left": operator.lshift,
+    "shift_right": operator.rshift,
+    "floordiv": operator.floordiv,
+    "floormod": operator.mod,
+    "truncdiv": operator.floordiv,  # the same as long as nothing is negative, as all indices are
+    "truncmod": operator.mod,
+}
+
+SHORT_DTYPES: Mapping[str, str] = {
+    "boolean": "bool",
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    "bf16": "bfloat16",
+}

@@ -1,0 +1,38 @@
+"""What one round of a kernel's loop leaves to the next: nothing but storage, for the loop is read once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+
+def read_before_assigned(statements: Sequence[ast.stmt], name: str) -> ast.Name | None:
+    """Where `name` is read before the statements assign it, so that a second round would read the first one's value."""
+    for access in (access for node in statements for access in _accesses(node, name)):
+        return access if isinstance(access.ctx, ast.Load) else None
+    return None
+
+
+def _accesses(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    """The places where `name` is read or assigned, in the order in which they are executed."""
+    if isinstance(node, ast.Name):
+        if node.id == name:
+            yield node
+    elif isinstance(node, (ast.FunctionDef, ast.Lambda)):
+        return  # executed where it is called
+    elif isinstance(node, ast.AugAssign):
+        if isinstance(node.target, ast.Name) and node.target.id == name:
+            yield ast.copy_location(ast.Name(name, ast.Load()), node.target)
+        yield from _accesses(node.value, name)
+        yield from _accesses(node.target, name)
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for part in (node.value, *targets):
+            if part is not None:
+                yield from _accesses(part, name)
+    elif isinstance(node, ast.For):
+        for part in (node.iter, node.target, *node.body):
+            yield from _accesses(part, name)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _accesses(child, name)
