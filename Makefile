@@ -1,11 +1,15 @@
 # make run     install, then run the ladder of reference kernels in the simulator
 # make test    install, then run every test
 # make lint    ruff and pyright
+# make mutants how many mistakes in the reference kernels the simulator catches (minutes)
+# make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
 # make clean   remove the environment and the caches
 #
-# PYTHON chooses the interpreter (3.10 or newer), VENV the environment's folder, LADDER and PYTEST add arguments:
+# PYTHON chooses the interpreter (3.10 or newer), VENV the environment's folder; LADDER, PYTEST, MUTANTS and FUZZ add
+# arguments:
 #   make run LADDER='--steps 1-3 --size 1024'
 #   make test PYTEST='tests/tirx_mini/layout'
+#   make mutants MUTANTS='--steps 7 --list caught'
 # pip's own settings apply (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS, …).
 
 PYTHON ?= python3
@@ -13,6 +17,8 @@ VENV ?= .venv
 JOBS ?= 2
 LADDER ?=
 PYTEST ?=
+MUTANTS ?=
+FUZZ ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -24,7 +30,7 @@ BASE := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint clean
+.PHONY: help run test lint mutants fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -39,6 +45,12 @@ test: $(DEV)
 lint: $(DEV)
 	$(BIN)/ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
+
+mutants: $(BASE)
+	$(BIN)/python -m tools.mutants --jobs $(JOBS) $(MUTANTS)
+
+fuzz: $(BASE)
+	$(BIN)/python -m tools.fuzz --jobs $(JOBS) $(FUZZ)
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache

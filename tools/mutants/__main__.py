@@ -18,6 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
 from tools.pool import Lost, run_bounded
 from tools.source import REFERENCES
@@ -94,7 +95,7 @@ def survivors_table(results: Iterable[Result]) -> Table:
     table = Table("equivalent", "because", box=None, pad_edge=False, show_lines=True)
     for why, found in groups.items():
         steps = ", ".join(map(str, sorted({m.step for m in found})))
-        table.add_row(f"{len(found)} × {found[0].operator}: {found[0].change} (steps {steps})", why)
+        table.add_row(Text(f"{len(found)} × {found[0].operator}: {found[0].change} (steps {steps})"), Text(why))
     return table
 
 
@@ -134,9 +135,10 @@ def report(results: Sequence[Result], console: Console, whole: bool) -> bool:
     blamed = sum(r.blamed for r in caught)
     share = blamed / max(1, len(caught))
     console.print(
-        f"the first finding points at the change, or the other end of it, in {blamed} of {len(caught)} ({share:.1%})"
+        f"the first finding points at the change, or at the other end of its barrier or buffer, in {blamed} of "
+        f"{len(caught)} ({share:.1%})\ncaught {len(caught)} of {len(results)} mutants, {equivalent} equivalent",
+        soft_wrap=True,
     )
-    console.print(f"caught {len(caught)} of {len(results)} mutants, {equivalent} equivalent")
     wrong = len(caught) + len(missed)
     return len(caught) >= CAUGHT_SHARE * wrong and share >= BLAMED_SHARE and not stale
 

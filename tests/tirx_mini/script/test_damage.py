@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tirx_mini.script.damage import damaged
 from tirx_mini.ir import PrimFunc, TirxError, structural_equal
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
+from tools.damage import damaged
 
 ROOT = Path(__file__).parents[3]
 STEPS = sorted((ROOT / "kernels_ref" / "sm100").glob("step*.py"))

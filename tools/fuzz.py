@@ -1,0 +1,166 @@
+"""Whether anything inside the package breaks on kernels that are damaged at random: read, lower and simulate them.
+
+    python -m tools.fuzz --count 2000              # minutes
+    python -m tools.fuzz --count 1 --seed 1234     # one of them again
+    python -m tools.fuzz --seed 1234 --show        # its text
+
+A damaged kernel may be refused, fault, hang, race or compute nonsense; each of these is a page. What may not happen is
+a Python error from inside tirx_mini, a run beyond the bound, or memory that is never given back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+import tirx_mini as tvm
+from tirx_mini.ir import TirxError
+from tirx_mini.ladder import Shape, load_kernels
+from tools.damage import STRUCTURE, damaged
+from tools.mutants.judge import RUNS, on_small_gpu
+from tools.pool import Lost, run_bounded
+from tools.source import REFERENCES, ROOT, KernelSource
+
+BOUND_S = 60.0
+GROWTH_MIB = 64.0
+"""By how much the memory of a process may grow over its kernels once it is warm."""
+WARM = 100
+PACKAGE = str(ROOT / "tirx_mini")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a damaged kernel.
+
+    how: "ok", a verdict, "refused", "python" (an error of the kernel file's own), or "crash". where: for a crash, its
+    traceback. rss_mib: resident memory of process `pid` afterwards.
+    """
+
+    how: str
+    seconds: float
+    rss_mib: float
+    pid: int
+    where: str = ""
+
+
+def kernel_text(seed: int) -> tuple[int, str]:
+    """(step, text) of a damaged reference; half of them are damaged so that most can still be read."""
+    rng = random.Random(seed)
+    step = rng.choice(list(REFERENCES))
+    text = on_small_gpu(step, KernelSource.reference(step).text)
+    return step, damaged(text, rng, STRUCTURE if rng.random() < 0.5 else None)
+
+
+def fuzz(seed: int) -> Outcome:
+    """Run the damaged kernel of a seed."""
+    start = time.perf_counter()
+    step, text = kernel_text(seed)
+    how, where = _run(step, text, seed)
+    if seed % 20 == 0:
+        gc.collect()  # what only a cycle keeps alive is no leak
+    return Outcome(how, time.perf_counter() - start, rss_mib(), os.getpid(), where)
+
+
+def _run(step: int, text: str, seed: int) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"damaged{seed}.py"
+        path.write_text(text, encoding="utf-8")
+        try:
+            shape = RUNS[step][0][0]
+            kernel = load_kernels(path)[step](*shape)
+            report = tvm.simulate(kernel, *data(shape), seed=seed % 3)
+            str(report)
+            return report.verdict, ""
+        except TirxError as error:
+            str(error)
+            return "refused", ""
+        except Exception as error:
+            # Python itself runs what is around the kernel: its errors end in the kernel's file, or in an explanation.
+            frames = traceback.extract_tb(error.__traceback__)
+            inside = frames[-1].filename.startswith(PACKAGE) and not is_explained(error)
+            return ("crash", "".join(traceback.format_exception(error))) if inside else ("python", "")
+
+
+def is_explained(error: Exception) -> bool:
+    """Whether an error that is no page of a kernel is meant for the user all the same: one of our own classes."""
+    return type(error).__module__.startswith("tirx_mini") and not isinstance(error, AssertionError)
+
+
+def data(shape: Shape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    m, n, k = shape
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(size, dtype=np.float32).astype(np.float16) for size in ((m, k), (n, k)))
+    return a, b, np.full((m, n), np.nan, np.float16)
+
+
+def rss_mib() -> float:
+    """Resident memory now, where the system tells it without a library; else 0."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20 if statm.exists() else 0.0
+
+
+def growth(outcomes: Sequence[Outcome]) -> float:
+    """MiB by which the memory of any process grew after its first kernels; the outcomes are in order."""
+    worst = 0.0
+    for pid in {o.pid for o in outcomes}:
+        warm = [o.rss_mib for o in outcomes if o.pid == pid][WARM:]
+        if len(warm) > WARM:
+            # Single kernels need much for a moment: the least of the first and of the last ones tells what stays.
+            worst = max(worst, min(warm[-WARM // 2 :]) - min(warm[: WARM // 2]))
+    return worst
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=2000, metavar="N", help="how many kernels")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first; the others count on from there")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
+    parser.add_argument("--show", action="store_true", help="print the kernel of the seed, and run nothing")
+    options = parser.parse_args()
+    console = Console()
+    if options.show:
+        print(kernel_text(options.seed)[1])
+        return 0
+    return 0 if campaign(range(options.seed, options.seed + options.count), options.jobs, console) else 1
+
+
+def campaign(seeds: Sequence[int], jobs: int, console: Console) -> bool:
+    """Run the damaged kernels of the seeds and print what came of them; whether nothing broke."""
+    outcomes: list[Outcome] = []
+    counts: Counter[str] = Counter()
+    for index, outcome in run_bounded(fuzz, seeds, jobs=jobs, bound_s=BOUND_S):
+        counts[outcome.reason if isinstance(outcome, Lost) else outcome.how] += 1
+        if isinstance(outcome, Lost):
+            console.print(f"seed {seeds[index]}: {outcome.reason}")
+            continue
+        outcomes.append(outcome)
+        if outcome.how == "crash":
+            console.print(f"seed {seeds[index]}:\n{outcome.where}", markup=False, highlight=False)
+    console.print(", ".join(f"{count} {how}" for how, count in counts.most_common()))
+    grown, lost = growth(outcomes), counts["timeout"] + counts["died"]
+    slowest = max((outcome.seconds for outcome in outcomes), default=0.0)
+    console.print(
+        f"{len(seeds)} damaged kernels: {counts['crash']} Python errors from inside the package, {lost} beyond the "
+        f"bound of {BOUND_S:.0f} s (slowest {slowest:.1f} s), memory grew by {grown:.0f} MiB",
+        soft_wrap=True,
+    )
+    return not counts["crash"] and not lost and grown <= GROWTH_MIB
+
+
+if __name__ == "__main__":
+    sys.exit(main())
