@@ -19,7 +19,9 @@ import torch
 import tirx_mini as tvm
 from tirx_mini.ir import Buffer, PrimFunc, excerpt
 from tirx_mini.report import Mismatch, accesses, explain_mismatch
+from tirx_mini.runtime import device_arch
 from tirx_mini.target import Target
+from tirx_mini.targets import gpu_spec
 
 TOLERANCES = {torch.float16: (1e-3, 1e-2), torch.bfloat16: (1.6e-2, 1e-2)}
 """(rtol, atol) by dtype: an ulp of the result, and what a different order of summation may add near zero."""
@@ -53,6 +55,14 @@ def has_gpu(major: int = 10) -> bool:
 def default_target() -> str:
     """ "cuda" where there is a Blackwell GPU, else "sim"."""
     return "cuda" if has_gpu() else "sim"
+
+
+def architecture(target: str) -> str:
+    """What `target` computes on, as in "sm_90a": a modelled GPU's, the one that is named, or this machine's."""
+    chosen = Target(target)
+    if chosen.kind == "sim":
+        return gpu_spec(chosen.detail or "b200").arch
+    return chosen.detail or device_arch() or "sm_100a"
 
 
 def prepare_data(

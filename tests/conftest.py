@@ -3,6 +3,7 @@
 pytest tests/test_step03.py                                # gemm_kernels.py, in the simulator or on a Blackwell GPU
 pytest tests/test_step03.py --sizes 256,512                # only these sizes
 pytest tests --kernels kernels_ref --target sim            # the references
+pytest tests --target sim:h100                             # gemm_kernels_sm90.py, on a modelled H100
 pytest tests/test_step07.py --schedules 20 --seed 1        # in 20 random orders of events
 """
 
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("kernels")
-    group.addoption("--kernels", default="gemm_kernels.py", metavar="PATH", help="kernel file or folder under test")
+    group.addoption("--kernels", metavar="PATH", help="kernel file or folder under test (default: gemm_kernels*.py)")
     group.addoption("--target", default=None, metavar="TARGET", help="sim, sim:GPU or cuda")
     group.addoption("--sizes", default=None, metavar="N,…", help="only these sizes")
     group.addoption(
@@ -92,7 +93,7 @@ def schedules(pytestconfig: pytest.Config) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def hgemm(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
     """The kernel factory under test: ``hgemm(M, N, K, dtype="float16")``."""
-    return kernel_factory(Path(pytestconfig.getoption("--kernels")), request.module.STEP)
+    return kernel_factory(kernels_of(pytestconfig), request.module.STEP, target_of(pytestconfig))
 
 
 @pytest.fixture(scope="module")
@@ -101,16 +102,25 @@ def reference(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> An
     from tirx_mini.ladder import default_kernels
 
     references = default_kernels().resolve()
-    if Path(pytestconfig.getoption("--kernels")).resolve().is_relative_to(references):
+    if kernels_of(pytestconfig).resolve().is_relative_to(references):
         return lambda *shape: None
-    return kernel_factory(references, request.module.STEP)
+    return kernel_factory(references, request.module.STEP, target_of(pytestconfig))
 
 
-def kernel_factory(path: Path, step: int) -> Any:
-    from tirx_mini.ladder import KernelFileError, load_kernels
+def kernels_of(config: pytest.Config) -> Path:
+    """The kernels under test: what the option says, else the student's file for the machine."""
+    from utils import architecture
+
+    hopper = architecture(target_of(config)).startswith("sm_90")
+    return Path(config.getoption("--kernels") or ("gemm_kernels_sm90.py" if hopper else "gemm_kernels.py"))
+
+
+def kernel_factory(path: Path, step: int, target: str) -> Any:
+    from tirx_mini.ladder import KernelFileError, arch_folder, load_kernels
+    from utils import architecture
 
     place = path if path.exists() else ROOT / path
-    kernels = load_kernels(place)
+    kernels = load_kernels(place, arch_folder(architecture(target)))
     if step not in kernels:
         raise KernelFileError(f"{place} defines no hgemm_v{step}")
     return kernels[step]

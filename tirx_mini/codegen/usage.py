@@ -19,11 +19,9 @@ from tirx_mini.ir import (
     Ramp,
     Stmt,
     TensorMap,
-    TirxError,
     Var,
     walk,
 )
-from tirx_mini.isa import TABLE
 
 Param = Buffer | Var | TensorMap
 
@@ -39,19 +37,6 @@ def used_params(func: PrimFunc) -> tuple[Param, ...]:
 def instructions(func: PrimFunc) -> frozenset[str]:
     """The names of the instructions that the body executes."""
     return frozenset(n.op for n in walk(func.body) if isinstance(n, Call))
-
-
-def check_target(func: PrimFunc, arch: str) -> None:
-    """Raises `TirxError` at the first instruction that `arch`, as "sm_90a", does not have."""
-    number = int("".join(filter(str.isdigit, arch)))
-    for node in walk(func.body):
-        entry = TABLE.get(node.op) if isinstance(node, Call) else None
-        if entry is None:
-            continue
-        only = entry.name.startswith("wgmma")  # the one family that later architectures dropped
-        if number < entry.min_sm or (only and number != entry.min_sm):
-            first = f"sm_{entry.min_sm}{'a' if entry.min_sm >= 90 else ''}"
-            raise TirxError(f"{entry.name} needs {first}, but the target is {arch}", node.span)
 
 
 def written_params(func: PrimFunc) -> frozenset[Buffer]:

@@ -3,6 +3,8 @@
 `TABLE` has the instructions by name; `NAMES` has what kernels call, by the path below `Tx` ("ptx.mbarrier.init").
 """
 
+from tirx_mini.ir import PrimFunc
+
 from . import cp_async, debug, fence, matrix, mbarrier, sync, tcgen05, tma, warp, wgmma
 from .core import (
     Alias,
@@ -36,13 +38,20 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
+from .target import check_instructions
 from .tma import POLICIES
 
 TABLE, NAMES = tables((mbarrier, fence, sync, warp, tma, cp_async, matrix, wgmma, tcgen05, debug))
 
+
+def check_target(func: PrimFunc, arch: str) -> None:
+    """Raises `TirxError` at the first instruction of a lowered function that `arch`, as "sm_90a", does not have."""
+    check_instructions(func, arch, TABLE)
+
+
 __all__ = [
     "CONVERSION", "TABLE", "NAMES", "Alias", "Attribute", "Format", "GlobalAddress", "Instruction",
     "InstructionDescriptor", "Operand", "OperandType", "Overloads", "POLICIES", "Registers", "Scope", "SharedAddress",
-    "SmemDescriptor", "TensorMapHandle", "TmemAddress", "any_value", "f32", "instruction", "mma_depth",
+    "SmemDescriptor", "TensorMapHandle", "TmemAddress", "any_value", "check_target", "f32", "instruction", "mma_depth",
     "mma_format", "operand_chunks", "pred", "s32", "swizzle_bytes", "tables", "u32", "u64",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ folder, `run_task` simulates one of them at one size. ``python -m tirx_mini ladd
 """
 
 from .cli import add_arguments, make_tasks, parse_steps, run_ladder
-from .kernels import Factory, KernelFileError, default_kernels, load_kernels, load_module
+from .kernels import Factory, KernelFileError, arch_folder, default_kernels, load_kernels, load_module
 from .rows import Row, Task, run_task
 from .steps import STEPS, Shape, Step, shape_text
 from .table import ladder_table
@@ -19,6 +19,7 @@ __all__ = [
     "Step",
     "Task",
     "add_arguments",
+    "arch_folder",
     "default_kernels",
     "ladder_table",
     "load_kernels",

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..targets import gpu_spec
-from .kernels import KernelFileError, default_kernels, load_kernels
+from .kernels import KernelFileError, arch_folder, default_kernels, load_kernels
 from .rows import DTYPES, Row, Task, run_task
 from .steps import STEPS, shape_text
 from .table import ladder_table
@@ -74,7 +74,7 @@ def make_tasks(options: argparse.Namespace) -> list[Task]:
     """The rows to fill, in the order of the table. Raises `KernelFileError`, or `ValueError` for an unknown GPU."""
     gpu_spec(options.gpu)
     kernels = options.kernels or default_kernels()
-    present = load_kernels(kernels)
+    present = load_kernels(kernels, arch_folder(gpu_spec(options.gpu).arch))
     steps = options.steps or tuple(step for step in present if step in STEPS)
     return [
         Task(kernels, step, shape, options.gpu, options.dtype, options.schedules, options.seed)

@@ -61,6 +61,11 @@ def load_module(path: Path | str) -> ModuleType:
         return _load(path)
 
 
+def arch_folder(arch: str) -> str:
+    """The folder of the kernels for an architecture: "sm90" for "sm_90a"."""
+    return "sm" + "".join(filter(str.isdigit, arch))
+
+
 def default_kernels() -> Path:
     """The reference kernels: `kernels_ref` of the working directory, else the one beside the package."""
     here = Path("kernels_ref")

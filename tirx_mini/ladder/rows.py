@@ -15,7 +15,7 @@ from ..ir import PrimFunc, TirxError
 from ..report import product_error
 from ..sim import Report
 from ..targets import gpu_spec
-from .kernels import KernelFileError, load_kernels
+from .kernels import KernelFileError, arch_folder, load_kernels
 from .steps import Shape
 
 DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
@@ -82,7 +82,7 @@ def run_task(task: Task) -> Row:
 
 
 def _build(task: Task) -> PrimFunc:
-    kernels = load_kernels(task.kernels)
+    kernels = load_kernels(task.kernels, arch_folder(gpu_spec(task.gpu).arch))
     if task.step not in kernels:
         raise KernelFileError(f"{task.kernels} defines no hgemm_v{task.step}")
     return kernels[task.step](*task.shape, dtype=task.dtype)

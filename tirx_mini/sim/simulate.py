@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.isa import check_target
 from tirx_mini.targets import GpuSpec, gpu_spec
 
 from .arguments import bind_arguments
@@ -45,6 +46,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *
     spec = gpu_spec(gpu)
     arrays, scalars = bind_arguments(func, args)
     try:
+        check_target(func, spec.arch)
         image = translate(func, scalars).image
     except TirxError as error:
         return failed(func.name, error, spec.name)
