@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tirx_mini.ir import TirxError
 from tirx_mini.ladder import STEPS, Factory, load_kernels
 from utils import (
     Run,
@@ -134,3 +135,15 @@ def test_a_slow_kernel_is_too_slow() -> None:
     slow = Run(run.kernel, run.target, run.ms * 1.31, run.report)
     with pytest.raises(TooSlow, match=r"predicted.*at most 30% more"):
         check_timing(slow, kernel)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_hopper_skeleton_stops_at_a_todo_of_the_step(step: int) -> None:
+    path = ROOT / "gemm_kernels_sm90.py"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    starts = {n: next(i for i, text in enumerate(lines) if text.startswith(f"def hgemm_v{n}(")) for n in STEPS}
+    end = starts.get(step + 1, len(lines))
+    todos = [n for n, text in enumerate(lines[:end], 1) if n > starts[step] and "# TODO: " in text]
+    with pytest.raises(TirxError, match=r"TODO at line \d+ is not filled in") as caught:
+        load_kernels(path)[step](*STEPS[step].shape(1024))
+    assert caught.value.span is not None and caught.value.span.user.line in todos
