@@ -28,6 +28,17 @@ def test_the_wgmma_accumulator(n: int) -> None:
             assert layout.apply(row, col) == {wid_in_wg: thread // 32, laneid: thread % 32, m: register}
 
 
+def test_more_rows_than_one_instruction_has_take_further_registers() -> None:
+    one, two = wgmma_accumulator_layout(128), wgmma_accumulator_layout(128, rows=128)
+    assert two.shape == (128, 128) and is_bijective(two)
+    for row, col in ((0, 0), (17, 5), (63, 127)):
+        place = one.apply(row, col)
+        assert two.apply(row, col) == place
+        assert two.apply(row + 64, col) == {**place, m: place[m] + 64}
+    with pytest.raises(LayoutError, match="multiple of 64 rows"):
+        wgmma_accumulator_layout(128, rows=96)
+
+
 def test_the_wgmma_accumulator_has_a_width_that_wgmma_has() -> None:
     for n in (0, 12, 264):
         with pytest.raises(LayoutError, match="8, 16, … 256 columns"):

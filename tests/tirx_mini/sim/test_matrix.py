@@ -1,0 +1,69 @@
+"""ldmatrix and stmatrix: which element of a block goes to which lane, and what is checked of the addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tirx_mini.sim.bare import FakeRegisters, address, buffer, do, run
+from tirx_mini.sim.warp import Warp
+
+LANE = np.arange(32)
+BLOCKS = np.arange(4 * 64, dtype=np.uint16).reshape(4, 8, 8)
+"""Four blocks, block i in rows 8i … 8i + 7."""
+
+
+def rows(w: Warp, stride: int = 16) -> np.ndarray:
+    return address(w, "tile") + LANE * stride
+
+
+def fill(w: Warp) -> None:
+    w.store(buffer(w, "tile"), LANE * 8, BLOCKS.reshape(32, 8), 8)
+    do(w, "bar.warp.sync")
+
+
+@pytest.mark.parametrize("num", [1, 2, 4])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_a_lane_gets_two_neighbours_of_a_row(num: int, transpose: bool) -> None:
+    def program(w: Warp) -> Any:
+        yield from ()
+        fill(w)
+        registers = FakeRegisters()
+        do(w, "ldmatrix", registers, rows(w), num=num, transpose=transpose)
+        assert registers.values is not None and registers.values.shape == (num, 32)
+        pairs = registers.values[..., None].view(np.uint16)
+        for block in range(num):
+            for lane in range(32):
+                r, c = lane // 4, lane % 4 * 2
+                want = BLOCKS[block].T if transpose else BLOCKS[block]
+                assert (pairs[block, lane] == want[r, c : c + 2]).all()
+
+    result = run(program, shared={"tile": ("uint16", 256)})
+    assert result.outcome.findings == ()
+
+
+@pytest.mark.parametrize("num", [1, 2, 4])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_stmatrix_is_the_way_back(num: int, transpose: bool) -> None:
+    def program(w: Warp) -> Any:
+        yield from ()
+        fill(w)
+        registers = FakeRegisters()
+        do(w, "ldmatrix", registers, rows(w), num=num, transpose=transpose)
+        w.store(buffer(w, "tile"), LANE * 8, np.zeros((32, 8), np.uint16), 8)
+        do(w, "stmatrix", rows(w), registers, num=num, transpose=transpose)
+        assert (w.load(buffer(w, "tile"), LANE * 8, 8).reshape(4, 8, 8)[:num] == BLOCKS[:num]).all()
+
+    assert run(program, shared={"tile": ("uint16", 256)}).outcome.findings == ()
+
+
+@pytest.mark.parametrize(("stride", "kind"), [(8, "misaligned-access"), (1 << 12, "out-of-bounds")])
+def test_rows_are_aligned_and_inside(stride: int, kind: str) -> None:
+    def program(w: Warp) -> Any:
+        yield from ()
+        do(w, "ldmatrix", FakeRegisters(), rows(w, stride), num=4)
+
+    fault = run(program, shared={"tile": ("uint16", 256)}).outcome.fault
+    assert fault is not None and fault.kind == kind
