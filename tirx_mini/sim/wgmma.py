@@ -239,9 +239,11 @@ class WarpWgmma:
     def _clocks(self) -> np.ndarray:
         """The warp's clocks as they are now; the same array as long as they do not change."""
         agent = self._warp.agent
-        if self._known is None or self._seen != agent.version:
-            self._known, self._seen = agent.known.copy(), agent.version
-        return self._known
+        known = self._known
+        if known is None or self._seen != agent.version:
+            known = self._known = agent.known.copy()
+            self._seen = agent.version
+        return known
 
     def commit(self) -> None:
         """wgmma.commit_group."""
