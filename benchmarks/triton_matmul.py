@@ -1,3 +1,4 @@
+# pyright: reportMissingImports=false
 """A peer: persistent GEMM with TMA in Triton, D (M, N) = A (M, K) @ B (N, K).T, the fastest of a few tile shapes."""
 
 from __future__ import annotations
