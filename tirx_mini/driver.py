@@ -108,11 +108,13 @@ def simulate(
     seed: int = 0,
     trace: bool = False,
     log_barriers: bool = False,
+    checks: bool = True,
 ) -> Report:
     """Run a kernel on a modelled GPU and report what it did; results are written into the arguments in place.
 
     args: PyTorch tensors or NumPy arrays for its buffers, numbers for its scalars. gpu: "b200", "h100", "h200" or a
     `GpuSpec`. schedules: how many orders of events to try, from `seed` on (0 is the deterministic one).
+    checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
 
     Whatever the kernel does wrong is in the report, also what keeps it from being lowered. Raises for arguments that
     do not fit the kernel.
@@ -122,7 +124,9 @@ def simulate(
         lowered = lower(func)
     except TirxError as error:
         return failed(func.name, error, gpu_spec(gpu).name)
-    return simulate_lowered(lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers)
+    return simulate_lowered(
+        lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks
+    )
 
 
 class GpuRunError(SimulationError):

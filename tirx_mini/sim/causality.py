@@ -105,6 +105,44 @@ class Agent:
         self.fenced = self.known[ORDER].copy()
 
 
+class AllKnowing(Agent):
+    """The agent of a run whose accesses are not checked: everything happened before, and nothing is kept."""
+
+    __slots__ = ()
+
+    def __init__(self, causality: Causality) -> None:
+        super().__init__(causality, 0, "any")
+        self.known.fill(np.iinfo(np.int32).max)
+
+    def advance(self) -> None:
+        """There is but one epoch."""
+
+    def learn(self, knowledge: Knowledge) -> None:
+        """There is nothing to learn."""
+
+    def learn_from(self, other: Agent) -> None:
+        """There is nothing to learn."""
+
+    def learn_epoch(self, agent: int, epoch: int) -> None:
+        """There is nothing to learn."""
+
+    def learn_past(self, known: np.ndarray) -> None:
+        """There is nothing to learn."""
+
+    def fence_proxy(self, own: bool = True) -> None:
+        """There is nothing to fence."""
+
+    def fence_tcgen05_before(self) -> None:
+        """There is nothing to fence."""
+
+    def fence_tcgen05(self) -> None:
+        """There is nothing to fence."""
+
+    def knows(self, agent: int, epoch: int) -> bool:
+        """Always."""
+        return True
+
+
 class Snapshot:
     """An agent as it was at some moment."""
 
@@ -168,6 +206,10 @@ class Causality:
         self._shared.append(shared)
         return shared
 
+    def message(self) -> Knowledge:
+        """An empty place for what one operation publishes when it is over."""
+        return Knowledge(self.capacity)
+
     def _grow(self) -> None:
         extra = self.capacity
         self.capacity *= 2
@@ -176,6 +218,34 @@ class Causality:
         for agent in self.agents:
             if agent.fenced is not None:
                 agent.fenced = np.pad(agent.fenced, (0, extra))
+
+
+class NoCausality(Causality):
+    """What stands for the clocks of a cluster where accesses are not checked: one agent for all, and one knowledge."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self._any = AllKnowing(self)
+        self._everything = AllKnown()
+
+    def agent(self, name: str) -> Agent:
+        """The agent for all."""
+        return self._any
+
+    def fork(self, issuer: Agent, name: str) -> Agent:
+        """The agent for all."""
+        return self._any
+
+    def finish(self, agent: Agent) -> None:
+        """It goes on."""
+
+    def knowledge(self) -> Knowledge:
+        """What is published everywhere."""
+        return self._everything
+
+    def message(self) -> Knowledge:
+        """What is published everywhere."""
+        return self._everything
 
 
 class Knowledge:
@@ -217,3 +287,31 @@ class Knowledge:
 
     def clear(self) -> None:
         self.known.fill(0)
+
+
+class AllKnown(Knowledge):
+    """What is published where accesses are not checked: everything."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.known.fill(np.iinfo(np.int32).max)
+
+    def add(self, agent: Agent) -> None:
+        """It is known."""
+
+    def add_epoch(self, agent: int, epoch: int) -> None:
+        """It is known."""
+
+    def add_all(self, other: Knowledge) -> None:
+        """It is known."""
+
+    def add_past(self, agent: Agent) -> None:
+        """It is known."""
+
+    def become(self, other: Knowledge) -> None:
+        """It stays."""
+
+    def clear(self) -> None:
+        """It stays."""

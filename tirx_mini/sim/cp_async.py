@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .barriers import Mbarrier
-from .causality import Agent, Knowledge
+from .causality import Agent
 from .shadow import GENERIC, Actor
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class CpAsyncGroups:
         if not barrier.usable(w, "arrives at"):
             return
         copies = [copy for group in [*self._groups, self._open] for copy in group]
-        knowledge = Knowledge(w.agent.known.shape[1])
+        knowledge = w.cta.cluster.causality.message()
         done = w.time
         for copy in copies:
             agent = self._land(w, copy)

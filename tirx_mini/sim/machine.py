@@ -14,7 +14,7 @@ from tirx_mini.targets import GpuSpec
 
 from .bandwidth import Bandwidth
 from .barriers import ClusterBarrier, Mbarrier, NamedBarriers, Wait
-from .causality import Causality
+from .causality import Causality, NoCausality
 from .clock import Clock
 from .ending import check_end
 from .faults import Fault, Findings
@@ -88,9 +88,10 @@ class Cta:
         grid = gpu.image.launch.grid
         used = max((axis + 1 for axis in range(3) if grid[axis] > 1), default=1)
         self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
-        complain = HazardReporter(gpu, self)
-        self.smem = SharedMemory(gpu.image.launch.smem_bytes, gpu.image.shared, cluster.log, complain.shared)
-        self.tmem = TensorMemory(cluster.tmem_log, complain.tensor)
+        hazards = HazardReporter(gpu, self)
+        shared, tensor = (hazards.shared, hazards.tensor) if gpu.checks else (None, None)
+        self.smem = SharedMemory(gpu.image.launch.smem_bytes, gpu.image.shared, cluster.log, shared)
+        self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.allocator = TmemAllocator(self)
         self.mbarriers: dict[int, Mbarrier] = {}
         self.inits: list[Mbarrier] = []
@@ -153,7 +154,7 @@ class Cluster:
     def __init__(self, gpu: Gpu, index: int) -> None:
         self.gpu = gpu
         self.index = index
-        self.causality = Causality()
+        self.causality = Causality() if gpu.checks else NoCausality()
         self.log = AccessLog()
         self.tmem_log = AccessLog()
         self.ctas: list[Cta] = []
@@ -178,6 +179,7 @@ class Gpu(Services):
     the order of simultaneous events, engine latencies and the placement of CTAs.
     clock: what orders the events, by default their times.
     trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
+    checks: whether to look for accesses that nothing orders, and for those of memory that nothing has written.
     """
 
     def __init__(
@@ -190,13 +192,15 @@ class Gpu(Services):
         trace: bool = False,
         log_barriers: bool = False,
         clock: Clock | None = None,
+        checks: bool = True,
     ) -> None:
         self.image = image
         self.spec = spec
+        self.checks = checks
         self.rng = None if seed is None else random.Random(seed)
         self.clock = clock or Clock(self.rng)
         self.findings = Findings()
-        self.memory = GlobalMemory(image.globals, arrays, HazardReporter(self, None).global_)
+        self.memory = GlobalMemory(image.globals, arrays, HazardReporter(self, None).global_ if checks else None)
         self.locator = Locator(image.shared)
         self.traffic = Traffic(spec, self.clock, self.rng)
         self.tma = TmaEngine(self)

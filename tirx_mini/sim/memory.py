@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from .image import GlobalBuffer, SharedBuffer
-from .shadow import AccessLog, Complain, Segment, Shadow
+from .shadow import AccessLog, Complain, Segment, Shadow, Unwatched
 
 POISON = 0xFF
 WIDTHS = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16"),
@@ -27,16 +28,15 @@ TMEM_LANES, TMEM_COLUMNS, LANE_GROUPS = 128, 512, 4
 
 
 class SharedMemory:
-    """The dynamic shared memory of one CTA. size: bytes."""
+    """The dynamic shared memory of one CTA. size: bytes. complain: None where accesses are not checked."""
 
-    def __init__(self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain) -> None:
+    def __init__(self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain | None) -> None:
         self.size = size
         self.bytes = np.full(-(-size // 128) * 128, POISON, np.uint8)
         self._views: dict[int, np.ndarray] = {}
-        self._segments: dict[int, Segment] = {}
-        self.shadow = Shadow(
-            [Segment(start, stop, granule, log, complain) for start, stop, granule in partition(buffers, size)]
-        )
+        self._segments: dict[int, Segment | None] = {}
+        ranges = partition(buffers, size) if complain is not None else []
+        self.shadow = Shadow([Segment(*place, log, complain) for place in ranges if complain is not None])
 
     def view(self, width: int) -> np.ndarray:
         """All of it as items of `width` bytes."""
@@ -45,14 +45,11 @@ class SharedMemory:
             items = self._views[width] = self.bytes.view(WIDTHS[width])
         return items
 
-    def segment_of(self, buffer: SharedBuffer) -> Segment:
-        """The shadow of a buffer."""
-        segment = self._segments.get(buffer.byte_offset)
-        if segment is None:
-            segment = self.shadow.segment(buffer.byte_offset)
-            assert segment is not None
-            self._segments[buffer.byte_offset] = segment
-        return segment
+    def segment_of(self, buffer: SharedBuffer) -> Segment | None:
+        """The shadow of a buffer, or None where accesses are not checked."""
+        if buffer.byte_offset not in self._segments:
+            self._segments[buffer.byte_offset] = self.shadow.segment(buffer.byte_offset)
+        return self._segments[buffer.byte_offset]
 
 
 def partition(buffers: Sequence[SharedBuffer], size: int) -> list[tuple[int, int, int]]:
@@ -97,16 +94,18 @@ def place_name(buffer: SharedBuffer | GlobalBuffer, element: int) -> str:
 
 
 class GlobalMemory:
-    """The kernel's arguments. Writes go into the arrays that were given."""
+    """The kernel's arguments. Writes go into the arrays that were given. complain: as for shared memory."""
 
-    def __init__(self, buffers: Sequence[GlobalBuffer], arrays: Sequence[np.ndarray], complain: Complain) -> None:
+    def __init__(
+        self, buffers: Sequence[GlobalBuffer], arrays: Sequence[np.ndarray], complain: Complain | None
+    ) -> None:
         self.buffers = {buffer.slot: buffer for buffer in buffers}
         self.bytes = {b.slot: _flat_bytes(a) for b, a in zip(buffers, arrays, strict=True)}
         self._views: dict[tuple[int, int], np.ndarray] = {}
         self.log = AccessLog()
         self.segments: dict[int, Segment] = {}
         for buffer in buffers:
-            if buffer.written:
+            if buffer.written and complain is not None:
                 granule = min(MAX_GRANULE, buffer.access_bytes)
                 self.segments[buffer.slot] = Segment(
                     0, buffer.nbytes, granule, self.log, complain, initialised=True, single_reader=True
@@ -139,12 +138,17 @@ def _flat_bytes(array: np.ndarray) -> np.ndarray:
 
 
 class TensorMemory:
-    """Tensor memory as one CTA sees it: uint32[128 lanes, 512 columns] (PTX ISA: "Tensor Memory")."""
+    """Tensor memory as one CTA sees it: uint32[128 lanes, 512 columns] (PTX ISA: "Tensor Memory").
 
-    def __init__(self, log: AccessLog, complain: Complain) -> None:
+    complain: as for shared memory.
+    """
+
+    def __init__(self, log: AccessLog, complain: Complain | None) -> None:
         self.words = np.full((TMEM_LANES, TMEM_COLUMNS), POISON * 0x01010101, np.uint32)
         self.floats = self.words.view(np.float32)
-        self.shadow = Segment(0, LANE_GROUPS * TMEM_COLUMNS, 1, log, complain, shape=(LANE_GROUPS, TMEM_COLUMNS))
+        shape = (LANE_GROUPS, TMEM_COLUMNS)
+        watched = complain is not None
+        self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
 
     def clear(self, column: int, columns: int) -> None:
         """Columns that were just allocated hold nothing."""

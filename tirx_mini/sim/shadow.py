@@ -257,6 +257,31 @@ class Segment:
             self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
 
 
+class Unwatched(Segment):
+    """A segment whose accesses are not checked."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(0, 0, 1, AccessLog(), lambda conflict: None)
+
+    def read(self, where: Select, actor: Actor) -> None:
+        """Anyone may."""
+
+    def write(self, where: Select, actor: Actor) -> None:
+        """Anyone may."""
+
+    def inspect(self, where: Select, actor: Actor) -> None:
+        """Anyone may."""
+
+    def unread(self, where: Select, what: str) -> Access | None:
+        """It is not known."""
+        return None
+
+    def forget(self, where: Select) -> None:
+        """Nothing was kept."""
+
+
 def distinct(ids: np.ndarray) -> list[int]:
     """The different numbers in an array, few as a rule."""
     flat = ids.reshape(-1)

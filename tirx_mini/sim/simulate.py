@@ -31,7 +31,7 @@ class SimulationError(Exception):
 
 
 def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *, schedules: int = 1, seed: int = 0,
-             trace: bool = False, log_barriers: bool = False) -> Report:  # fmt: skip
+             trace: bool = False, log_barriers: bool = False, checks: bool = True) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
@@ -39,6 +39,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *
     schedules: how many orders of events to try; the first verdict that is not "ok" ends it. seed: of the first; the
         others count on from there. Seed 0 is the deterministic schedule, any other is random.
     trace: keep a timeline. log_barriers: keep every change of every mbarrier, in ``report.stats["barriers"]``.
+    checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
 
     Whatever the kernel does wrong is in the report. Raises `ArgumentError` for arguments that do not fit the kernel,
     and `ValueError` for an unknown GPU.
@@ -57,7 +58,9 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *
         for slot in written if run else ():
             np.copyto(arrays[slot], originals[slot])
         with np.errstate(all="ignore"):
-            machine = Gpu(image, arrays, spec, seed=(seed + run) or None, trace=trace, log_barriers=log_barriers)
+            machine = Gpu(
+                image, arrays, spec, seed=(seed + run) or None, trace=trace, log_barriers=log_barriers, checks=checks
+            )
             outcome = machine.run()
         report = report_of(func, spec, machine, outcome, run + 1, seed + run)
         if not report.ok:

@@ -129,7 +129,7 @@ class TensorCores:
     def commit(self, w: Warp, barriers: Sequence[Mbarrier]) -> None:
         """Let the barriers observe the completion of all the warp's MMAs so far."""
         pipe = self.pipe(w)
-        knowledge = Knowledge(pipe.agent.known.shape[1])
+        knowledge = w.cta.cluster.causality.message()
         knowledge.add(pipe.agent)
         knowledge.add_past(w.agent)
         batch = Batch(w.cta, tuple(pipe.pending), tuple(barriers), knowledge, w.place, w.span)

@@ -1,0 +1,104 @@
+"""What the simulator's checks cost, and how long it takes to explain a deadlock: beside their bounds.
+
+    python benchmarks/check_cost.py                # steps 3 to 10 at 1024
+
+A run without checks is the bare simulation: values, engines and clock, but no shadows of memory and no vector clocks;
+its seconds are the processor's. The deadlock is a step 7 whose MMA warp takes one K tile less than there are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from measure import in_process
+
+from tirx_mini import simulate
+from tirx_mini.ir import PrimFunc
+from tirx_mini.ladder import STEPS, default_kernels, load_kernels
+
+CHECKS_BOUND = 2.0
+DEADLOCK_BOUND_S = 5.0
+REPEAT = 5
+MMA_LOOP = "for k in range(K_TILES):\n                                tma2mma.wait("
+
+
+def arguments(m: int, n: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape, dtype=np.float32).astype(np.float16) for shape in ((m, k), (n, k)))
+    return a, b, np.full((m, n), np.nan, np.float16)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def costs(step: int, size: int) -> tuple[float, float]:
+    """(seconds with checks, seconds without) of a step's reference; the least of several runs, taken in turns."""
+    shape = STEPS[step].shape(size)
+    kernel = load_kernels(default_kernels())[step](*shape)
+    data = arguments(*shape)
+    best = {True: float("inf"), False: float("inf")}
+    for _ in range(REPEAT):
+        for checks in best:
+            best[checks] = min(best[checks], seconds(lambda checks=checks: simulate(kernel, *data, checks=checks)))
+    return best[True], best[False]
+
+
+def deadlocked(size: int) -> PrimFunc:
+    """Step 7 whose MMA warp goes through ``range(K_TILES - 1)``, and the TMA warp through all."""
+    (source,) = (default_kernels() / "sm100").glob("step07*.py")
+    text = source.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / source.name
+        path.write_text(text.replace(MMA_LOOP, MMA_LOOP.replace("K_TILES", "K_TILES - 1")), encoding="utf-8")
+        return load_kernels(path)[7](size, size, size)
+
+
+def explaining(size: int) -> float:
+    """Seconds from the start of a deadlocked kernel's simulation to its page."""
+    start = time.perf_counter()
+    report = simulate(deadlocked(size), *arguments(size, size, size))
+    page = str(report)
+    taken = time.perf_counter() - start
+    if report.verdict != "deadlock":
+        raise RuntimeError(f"the kernel does not hang:\n{page}")
+    return taken
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=1024)
+    options = parser.parse_args()
+    table = Table(title="The cost of checks", box=None, pad_edge=False)
+    for name in ("step", "size", "with s", "without s", "ratio", "bound"):
+        table.add_column(name, justify="right")
+    over = False
+    for step in range(3, 11):
+        checked, bare = in_process(costs, step, options.size).result
+        ratio = checked / bare
+        over = over or ratio > CHECKS_BOUND
+        table.add_row(
+            str(step), str(options.size), f"{checked:.2f}", f"{bare:.2f}", f"{ratio:.2f}", f"{CHECKS_BOUND:g}"
+        )
+    taken = in_process(explaining, options.size).result
+    console = Console()
+    console.print(table)
+    console.print(f"a deadlocked step 7 at {options.size} explained in {taken:.2f} s (bound {DEADLOCK_BOUND_S:g} s)")
+    return int(over or taken > DEADLOCK_BOUND_S)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
