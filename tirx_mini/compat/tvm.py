@@ -27,6 +27,7 @@ PATHS: Mapping[str, str] = {
     "tvm.ir": "tirx_mini.ir",
     "tvm.target": "tirx_mini.target",
     "tvm.script": "tirx_mini.script",
+    "tvm.script.ir": "tirx_mini.script",
     "tvm.script.tirx": "tirx_mini.script.tirx",
     "tvm.tir": "tirx_mini.ir",
     "tvm.tir.layout": "tirx_mini.layout",

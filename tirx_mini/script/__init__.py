@@ -5,6 +5,6 @@ from .diagnostics import unfilled
 from .handles import OpenRole
 from .inline import inline
 from .memory import PoolAllocator
-from .prim_func import from_source, prim_func
+from .prim_func import from_source, ir_module, prim_func
 
-__all__ = ["OpenRole", "PoolAllocator", "from_source", "inline", "prim_func", "tirx", "unfilled"]
+__all__ = ["OpenRole", "PoolAllocator", "from_source", "inline", "ir_module", "prim_func", "tirx", "unfilled"]

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from tirx_mini import layout as _layout
-from tirx_mini.ir import HANDLE, Buffer, PrimFunc, Span, TirxError, Var
+from tirx_mini.ir import HANDLE, Buffer, IRModule, PrimFunc, Span, TirxError, Var
 
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
@@ -29,6 +29,7 @@ def prim_func(
     *,
     tirx: bool = True,
     private: bool = False,
+    persistent: bool = False,
     check_well_formed: bool = True,
 ) -> Any:
     """Decorator: read the function as a kernel; the name then stands for its `PrimFunc`.
@@ -39,6 +40,11 @@ def prim_func(
     if function is None:
         return _with_caller
     return _read(function, _caller_locals(2))
+
+
+def ir_module(cls: type) -> IRModule:
+    """Decorator of a class whose kernels make a module: ``@I.ir_module`` above ``class Module:``."""
+    return IRModule({name: kernel for name, kernel in vars(cls).items() if isinstance(kernel, PrimFunc)})
 
 
 def _with_caller(function: Callable[..., Any]) -> PrimFunc:

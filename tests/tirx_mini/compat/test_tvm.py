@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import tirx_mini
-from tirx_mini.compat.tvm import imports
+from tirx_mini.compat.tvm import NAMES, PATHS, imports
 from tirx_mini.ir import PrimFunc, structural_equal
 from tirx_mini.script import from_source
 
@@ -71,6 +72,48 @@ def test_a_variant_assembles(path: str, name: str, shape: tuple[int, int, int], 
     kernel: PrimFunc = getattr(file(path), name)(*shape, **options)
     executable = tirx_mini.compile(tirx_mini.IRModule({"main": kernel}), target="cuda:sm_100a")
     assert "UTCHMMA" in executable.source("sass")
+
+
+MODULE = """
+from tvm.script import ir as I
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    \"\"\"Two kernels.\"\"\"
+
+    @T.prim_func(tirx=True, private=True)
+    def ones(A: T.Buffer((32,), "float32")):
+        with T.kernel():
+            A[T.thread_id([32], parent="cta")] = 1.0
+
+    @T.prim_func(persistent=True)
+    def main(A: T.Buffer((32,), "float32")):
+        T.device_entry()
+        A[T.thread_id([32])] = 2.0
+
+import tvm
+with tvm.target.Target("sim") as target:
+    executable = tvm.compile(Module, target=target, tir_pipeline="tirx")
+import numpy
+A = numpy.zeros(32, "float32")
+executable(A)
+print(sorted(Module.functions), A.sum())
+"""
+
+
+def test_a_class_of_kernels_is_a_module(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(MODULE, encoding="utf-8")
+    done = run(path)
+    assert (done.stdout, done.returncode) == ("['main', 'ones'] 64.0\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("module", sorted({*PATHS, *NAMES}))
+def test_each_path_is_a_module(module: str) -> None:
+    with imports():
+        found = importlib.import_module(module)
+        assert all(hasattr(found, name) for name in [*NAMES.get(module, {}), *getattr(found, "__all__", ())])
 
 
 def test_names_are_there_only_inside() -> None:
