@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+import tirx_mini as tvm
 from tirx_mini.ir import (
     INT32,
     AddressOf,
@@ -40,6 +41,7 @@ from tirx_mini.ir import (
     seq,
     special,
 )
+from tirx_mini.script import tirx as T
 from tirx_mini.sim import Report, simulate, translate
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -378,3 +380,28 @@ def test_an_instruction_takes_one_element_for_all_threads() -> None:
     report = simulate(kernel(AllocBuffer(values), call), [])
     (finding,) = report.findings
     assert (finding.kind, report.verdict) == ("lowering", "fault") and "another element of values" in finding.message
+
+
+def test_a_variable_that_a_loop_gives_its_first_value() -> None:
+    """What must change for the outer loop to end depends on it, before it has a value."""
+
+    @T.prim_func
+    def kernel(out: T.Buffer((32,), "int32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        rounds: T.int32
+        inner: T.int32
+        outer: T.int32
+        rounds = 0
+        outer = 0
+        while outer < 3:
+            inner = 0
+            while inner < 2:
+                inner += 1
+                rounds += 1
+            outer += inner - 1
+        out[tx] = rounds
+
+    out = np.zeros(32, np.int32)
+    assert tvm.simulate(kernel, out).ok and (out == 6).all()
