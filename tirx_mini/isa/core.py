@@ -26,6 +26,7 @@ from tirx_mini.ir import (
     UINT32,
     AddressOf,
     Buffer,
+    BufferLoad,
     Call,
     DataType,
     Expr,
@@ -90,11 +91,15 @@ class Operand:
 
 @dataclass(frozen=True)
 class Attribute:
-    """A static modifier: its default (`inspect.Parameter.empty` where it must be given) and the values it can have."""
+    """A static modifier: its default (`inspect.Parameter.empty` where it must be given) and the values it can have.
+
+    counts: whether it is a whole number from 0 on.
+    """
 
     name: str
     default: Any
     choices: tuple[Any, ...] | None
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -213,6 +218,8 @@ class Instruction:
         if attribute.choices is not None and value not in attribute.choices:
             choices = ", ".join(map(repr, attribute.choices))
             raise TirxError(f"{attribute.name!r} of {self.name} is {value!r}; it can be {choices}")
+        if attribute.counts and value is not None and (not isinstance(value, int) or value < 0):
+            raise TirxError(f"{attribute.name!r} of {self.name} is {value!r}; it is a whole number from 0 on")
         return value
 
     def _convert(self, operand: Operand, value: Any) -> Expr:
@@ -228,6 +235,13 @@ class Instruction:
         if kind.name == "pred":
             return as_bool(expr)
         if kind.name in ("shared", "global"):
+            if isinstance(expr, BufferLoad) and expr.dtype.bits == 64:
+                place = f"{expr.buffer.name}.ptr_to([{', '.join(map(repr, expr.indices))}])"
+                raise TirxError(
+                    f"{operand.name!r} of {self.name} needs {kind.what}, but {expr!r} is what is stored there",
+                    expr.span,
+                    f"write {place}",
+                )
             if isinstance(expr, AddressOf) and expr.buffer.scope != kind.name:
                 raise TirxError(
                     f"{operand.name!r} of {self.name} needs {kind.what}, but {expr.buffer.name} is in "
@@ -312,7 +326,7 @@ def instruction(
             if p.kind is p.KEYWORD_ONLY:
                 hint = hints[p.name]
                 choices = get_args(hint) if get_origin(hint) is Literal else None
-                attributes.append(Attribute(p.name, p.default, choices))
+                attributes.append(Attribute(p.name, p.default, choices, hint in (int, int | None)))
             else:
                 operands.append(Operand(p.name, _operand_type(hints[p.name]), p.kind is p.VAR_POSITIONAL))
         returned = hints.get("return")

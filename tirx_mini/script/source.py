@@ -82,7 +82,7 @@ def source_of(function: Callable[..., Any]) -> FunctionSource:
     return _source_of(function.__code__, function.__code__.co_filename)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def _source_of(code: CodeType, file: str) -> FunctionSource:
     linecache.checkcache(file)
     lines = linecache.getlines(file)

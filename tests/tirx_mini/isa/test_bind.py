@@ -80,6 +80,8 @@ def test_results_have_their_type() -> None:
         ("ptx.mbarrier.init", (BAR.ptr_to([0]), "one"), {}, "'one' is given"),
         ("ptx.tcgen05.ld", (SLOT, 0), {}, "needs a pointer to a register buffer"),
         ("ptx.tcgen05.alloc", (SLOT, 512), {"cta_group": 3}, "it can be 1, 2"),
+        ("ptx.cp_async.bulk.wait_group", (-1,), {}, "a whole number from 0 on"),
+        ("ptx.wgmma.wait_group", (0.5,), {}, "a whole number from 0 on"),
         ("ptx.tcgen05.alloc", (SLOT, 512), {"cta_group": I}, "must be known at compile time"),
         ("ptx.fence.proxy_async", ("shared",), {}, "'shared'; it can be"),
     ],
