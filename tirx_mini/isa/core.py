@@ -235,7 +235,7 @@ class Instruction:
         if kind.name == "pred":
             return as_bool(expr)
         if kind.name in ("shared", "global"):
-            if isinstance(expr, BufferLoad) and expr.dtype.bits == 64:
+            if isinstance(expr, BufferLoad) and expr.buffer.scope == "shared":
                 place = f"{expr.buffer.name}.ptr_to([{', '.join(map(repr, expr.indices))}])"
                 raise TirxError(
                     f"{operand.name!r} of {self.name} needs {kind.what}, but {expr!r} is what is stored there",

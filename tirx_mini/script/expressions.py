@@ -179,16 +179,22 @@ class Evaluator:
                     ((f"`{bad.id}` is assigned here", bound.span),),
                     kind="not-constant",
                 )
+            names = dict.fromkeys(n.id for n in ast.walk(place) if isinstance(n, ast.Name) and self._is_bound(n.id))
+            fix = f", or bind {' and '.join(f'`{n}`' for n in names)} by `= Tx.meta_var(…)`" if names else ""
             raise TirxError(
                 f"the extent of this slice of {region.buffer.name}, {part.extent!r}, is no constant",
                 self.span(place),
-                "slice start : start + TILE, where TILE is a constant defined outside the kernel",
+                f"slice start : start + TILE, where TILE is a constant defined outside the kernel{fix}",
                 kind="not-constant",
             )
 
     def _is_inner_constant(self, name: str) -> bool:
+        return self._is_bound(name) and self.env.lookup(name).literal is not None
+
+    def _is_bound(self, name: str) -> bool:
+        """Whether `name` was bound by `=` to a value of the kernel."""
         found = self.env.find(name) or self.env.find_captured(name)
-        return found is not None and isinstance(found[1], Bound) and found[1].literal is not None
+        return found is not None and isinstance(found[1], Bound) and found[1].how == "value"
 
     def visit_Slice(self, node: ast.Slice) -> slice:
         lower, upper, step = (None if part is None else self.eval(part) for part in (node.lower, node.upper, node.step))

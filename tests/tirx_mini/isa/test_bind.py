@@ -76,6 +76,8 @@ def test_results_have_their_type() -> None:
         ("ptx.mbarrier.init", (BAR.ptr_to([0]), 1), {"count": 1}, "is given 'count' twice"),
         ("ptx.mbarrier.init", (A.ptr_to([0, 0]), 1), {}, "A is in global memory"),
         ("ptx.mbarrier.init", (F, 1), {}, "needs a pointer to shared memory"),
+        ("ptx.mbarrier.init", (BAR[1], 1), {}, "bar[1] is what is stored there"),
+        ("ptx.tcgen05.alloc", (SLOT[0], 512), {}, "is what is stored there"),
         ("ptx.mbarrier.init", (BAR.ptr_to([0]), F), {}, "needs an integer"),
         ("ptx.mbarrier.init", (BAR.ptr_to([0]), "one"), {}, "'one' is given"),
         ("ptx.tcgen05.ld", (SLOT, 0), {}, "needs a pointer to a register buffer"),

@@ -125,6 +125,11 @@ def test_it_declares(name: str) -> None:
 
 
 REFUSED = {
+    "a slice between values that are bound": (
+        "st = bx * 128\nen = st + 128\nTx.fill(A[st:en, :], 0)",
+        "st:en",
+        ("en - st, is no constant", "start : start + TILE", "bind `st` and `en` by `= Tx.meta_var(…)`"),
+    ),
     "after commit": (
         'late = pool.alloc((4,), "uint32")',
         'pool.alloc((4,), "uint32")',
