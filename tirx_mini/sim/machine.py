@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +29,10 @@ from .tma import Incoming, TmaEngine
 from .tmem import TmemAllocator, TmemColumns
 from .traffic import Traffic
 from .warp import Warp
+
+
+MOST_CTAS = (2**31 - 1, 65_535, 65_535)
+"""The largest grid, in x, y and z."""
 
 
 @dataclass
@@ -215,7 +218,7 @@ class Gpu(Services):
         self._groups = [self.sms[i : i + size] for i in range(0, spec.sms - size + 1, size)]
         if self.rng:
             self.rng.shuffle(self._groups)
-        self._waiting: deque[int] = deque(range(image.launch.num_ctas // size))
+        self._waiting = range(image.launch.num_ctas // size)
 
     # -- running -------------------------------------------------------------------------------------------------
 
@@ -257,6 +260,13 @@ class Gpu(Services):
 
     def _check_launch(self) -> None:
         launch, spec = self.image.launch, self.spec
+        if any(extent > most for extent, most in zip(launch.grid, MOST_CTAS, strict=True)):
+            raise Fault(
+                "launch-limit",
+                f"a grid of {launch.grid} CTAs is larger than {MOST_CTAS}",
+                self.image.span,
+                rule="CUDA: technical specifications, dimensions of a grid",
+            )
         for extent, size in zip(launch.grid, launch.cluster, strict=True):
             if extent % size:
                 raise Fault(
@@ -335,7 +345,7 @@ class Gpu(Services):
 
     def _start(self, group: list[Sm], time: float) -> None:
         launch = self.image.launch
-        number = self._waiting.popleft()
+        number, self._waiting = self._waiting[0], self._waiting[1:]
         self._take(group, 1)
         cluster = Cluster(self, number)
         shape = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))

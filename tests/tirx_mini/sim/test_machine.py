@@ -79,6 +79,8 @@ def test_clusters_are_launched_together() -> None:
     [
         ({"grid": (3, 1, 1), "cluster": (2, 1, 1)}, "launch-limit"),
         ({"grid": (16, 1, 1), "cluster": (16, 1, 1)}, "launch-limit"),
+        ({"grid": (1 << 40, 1, 1)}, "launch-limit"),
+        ({"grid": (1, 65_536, 1)}, "launch-limit"),
         ({"threads": 2048}, "launch-limit"),
         ({"threads": 1024, "registers": 128}, "register-limit"),
         ({"shared": {"A": ("uint8", 200_000), "B": ("uint8", 62_144)}}, "shared-memory-limit"),
