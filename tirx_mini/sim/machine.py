@@ -30,7 +30,6 @@ from .tmem import TmemAllocator, TmemColumns
 from .traffic import Traffic
 from .warp import Warp
 
-
 MOST_CTAS = (2**31 - 1, 65_535, 65_535)
 """The largest grid, in x, y and z."""
 
