@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import linecache
 import sys
 from pathlib import Path
@@ -332,6 +333,9 @@ def test_the_source_can_be_inspected() -> None:
     translation = translate(kernel(store(OUT, 1, TID), params=(OUT,)))
     filename = translation.image.warp.__code__.co_filename
     assert "".join(linecache.getlines(filename)) == translation.source
+    del translation
+    gc.collect()
+    assert filename not in linecache.cache, "the text of a function stays when the function is gone"
 
 
 def test_a_function_that_is_not_lowered_is_refused() -> None:

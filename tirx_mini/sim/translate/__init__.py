@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import linecache
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -81,11 +82,20 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
 
 
 def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
-    """The function in `source`; tracebacks and `inspect` find its text."""
+    """The function in `source`; tracebacks and `inspect` find its text for as long as it lives."""
     filename = f"<simulation of {name} {hashlib.sha1(source.encode()).hexdigest()[:10]}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    text = (len(source), None, source.splitlines(keepends=True), filename)
+    linecache.cache[filename] = text
     exec(compile(source, filename, "exec"), namespace)
-    return namespace["program"]
+    program = namespace["program"]
+    weakref.finalize(program, _forget, filename, text)
+    return program
+
+
+def _forget(filename: str, text: tuple[Any, ...]) -> None:
+    """Drop the text of a function that is gone, unless another of the same name has taken its place."""
+    if linecache.cache.get(filename) is text:
+        del linecache.cache[filename]
 
 
 def _registers(func: PrimFunc) -> int:
