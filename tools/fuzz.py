@@ -11,7 +11,9 @@ a Python error from inside tirx_mini, a run beyond the bound, or memory that is 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
+import linecache
 import os
 import random
 import sys
@@ -37,7 +39,8 @@ from tools.source import REFERENCES, ROOT, KernelSource
 BOUND_S = 60.0
 GROWTH_MIB = 64.0
 """By how much the memory of a process may grow over its kernels once it is warm."""
-WARM = 100
+WARM, TIDY = 150, 20
+"""After how many kernels a process is warm, and how often it tidies up."""
 PACKAGE = str(ROOT / "tirx_mini")
 
 
@@ -49,6 +52,7 @@ class Outcome:
     traceback. rss_mib: resident memory of process `pid` afterwards.
     """
 
+    seed: int
     how: str
     seconds: float
     rss_mib: float
@@ -69,9 +73,18 @@ def fuzz(seed: int) -> Outcome:
     start = time.perf_counter()
     step, text = kernel_text(seed)
     how, where = _run(step, text, seed)
-    if seed % 20 == 0:
-        gc.collect()  # what only a cycle keeps alive is no leak
-    return Outcome(how, time.perf_counter() - start, rss_mib(), os.getpid(), where)
+    if seed % TIDY == 0:
+        tidy()
+    return Outcome(seed, how, time.perf_counter() - start, rss_mib(), os.getpid(), where)
+
+
+def tidy() -> None:
+    """Give back what is no leak: cycles, the text of kernel files that are gone, and what the allocator keeps."""
+    gc.collect()
+    linecache.clearcache()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def _run(step: int, text: str, seed: int) -> tuple[str, str]:
@@ -117,9 +130,9 @@ def growth(outcomes: Sequence[Outcome]) -> float:
     worst = 0.0
     for pid in {o.pid for o in outcomes}:
         warm = [o.rss_mib for o in outcomes if o.pid == pid][WARM:]
-        if len(warm) > WARM:
+        if len(warm) > 4 * TIDY:
             # Single kernels need much for a moment: the least of the first and of the last ones tells what stays.
-            worst = max(worst, min(warm[-WARM // 2 :]) - min(warm[: WARM // 2]))
+            worst = max(worst, min(warm[-2 * TIDY :]) - min(warm[: 2 * TIDY]))
     return worst
 
 
@@ -153,10 +166,11 @@ def campaign(seeds: Sequence[int], jobs: int, console: Console) -> bool:
             console.print(f"seed {seeds[index]}:\n{outcome.where}", markup=False, highlight=False)
     console.print(", ".join(f"{count} {how}" for how, count in counts.most_common()))
     grown, lost = growth(outcomes), counts["timeout"] + counts["died"]
-    slowest = max((outcome.seconds for outcome in outcomes), default=0.0)
+    slowest = max(outcomes, key=lambda outcome: outcome.seconds, default=None)
+    at_most = f" (slowest {slowest.seconds:.1f} s, seed {slowest.seed})" if slowest is not None else ""
     console.print(
         f"{len(seeds)} damaged kernels: {counts['crash']} Python errors from inside the package, {lost} beyond the "
-        f"bound of {BOUND_S:.0f} s (slowest {slowest:.1f} s), memory grew by {grown:.0f} MiB",
+        f"bound of {BOUND_S:.0f} s{at_most}, memory grew by {grown:.0f} MiB",
         soft_wrap=True,
     )
     return not counts["crash"] and not lost and grown <= GROWTH_MIB
