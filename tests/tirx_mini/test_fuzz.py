@@ -1,0 +1,77 @@
+"""Kernels that are damaged at random are refused or judged; nothing inside the package breaks, hangs or stays behind.
+
+A quick run takes a few, ``--full`` two thousand; ``make fuzz`` prints what became of them.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tirx_mini.ir import PrimFunc
+from tirx_mini.layout import LayoutError
+from tirx_mini.sim.machine import Cta, Gpu
+from tools.fuzz import campaign, fuzz, is_explained, kernel_text
+from tools.pool import Lost, run_bounded
+
+QUICK, FULL = 60, 2000
+
+
+def test_nothing_breaks(pytestconfig: pytest.Config) -> None:
+    console = Console(record=True, quiet=True)
+    seeds = range(FULL if pytestconfig.getoption("--full") else QUICK)
+    assert campaign(seeds, 2, console), console.export_text()
+
+
+def test_a_run_leaves_no_machine_behind() -> None:
+    """Errors and findings hold on to places of the source, not to the GPU, its memories or the kernel."""
+    for seed in range(100, 112):
+        fuzz(seed)
+    gc.collect()
+    kinds = [type(thing) for thing in gc.get_objects()]
+    assert kinds.count(Gpu) == kinds.count(Cta) == 0
+    assert kinds.count(PrimFunc) < 12
+
+
+def test_a_seed_is_one_kernel() -> None:
+    assert kernel_text(7) == kernel_text(7) != kernel_text(8)
+
+
+def test_a_broken_package_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tirx_mini.sim.clock.heapq", None)
+    outcomes = [fuzz(seed) for seed in range(10)]
+    crashes = [outcome for outcome in outcomes if outcome.how == "crash"]
+    assert crashes and all("clock.py" in crash.where for crash in crashes)
+
+
+def test_errors_of_our_own_are_no_crashes() -> None:
+    assert is_explained(LayoutError("not a layout")) and not is_explained(KeyError("layout"))
+
+
+def hang(seconds: float) -> str:
+    time.sleep(seconds)
+    return "done"
+
+
+def die(path: str) -> str:
+    if Path(path).exists():
+        os._exit(3)
+    return "lived"
+
+
+def test_what_hangs_or_dies_is_an_outcome_and_the_rest_goes_on(tmp_path: Path) -> None:
+    assert dict(run_bounded(die, ["/", str(tmp_path / "none"), "/"], jobs=2, bound_s=30)) == {
+        0: Lost("died"),
+        1: "lived",
+        2: Lost("died"),
+    }
+
+
+def test_the_bound_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.pool.START_S", 5.0)
+    assert dict(run_bounded(hang, [60.0, 0.0], jobs=2, bound_s=0.5)) == {0: Lost("timeout"), 1: "done"}
