@@ -101,6 +101,11 @@ class KernelSource:
         yield from sorted(found, key=lambda n: (getattr(n, "lineno", 0), getattr(n, "col_offset", 0)))
 
     @cached_property
+    def inline_functions(self) -> Mapping[str, ast.FunctionDef]:
+        """The kernel's own inline functions by name."""
+        return {f.name: f for f in self.find(ast.FunctionDef) if f is not self.kernel}
+
+    @cached_property
     def places(self) -> Sequence[Place]:
         """Every statement inside the kernel with the block it is in, outer ones first."""
         return tuple(self._places(self.kernel))

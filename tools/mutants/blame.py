@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tools.source import KernelSource, dotted
 
-from .operators import BARRIERS, Mutation, barriers, inline_functions, kind_of
+from .operators import BARRIERS, Mutation, barriers, kind_of
 
 BUFFERS = ("pool.alloc", "Tx.alloc_local", "Tx.decl_buffer")
 ALIASES = ("Tx.meta_var", "Tx.decl_buffer")
@@ -83,10 +83,19 @@ class Relations:
                     todo.append(name)
         return done
 
+    @cached_property
+    def _of(self) -> dict[ast.AST, frozenset[str]]:
+        return {}
+
     def of(self, node: ast.AST) -> frozenset[str]:
         """The barriers and buffers that a part of the kernel is about; what its inline functions do included."""
+        if node not in self._of:
+            self._of[node] = self._find(node)
+        return self._of[node]
+
+    def _find(self, node: ast.AST) -> frozenset[str]:
         names = self._expanded(set(_names(node)))
-        for name, function in inline_functions(self.source).items():
+        for name, function in self.source.inline_functions.items():
             if name in names and node is not function:
                 names |= self.of(function)
         for name in set(names):
@@ -127,9 +136,14 @@ class Relations:
             elif isinstance(statement, (ast.If, ast.While)):
                 yield statement.test
 
+    @cached_property
+    def _order(self) -> list[ast.stmt]:
+        """The statements of the kernel as it runs them."""
+        return list(self._in_order(self.source.kernel.body))
+
     def _around(self, statement: ast.stmt) -> Iterator[ast.stmt]:
         """The statements that touch memory next to one that does not, before and after, as the kernel runs."""
-        order = list(self._in_order(self.source.kernel.body))
+        order = self._order
         for position, one in enumerate(order):
             if one is statement:
                 before = [s for s in reversed(order[:position]) if kind_of(self.source, s) in TOUCHING]
@@ -137,7 +151,7 @@ class Relations:
                 yield from (*before[:2], *after[:2])
 
     def _in_order(self, block: list[ast.stmt]) -> Iterator[ast.stmt]:
-        functions = inline_functions(self.source)
+        functions = self.source.inline_functions
         for statement in block:
             if isinstance(statement, ast.FunctionDef):
                 continue

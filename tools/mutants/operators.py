@@ -63,12 +63,7 @@ def kind_of(source: KernelSource, statement: ast.stmt) -> str | None:
     for kind, pattern in STATEMENTS.items():
         if pattern.fullmatch(name):
             return kind
-    return "part" if name in inline_functions(source) else None
-
-
-def inline_functions(source: KernelSource) -> Mapping[str, ast.FunctionDef]:
-    """The kernel's own inline functions by name."""
-    return {f.name: f for f in source.find(ast.FunctionDef, source.kernel) if f is not source.kernel}
+    return "part" if name in source.inline_functions else None
 
 
 def headline(source: KernelSource, statement: ast.stmt) -> str:
@@ -239,7 +234,7 @@ def stages(source: KernelSource) -> Iterator[Mutation]:
         name = dotted(call)
         nodes: list[ast.expr] = []
         signals = re.fullmatch(r"(?!Tx\.).+\.(wait|arrive)", name) is not None
-        if call.args and (signals or name in inline_functions(source)):
+        if call.args and (signals or name in source.inline_functions):
             nodes.append(call.args[0])
         elif name.endswith(".ptr_to") and call.args and isinstance(call.args[0], ast.List):
             nodes.append(call.args[0].elts[0])
