@@ -54,8 +54,14 @@ EQUIVALENTS = (
         inside=TOP,
     ),
     Equivalent(
-        ALL[:6], "drop a sync", r"cta_sync",
-        "warp 0 initialises, allocates and issues; the other warps come to another cta_sync() before they use either",
+        (1, 2, 3), "drop a sync", r"cta_sync",
+        "all threads come to another cta_sync() before any uses the barrier or the allocation",
+        inside=TOP, before=r"tmem = Tx\.decl_buffer",
+    ),
+    Equivalent(
+        (4, 5, 6), "drop a sync", r"cta_sync",
+        "warp 0 initialises, allocates and issues: its lanes meet at elect.sync, and chips keep a warp's accesses to "
+        "shared memory in order; the other warps come to another cta_sync() before they use either",
         inside=TOP, before=r"tmem = Tx\.decl_buffer",
     ),
     Equivalent(
@@ -96,7 +102,7 @@ EQUIVALENTS = (
     Equivalent(
         (7, 8, 9, 10), "drop a wait|drop an advance|move out of the branch|state", r"mma2tma\.wait|tma_phase",
         "the waits after the last load are there for the arrivals on mma2tma; the same thread commits mma2ld after "
-        "them, the write-back of each CTA waits for that, and comes to the last barrier later",
+        "them, and its commits arrive in order; the write-back of each CTA waits for that before the last barrier",
         inside=TAIL,
     ),
     Equivalent(
