@@ -23,7 +23,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.layout import Coord
 
-from .threads import active_threads
+from .threads import active_threads, most_in_a_warp
 
 SCOPE_THREADS: Mapping[str, int] = {"warpgroup": 128, "warp": 32, "thread": 1}
 
@@ -102,10 +102,13 @@ class Context:
 
     def lanes(self) -> int | None:
         """How many lanes of a warp get here, at most; None where that is unknown."""
-        active = self.active()
-        if active is None:
-            return None
-        return max(int(active[first : first + 32].sum()) for first in range(0, len(active), 32))
+        known = self.active()
+        if known is not None:
+            return most_in_a_warp(known)
+        # A variable that the threads keep for themselves may stop more of them, but where one is left, one it is.
+        possible = active_threads([self.resolved(guard) for guard in self.guards], self.launch.threads, at_most=True)
+        assert possible is not None
+        return 1 if most_in_a_warp(possible) == 1 else None
 
     def not_single_thread(self) -> str | None:
         """Why the call is executed by more than one lane of some warp; None where it is not (or that is unknown)."""

@@ -19,11 +19,11 @@ _UNARY: Mapping[str, Callable[..., Any]] = {"-": np.negative, "~": np.invert, "n
 _THREAD_NUMBERS = ("threadIdx.x", "warp_id_in_cta")
 
 
-def active_threads(guards: Iterable[Expr], threads: int) -> np.ndarray | None:
+def active_threads(guards: Iterable[Expr], threads: int, *, at_most: bool = False) -> np.ndarray | None:
     """The threads that get past all `guards`, as booleans; None where a guard divides them in a way not known.
 
     A guard that is the same for all threads (a loop bound, a tile index) is taken to hold. `elect.sync` keeps one lane
-    of each warp.
+    of each warp. at_most: take a guard that is not known to hold too; then no other threads can get past.
     """
     active = np.ones(threads, bool)
     for condition in (part for guard in guards for part in conjuncts(guard)):
@@ -35,9 +35,14 @@ def active_threads(guards: Iterable[Expr], threads: int) -> np.ndarray | None:
         value = evaluate(condition, threads)
         if value is not None:
             active &= value.astype(bool)
-        elif varies(condition):
+        elif varies(condition) and not at_most:
             return None
     return active
+
+
+def most_in_a_warp(active: np.ndarray) -> int:
+    """How many of these threads are in one warp, at most."""
+    return max(int(active[first : first + 32].sum()) for first in range(0, len(active), 32))
 
 
 def conjuncts(guard: Expr) -> Iterator[Expr]:

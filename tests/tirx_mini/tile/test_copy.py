@@ -24,7 +24,23 @@ from tests.tirx_mini.tile.kernels import (
     swizzled,
     var,
 )
-from tirx_mini.ir import UNROLLED, AllocBuffer, Bind, DataType, DeclBuffer, For, If, Scope, TirxError, binary, seq, walk
+from tirx_mini.ir import (
+    UNROLLED,
+    AllocBuffer,
+    Bind,
+    BufferLoad,
+    BufferStore,
+    DataType,
+    DeclBuffer,
+    For,
+    If,
+    Scope,
+    TirxError,
+    binary,
+    const,
+    seq,
+    walk,
+)
 from tirx_mini.layout import SwizzleMode
 from tirx_mini.passes import lower
 
@@ -269,6 +285,20 @@ def test_a_call_in_kernel_scope_does_not_say_who():
     declare, s = shared("T", (128, 64))
     page = refusal(declare, call("copy", s, g), params=(g,))
     assert "kernel scope, which does not say which threads" in page and "with Tx.cta():" in page
+
+
+def test_one_thread_says_who_also_under_a_condition_of_its_own():
+    """A flag in registers can only keep the thread from the call, not bring another to it."""
+    g, h, flag = gmem("G", (64,)), gmem("H", (64,)), local("flag", (1,), "int32")
+    declared, _, warp, lane = ids(1)
+    first = binary("and", binary("==", warp, 0), binary("==", lane, 0))
+    flagged = If(binary("==", BufferLoad(flag.dtype, flag, (const(0),)), 1), If(first, call("copy", h, g)))
+    setup = (declared, AllocBuffer(flag), BufferStore(flag, (const(0),), const(1)))
+    func = lowered(*setup, flagged, params=(g, h), warpgroups=None)
+    machine = Machine(func, {"G": numbered((64,)), "H": numbered((64,)) * 2}).run()
+    assert same_bits(machine.arrays["H"], machine.arrays["G"])
+    several = If(binary("==", BufferLoad(flag.dtype, flag, (const(0),)), 1), If(binary("==", warp, 0), call("copy", h, g)))
+    assert "which threads" in refusal(*setup, several, params=(g, h), warpgroups=None)
 
 
 def test_two_tiles_of_one_pool_do_not_meet():
