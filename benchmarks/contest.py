@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
 from tirx_mini.ladder import load_kernels
+from tirx_mini.runtime import LaunchGraph
 from utils import TOLERANCES
 
 ROOT = Path(__file__).parents[1]
@@ -100,7 +101,7 @@ class Contest:
             say(event="skipped", name="Triton", reason=f"{type(error).__name__}: {error}"[:300])
             return
         times = {
-            config: statistics.median(timed(graph_of(launch, 20), 20) for _ in range(5))
+            config: statistics.median(LaunchGraph(launch, 20).ms() for _ in range(5))
             for config, launch in found.items()
         }
         best = min(times, key=lambda config: times[config])
@@ -111,46 +112,20 @@ class Contest:
         """Milliseconds of each contestant in each round."""
         m, n, k = self.shape
         repeat = max(2, round(BATCH_MS / (2 * m * n * k / 600e9)))
-        graphs: dict[str, Any] = {}
+        graphs: dict[str, LaunchGraph] = {}
         for name, launch in self.entries.items():
             say(event="capturing", name=name)
-            graphs[name] = graph_of(launch, repeat)
+            graphs[name] = LaunchGraph(launch, repeat)
         times: dict[str, list[float]] = {name: [] for name in graphs}
         say(event="timing", repeat=repeat)
         order, draw = list(graphs), random.Random(0)
         for number in range(-2, rounds):
             draw.shuffle(order)
             for name in order:
-                ms = timed(graphs[name], repeat)
+                ms = graphs[name].ms()
                 if number >= 0:
                     times[name].append(ms)
         return times
-
-
-def graph_of(launch: Launch, repeat: int) -> Any:
-    """`repeat` launches as one CUDA graph."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        launch()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(repeat):
-            launch()
-    graph.replay()
-    torch.cuda.synchronize()
-    return graph
-
-
-def timed(graph: Any, repeat: int) -> float:
-    """Milliseconds of one launch of a graph of `repeat`."""
-    start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    graph.replay()
-    stop.record()
-    stop.synchronize()
-    return start.elapsed_time(stop) / repeat
 
 
 def main() -> int:

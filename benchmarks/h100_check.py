@@ -1,4 +1,5 @@
-"""All that a Hopper GPU has to confirm, in one go: the launch tests, the conformance table, the cost of a launch.
+"""All that a Hopper GPU has to confirm, in one go: launches, the references and their times, the conformance
+table, the cost of a launch.
 
     PYTHONPATH=. python benchmarks/h100_check.py --out results
 
@@ -15,8 +16,13 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+STEP_TESTS = tuple(f"tests/test_step{step:02}.py" for step in range(1, 11))
 PARTS: dict[str, tuple[float, tuple[str, ...]]] = {
     "tests": (180, ("-m", "pytest", "tests/tirx_mini/gpu", "-v", "-rA", "--tb=short", "-p", "no:cacheprovider")),
+    "steps": (
+        400,
+        ("-m", "pytest", *STEP_TESTS, "--target", "cuda", "--kernels", "kernels_ref", "-rA", "-p", "no:cacheprovider"),
+    ),
     "conformance": (200, ("benchmarks/conformance_h100.py", "--out", "{out}")),
     "launch_overhead": (60, ("benchmarks/launch_overhead.py", "--out", "{out}")),
 }

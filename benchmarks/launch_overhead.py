@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import tirx_mini as tvm
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
-from tirx_mini.runtime import Executable
+from tirx_mini.runtime import Executable, LaunchGraph
 from tirx_mini.script import tirx as T
 
 BATCH, BATCHES, WARM = 200, 25, 1000
@@ -97,17 +97,6 @@ def bare(exe: Executable, *args: torch.Tensor) -> Callable[[], object]:
     return lambda: driver.cuLaunchKernel(bound.function, *shape, stream, bound.pointers, 0)
 
 
-def graph_of(call: Callable[[], object], launches: int) -> Callable[[], object]:
-    """A CUDA graph of `launches` calls."""
-    call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(launches):
-            call()
-    return graph.replay
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder for launch_overhead.json")
@@ -119,7 +108,7 @@ def main() -> int:
         assert isinstance(exe, Executable)
         rows[f"{name}: cuLaunchKernel from Python"] = microseconds(bare(exe, a, b))
         rows[f"{name}: exe(A, B)"] = microseconds(lambda exe=exe: exe(a, b))
-        rows[f"{name}: in a graph of 100"] = microseconds(graph_of(lambda exe=exe: exe(a, b), 100), 100)
+        rows[f"{name}: in a graph of 100"] = microseconds(LaunchGraph(lambda exe=exe: exe(a, b), 100).replay, 100)
     rows["torch.add(A, A, out=B)"] = microseconds(lambda: torch.add(a, a, out=b))
     table = Table(title=f"Launch, CPU time, {torch.cuda.get_device_name()}", box=None, pad_edge=False)
     table.add_column("launch")

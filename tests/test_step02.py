@@ -10,4 +10,4 @@ def test_step02(hgemm, reference, shape, target, schedules):
     A, B, D = prepare_data(*shape, target=target)
     run = compile_and_run(kernel, A, B, D, target, **schedules)
     verify(A, B, D, run)
-    check_timing(run, reference(*shape))
+    check_timing(run, reference(*shape), step=STEP)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+import utils
 from tirx_mini.ir import TirxError
-from tirx_mini.ladder import STEPS, Factory, load_kernels
+from tirx_mini.ladder import STEPS, Factory, StepTimes, load_kernels
 from utils import (
     Run,
     TooSlow,
@@ -135,6 +138,64 @@ def test_a_slow_kernel_is_too_slow() -> None:
     slow = Run(run.kernel, run.target, run.ms * 1.31, run.report)
     with pytest.raises(TooSlow, match=r"predicted.*at most 30% more"):
         check_timing(slow, kernel)
+
+
+SHAPE = (1024, 1024, 1024)
+KERNEL, REFERENCE = REFERENCES[7](*SHAPE), REFERENCES[6](*SHAPE)
+TABLE_MS = 0.02
+"""Of step 7 at `SHAPE` in the table of `on_gpu`."""
+
+
+@pytest.fixture
+def on_gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """`check_timing(…)` as on a GPU: `kernel` and `reference` are the times, in milliseconds, that are measured there.
+
+    Only the GPU "NVIDIA B200" has a table.
+    """
+    table = StepTimes("docs/b200.csv", {(7, SHAPE, "float16"): TABLE_MS})
+    monkeypatch.setattr(utils, "measured_times", lambda gpu: table if gpu == "NVIDIA B200" else None)
+
+    def check(kernel: float, reference: float | None = None, gpu: str = "NVIDIA B200", step: int | None = 7) -> None:
+        times = {id(KERNEL): kernel, id(REFERENCE): reference}
+        monkeypatch.setattr(utils, "benchmark", lambda func, *shape: (times[id(func)], 0.0))
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda: gpu)
+        check_timing(Run(KERNEL, "cuda"), None if reference is None else REFERENCE, step=step)
+
+    return check
+
+
+@pytest.mark.parametrize("reference", [None, 0.001, TABLE_MS])
+def test_the_table_bounds_students_and_references(on_gpu: Callable[..., None], reference: float | None) -> None:
+    on_gpu(TABLE_MS * 1.3, reference)
+    with pytest.raises(TooSlow, match=r"docs/b200\.csv has 20\.0 us \(measured\); at most 30% more.* 26\.0 us$"):
+        on_gpu(TABLE_MS * 1.31, reference)
+
+
+def test_a_machine_slower_than_the_tables_is_judged_by_its_own_reference(on_gpu: Callable[..., None]) -> None:
+    on_gpu(0.05 * 1.3, reference=0.05)
+    with pytest.raises(TooSlow, match=r"reference takes 50\.0 us and docs/b200\.csv has 20\.0 us .* 65\.0 us$"):
+        on_gpu(0.05 * 1.31, reference=0.05)
+
+
+@pytest.mark.parametrize("unknown", [{"gpu": "NVIDIA H100 PCIe"}, {"step": 6}, {"step": None}])
+def test_what_no_table_has_is_judged_by_the_reference_alone(
+    on_gpu: Callable[..., None], unknown: dict[str, Any]
+) -> None:
+    on_gpu(0.013, reference=0.01, **unknown)
+    with pytest.raises(TooSlow, match=r"where the reference takes 10\.0 us \(measured\)"):
+        on_gpu(0.0131, reference=0.01, **unknown)
+    on_gpu(1e9, None, **unknown)  # a reference itself, of which nothing is known
+
+
+def test_in_the_simulator_no_table_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(utils, "measured_times", lambda gpu: pytest.fail("a table of a GPU was asked for"))
+    check_timing(Run(KERNEL, "sim", ms=1e9), None, step=7)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_step_tests_say_which_row_of_the_table_bounds_them(step: int) -> None:
+    text = (ROOT / f"tests/test_step{step:02}.py").read_text(encoding="utf-8")
+    assert f"\nSTEP = {step}\n" in text and "check_timing(run, reference(*shape), step=STEP)\n" in text
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -6,6 +6,7 @@ from .compiler import Compiled, Resources, compile_cuda
 from .driver import DriverError
 from .executable import STAGES, Executable, HostModule, build
 from .sass import SassSummary, disassemble, summarise, summary_text
+from .timing import LaunchGraph
 from .toolchain import DEFAULT_ARCH, ToolchainError, device_arch
 from .watchdog import KernelFault, KernelTimeout
 
@@ -24,6 +25,7 @@ __all__ = [
     "disassemble",
     "summarise",
     "summary_text",
+    "LaunchGraph",
     "DEFAULT_ARCH",
     "ToolchainError",
     "device_arch",

@@ -1,0 +1,44 @@
+"""Times from CUDA graphs: of one launch, whatever the host does, and of what was launched."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+
+import tirx_mini as tvm
+from tests.tirx_mini.gpu.kernels import N, scale
+from tirx_mini.ladder import load_kernels
+from tirx_mini.runtime import LaunchGraph
+from utils import benchmark
+
+SLEEP_CYCLES = 1_000_000
+
+
+def test_the_host_does_not_count() -> None:
+    exe = tvm.compile(tvm.IRModule({"main": scale}), target="cuda")
+    a, b = torch.randn(N, device="cuda"), torch.zeros(N, device="cuda")
+
+    def launch() -> None:
+        time.sleep(0.01)
+        exe(a, b, 3.0)
+
+    graph = LaunchGraph(launch, 10)
+    torch.testing.assert_close(b, a * 3)
+    b.zero_()
+    assert 0 < graph.ms() < 1
+    torch.testing.assert_close(b, a * 3)
+
+
+def test_a_time_is_that_of_one_launch() -> None:
+    once, often = (LaunchGraph(lambda: torch.cuda._sleep(SLEEP_CYCLES), repeat).ms() for repeat in (1, 20))
+    assert 0.3 < once < 2  # at 0.5 to 3 GHz
+    assert often == pytest.approx(once, rel=0.3)
+
+
+def test_a_small_step_takes_the_time_of_its_kernel() -> None:
+    size = 1024
+    ms, tflops = benchmark(load_kernels("kernels_ref", "sm90")[5](size, size, size), size, size, size, target="cuda")
+    assert tflops == pytest.approx(2 * size**3 / ms / 1e9)
+    assert 0.002 < ms < 0.02  # a launch from Python alone takes longer than what it launches

@@ -1,0 +1,48 @@
+"""Measured times of the steps: the tables in `docs/`, each of one GPU."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from .steps import Shape
+
+TABLES: Mapping[str, str] = MappingProxyType({"NVIDIA H100 80GB HBM3": "h100.csv", "NVIDIA B200": "b200.csv"})
+"""The table of a GPU, by CUDA's name of it. Its relatives (H100 PCIe, GB200) have other clocks, and no table."""
+
+_STEP = re.compile(r"step (\d+)")
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """A table of the steps' times. source: what to call it. entries: milliseconds by step, shape and dtype."""
+
+    source: str
+    entries: Mapping[tuple[int, Shape, str], float]
+
+    def ms(self, step: int, shape: Shape, dtype: str) -> float | None:
+        """Milliseconds of a launch; None where the table has no such row."""
+        return self.entries.get((step, shape, dtype))
+
+    @staticmethod
+    def read(path: Path) -> StepTimes:
+        """A CSV file with the columns M, N, K, dtype, kernel ("step 7", or a peer) and ms; others are not looked at."""
+        with path.open(newline="", encoding="utf-8") as file:
+            entries = {
+                (int(match.group(1)), (int(row["M"]), int(row["N"]), int(row["K"])), row["dtype"]): float(row["ms"])
+                for row in csv.DictReader(file)
+                if (match := _STEP.fullmatch(row["kernel"]))
+            }
+        return StepTimes(f"docs/{path.name}", entries)
+
+
+def measured_times(gpu: str, folder: Path | None = None) -> StepTimes | None:
+    """The table of a GPU, by CUDA's name of it; None where there is none. folder: `docs` of the project."""
+    if gpu not in TABLES:
+        return None
+    path = (folder or Path(__file__).parents[2] / "docs") / TABLES[gpu]
+    return StepTimes.read(path) if path.is_file() else None
