@@ -44,6 +44,8 @@ struct alignas(64) CUtensorMap {
   uint64_t opaque[16];
 };
 """
+PROGRAMMATIC = """\
+// It waits for the kernel before it by itself: launch it with CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ def cuda_source(func: PrimFunc, *, line_directives: bool = False, comments: bool
     kernel = identifier(f"{func.name}_kernel")
     params = used_params(func)
     body = Writer(line_directives, comments)
+    if func.launch.programmatic:
+        body.text(PROGRAMMATIC)
     with body.block(_signature(func, kernel, _parameters(func, params, names)), span=func.span):
         prologue_at = len(body.lines)
         _declare_shared(func, names, body)
@@ -120,6 +124,10 @@ def _signature(func: PrimFunc, kernel: str, parameters: str) -> str:
 
 def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
     written = written_params(func)
+    # What a restrict pointer leads to changes through no other: a compiler may then read it before the wait for the
+    # kernel that writes it, whatever that wait clobbers.
+    assert func.launch is not None
+    restrict = "" if func.launch.programmatic else " __restrict__"
     texts: list[str] = []
     for param in params:
         if isinstance(param, TensorMap):
@@ -128,7 +136,7 @@ def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
             texts.append(f"{c_type(param.dtype)} {names.define(param, param.name)}")
         else:
             const = "" if param in written else "const "
-            texts.append(f"{const}{SCALARS[param.dtype]}* __restrict__ {names.define(param, param.name)}")
+            texts.append(f"{const}{SCALARS[param.dtype]}*{restrict} {names.define(param, param.name)}")
     return ", ".join(texts)
 
 

@@ -14,12 +14,17 @@ from .stmt import Stmt, TensorMap
 
 @dataclass(frozen=True)
 class Launch:
-    """How a lowered kernel is launched: grid and cluster in CTAs, threads a CTA, dynamic shared memory in bytes."""
+    """How a lowered kernel is launched: grid and cluster in CTAs, threads a CTA, dynamic shared memory in bytes.
+
+    programmatic: whether it may begin while the kernel before it ends, because it waits for that one itself
+    (CUDA: programmatic dependent launch).
+    """
 
     grid: tuple[int, int, int]
     threads: int
     cluster: tuple[int, int, int] = (1, 1, 1)
     smem_bytes: int = 0
+    programmatic: bool = False
 
     @property
     def num_ctas(self) -> int:

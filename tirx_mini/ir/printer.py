@@ -389,9 +389,10 @@ class Printer:
             body.append(f"Tx.func_attr({dict(func.attrs)!r})")
         if func.launch is not None:
             launch = func.launch
+            extra = ", programmatic=True" if launch.programmatic else ""
             body.append(
                 f"Tx.launch(grid={launch.grid}, threads={launch.threads}, cluster={launch.cluster}, "
-                f"smem_bytes={launch.smem_bytes})"
+                f"smem_bytes={launch.smem_bytes}{extra})"
             )
         body += [self._tensor_map(tensor_map) for tensor_map in func.tensor_maps]
         lines = [_INDENT + line for line in body] + self.stmt(func.body, 1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc
 
+from .dependence import find_grid_dependence
 from .flatten import flatten_buffers
 from .scopes import lower_scopes
 from .shared_memory import plan_shared_memory
@@ -30,6 +31,7 @@ PIPELINE: tuple[Pass, ...] = (
     Pass("FlattenBuffers", "layouts are applied and views resolved: one flat index an access", flatten_buffers),
     Pass("PlanSharedMemory", "one dynamic allocation holds every shared buffer", plan_shared_memory),
     Pass("Simplify", "constants folded, indices simplified, dead branches gone", simplify_function),
+    Pass("FindGridDependence", "the launch says whether the kernel may begin early", find_grid_dependence),
     Pass("VerifyLowered", "the invariants of lowered IR are checked", verify_lowered),
 )
 

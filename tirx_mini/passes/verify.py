@@ -25,6 +25,8 @@ from tirx_mini.ir import (
     walk,
 )
 
+from .dependence import waits_for_grids
+
 
 class LoweringError(AssertionError):
     """The pipeline broke an invariant of lowered IR: a fault of the compiler, not of the kernel."""
@@ -41,6 +43,8 @@ def verify_lowered(func: PrimFunc) -> PrimFunc:
 def _problems(func: PrimFunc) -> Iterator[str]:
     if func.launch is None:
         yield "it has no launch"
+    elif func.launch.programmatic != waits_for_grids(func):
+        yield f"its launch has programmatic={func.launch.programmatic}, unlike its griddepcontrol.wait"
     known: set[Buffer] = {param for param in func.params if isinstance(param, Buffer)}
     variables: set[Var] = {param for param in func.params if isinstance(param, Var)}
     variables |= {tensor_map.var for tensor_map in func.tensor_maps}

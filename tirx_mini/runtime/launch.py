@@ -24,6 +24,8 @@ _C_SCALARS: dict[str, Any] = {
 }  # fmt: skip
 _BOUND_CALLS = 64
 """Calls remembered: a model's layers call one kernel with this many sets of tensors before any is bound again."""
+_STREAMS = 64
+"""Streams whose launch configuration is remembered: PyTorch's pools have 32 of each priority."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Launcher:
         self._kernel: Any = None
         self._functions: dict[int, Any] = {}
         self._bound: dict[tuple[Any, ...], Bound] = {}
+        self._programmatic = launch.programmatic
+        self._configs: dict[int, Any] = {}
 
     def __call__(self, args: Sequence[Any]) -> None:
         """Launch on PyTorch's current stream; returns before the kernel has finished."""
@@ -69,7 +73,18 @@ class Launcher:
 
         # What torch.cuda.current_stream().cuda_stream is, without the objects on the way.
         stream = torch._C._cuda_getCurrentRawStream(bound.device)  # pyright: ignore[reportPrivateUsage]
-        check(self._driver.cuLaunchKernel(bound.function, *self._shape, stream, bound.pointers, 0))
+        if self._programmatic:
+            config = self._configs.get(stream) or self._config(stream)
+            check(self._driver.cuLaunchKernelEx(config, bound.function, bound.pointers, 0))
+        else:
+            check(self._driver.cuLaunchKernel(bound.function, *self._shape, stream, bound.pointers, 0))
+
+    def _config(self, stream: int) -> Any:
+        """The configuration of launches on a stream. (One for all streams would change under another thread's call.)"""
+        while len(self._configs) >= _STREAMS:
+            del self._configs[next(iter(self._configs))]
+        self._configs[stream] = programmatic_config(self._shape, stream)
+        return self._configs[stream]
 
     def _remember(self, key: tuple[Any, ...], args: Sequence[Any]) -> Bound:
         bound = self.bind(args)
@@ -115,6 +130,24 @@ class Launcher:
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         check(driver.cuKernelSetAttribute(attribute, self._shape[-1], self._kernel.handle, device))
         return driver.CUfunction(int(self._kernel.handle))
+
+
+def programmatic_config(shape: Sequence[int], stream: int) -> Any:
+    """A `CUlaunchConfig` that lets the kernel begin while the one before it in the stream ends.
+
+    shape: the grid's three extents, the CTA's, and bytes of dynamic shared memory.
+    """
+    driver = load("cuda.bindings.driver")
+    attribute, config = driver.CUlaunchAttribute(), driver.CUlaunchConfig()
+    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    attribute.value.programmaticStreamSerializationAllowed = 1
+    grid, block = shape[:3], shape[3:6]
+    config.gridDimX, config.gridDimY, config.gridDimZ = grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = block
+    config.sharedMemBytes = shape[6]
+    config.hStream = driver.CUstream(stream)
+    config.attrs, config.numAttrs = [attribute], 1
+    return config
 
 
 def _identity(arg: Any) -> Any:

@@ -270,10 +270,14 @@ def evaluate(value: Any) -> None:
 
 
 def launch(
-    grid: tuple[int, int, int], threads: int, cluster: tuple[int, int, int] = (1, 1, 1), smem_bytes: int = 0
+    grid: tuple[int, int, int],
+    threads: int,
+    cluster: tuple[int, int, int] = (1, 1, 1),
+    smem_bytes: int = 0,
+    programmatic: bool = False,
 ) -> None:
     """How a lowered kernel is launched."""
-    current("Tx.launch").launch = Launch(grid, threads, cluster, smem_bytes)
+    current("Tx.launch").launch = Launch(grid, threads, cluster, smem_bytes, programmatic)
 
 
 def tensor_map(

@@ -203,6 +203,9 @@ class Warp:
         """tcgen05.fence::after_thread_sync."""
         self.agent.fence_tcgen05()
 
+    def wait_for_grids(self) -> None:
+        """griddepcontrol.wait: a launch of its own has no grid to wait for."""
+
     # -- memory --------------------------------------------------------------------------------------------------
 
     def load(self, buffer: Buffer, index: Any, lanes: int = 1) -> Any:

@@ -233,6 +233,8 @@ PROGRAMS: dict[tuple[str, ...], Callable[[Warp], Any]] = {
     ("mbarrier.inval",): arrives(("mbarrier.inval",), ("mbarrier.init", 1), ("mbarrier.arrive",)),
     ("mbarrier.test_wait",): polls,
     ("fence.acq_rel",): simple("fence.acq_rel"),
+    ("griddepcontrol.wait",): simple("griddepcontrol.wait"),
+    ("griddepcontrol.launch_dependents",): simple("griddepcontrol.launch_dependents"),
     ("bar.sync",): simple("bar.sync", 1, 32),
     ("bar.sync.all",): simple("bar.sync.all", 0),
     ("bar.arrive",): simple("bar.arrive", 1, 32),

@@ -1,0 +1,41 @@
+"""Programmatic dependent launch: a grid that begins while the one before it ends."""
+
+from __future__ import annotations
+
+from .core import Scope, instruction
+from .machine import Machine, Thread
+
+
+@instruction(
+    "griddepcontrol.wait;",
+    name="griddepcontrol.wait",
+    api=("ptx.griddepcontrol.wait",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="griddepcontrol",
+    cost="sync",
+)
+def griddepcontrol_wait(gpu: Machine, thread: Thread) -> None:
+    """Wait until the grids that this one depends on are complete and what they wrote is visible to the thread.
+
+    A kernel that contains it is launched while the kernel before it in the stream may still run: no thread may touch
+    global memory before it has waited, or has synchronised with a thread that has.
+    """
+    thread.wait_for_grids()
+
+
+@instruction(
+    "griddepcontrol.launch_dependents;",
+    name="griddepcontrol.launch_dependents",
+    api=("ptx.griddepcontrol.launch_dependents",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="griddepcontrol",
+    cost="sync",
+)
+def griddepcontrol_launch_dependents(gpu: Machine, thread: Thread) -> None:
+    """Let the next kernel of the stream begin once every CTA has executed this or ended.
+
+    It orders nothing: what this grid writes later is safe, because the next kernel's griddepcontrol.wait lasts until
+    this grid is complete. Only a kernel that contains griddepcontrol.wait begins early.
+    """

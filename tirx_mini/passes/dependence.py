@@ -1,0 +1,21 @@
+"""FindGridDependence: whether a kernel waits for the kernel before it, and so may be launched early."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tirx_mini.ir import Call, PrimFunc, walk
+
+from .ranges import launch_of
+
+WAIT = "griddepcontrol.wait"
+
+
+def find_grid_dependence(func: PrimFunc) -> PrimFunc:
+    """`func` with a launch that is programmatic where some thread may execute griddepcontrol.wait."""
+    return replace(func, launch=replace(launch_of(func), programmatic=waits_for_grids(func)))
+
+
+def waits_for_grids(func: PrimFunc) -> bool:
+    """Whether the body contains griddepcontrol.wait."""
+    return any(isinstance(node, Call) and node.op == WAIT for node in walk(func.body))
