@@ -18,14 +18,16 @@ from pathlib import Path
 
 from tirx_mini.codegen import cuda_source
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.ladder import STEPS, KernelFileError, default_kernels, load_kernels
+from tirx_mini.ladder import STEPS, KernelFileError, Shape, Step, default_kernels, load_kernels
 from tirx_mini.passes import PIPELINE, lower
 from tirx_mini.runtime import DEFAULT_ARCH, Executable, ToolchainError, build, device_arch, summarise, summary_text
 
+DEFAULT_SIZE = 1024
 STUDENT = Path(__file__).parent / "gemm_kernels.py"
 
 
 def main(argv: list[str] | None = None) -> int:
+    """The exit status is 0, 1 for a kernel that cannot be shown at the stage, and 2 for bad input."""
     options = _parser().parse_args(argv)
     if options.list_passes:
         text = "".join(f"{p.name:<24}{p.doc}\n" for p in PIPELINE)
@@ -38,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
         except (KernelFileError, TirxError, ToolchainError, ValueError) as error:
             page = str(error)
             print(page if page.startswith("error:") else f"error: {page}", file=sys.stderr)
-            return 1
+            return 1 if isinstance(error, (TirxError, ToolchainError)) else 2
     if options.output:
         options.output.write_text(text, encoding="utf-8")
     else:
@@ -49,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", type=int, nargs="?", choices=STEPS, metavar="STEP", help="1 to 10")
-    parser.add_argument("size", type=int, nargs="?", default=1024, metavar="SIZE", help="M = N = K (default: 1024)")
+    parser.add_argument("size", type=int, nargs="?", metavar="SIZE", help=f"M = N = K (default: {DEFAULT_SIZE}); of step 2 only K")
     parser.add_argument("--kernels", type=Path, metavar="PATH", help="kernel file or folder (default: gemm_kernels.py)")
     parser.add_argument("--dtype", default="float16", choices=("float16", "bfloat16"), help="the type of A, B and D")
     parser.add_argument("--arch", help=f"as in sm_100a (default: that of this machine's GPU, else {DEFAULT_ARCH})")
@@ -77,7 +79,15 @@ def _build(kernels: Path, options: argparse.Namespace) -> PrimFunc:
     found = load_kernels(kernels)
     if options.step not in found:
         raise KernelFileError(f"{kernels} defines no hgemm_v{options.step}")
-    return found[options.step](*STEPS[options.step].shape(options.size), dtype=options.dtype)
+    return found[options.step](*_shape(STEPS[options.step], options.size), dtype=options.dtype)
+
+
+def _shape(step: Step, size: int | None) -> Shape:
+    """Raises `ValueError` for a size where the step leaves none to choose."""
+    if size is not None and not step.free:
+        m, n, k = step.shape(size)
+        raise ValueError(f"step {step.number} takes no size: it is one tile, M = {m}, N = {n} and K = {k}")
+    return step.shape(DEFAULT_SIZE if size is None else size)
 
 
 # -- stages ------------------------------------------------------------------------------------------------------------

@@ -44,14 +44,15 @@ def run_tests(steps: list[int]) -> int:
 
 @app.function(image=image, timeout=300)
 def run_inspect(step: int, size: int, stage: str) -> tuple[int, str, str]:
-    """Exit status and output of inspect_cuda.py; compiling needs no GPU."""
-    command = [sys.executable, "inspect_cuda.py", str(step), str(size), "--stage", stage, "--arch", "sm_100a"]
+    """Exit status and output of inspect_cuda.py; compiling needs no GPU. size: 0 for the default."""
+    sizes = [str(size)] if size else []
+    command = [sys.executable, "inspect_cuda.py", str(step), *sizes, "--stage", stage, "--arch", "sm_100a"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
 @app.local_entrypoint()
-def main(step: str = "1-10", inspect: int = 0, size: int = 1024, stage: str = "cuda") -> None:
+def main(step: str = "1-10", inspect: int = 0, size: int = 0, stage: str = "cuda") -> None:
     """--step N,… or N-M: the tests to run. --inspect N [--size S] [--stage …]: show what step N becomes instead."""
     if inspect:
         status, text, notes = run_inspect.remote(inspect, size, stage)

@@ -83,15 +83,17 @@ def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     ("arguments", "status", "message"),
     [
         ((), 2, "which step"),
-        (("7", "100", "--kernels", "kernels_ref"), 1, "error: hgemm_v7 needs M to be a multiple of 128, and M is 100"),
-        (("7", "--kernels", "nowhere.py"), 1, "error: there is no kernel file nowhere.py"),
+        (("1", "100"), 2, "error: step 1 takes no size: it is one tile, M = 128, N = 128 and K = 64\n"),
+        (("2", "100"), 2, "error: hgemm_v2 needs K to be a multiple of 64, and K is 100\n"),
+        (("7", "100", "--kernels", "kernels_ref"), 2, "error: hgemm_v7 needs M to be a multiple of 128, and M is 100"),
+        (("7", "--kernels", "nowhere.py"), 2, "error: there is no kernel file nowhere.py"),
         (("7", "--kernels", "gemm_kernels.py"), 1, "is not filled in"),
         (
             ("4", "--kernels", "kernels_ref", "--stage", "ptx", "--arch", "sm_90a"),
             1,
             "needs sm_100a, but the target is",
         ),
-        (("1", "--kernels", "kernels_ref", "--stage", "ptx", "--arch", "volta"), 1, "there is no architecture 'volta'"),
+        (("1", "--kernels", "kernels_ref", "--stage", "ptx", "--arch", "volta"), 2, "there is no architecture 'volta'"),
     ],
 )
 def test_mistakes(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, message: str) -> None:
