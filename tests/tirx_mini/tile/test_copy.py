@@ -292,12 +292,13 @@ def test_one_thread_says_who_also_under_a_condition_of_its_own():
     g, h, flag = gmem("G", (64,)), gmem("H", (64,)), local("flag", (1,), "int32")
     declared, _, warp, lane = ids(1)
     first = binary("and", binary("==", warp, 0), binary("==", lane, 0))
-    flagged = If(binary("==", BufferLoad(flag.dtype, flag, (const(0),)), 1), If(first, call("copy", h, g)))
+    raised = binary("==", BufferLoad(flag.dtype, flag, (const(0),)), 1)
+    flagged = If(raised, If(first, call("copy", h, g)))
     setup = (declared, AllocBuffer(flag), BufferStore(flag, (const(0),), const(1)))
     func = lowered(*setup, flagged, params=(g, h), warpgroups=None)
     machine = Machine(func, {"G": numbered((64,)), "H": numbered((64,)) * 2}).run()
     assert same_bits(machine.arrays["H"], machine.arrays["G"])
-    several = If(binary("==", BufferLoad(flag.dtype, flag, (const(0),)), 1), If(binary("==", warp, 0), call("copy", h, g)))
+    several = If(raised, If(binary("==", warp, 0), call("copy", h, g)))
     assert "which threads" in refusal(*setup, several, params=(g, h), warpgroups=None)
 
 
