@@ -51,7 +51,9 @@ def main(argv: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", type=int, nargs="?", choices=STEPS, metavar="STEP", help="1 to 10")
-    parser.add_argument("size", type=int, nargs="?", metavar="SIZE", help=f"M = N = K (default: {DEFAULT_SIZE}); of step 2 only K")
+    parser.add_argument(
+        "size", type=int, nargs="?", metavar="SIZE", help=f"M = N = K (default: {DEFAULT_SIZE}); of step 2 only K"
+    )
     parser.add_argument("--kernels", type=Path, metavar="PATH", help="kernel file or folder (default: gemm_kernels.py)")
     parser.add_argument("--dtype", default="float16", choices=("float16", "bfloat16"), help="the type of A, B and D")
     parser.add_argument("--arch", help=f"as in sm_100a (default: that of this machine's GPU, else {DEFAULT_ARCH})")
