@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from ..ir import IRModule, PrimFunc
-from ..ladder import STEPS, KernelFileError, Shape, load_module
+from ..ladder import STEPS, KernelFileError, Shape, explaining, load_module
 from ..sim import ArgumentError
 
 _STEP = re.compile(r"hgemm_v(\d+)")
@@ -46,7 +46,9 @@ def load_kernel(ref: KernelRef, *, size: int | None = None, shape: Shape | None 
     module = load_module(ref.path)
     found = _choose(ref, module)
     if not isinstance(found, PrimFunc):
-        found = found(*_arguments(ref, found, size, shape))
+        arguments = _arguments(ref, found, size, shape)
+        with explaining():
+            found = found(*arguments)
     if isinstance(found, IRModule):
         found = found.main
     if not isinstance(found, PrimFunc):

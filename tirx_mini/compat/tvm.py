@@ -107,6 +107,8 @@ def imports() -> Iterator[None]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a script whose `tvm` is tirx_mini; a mistake in a kernel prints its page, and the status is 1."""
     from tirx_mini.ir import TirxError
+    from tirx_mini.layout import LayoutError
+    from tirx_mini.script import explained
 
     parser = argparse.ArgumentParser(prog="python -m tirx_mini.compat.tvm", description=main.__doc__)
     parser.add_argument("script", help="the file to run")
@@ -116,8 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with imports():
             runpy.run_path(options.script, run_name="__main__")
-    except TirxError as error:
-        print(error, file=sys.stderr)
+    except (TirxError, LayoutError) as error:
+        print(explained(error), file=sys.stderr)
         return 1
     finally:
         sys.argv = before

@@ -6,7 +6,7 @@ folder, `run_task` simulates one of them at one size,
 """
 
 from .cli import add_arguments, make_tasks, parse_steps, run_ladder
-from .kernels import Factory, KernelFileError, arch_folder, default_kernels, load_kernels, load_module
+from .kernels import Factory, KernelFileError, arch_folder, default_kernels, explaining, load_kernels, load_module
 from .measured import StepTimes, measured_times
 from .rows import Row, Task, run_task
 from .steps import STEPS, Shape, Step, shape_text
@@ -24,6 +24,7 @@ __all__ = [
     "add_arguments",
     "arch_folder",
     "default_kernels",
+    "explaining",
     "ladder_table",
     "load_kernels",
     "load_module",

@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..ir import TirxError
 from ..targets import gpu_spec
 from .kernels import KernelFileError, arch_folder, default_kernels, load_kernels
 from .rows import DTYPES, Row, Task, run_task
@@ -59,6 +60,9 @@ def run_ladder(options: argparse.Namespace, console: Console | None = None) -> i
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
+    except TirxError as error:
+        console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        return 1
     rows = run_tasks(tasks, options.jobs, console)
     console.print(ladder_table(rows, options.gpu))
     for row in rows:
@@ -71,7 +75,9 @@ def run_ladder(options: argparse.Namespace, console: Console | None = None) -> i
 
 
 def make_tasks(options: argparse.Namespace) -> list[Task]:
-    """The rows to fill, in the order of the table. Raises `KernelFileError`, or `ValueError` for an unknown GPU."""
+    """The rows to fill, in the order of the table. Raises `KernelFileError`, `TirxError` for a mistake in the kernels'
+    file, or `ValueError` for an unknown GPU.
+    """
     gpu_spec(options.gpu)
     kernels = options.kernels or default_kernels()
     present = load_kernels(kernels, arch_folder(gpu_spec(options.gpu).arch))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import sys
@@ -9,8 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ..ir import PrimFunc
+from ..script import explained
 
 Factory = Callable[..., PrimFunc]
 """``hgemm_vN(M, N, K, dtype="float16")``: the kernel for that shape."""
@@ -26,7 +29,8 @@ def load_kernels(path: Path | str, arch: str = "sm100") -> Mapping[int, Factory]
     """The kernel factories in `path` by step number.
 
     path: a Python file that defines ``hgemm_vN``, or a folder of such files, directly or under `arch`. It can import
-    the modules next to it (`utils`). Raises `KernelFileError` where there is nothing to load, or Python cannot run it.
+    the modules next to it (`utils`). Raises `KernelFileError` where there is nothing to load, and `TirxError` for what
+    is wrong in the file; so does a factory.
     """
     path = Path(path)
     if not path.exists():
@@ -39,7 +43,7 @@ def load_kernels(path: Path | str, arch: str = "sm100") -> Mapping[int, Factory]
     with _importable(root):
         modules = [_load(file) for file in files]
     found: dict[int, Factory] = {
-        int(match.group(1)): factory
+        int(match.group(1)): _explaining(factory)
         for module in modules
         for name, factory in vars(module).items()
         if (match := _FACTORY.fullmatch(name)) and isinstance(factory, Callable)
@@ -52,13 +56,25 @@ def load_kernels(path: Path | str, arch: str = "sm100") -> Mapping[int, Factory]
 def load_module(path: Path | str) -> ModuleType:
     """The module in a Python file. It can import the modules next to it.
 
-    Raises `KernelFileError` where there is no such file or Python cannot read it.
+    Raises `KernelFileError` where there is no such file or Python cannot read it, `TirxError` for what is wrong in it.
     """
     path = Path(path)
     if not path.is_file():
         raise KernelFileError(f"there is no kernel file {path}")
     with _importable(path.resolve().parent):
         return _load(path)
+
+
+@contextmanager
+def explaining() -> Iterator[None]:
+    """A mistake in the Python code around a kernel is raised as `TirxError`, at its line in the kernel's file."""
+    try:
+        yield
+    except Exception as error:
+        page = explained(error)
+        if page is None or page is error:
+            raise
+        raise page from None
 
 
 def arch_folder(arch: str) -> str:
@@ -78,10 +94,20 @@ def _load(file: Path) -> ModuleType:
         raise KernelFileError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        with explaining():
+            spec.loader.exec_module(module)
     except SyntaxError as error:
         raise KernelFileError(f"{file}:{error.lineno}: {error.msg}: {(error.text or '').strip()}") from error
     return module
+
+
+def _explaining(factory: Factory) -> Factory:
+    @functools.wraps(factory)
+    def build(*args: Any, **kwargs: Any) -> PrimFunc:
+        with explaining():
+            return factory(*args, **kwargs)
+
+    return build
 
 
 @contextmanager

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 
 class LayoutError(ValueError):
     """A layout that cannot be built, or a question that it cannot answer."""
+
+
+def whole(what: str, value: Any) -> int:
+    """`value` as an int. Raises LayoutError, which calls it `what`, for anything else."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        hint = " (// divides ints)" if isinstance(value, float) and value.is_integer() else ""
+        raise LayoutError(f"{what} is an int, not {value!r}{hint}") from None
 
 
 @dataclass(frozen=True)
@@ -23,7 +32,7 @@ class Axis:
         return self.name not in ("m", "TLane", "TCol")
 
     def __rmatmul__(self, value: SupportsIndex) -> Stride:
-        return Stride(operator.index(value), self)
+        return Stride(whole(f"the stride in stride@{self}", value), self)
 
     def __repr__(self) -> str:
         return self.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .axis import LayoutError, laneid, tid_in_wg, wid_in_wg
+from .axis import LayoutError, laneid, tid_in_wg, whole, wid_in_wg
 from .tile import S, TileLayout
 
 
@@ -14,10 +14,11 @@ def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
     more rows than the 64 of one instruction, then through the blocks of 64. PTX ISA, "Register Fragments for
     wgmma.mma_async.m64nNk16", matrix D. Raises LayoutError for an `n` or `rows` that wgmma has not.
     """
+    n, rows = whole("n", n), whole("rows", rows)
     if n % 8 or not 8 <= n <= 256:
-        raise LayoutError(f"wgmma accumulators are 8, 16, … 256 columns wide, not {n}")
+        raise LayoutError(f"n is {n}, and wgmma accumulators are 8, 16, … 256 columns wide")
     if rows % 64 or rows < 64:
-        raise LayoutError(f"wgmma accumulators have a multiple of 64 rows, not {rows}")
+        raise LayoutError(f"rows is {rows}, and wgmma accumulators have a multiple of 64 rows")
     row_extents, row_strides = (4, 2, 8), (1 @ wid_in_wg, 2, 4 @ laneid)
     if rows > 64:
         row_extents, row_strides = (rows // 64, *row_extents), (n // 2, *row_strides)
@@ -28,6 +29,9 @@ def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
 def tcgen05_ld_layout(n: int, rows: int = 128) -> TileLayout:
     """A `rows` × `n` tile after `tcgen05.ld.32x32b.xN`: row r in thread r of the warpgroup, column c in its register c.
 
-    PTX ISA, "tcgen05 data movement shapes", .32x32b.
+    PTX ISA, "tcgen05 data movement shapes", .32x32b. Raises LayoutError for an `n` or `rows` below 1.
     """
+    n, rows = whole("n", n), whole("rows", rows)
+    if min(n, rows) < 1:
+        raise LayoutError(f"n and rows are at least 1, not {n} and {rows}")
     return TileLayout(S[(rows, n) : (1 @ tid_in_wg, 1)])

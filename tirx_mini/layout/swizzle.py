@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .arith import Coord, add, div, mod, mul, xor
-from .axis import Axis, LayoutError, m
+from .axis import Axis, LayoutError, m, whole
 from .tile import Iter, Layout, S, Spec, TileLayout
 
 CHUNK_BYTES = 16
@@ -61,6 +61,8 @@ class SwizzleLayout:
     bits: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.mode, SwizzleMode):
+            raise LayoutError(f"mode is a SwizzleMode, such as SwizzleMode.SWIZZLE_128B_ATOM, not {self.mode!r}")
         if self.bits not in (4, 8, 16, 32, 64, 128):
             raise LayoutError(f"a swizzle moves elements of 4, 8, 16, 32, 64 or 128 bits, not of {self.bits}")
 
@@ -100,6 +102,9 @@ class ComposeLayout(Layout):
     tile: TileLayout
 
     def __post_init__(self) -> None:
+        if not isinstance(self.swizzle, SwizzleLayout) or not isinstance(self.tile, TileLayout):
+            given = f"{self.swizzle!r} and {self.tile!r}"
+            raise LayoutError(f"ComposeLayout takes a SwizzleLayout and a TileLayout, not {given}")
         if self.tile.axes != (m,):
             raise LayoutError(f"a swizzle acts on memory alone, not on {self.tile}")
 
@@ -151,23 +156,37 @@ def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> La
 
     Raises LayoutError where `shape` has fewer than two dimensions or is no whole number of atoms.
     """
+    extents = _tile_shape(shape)
     swizzle = SwizzleLayout(mode, dtype_bits(dtype))
-    if len(shape) < 2:
-        raise LayoutError(f"tma_shared_layout tiles rows × columns, and shape {tuple(shape)} has no two dimensions")
-    row_major = TileLayout(S[tuple(shape)])
-    n_rows, n_cols = row_major.shape[-2:]
+    n_rows, n_cols = extents[-2:]
     if n_rows % ATOM_ROWS:
-        raise LayoutError(f"{mode!r} needs a multiple of {ATOM_ROWS} rows in the last but one dimension, not {n_rows}")
+        raise LayoutError(
+            f"shape {extents} has {n_rows} rows, its last but one dimension, "
+            f"and {mode!r} needs a multiple of {ATOM_ROWS}"
+        )
     if n_cols % swizzle.span:
         raise LayoutError(
-            f"{mode!r} needs a last dimension that is a multiple of {swizzle.span} elements of {swizzle.bits} bits "
-            f"({mode.span_bytes} bytes), not {n_cols}: widen the tile or use a narrower swizzle"
+            f"the last dimension of shape {extents} is {n_cols}, and {mode!r} needs a multiple of {swizzle.span} "
+            f"elements of {swizzle.bits} bits ({mode.span_bytes} bytes): widen the tile or use a narrower swizzle"
         )
+    row_major = TileLayout(S[extents])
     slabs = Iter(n_cols // swizzle.span, n_rows * swizzle.span)
     within = Iter(swizzle.span, 1)
     tiled = (Iter(n_rows, swizzle.span),), (slabs, within) if slabs.extent > 1 else (within,)
     tile = TileLayout(Spec((*row_major.dims[:-2], *tiled)))
     return tile if mode is SwizzleMode.SWIZZLE_NONE else ComposeLayout(swizzle, tile)
+
+
+def _tile_shape(shape: Any) -> tuple[int, ...]:
+    """The argument `shape` of a tile of rows × columns."""
+    if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
+        raise LayoutError(f"shape is a tuple of ints such as (128, 64), not {shape!r}")
+    extents = tuple(whole("each extent of shape", extent) for extent in shape)
+    if len(extents) < 2:
+        raise LayoutError(f"shape is (…, rows, columns), and {extents} has no two dimensions")
+    if min(extents) < 1:
+        raise LayoutError(f"each extent of shape is at least 1, and {extents} has {min(extents)}")
+    return extents
 
 
 def dtype_bits(dtype: Any) -> int:
@@ -184,7 +203,7 @@ def dtype_bits(dtype: Any) -> int:
         return 8
     match = re.fullmatch(r"(?:b?float|u?int)(\d+)(?:_\w+)?", name)
     if match is None:
-        raise LayoutError(f'{dtype!r} is no element type: use a name such as "float16"')
+        raise LayoutError(f'dtype {dtype!r} is no element type: use a name such as "float16"')
     return int(match[1])
 
 

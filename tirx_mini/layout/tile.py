@@ -242,9 +242,9 @@ def _extents(dim: Any) -> tuple[int, ...]:
     try:
         extents = tuple(operator.index(extent) for extent in (dim if isinstance(dim, tuple) else (dim,)))
     except TypeError:
-        raise LayoutError(f"an extent is an int or a tuple of ints, not {dim!r}") from None
+        raise LayoutError(f"an extent in S[shape : strides] is an int or a tuple of ints, not {dim!r}") from None
     if not extents or min(extents) < 1:
-        raise LayoutError(f"extents are at least 1, not {dim!r}")
+        raise LayoutError(f"extents in S[shape : strides] are at least 1, not {dim!r}")
     return extents
 
 
@@ -262,9 +262,9 @@ def _stride(stride: Any) -> tuple[int, Axis]:
         try:
             stride = Stride(operator.index(stride), m)
         except TypeError:
-            raise LayoutError(f"a stride is an int or int@axis, not {stride!r}") from None
+            raise LayoutError(f"a stride in S[shape : strides] is an int or int@axis, not {stride!r}") from None
     if stride.value < 0:
-        raise LayoutError(f"strides are not negative, as {stride} is")
+        raise LayoutError(f"strides in S[shape : strides] are not negative, as {stride} is")
     return stride.value, stride.axis
 
 

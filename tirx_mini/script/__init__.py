@@ -1,10 +1,10 @@
 """The front end: from a Python function to the IR, with every node's place in the source."""
 
 from . import tirx
-from .diagnostics import unfilled
+from .diagnostics import explained
 from .handles import OpenRole
 from .inline import inline
 from .memory import PoolAllocator
 from .prim_func import from_source, ir_module, prim_func
 
-__all__ = ["OpenRole", "PoolAllocator", "from_source", "inline", "ir_module", "prim_func", "tirx", "unfilled"]
+__all__ = ["OpenRole", "PoolAllocator", "explained", "from_source", "inline", "ir_module", "prim_func", "tirx"]

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from tirx_mini.ir import Span, TirxError
+from tirx_mini.layout import LayoutError
 
 from .source import in_package, line_span
 
@@ -65,8 +66,39 @@ def todo_error(text: str | None, span: Span) -> TirxError:
     )
 
 
-def unfilled(error: NotImplementedError) -> TirxError:
-    """The page for a kernel factory that raised `NotImplementedError`: it names the line that did."""
+def explained(error: Exception) -> TirxError | None:
+    """The page for an exception of the Python code around a kernel, at the line that raised it.
+
+    None for one that speaks for itself (a factory's `ValueError` about a shape, Python's `SyntaxError`), and for a
+    failure inside tirx_mini.
+    """
+    if isinstance(error, TirxError):
+        return error
+    if isinstance(error, NotImplementedError):
+        return _unfilled(error)
+    if isinstance(error, LayoutError):
+        return TirxError(str(error), origin(error.__traceback__))
+    place = None if isinstance(error, (ValueError, SyntaxError)) else _own_line(error.__traceback__)
+    return None if place is None else TirxError(_with_type(error), place)
+
+
+def _own_line(traceback: TracebackType | None) -> Span | None:
+    """The innermost line of the kernel's file; None where it was tirx_mini that failed, called from there."""
+    file, place = None, None
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        if in_package(name):
+            if file is not None:
+                return None
+        elif not name.startswith("<frozen"):
+            file = file or name
+            place = line_span(file, traceback.tb_lineno) if name == file else place
+        traceback = traceback.tb_next
+    return place
+
+
+def _unfilled(error: NotImplementedError) -> TirxError:
+    """The page for a kernel factory that is not written: it names the line that says so."""
     place = origin(error.__traceback__)
     text = str(error).strip()
     message = text.removeprefix("TODO").lstrip(": ") or "this kernel is not written yet"
@@ -81,11 +113,13 @@ def foreign(error: Exception, function: Any, span: Span) -> TirxError:
     if isinstance(error, TypeError) and direct and function is not None:
         signature = signature_of(function)
         return TirxError(str(error), span, f"its signature is {signature}" if signature else None)
-    message = str(error) or type(error).__name__
-    if not type(error).__module__.startswith("tirx_mini"):
-        message = f"{type(error).__name__}: {message}" if str(error) else message
+    message = str(error) if type(error).__module__.startswith("tirx_mini") and str(error) else _with_type(error)
     place = origin(error.__traceback__)
     return TirxError(message, span, notes=() if place is None else (("raised here", place),))
+
+
+def _with_type(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def placed(error: TirxError, span: Span) -> TirxError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -74,7 +75,7 @@ def line_span(file: str, number: int) -> Span:
 
 def in_package(file: str) -> bool:
     """Whether `file` is one of tirx_mini's own."""
-    return file.startswith(_PACKAGE)
+    return file.startswith(_PACKAGE + os.sep)
 
 
 def source_of(function: Callable[..., Any]) -> FunctionSource:

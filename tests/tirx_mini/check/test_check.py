@@ -125,6 +125,18 @@ def test_a_todo_is_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert "error[TX402]: TODO at line" in capsys.readouterr().out
 
 
+def test_a_layout_that_cannot_be_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.py"
+    layouts = "from tirx_mini.layout import SwizzleMode, tma_shared_layout"
+    call = "tma_shared_layout(dtype, MODE, (M, 60))"
+    factory = f"def hgemm_v4(M, N, K, dtype='float16'):\n    {call}\n"
+    path.write_text(f"{layouts}\nMODE = SwizzleMode.SWIZZLE_128B_ATOM\n{factory}")
+    assert main(["check", f"{path}:hgemm_v4"]) == 1
+    out = capsys.readouterr().out
+    assert "error[TX401]: the last dimension of shape (256, 60) is 60" in out
+    assert "mine.py:4:5" in out.replace("\n", "") and call in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

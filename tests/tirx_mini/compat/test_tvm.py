@@ -171,3 +171,11 @@ def test_a_mistake_in_a_script_is_a_page(tmp_path: Path) -> None:
     done = run(path)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "error: `lan` is not defined" in done.stderr and "did you mean `lane`" in done.stderr
+
+
+def test_a_layout_that_cannot_be_is_a_page(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text("from tvm.tir.layout import S, TileLayout\n\nTileLayout(S[(128, 0)])\n", encoding="utf-8")
+    done = run(path)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "extents in S[shape : strides] are at least 1" in done.stderr and f"{path}:3:1" in done.stderr

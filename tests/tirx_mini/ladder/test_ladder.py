@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from tirx_mini.__main__ import main
+from tirx_mini.ir import TirxError
 from tirx_mini.ladder import (
     STEPS,
     KernelFileError,
@@ -73,6 +74,55 @@ def test_a_file_that_has_no_kernels(tmp_path: Path, text: str | None, words: str
         path.write_text(text)
     with pytest.raises(KernelFileError, match=words):
         load_kernels(path)
+
+
+MISTAKES = {
+    "layout = tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128,))": "and (128,) has no two dimensions",
+    "layout = tma_shared_layout('float16', (128, 64))": "TypeError: tma_shared_layout() missing 1 required",
+    "tile = TileLyout(S[128, 64])": "NameError: name 'TileLyout' is not defined",
+    "assert M > 1 << 40, 'too small'": "AssertionError: too small",
+    "raise NotImplementedError": "this kernel is not written yet",
+}
+"""Python statements around a kernel, and what is said of them."""
+
+LAYOUTS = "from tirx_mini.layout import S, SwizzleMode, TileLayout, tma_shared_layout\n"
+
+
+@pytest.fixture(params=MISTAKES)
+def mistake(request: pytest.FixtureRequest) -> tuple[str, str]:
+    return request.param, MISTAKES[request.param]
+
+
+def assert_page(page: str, path: Path, line: int, mistake: tuple[str, str]) -> None:
+    statement, words = mistake
+    assert words in page and f"{path}:{line}:" in page and statement in page and "Traceback" not in page
+
+
+def test_a_mistake_in_a_factory_is_a_page_with_its_line(tmp_path: Path, mistake: tuple[str, str]) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"{LAYOUTS}\n\ndef hgemm_v4(M, N, K, dtype='float16'):\n    {mistake[0]}\n")
+    with pytest.raises(TirxError) as caught:
+        load_kernels(path)[4](128, 128, 64)
+    assert_page(str(caught.value), path, 5, mistake)
+    row = run_task(Task(path, 4, (128, 128, 64)))
+    assert row.verdict == "fault"
+    assert_page(row.detail, path, 5, mistake)
+
+
+def test_a_mistake_in_a_file_is_a_page_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mistake: tuple[str, str]
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"{LAYOUTS}M = 1\n{mistake[0]}\n\ndef hgemm_v4(M, N, K):\n    pass\n")
+    assert main(["ladder", "--kernels", str(path)]) == 1
+    assert_page(capsys.readouterr().out, path, 3, mistake)
+
+
+def test_a_failure_inside_the_package_keeps_its_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("from tirx_mini.ladder import load_kernels\n\ndef hgemm_v4(M, N, K):\n    load_kernels(M)\n")
+    with pytest.raises(TypeError):
+        load_kernels(path)[4](128, 128, 64)
 
 
 def test_a_row_that_is_ok() -> None:

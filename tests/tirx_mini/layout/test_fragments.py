@@ -41,8 +41,21 @@ def test_more_rows_than_one_instruction_has_take_further_registers() -> None:
 
 def test_the_wgmma_accumulator_has_a_width_that_wgmma_has() -> None:
     for n in (0, 12, 264):
-        with pytest.raises(LayoutError, match="8, 16, … 256 columns"):
+        with pytest.raises(LayoutError, match=f"n is {n}, .* 8, 16, … 256 columns"):
             wgmma_accumulator_layout(n)
+
+
+@pytest.mark.parametrize("layout", [wgmma_accumulator_layout, tcgen05_ld_layout])
+def test_extents_are_ints(layout) -> None:
+    with pytest.raises(LayoutError, match=r"^n is an int, not 64\.0"):
+        layout(128 / 2)
+    with pytest.raises(LayoutError, match=r"^rows is an int, not '64'"):
+        layout(64, "64")
+
+
+def test_the_layout_of_tcgen05_ld_has_elements() -> None:
+    with pytest.raises(LayoutError, match="n and rows are at least 1, not 0 and 128"):
+        tcgen05_ld_layout(0)
 
 
 def test_a_tensor_memory_load_gives_each_thread_its_row() -> None:

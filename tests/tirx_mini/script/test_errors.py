@@ -12,7 +12,7 @@ import pytest
 
 from tests.tirx_mini.script.reading import line_of, refused
 from tirx_mini.ir import TirxError
-from tirx_mini.script import from_source, unfilled
+from tirx_mini.script import explained, from_source
 from tirx_mini.script import tirx as Tx
 
 REFUSED = {
@@ -170,7 +170,8 @@ def module(tmp_path: Path) -> ModuleType:
 def test_a_factory_that_is_not_written(module: ModuleType) -> None:
     with pytest.raises(NotImplementedError) as raised:
         module.hgemm(8)
-    error = unfilled(raised.value)
+    error = explained(raised.value)
+    assert error is not None
     assert error.diagnostic.message == "TODO at line 6 is not filled in: write the kernel"
     assert error.span is not None and error.span.file.endswith("student.py")
 
