@@ -175,6 +175,26 @@ def thread_fence(scope: str) -> Built:
     return kernel, (blank(64), blank(64))
 
 
+def grid_dependence(everyone: bool) -> Built:
+    """All threads wait for the grid before, or one does and a barrier follows; then the next grid may begin."""
+
+    @T.prim_func
+    def kernel(box: T.Buffer((4, 64), "int32"), out: T.Buffer((4, 64), "int32")):
+        T.device_entry()
+        bx = T.cta_id([4])
+        tx = T.thread_id([64])
+        if everyone:
+            T.ptx.griddepcontrol.wait()
+        else:
+            if tx == 40:
+                T.ptx.griddepcontrol.wait()
+            T.cuda.cta_sync()
+        T.ptx.griddepcontrol.launch_dependents()
+        out[bx, tx] = box[3 - bx, 63 - tx]
+
+    return kernel, (random_bytes((4, 64), "int32"), blank((4, 64)))
+
+
 SYNC = (
     *(Case("bar", f"bar.sync {n}", lambda n=n: cta_barrier(n)) for n in (0, 5, 15)),
     Case("bar", "bar.sync of two warpgroups", two_groups),
@@ -183,6 +203,8 @@ SYNC = (
     Case("cluster", "arrive, wait of 2", lambda: cluster_barrier(2, True)),
     Case("cluster", "sync of 4", lambda: cluster_barrier(4, False)),
     Case("cluster", "sync of 8", lambda: cluster_barrier(8, False)),
+    Case("griddepcontrol", "every thread waits", lambda: grid_dependence(True)),
+    Case("griddepcontrol", "one thread waits for its CTA", lambda: grid_dependence(False)),
     *(
         Case("fence", f"proxy.async {space}".strip(), lambda space=space: fence_of_the_async_proxy(space))
         for space in ("", "shared::cta", "shared::cluster")

@@ -161,6 +161,8 @@ def copy(w: Warp, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lane
 
 
 def _read(w: Warp, buffer: Buffer, span: _Span) -> Any:
+    if w.dependence is not None and isinstance(buffer, GlobalBuffer):
+        w.dependence.check(w, "load", buffer.name, writes=False)
     if span.segment is not None:
         actor = w.loads
         actor.span = w.span
@@ -172,6 +174,8 @@ def _read(w: Warp, buffer: Buffer, span: _Span) -> Any:
 
 def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
     segment, where = span.segment, span.where
+    if w.dependence is not None and isinstance(buffer, GlobalBuffer):
+        w.dependence.check(w, "store", buffer.name, writes=True)
     if segment is not None:
         actor = w.stores
         actor.span = w.span

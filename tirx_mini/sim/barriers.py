@@ -247,6 +247,8 @@ class Mbarrier:
             time = max(w.time, self.done_time)
             log.append((time, self.cta.name, self.name, "wait", w.place, w.span, 0, 0, self.phase))
         w.agent.learn(self.done)
+        if w.dependence is not None:
+            w.dependence.acquired(w, self.done)
         self.looks[w.agent.index] = self.waits[w.place] = Look(w.agent.epoch, w.place, w.span, w.time)
         w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)
 

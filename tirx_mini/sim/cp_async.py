@@ -46,6 +46,8 @@ class CpAsyncGroups:
         if found is None or last is None or last[0] is not found[0]:
             raise w.fault("out-of-bounds", "a cp.async reads outside its global buffer", rule="PTX ISA: cp.async")
         buffer = found[0]
+        if w.dependence is not None:
+            w.dependence.check(w, "cp.async", buffer.name, writes=False)
         places = sources - w.gpu.memory.base(buffer.slot)
         segment = w.gpu.memory.segments.get(buffer.slot)
         if segment is not None:

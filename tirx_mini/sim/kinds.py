@@ -115,6 +115,8 @@ KINDS = _table(
          "PTX ISA: wgmma.fence"),
     Kind("missing-wgmma-wait", "TX212", "hazard", "Accumulators are not touched before wgmma.wait_group.",
          "PTX ISA: wgmma.wait_group"),
+    Kind("missing-grid-wait", "TX213", "hazard",
+         "A kernel that begins early waits for the one before it ahead of global memory.", "PTX ISA: griddepcontrol"),
     # a rule of the hardware is broken
     Kind("out-of-bounds", "TX301", "fault", "An access stays inside its buffer."),
     Kind("misaligned-access", "TX302", "fault", "An address is a multiple of what its access needs.",

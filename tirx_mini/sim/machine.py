@@ -15,6 +15,7 @@ from .bandwidth import Bandwidth
 from .barriers import ClusterBarrier, Mbarrier, NamedBarriers, Wait
 from .causality import Causality, NoCausality
 from .clock import Clock
+from .dependence import GridBefore
 from .ending import check_end
 from .faults import Fault, Findings
 from .findings import Finding
@@ -157,6 +158,8 @@ class Cluster:
         self.gpu = gpu
         self.index = index
         self.causality = Causality() if gpu.checks else NoCausality()
+        early = gpu.checks and gpu.image.launch.programmatic
+        self.before = GridBefore(self.causality.agent("the grid before")) if early else None
         self.log = AccessLog()
         self.tmem_log = AccessLog()
         self.ctas: list[Cta] = []

@@ -111,6 +111,8 @@ class TmaEngine:
         copier = self.copier(w, tensor_map)
         self._check_place(w, copier, offset, "destination")
         self._check_start(w, copier, coords[0])
+        if w.dependence is not None:
+            w.dependence.check(w, "TMA load", copier.name, writes=False)
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, targets=tuple(bars))
         for cta, _ in bars:
@@ -167,6 +169,8 @@ class TmaEngine:
                 rule="seen on an H100, for every kind of box: an illegal instruction",
                 hint="a store may stick out past the end of the tensor only; a load also before its start",
             )
+        if w.dependence is not None:
+            w.dependence.check(w, "TMA store", copier.name, writes=True)
         agent = w.cta.cluster.causality.fork(w.agent, "TMA store")
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, reduce=reduce)
         copy.groups = w.bulk_groups(w.lane)

@@ -29,6 +29,7 @@ from tirx_mini.ir import Span, TensorMap
 from . import access, matrix
 from .causality import Agent
 from .cp_async import CpAsyncGroups
+from .dependence import GridDependence
 from .faults import Fault
 from .findings import Severity
 from .image import GlobalBuffer, SharedBuffer
@@ -58,6 +59,7 @@ class Warp:
         "cluster_ctarank",
         "cp_async",
         "cta",
+        "dependence",
         "done",
         "gpu",
         "grid_dim",
@@ -104,6 +106,8 @@ class Warp:
         self.stores = Actor(agent, cta.cluster.index, GENERIC, "store", self.place)
         self.wrote = 0
         self.register_fences = 0
+        before = cta.cluster.before
+        self.dependence = None if before is None else GridDependence(before)
         self.tmem = WarpTmem(self)
         self.wgmma = WarpWgmma(self)
         self.cp_async = CpAsyncGroups()
@@ -152,6 +156,8 @@ class Warp:
         """
         if self.mask is self.all_lanes:
             self.wrote = 0
+            if self.dependence is not None:
+                self.dependence.met()
             return True
         self.report("illegal-convergence", "error", self._partial(what), rule=f"PTX ISA: {what}", hint=_CONVERGE)
         return False
@@ -204,7 +210,9 @@ class Warp:
         self.agent.fence_tcgen05()
 
     def wait_for_grids(self) -> None:
-        """griddepcontrol.wait: a launch of its own has no grid to wait for."""
+        """griddepcontrol.wait. There is no grid to wait for; what matters is what comes after it."""
+        if self.dependence is not None:
+            self.dependence.wait(self)
 
     # -- memory --------------------------------------------------------------------------------------------------
 

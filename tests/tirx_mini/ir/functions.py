@@ -321,7 +321,7 @@ def functions(draw: Draw) -> PrimFunc:
     if not draw(st.booleans()):
         return func
     maps = (TensorMap(Var(DataType("tensormap"), "A_map"), params[0], (128, 64), (256,), (64, 64), 128),)  # type: ignore[arg-type]
-    return replace(func, launch=Launch((4, 2, 1), 128, (2, 1, 1), 65536), tensor_maps=maps)
+    return replace(func, launch=Launch((4, 2, 1), 128, (2, 1, 1), 65536, draw(st.booleans())), tensor_maps=maps)
 
 
 def _words(pool: Buffer) -> Buffer:

@@ -79,6 +79,8 @@ LOAD = (
         ("cp.async", {}, "cp.async.cg.shared::cta.global [{dst}], [{src}], 16;"),
         ("fence.proxy.async", {}, "fence.proxy.async.shared::cta;"),
         ("fence.proxy.async", {"space": ""}, "fence.proxy.async;"),
+        ("griddepcontrol.wait", {}, "griddepcontrol.wait;"),
+        ("griddepcontrol.launch_dependents", {}, "griddepcontrol.launch_dependents;"),
     ],
 )  # fmt: skip
 def test_ptx(name: str, attrs: dict[str, Any], text: str) -> None:

@@ -128,6 +128,7 @@ def run(
     access_bytes: int = 16,
     spec: GpuSpec = B200,
     registers: int = 0,
+    programmatic: bool = False,
     **options: Any,
 ) -> Result:
     """Run `program` on all warps. `seen` of the result is `w.gpu.seen`, a place for programs to leave what they saw."""
@@ -138,7 +139,7 @@ def run(
         for slot, (name, array) in enumerate(arrays.items())
     )
     smem = max((b.end for b in buffers), default=0)
-    launch = Launch(grid, threads, cluster, smem)
+    launch = Launch(grid, threads, cluster, smem, programmatic)
     named = {m.var.name: m for m in maps}
     image = KernelImage("kernel", launch, program, buffers, slots, named, registers)
     gpu = Gpu(image, list(arrays.values()), spec, **options)

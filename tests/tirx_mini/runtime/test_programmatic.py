@@ -1,0 +1,134 @@
+"""Programmatic dependent launch without a GPU: the machine code after the wait, and what the driver is given."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from tirx_mini.ir import PrimFunc
+from tirx_mini.passes import lower
+from tirx_mini.runtime import Executable, build
+from tirx_mini.runtime.launch import Bound, programmatic_config
+from tirx_mini.runtime.toolchain import load
+from tirx_mini.script import tirx as T
+
+ARCHS = ["sm_90a", "sm_100a"]
+
+
+def sums(wait: bool, cluster: int = 1) -> PrimFunc:
+    """B = the sum of each row of A; a wait in the loop, which its loads must not leave."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64, 128), "float32"), B: T.Buffer((128,), "float32"), n: T.int32):
+        T.device_entry()
+        bx = T.cta_id([cluster], parent="kernel")
+        rank = T.cta_id([cluster], parent="cluster")
+        tx = T.thread_id([128])
+        total: T.float32
+        total = 0.0
+        for _i in T.serial(n):
+            if wait:
+                T.ptx.griddepcontrol.wait()
+            total = total + A[0, tx]
+        B[tx] = total
+        if wait:
+            T.ptx.griddepcontrol.launch_dependents()
+
+    return kernel
+
+
+def compiled(wait: bool = True, arch: str = "sm_90a", cluster: int = 1) -> Executable:
+    return build(lower(sums(wait, cluster)), arch)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_no_load_comes_before_the_wait(arch: str) -> None:
+    """The compiler may take what a `const … __restrict__` pointer leads to before it, and did."""
+    exe = compiled(arch=arch)
+    assert exe.compiled.warnings == ()
+    assert "__restrict__" not in exe.source("cuda") and "ld.global.nc" not in exe.source("ptx")
+    code = re.findall(r"\b(ACQBULK|PREEXIT|LDG\.[\w.]+|STG\.[\w.]+)", exe.source("sass"))
+    assert code[0] == "ACQBULK" and "PREEXIT" in code and any(op.startswith("LDG") for op in code)
+    loads = [place for place, op in enumerate(code) if op.startswith("LDG")]
+    assert all(code[place - 1] == "ACQBULK" for place in loads) and not any("CONSTANT" in op for op in code)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_other_kernels_stay_as_they_are(arch: str) -> None:
+    exe = compiled(False, arch)
+    assert "const float* __restrict__ A" in exe.source("cuda") and "griddepcontrol" not in exe.source("ptx")
+    assert "PROGRAMMATIC" not in exe.source("cuda")
+
+
+def test_the_text_says_how_to_launch_it() -> None:
+    lines = compiled(cluster=2).source("cuda").splitlines()
+    (place,) = (i for i, line in enumerate(lines) if "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION" in line)
+    assert lines[place].startswith("//") and lines[place + 1].startswith('extern "C" __global__')
+    assert "__cluster_dims__(2, 1, 1)" in lines[place + 1]
+
+
+# -- the driver's side -------------------------------------------------------------------------------------------------
+
+
+def fields(config: Any) -> tuple[tuple[int, ...], int, list[tuple[int, int]]]:
+    """(grid, block and shared memory, stream, attributes with their values) that a CUlaunchConfig holds in memory."""
+    *shape, stream, attributes, count = struct.unpack("7I4xQQI4x", ctypes.string_at(int(config.getPtr()), 56))
+    size = 72  # of a CUlaunchAttribute: its id, padding, and 64 bytes for its value
+    found = [struct.unpack("I4xi", ctypes.string_at(attributes + i * size, 12)) for i in range(count)]
+    return tuple(shape), stream, found
+
+
+def test_the_configuration_asks_for_an_early_begin() -> None:
+    driver = load("cuda.bindings.driver")
+    wanted = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+    shape = (7, 5, 3, 128, 1, 1, 4096)
+    assert fields(programmatic_config(shape, 0x1234)) == (shape, 0x1234, [(wanted, 1)])
+
+
+class Calls:
+    """A driver that remembers what it is asked to launch."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[Any, ...]] = []
+
+    def cuLaunchKernelEx(self, *args: Any) -> tuple[Any, ...]:
+        self.seen.append(("Ex", *args))
+        return (SimpleNamespace(value=0),)
+
+    def cuLaunchKernel(self, *args: Any) -> tuple[Any, ...]:
+        self.seen.append(("plain", *args))
+        return (SimpleNamespace(value=0),)
+
+
+def launches(wait: bool, streams: list[int], monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What the driver is asked for by a launch on each stream."""
+    launcher, calls = compiled(wait).launcher, Calls()
+    monkeypatch.setattr(launcher, "_driver", calls)
+    for stream in streams:
+        monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device, s=stream: s, raising=False)
+        launcher._launch(Bound(0, "function", 99, ()))
+    return calls.seen
+
+
+def test_each_stream_has_one_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = launches(True, [0, 7, 0, 7], monkeypatch)
+    assert [call[0] for call in seen] == ["Ex"] * 4 and all(call[2:] == ("function", 99, 0) for call in seen)
+    configs = [call[1] for call in seen]
+    assert configs[0] is configs[2] and configs[1] is configs[3]
+    assert [fields(config)[1] for config in configs] == [0, 7, 0, 7]
+
+
+def test_not_all_streams_are_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = launches(True, [*range(200), 0], monkeypatch)
+    assert [fields(call[1])[1] for call in seen] == [*range(200), 0]
+    assert seen[0][1] is not seen[-1][1]
+
+
+def test_other_kernels_are_launched_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert launches(False, [5], monkeypatch) == [("plain", "function", 1, 1, 1, 128, 1, 1, 0, 5, 99, 0)]
