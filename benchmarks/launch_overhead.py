@@ -27,6 +27,7 @@ import tirx_mini as tvm
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.runtime import Executable, LaunchGraph
+from tirx_mini.runtime.launch import programmatic_config
 from tirx_mini.script import tirx as T
 
 BATCH, BATCHES, WARM = 200, 25, 1000
@@ -39,6 +40,16 @@ def plain(A: T.Buffer((SIZE, SIZE), "float16"), B: T.Buffer((SIZE, SIZE), "float
     T.device_entry()
     cta = T.cta_id([1])
     tx = T.thread_id([SIZE])
+    B[0, tx] = A[0, tx]
+
+
+@T.prim_func
+def early(A: T.Buffer((SIZE, SIZE), "float16"), B: T.Buffer((SIZE, SIZE), "float16")):
+    """Two pointers, and a programmatic launch."""
+    T.device_entry()
+    cta = T.cta_id([1])
+    tx = T.thread_id([SIZE])
+    T.ptx.griddepcontrol.wait()
     B[0, tx] = A[0, tx]
 
 
@@ -94,6 +105,9 @@ def bare(exe: Executable, *args: torch.Tensor) -> Callable[[], object]:
     launch = exe.func.launch
     stream = torch.cuda.current_stream().cuda_stream
     shape = (*launch.grid, launch.threads, 1, 1, launch.smem_bytes)
+    if launch.programmatic:
+        config = programmatic_config(shape, stream)
+        return lambda: driver.cuLaunchKernelEx(config, bound.function, bound.pointers, 0)
     return lambda: driver.cuLaunchKernel(bound.function, *shape, stream, bound.pointers, 0)
 
 
@@ -103,10 +117,12 @@ def main() -> int:
     options = parser.parse_args()
     a, b = (torch.zeros((SIZE, SIZE), dtype=torch.float16, device="cuda") for _ in range(2))
     rows: dict[str, float] = {}
-    for name, kernel in (("two pointers", plain), ("two tensor maps", by_tma())):
+    for name, kernel in (("two pointers", plain), ("programmatic", early), ("two tensor maps", by_tma())):
         exe = tvm.compile(tvm.IRModule({"main": kernel}), target="cuda")
         assert isinstance(exe, Executable)
-        rows[f"{name}: cuLaunchKernel from Python"] = microseconds(bare(exe, a, b))
+        assert exe.func.launch is not None
+        driver = "cuLaunchKernelEx" if exe.func.launch.programmatic else "cuLaunchKernel"
+        rows[f"{name}: {driver} from Python"] = microseconds(bare(exe, a, b))
         rows[f"{name}: exe(A, B)"] = microseconds(lambda exe=exe: exe(a, b))
         rows[f"{name}: in a graph of 100"] = microseconds(LaunchGraph(lambda exe=exe: exe(a, b), 100).replay, 100)
     rows["torch.add(A, A, out=B)"] = microseconds(lambda: torch.add(a, a, out=b))
