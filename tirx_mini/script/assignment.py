@@ -237,9 +237,26 @@ class Assigner(Evaluator):
             raise self.error(
                 target, f"{_kind(value)} cannot be stored in `{ast.unparse(target)}`, which holds {buffer.dtype}"
             )
+        self._check_whole(target, buffer, value)
         expr = as_expr(value, buffer.dtype if not is_runtime(value) and not isinstance(value, bool) else None)
         lanes = getattr(indices[-1], "lanes", 1)
         self.builder.emit(BufferStore(buffer, indices, cast(buffer.dtype.with_lanes(lanes), expr)))
+
+    def _check_whole(self, target: ast.expr, buffer: Buffer, value: Any) -> None:
+        """An integer takes no value that may have a fraction: C's conversion would drop it without a word."""
+        if not buffer.dtype.is_integer:
+            return
+        if isinstance(value, Expr) and value.dtype.is_float:
+            given, shown = f"the value is {value.dtype}", "…"
+        elif isinstance(value, float) and not value.is_integer():
+            given, shown = f"{value} is a float", str(value)
+        else:
+            return
+        raise self.error(
+            target,
+            f"`{ast.unparse(target)}` holds {buffer.dtype}, and {given}: its fraction would be lost",
+            f"`Tx.{buffer.dtype}({shown})` drops the fraction, and // divides integers; to keep it, use a float32",
+        )
 
     def _store_attribute(self, target: ast.Attribute, value: Any) -> None:
         owner = self.eval(target.value)
