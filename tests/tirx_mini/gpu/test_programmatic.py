@@ -92,6 +92,23 @@ def test_a_cuda_graph_holds_it() -> None:
         assert bool((a == start + 2 * CHAIN).all())
 
 
+def test_a_cuda_graph_holds_it_after_a_copy() -> None:
+    """What comes before the launch is no kernel, and so nothing that could let it begin early."""
+    exe = compiled(True)
+    source, a, b = (torch.zeros(N, device="cuda") for _ in range(3))
+    exe(a, b, 0)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        a.copy_(source)
+        exe(a, b, 0)
+        source.copy_(b)
+    for _ in range(5):
+        graph.replay()
+    torch.cuda.synchronize()
+    assert bool((source == 5).all())
+
+
 def test_they_overlap() -> None:
     """The work before the wait is done while the kernel before it still works."""
     times = {programmatic: microseconds(compiled(programmatic)) for programmatic in (False, True)}
