@@ -11,7 +11,6 @@ Kernels compute D (M, N) = A (M, K) @ B (N, K).T.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ import tirx_mini as tvm
 from tirx_mini.ir import Buffer, PrimFunc, excerpt
 from tirx_mini.ladder import measured_times
 from tirx_mini.report import Mismatch, accesses, explain_mismatch
-from tirx_mini.runtime import LaunchGraph, device_arch
+from tirx_mini.runtime import Executable, device_arch
 from tirx_mini.target import Target
 from tirx_mini.targets import gpu_spec
 
@@ -104,7 +103,8 @@ def compile_and_run(
     """Run `kernel` once and write D. Raises `SimulationError`, a whole page, where the simulator finds an error.
 
     schedules: how many orders of events the simulator tries, from `seed` on; on a GPU there is no choice.
-    On a GPU too: a kernel that does not finish there is ended, and the simulator says why.
+    On a GPU too: a kernel that does not finish there is ended, and the simulator says why; where the problem is too
+    large for it, `KernelFailure` says what to run instead.
     """
     target = target or default_target()
     chosen = Target(target)
@@ -149,7 +149,9 @@ def benchmark(
     """(milliseconds, TFLOPS) of one launch: on a GPU the mean of `repeat` in a CUDA graph, else the simulator's."""
     target = target or default_target()
     if Target(target).kind == "cuda":
-        ms = _measure(kernel, M, N, K, dtype, target, repeat)
+        exe = tvm.compile(tvm.IRModule({"main": kernel}), target=target)
+        assert isinstance(exe, Executable)
+        ms = exe.time_guarded(*prepare_data(M, N, K, dtype, target), repeat=repeat)
     else:
         ms = _predicted(compile_and_run(kernel, *prepare_data(M, N, K, dtype, target), target=target))
     return ms, 2 * M * N * K / (ms * 1e9)
@@ -159,14 +161,6 @@ def _predicted(run: Run) -> float:
     if run.ms is None:
         raise ValueError("the simulator predicted no time for this kernel")
     return run.ms
-
-
-def _measure(kernel: PrimFunc, M: int, N: int, K: int, dtype: str, target: str, repeat: int) -> float:
-    """The median over some replays of a CUDA graph of `repeat` launches, so that the host does not count."""
-    exe = tvm.compile(tvm.IRModule({"main": kernel}), target=target)
-    data = prepare_data(M, N, K, dtype, target)
-    graph = LaunchGraph(lambda: exe(*data), repeat)
-    return statistics.median(graph.ms() for _ in range(5))
 
 
 class TooSlow(AssertionError):

@@ -140,11 +140,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def page_text(error: BaseException) -> str:
-    """The whole page."""
+    """The whole page, what was seen on a GPU before what the simulator says of it."""
     from tirx_mini.report import plain, report_page
 
-    report = getattr(error, "report", None)
-    return f"{error}\n" if report is None else plain(report_page(report))
+    report, cause = getattr(error, "report", None), getattr(error, "cause", None)
+    if report is None:
+        return f"{error}\n"
+    return (f"{cause}\n\n" if cause else "") + plain(report_page(report))
 
 
 def headline(error: BaseException) -> str:
@@ -164,6 +166,7 @@ def page_errors() -> tuple[type[BaseException], ...]:
     from tirx_mini import SimulationError
     from tirx_mini.ir import TirxError
     from tirx_mini.ladder import KernelFileError
+    from tirx_mini.runtime import KernelFailure
     from utils import TooSlow, WrongResult
 
-    return TirxError, SimulationError, KernelFileError, WrongResult, TooSlow
+    return TirxError, SimulationError, KernelFileError, KernelFailure, WrongResult, TooSlow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -143,26 +144,60 @@ class GpuRunError(SimulationError):
 
 
 def run(
-    kernel: IRModule | PrimFunc, *args: Any, target: str | Target | None = None, limit_s: float = 10.0
+    kernel: IRModule | PrimFunc,
+    *args: Any,
+    target: str | Target | None = None,
+    limit_s: float = 10.0,
+    explain_s: float = 60.0,
 ) -> Report | None:
     """Run a kernel once, in safety, and wait for it; results are written into the arguments in place.
 
     In the simulator that is a call of what `compile` returns, and the report is returned. On a GPU the kernel runs in a
     child process: where it does not finish within `limit_s` seconds, or the GPU ends it, the simulator runs it on
-    copies of the arguments and `GpuRunError` says what both found. This process can launch again in every case.
+    copies of the arguments and `GpuRunError` says what both found. Where that takes longer than `explain_s` seconds,
+    `KernelFailure` says what to simulate instead. This process can launch again in every case.
     """
     exe = compile(kernel if isinstance(kernel, IRModule) else IRModule({"main": kernel}), _target(target))
     if isinstance(exe, SimulatedExecutable):
         exe(*args)
         return exe.report
-    from .runtime import KernelFault, KernelTimeout
+    from .runtime import KernelFailure
 
     try:
         exe.run_guarded(*args, limit_s=limit_s)
-    except (KernelTimeout, KernelFault) as error:
-        copies = [_host_copy(arg) for arg in args]
-        raise GpuRunError(error, simulate_lowered(exe.func, copies, _model_of(exe.arch))) from error
+    except KernelFailure as error:
+        report = _explanation(exe, args, explain_s)
+        if report is None:
+            error.advice = _unexplained(exe.func, explain_s)
+            raise
+        raise GpuRunError(error, report) from error
     return None
+
+
+def _explanation(exe: Executable, args: Sequence[Any], limit_s: float) -> Report | None:
+    """What the simulator says of a run; None where it needs longer than `limit_s` seconds, as for a large problem."""
+    from .runtime import supervise
+
+    payload = exe.func, [_host_copy(arg) for arg in args], _model_of(exe.arch).name
+    try:
+        return supervise(_simulated, payload, limit_s)
+    except TimeoutError:
+        return None
+
+
+def _simulated(payload: tuple[PrimFunc, list[Any], str]) -> Generator[None, None, Report]:
+    """A task of `supervise`."""
+    func, args, gpu = payload
+    yield
+    return simulate_lowered(func, args, gpu)
+
+
+def _unexplained(func: PrimFunc, limit_s: float) -> str:
+    place = func.span.file if func.span else "FILE.py"
+    return (
+        f"The simulator found no reason within {limit_s:g} s: let it run a smaller problem, where "
+        f"the kernel most likely fails in the same way, with `python -m tirx_mini check {place}:KERNEL --size 1024`"
+    )
 
 
 def _target(target: str | Target | None) -> Target:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import tirx_mini as tvm
-from tirx_mini.runtime import Executable, KernelTimeout
+from tirx_mini.runtime import Executable, KernelFault, KernelTimeout
 from tirx_mini.script import tirx as T
 
 
@@ -39,6 +39,16 @@ def ones(A_ptr: T.handle):
     A[tx] = 1.0
 
 
+@T.prim_func
+def takes_long(A_ptr: T.handle):
+    A = T.match_buffer(A_ptr, (32,), "float32")
+    T.device_entry()
+    bx = T.cta_id([1])
+    tx = T.thread_id([32])
+    for _ in T.serial(1_000_000_000):
+        A[tx] = A[tx] + 1.0
+
+
 def hangs(self: Executable, *args: Any, limit_s: float) -> None:
     raise KernelTimeout(f"{self.func.name} did not finish within {limit_s:g} s")
 
@@ -59,6 +69,22 @@ def test_a_hang_on_the_gpu_is_explained(monkeypatch: pytest.MonkeyPatch) -> None
     assert "waits did not finish within 3 s" in str(raised.value)
     assert raised.value.report.verdict == "deadlock" and raised.value.report.gpu == "H100"
     assert "ready" in str(raised.value) and (a == 0).all()
+
+
+def faults(self: Executable, *args: Any, limit_s: float) -> None:
+    raise KernelFault("CUDA_ERROR_ILLEGAL_ADDRESS", f"the GPU ended {self.func.name}")
+
+
+@pytest.mark.parametrize(("on_the_gpu", "error"), [(hangs, KernelTimeout), (faults, KernelFault)])
+def test_an_explanation_takes_its_time_at_most(
+    monkeypatch: pytest.MonkeyPatch, on_the_gpu: Any, error: type[Exception]
+) -> None:
+    monkeypatch.setattr(Executable, "run_guarded", on_the_gpu)
+    with pytest.raises(error) as raised:
+        tvm.run(takes_long, np.zeros(32, np.float32), target="cuda:sm_90a", explain_s=0.5)
+    said = str(raised.value)
+    assert "takes_long" in said and "found no reason within 0.5 s" in said
+    assert f"python -m tirx_mini check {__file__}:KERNEL --size 1024" in said
 
 
 def test_a_hang_that_the_simulator_does_not_see_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,15 +6,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+import tirx_mini as tvm
 import utils
-from tirx_mini.ir import TirxError
+from tests.conftest import page_errors, page_text
+from tirx_mini.ir import Span, TirxError
 from tirx_mini.ladder import STEPS, Factory, StepTimes, load_kernels
+from tirx_mini.runtime import KernelTimeout
+from tirx_mini.sim import Finding
 from utils import (
     Run,
     TooSlow,
@@ -138,6 +143,17 @@ def test_a_slow_kernel_is_too_slow() -> None:
     slow = Run(run.kernel, run.target, run.ms * 1.31, run.report)
     with pytest.raises(TooSlow, match=r"predicted.*at most 30% more"):
         check_timing(slow, kernel)
+
+
+def test_a_failure_on_the_gpu_is_shown_before_what_the_simulator_says() -> None:
+    span = Span(__file__, 1)
+    report = tvm.simulate(REFERENCES[1](128, 128, 64), *prepare_data(128, 128, 64, target="sim"))
+    stuck = replace(report, verdict="deadlock", findings=(Finding("deadlock", "error", "nobody arrives", span),))
+    error = tvm.GpuRunError(KernelTimeout("kernel did not finish within 10 s"), stuck)
+    assert isinstance(error, page_errors()) and isinstance(error.cause, page_errors())
+    page = page_text(error)
+    assert page.startswith("kernel did not finish within 10 s\n\n") and "nobody arrives" in page
+    assert page_text(error.cause) == "kernel did not finish within 10 s\n"
 
 
 SHAPE = (1024, 1024, 1024)

@@ -8,7 +8,7 @@ from .executable import STAGES, Executable, HostModule, build
 from .sass import SassSummary, disassemble, summarise, summary_text
 from .timing import LaunchGraph
 from .toolchain import DEFAULT_ARCH, ToolchainError, device_arch
-from .watchdog import KernelFault, KernelTimeout
+from .watchdog import KernelFailure, KernelFault, KernelTimeout, supervise
 
 __all__ = [
     "ArgumentError",
@@ -29,6 +29,8 @@ __all__ = [
     "DEFAULT_ARCH",
     "ToolchainError",
     "device_arch",
+    "KernelFailure",
     "KernelFault",
     "KernelTimeout",
+    "supervise",
 ]

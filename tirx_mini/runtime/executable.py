@@ -20,7 +20,7 @@ from .compiler import Compiled
 from .launch import Launcher
 from .sass import disassemble
 from .toolchain import DEFAULT_ARCH, device_arch, known_arch
-from .watchdog import run_guarded
+from .watchdog import run_guarded, time_guarded
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,10 @@ class Executable:
         Raises `KernelTimeout` then, and `KernelFault` where the GPU ends the kernel; this process can go on launching.
         """
         run_guarded(self, args, limit_s)
+
+    def time_guarded(self, *args: Any, repeat: int = 30, limit_s: float = 20.0) -> float:
+        """Milliseconds of one of `repeat` launches in a CUDA graph, in a child process as `run_guarded`."""
+        return time_guarded(self, args, repeat, limit_s)
 
     @property
     def arch(self) -> str:

@@ -10,11 +10,12 @@ import atexit
 import os
 import pickle
 import queue
+import statistics
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,7 @@ import numpy.typing as npt
 
 from .arguments import check_call
 from .driver import DriverError
+from .timing import LaunchGraph
 
 if TYPE_CHECKING:
     from .executable import Executable
@@ -32,25 +34,34 @@ if TYPE_CHECKING:
 STARTUP_S = 120.0
 """How long the child may take to import PyTorch, make a context and copy the arguments."""
 
+REPLAYS = 5
+"""How often a graph of launches is timed."""
+
 Task = Callable[[Any], Generator[None, None, Any]]
 """What the child does: it yields once, when the clock starts, and returns its result."""
 
 _BOOT = "from tirx_mini.runtime.watchdog import serve; serve()"
 
 
-class KernelTimeout(RuntimeError):
+class KernelFailure(RuntimeError):
+    """A kernel that did not end well on the GPU. advice: what to do next, where more can be said than what happened."""
+
+    advice: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.args[-1]}{f'. {self.advice}' if self.advice else ''}"
+
+
+class KernelTimeout(KernelFailure):
     """A kernel did not finish in its time and was ended."""
 
 
-class KernelFault(RuntimeError):
+class KernelFault(KernelFailure):
     """A kernel was ended by the GPU. name: the driver's status, as CUDA_ERROR_ILLEGAL_ADDRESS."""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(name, text)
-        self.name, self.text = name, text
-
-    def __str__(self) -> str:
-        return self.text
+        self.name = name
 
 
 def run_guarded(exe: Executable, args: Sequence[Any], limit_s: float = 10.0) -> None:
@@ -60,20 +71,41 @@ def run_guarded(exe: Executable, args: Sequence[Any], limit_s: float = 10.0) -> 
     `KernelFault` where the GPU ends it, and what the call itself raises for arguments that do not fit. This process's
     CUDA context stays usable in every case.
     """
+    written = _guarded(
+        _launch, exe, args, (), limit_s,
+        f"{exe.func.name} did not finish within {limit_s:g} s and was ended: most likely its threads wait for each "
+        'other; run it with target="sim" to see who waits for what',
+    )  # fmt: skip
+    for index, data in written.items():
+        _restore(args[index], data)
+
+
+def time_guarded(exe: Executable, args: Sequence[Any], repeat: int = 30, limit_s: float = 20.0) -> float:
+    """Milliseconds of one of `repeat` launches in a CUDA graph, the median over some replays, in a child process.
+
+    The tensors or arrays of `args` stay as they are. Raises as `run_guarded` does.
+    """
+    return _guarded(
+        _time, exe, args, (repeat,), limit_s,
+        f"{exe.func.name} did not finish within {limit_s:g} s when it was launched {repeat} times in a row, and was "
+        "ended: a launch may leave behind what the next one waits for, such as tensor memory that is not freed, or the "
+        "kernel may hang in some orders of events alone: try more with --target sim --schedules 20",
+    )  # fmt: skip
+
+
+def _guarded(
+    task: Task, exe: Executable, args: Sequence[Any], options: tuple[Any, ...], limit_s: float, late: str
+) -> Any:
+    """The result of `task` for ``(exe, arguments, *options)`` in the child. late: what to say where its time is up."""
     check_call(exe.func, args, exe.written)
     plain = type(exe)(exe.func, exe.cuda, exe.compiled)
     packed = [_Bytes.of(arg) if isinstance(arg, np.ndarray) or hasattr(arg, "data_ptr") else arg for arg in args]
     try:
-        written = _runner().call(_launch, (plain, packed), limit_s)
+        return _runner().call(task, (plain, packed, *options), limit_s)
     except TimeoutError:
-        raise KernelTimeout(
-            f"{exe.func.name} did not finish within {limit_s:g} s and was ended: most likely its threads wait for each "
-            'other; run it with target="sim" to see who waits for what'
-        ) from None
+        raise KernelTimeout(late) from None
     except DriverError as error:
         raise KernelFault(error.name, f"the GPU ended {exe.func.name}: {error}") from None
-    for index, data in written.items():
-        _restore(args[index], data)
 
 
 class Worker:
@@ -188,7 +220,7 @@ def _answer(messages: queue.Queue[tuple[str, Any]], limit_s: float) -> Any:
     return value
 
 
-# -- the task: one launch ----------------------------------------------------------------------------------------------
+# -- the tasks ---------------------------------------------------------------------------------------------------------
 
 
 def _launch(payload: tuple[Executable, list[Any]]) -> Generator[None, None, dict[int, Any]]:
@@ -196,13 +228,40 @@ def _launch(payload: tuple[Executable, list[Any]]) -> Generator[None, None, dict
     import torch
 
     exe, packed = payload
-    args = [item.on_device() if isinstance(item, _Bytes) else item for item in packed]
-    torch.cuda.synchronize()
+    args = _on_device(packed)
     yield
     exe.launcher(args)
-    try:
+    with _cuda_errors():
         torch.cuda.synchronize()
         return {index: _Bytes.of(args[index]).data for index in exe.written}
+
+
+def _time(payload: tuple[Executable, list[Any], int]) -> Generator[None, None, float]:
+    """Milliseconds of one of many launches."""
+    exe, packed, repeat = payload
+    args = _on_device(packed)
+    yield
+    with _cuda_errors():
+        graph = LaunchGraph(lambda: exe.launcher(args), repeat)
+        return statistics.median(graph.ms() for _ in range(REPLAYS))
+
+
+def _on_device(packed: list[Any]) -> list[Any]:
+    """The arguments on the child's GPU, all there."""
+    import torch
+
+    args = [item.on_device() if isinstance(item, _Bytes) else item for item in packed]
+    torch.cuda.synchronize()
+    return args
+
+
+@contextmanager
+def _cuda_errors() -> Iterator[None]:
+    """PyTorch's errors of the GPU as `DriverError`s."""
+    try:
+        yield
+    except DriverError:
+        raise
     except RuntimeError as error:
         raise DriverError(_status(str(error)), str(error).splitlines()[0]) from None
 

@@ -11,11 +11,13 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.tirx_mini.codegen.samples import scale
-from tirx_mini.runtime import ArgumentError, DriverError, build
-from tirx_mini.runtime.watchdog import Worker, supervise
+from tirx_mini.ir import Buffer
+from tirx_mini.runtime import ArgumentError, DriverError, KernelFault, KernelTimeout, build, supervise, watchdog
+from tirx_mini.runtime.watchdog import Worker
 
 
 def doubles(payload: Any) -> Generator[None, None, Any]:
@@ -127,3 +129,55 @@ def test_wrong_arguments_are_refused_before_a_process_is_made(monkeypatch: pytes
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was made"))
     with pytest.raises(ArgumentError, match="scale takes 2 arguments"):
         build(scale(), "sm_90a").run_guarded(1)
+
+
+class Fails(Worker):
+    """A child in which every task ends in `error`."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def call(self, task: Any, payload: Any, limit_s: float) -> Any:
+        raise self.error
+
+
+LATE = {
+    "run_guarded": "scale did not finish within 10 s and was ended: .* run it with target",
+    "time_guarded": "scale did not finish within 20 s when it was launched 30 times in a row",
+}
+
+
+@pytest.mark.parametrize("method", LATE)
+def test_a_run_that_ends_badly_says_how(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exe = build(scale(), "sm_90a")
+    args = [np.zeros(p.shape, str(p.dtype)) for p in exe.func.params if isinstance(p, Buffer)]
+    monkeypatch.setattr(watchdog, "_runner", lambda: Fails(TimeoutError()))
+    with pytest.raises(KernelTimeout, match=LATE[method]):
+        getattr(exe, method)(*args)
+    monkeypatch.setattr(watchdog, "_runner", lambda: Fails(DriverError("CUDA_ERROR_LAUNCH_FAILED", "it failed")))
+    with pytest.raises(KernelFault, match=r"the GPU ended scale: it failed \(CUDA_ERROR_LAUNCH_FAILED\)") as raised:
+        getattr(exe, method)(*args)
+    assert raised.value.name == "CUDA_ERROR_LAUNCH_FAILED"
+
+
+def test_a_time_comes_from_the_child_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    exe = build(scale(), "sm_90a")
+    args = [np.zeros(p.shape, str(p.dtype)) for p in exe.func.params if isinstance(p, Buffer)]
+    calls: list[tuple[Any, float]] = []
+
+    class Answers(Worker):
+        def call(self, task: Any, payload: Any, limit_s: float) -> Any:
+            calls.append((payload[2:], limit_s))
+            return 0.25
+
+    monkeypatch.setattr(watchdog, "_runner", Answers)
+    assert exe.time_guarded(*args, repeat=7, limit_s=3) == 0.25
+    assert calls == [((7,), 3)] and not any(arg.any() for arg in args)
+
+
+def test_what_is_advised_comes_after_what_happened() -> None:
+    fault = KernelFault("CUDA_ERROR_LAUNCH_FAILED", "it failed")
+    assert str(fault) == "it failed"
+    fault.advice = "Try a smaller one"
+    assert str(fault) == "it failed. Try a smaller one"
