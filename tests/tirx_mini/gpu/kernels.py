@@ -34,6 +34,25 @@ def waits_for_ever(A: T.Buffer((N,), "float32"), B: T.Buffer((N,), "float32")):
 
 
 @T.prim_func
+def works_once(launches: T.Buffer((1,), "int32"), B: T.Buffer((N,), "float32")):
+    """From the second launch on, one arrival is missing."""
+    T.device_entry()
+    cta = T.cta_id([1])
+    tx = T.thread_id([32])
+    ready = T.alloc_shared((1,), "uint64")
+    before = launches[0]
+    T.cuda.cta_sync()
+    if tx == 0:
+        launches[0] = 1
+        T.ptx.mbarrier.init(ready.ptr_to([0]), 32 + before)
+    T.ptx.fence.mbarrier_init()
+    T.cuda.cta_sync()
+    T.ptx.mbarrier.arrive(ready.ptr_to([0]))
+    T.ptx.mbarrier.try_wait(ready.ptr_to([0]), 0)
+    B[tx] = 1.0
+
+
+@T.prim_func
 def writes_far_away(at: T.Buffer((4,), "int32"), B: T.Buffer((N,), "float32")):
     """What `at` holds is no place in B."""
     T.device_entry()

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import tirx_mini as tvm
-from tests.tirx_mini.gpu.kernels import N, scale
+from tests.tirx_mini.gpu.kernels import N, scale, works_once
 from tirx_mini.ladder import load_kernels
-from tirx_mini.runtime import LaunchGraph
+from tirx_mini.runtime import Executable, KernelTimeout, LaunchGraph
 from utils import benchmark
 
 SLEEP_CYCLES = 1_000_000
@@ -35,6 +35,20 @@ def test_a_time_is_that_of_one_launch() -> None:
     once, often = (LaunchGraph(lambda: torch.cuda._sleep(SLEEP_CYCLES), repeat).ms() for repeat in (1, 20))
     assert 0.3 < once < 2  # at 0.5 to 3 GHz
     assert often == pytest.approx(once, rel=0.3)
+
+
+def test_a_kernel_that_works_once_alone_is_ended() -> None:
+    exe = tvm.compile(tvm.IRModule({"main": works_once}), target="cuda")
+    assert isinstance(exe, Executable)
+    launches, b = torch.zeros(1, device="cuda", dtype=torch.int32), torch.zeros(N, device="cuda")
+    exe.run_guarded(launches, b)
+    assert launches.item() == 1 and bool((b[:32] == 1).all())
+    launches.zero_()
+    with pytest.raises(KernelTimeout, match="when it was launched 3 times in a row"):
+        exe.time_guarded(launches, b, repeat=3, limit_s=2)
+    again, c = torch.randn(N, device="cuda"), torch.zeros(N, device="cuda")
+    scaled = tvm.compile(tvm.IRModule({"main": scale}), target="cuda")
+    assert isinstance(scaled, Executable) and 0 < scaled.time_guarded(again, c, 2.0) < 1 and not c.any()
 
 
 def test_a_small_step_takes_the_time_of_its_kernel() -> None:
