@@ -53,6 +53,23 @@ def _store(dim: int, cache_hint: str) -> str:
 
 
 @instruction(
+    "prefetch.tensormap [{tensor_map}];",
+    name="prefetch.tensormap",
+    api=("ptx.prefetch.tensormap",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="prefetch, prefetchu",
+    cost="sync",
+)
+def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle) -> None:
+    """Bring a tensor map to where the next copy that uses it finds it at once. It orders nothing and changes nothing.
+
+    The compiler puts one at the start of a kernel for each of its tensor maps. The address is generic, and that of a
+    kernel's parameter, which no kernel before this one writes: there is nothing to wait for.
+    """
+
+
+@instruction(
     _load,
     name="cp.async.bulk.tensor.load",
     api=("ptx.cp_async.bulk.tensor.load",),

@@ -9,6 +9,7 @@ from tirx_mini.ir import PrimFunc
 
 from .dependence import find_grid_dependence
 from .flatten import flatten_buffers
+from .prefetch import prefetch_tensor_maps
 from .scopes import lower_scopes
 from .shared_memory import plan_shared_memory
 from .simplify import simplify_function
@@ -31,6 +32,7 @@ PIPELINE: tuple[Pass, ...] = (
     Pass("FlattenBuffers", "layouts are applied and views resolved: one flat index an access", flatten_buffers),
     Pass("PlanSharedMemory", "one dynamic allocation holds every shared buffer", plan_shared_memory),
     Pass("Simplify", "constants folded, indices simplified, dead branches gone", simplify_function),
+    Pass("PrefetchTensorMaps", "one thread of each CTA begins by prefetching its tensor maps", prefetch_tensor_maps),
     Pass("FindGridDependence", "the launch says whether the kernel may begin early", find_grid_dependence),
     Pass("VerifyLowered", "the invariants of lowered IR are checked", verify_lowered),
 )

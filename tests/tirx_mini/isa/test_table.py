@@ -80,6 +80,7 @@ LOAD = (
         ("fence.proxy.async", {}, "fence.proxy.async.shared::cta;"),
         ("fence.proxy.async", {"space": ""}, "fence.proxy.async;"),
         ("griddepcontrol.wait", {}, "griddepcontrol.wait;"),
+        ("prefetch.tensormap", {}, "prefetch.tensormap [{tensor_map}];"),
         ("griddepcontrol.launch_dependents", {}, "griddepcontrol.launch_dependents;"),
     ],
 )  # fmt: skip
@@ -190,6 +191,7 @@ def copies(w: Warp) -> Any:
     yield from ready(w)
     one_lane(w)
     bar, tile = address(w, "bar"), address(w, "tile")
+    do(w, "prefetch.tensormap", mapped(w, "A"))
     do(w, "cp.async.bulk.tensor.load", tile, mapped(w, "A"), bar, 0, 0, dim=2)
     do(w, "mbarrier.arrive.expect_tx", bar, 8192)
     yield from block(w, "mbarrier.try_wait", bar, 0)
@@ -250,7 +252,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[Warp], Any]] = {
     ("shfl.up",): value("shfl.up", np.maximum(LANE - 1, 0), LANE, 1),
     ("setmaxnreg.dec", "setmaxnreg.inc"): moves_registers,
     ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor",
-     "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait"): copies,
+     "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait", "prefetch.tensormap"): copies,
     ("cp.async", "cp.async.commit_group", "cp.async.wait_group", "cp.async.mbarrier.arrive.noinc"): cp_async,
     ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.mma", "tcgen05.commit",
      "tcgen05.ld", "tcgen05.st", "tcgen05.wait.ld", "tcgen05.wait.st", "tcgen05.fence.before_thread_sync",

@@ -41,8 +41,8 @@ from .writer import Writer
 BASE_REGISTERS, MOST_REGISTERS, REGISTERS = 40, 255, 65_536
 """Registers that a thread needs beside its arrays (addresses, counters), those it can have, and those of an SM."""
 
-READ_ONLY = ("cp.async",)
-"""Instructions that only read the global memory whose address they are given."""
+READ_ONLY = ("cp.async", "prefetch.tensormap")
+"""Instructions that only read the global memory whose address or tensor map they are given."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,170 @@
+"""Every tensor map that a kernel uses is prefetched once, by one thread of each CTA, before anything else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tirx_mini as tvm
+from tirx_mini.codegen import cuda_source
+from tirx_mini.ir import Call, If, PrimFunc, Seq, Stmt, Var, structural_equal, walk
+from tirx_mini.passes import PIPELINE, lower
+from tirx_mini.runtime import build, summarise
+from tirx_mini.script import from_source
+from tirx_mini.script import tirx as T
+from tirx_mini.sim.translate import translate
+
+PREFETCH = "prefetch.tensormap"
+
+
+def kernel(waits: bool = False, copies: bool = True, dead: bool = False) -> PrimFunc:
+    """Tiles of A and B to shared memory and the one of B on to D.
+
+    waits: first for the kernel before it. copies: whether there are any. dead: A's copy is never reached.
+    """
+    least = 2 if dead else 0
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64, 64), "float16"), B: T.Buffer((64, 64), "float16"), D: T.Buffer((64, 64), "float16")):
+        T.device_entry()
+        cta = T.cta_id([2])
+        tx = T.thread_id([64])
+        tiles = T.alloc_shared((2, 32, 64), "float16", align=128)
+        bar = T.alloc_shared((1,), "uint64")
+        if waits:
+            T.ptx.griddepcontrol.wait()
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+        T.ptx.fence.mbarrier_init()
+        T.cuda.cta_sync()
+        if copies and tx == 0:
+            rows: T.let = cta * 32
+            T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), 4096 if dead else 8192)
+            with T.thread():
+                if cta >= least:
+                    T.copy_async(tiles[0, :, :], A[rows : rows + 32, :], dispatch="tma", mbar=bar.ptr_to([0]))
+                T.copy_async(tiles[1, :, :], B[rows : rows + 32, :], dispatch="tma", mbar=bar.ptr_to([0]))
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+            with T.thread():
+                T.copy_async(D[rows : rows + 32, :], tiles[1, :, :], dispatch="tma")
+            T.ptx.cp_async.bulk.commit_group()
+            T.ptx.cp_async.bulk.wait_group(0)
+
+    return kernel
+
+
+def prefetches(func: PrimFunc) -> list[str]:
+    """The maps that instructions prefetch, in order."""
+    return [_map(node).name for node in walk(func.body) if isinstance(node, Call) and node.op == PREFETCH]
+
+
+def _map(call: Call) -> Var:
+    (tensor_map,) = call.args
+    assert isinstance(tensor_map, Var)
+    return tensor_map
+
+
+def statements(func: PrimFunc) -> tuple[Stmt, ...]:
+    assert isinstance(func.body, Seq)
+    return func.body.stmts
+
+
+def passed(func: PrimFunc) -> tuple[PrimFunc, PrimFunc]:
+    """The function before and after the pass."""
+    after: dict[str, PrimFunc] = {}
+    lower(func, after=after.__setitem__)
+    names = [step.name for step in PIPELINE]
+    place = names.index("PrefetchTensorMaps")
+    return after[names[place - 1]], after[names[place]]
+
+
+def run_pass(func: PrimFunc) -> PrimFunc:
+    (step,) = [step for step in PIPELINE if step.name == "PrefetchTensorMaps"]
+    return step.run(func)
+
+
+# -- the pass ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_kernel_begins_with_them(waits: bool) -> None:
+    before, after = passed(kernel(waits))
+    first, *rest = statements(after)
+    assert isinstance(first, If) and repr(first.cond) == "Tx.threadIdx.x < 1" and first.orelse is None
+    assert prefetches(after) == prefetches(replace(after, body=first)) == ["A_map", "B_map", "D_map"]
+    assert structural_equal(Seq(tuple(rest)), before.body)
+
+
+def test_each_stands_where_its_copy_does() -> None:
+    func = lower(kernel())
+    copies = {
+        arg: node.span
+        for node in walk(func.body)
+        if isinstance(node, Call) and node.op.startswith("cp.async.bulk.tensor")
+        for arg in node.args
+        if isinstance(arg, Var)
+    }
+    for node in walk(func.body):
+        if isinstance(node, Call) and node.op == PREFETCH:
+            assert node.span is not None and node.span == copies[_map(node)]
+
+
+def test_a_map_that_nothing_uses_is_left_out() -> None:
+    func = lower(kernel(dead=True))
+    assert [tensor_map.var.name for tensor_map in func.tensor_maps] == ["A_map", "B_map", "D_map"]
+    assert prefetches(func) == ["B_map", "D_map"]
+
+
+def test_a_kernel_without_maps_stays_as_it_is() -> None:
+    before, after = passed(kernel(copies=False))
+    assert after is before
+
+
+def test_what_the_kernel_prefetches_itself_is_left_to_it() -> None:
+    func = lower(kernel())
+    assert run_pass(func) is func
+    text = func.script().replace("        Tx.ptx.prefetch.tensormap(B_map)\n", "")
+    assert prefetches(from_source(text)) == ["A_map", "D_map"]
+    again = run_pass(from_source(text))
+    assert prefetches(again) == ["B_map", "A_map", "D_map"]
+
+
+# -- what becomes of it ------------------------------------------------------------------------------------------------
+
+
+def test_the_cuda_text() -> None:
+    text = cuda_source(lower(kernel(waits=True))).text
+    body = text[text.index("__global__") :]
+    expected = "".join(f"    tvm_builtin_ptx_prefetch_tensormap({name}_map);\n" for name in "ABD")
+    assert f"  if (((int)threadIdx.x) < 1) {{\n{expected}  }}\n" in body
+    assert body.index("prefetch_tensormap(D_map)") < body.index("griddepcontrol_wait()") < body.index("mbarrier_init(")
+    assert 'asm volatile("prefetch.tensormap [%0];" :: "l"(&tensor_map) : "memory");' in text
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
+def test_the_machine_code(arch: str) -> None:
+    """One for each map, and each reads the map where the kernel's parameters are: there is no copy on the stack."""
+    func = kernel(waits=True)
+    exe = build(lower(func), arch, original=func)
+    sass = exe.source("sass")
+    summary = summarise(sass)
+    assert summary.count("prefetch.tensormap") == summary.matching(r"^UTMACCTL\.PF$") == 3
+    assert exe.compiled.resources.stack_bytes == summary.local_accesses == 0
+    assert sass.rindex("UTMACCTL.PF") < sass.index("ACQBULK") < sass.index("UTMALDG")
+    assert sass.rindex("UTMACCTL.PF") < sass.index("SYNCS")
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_the_simulator_has_nothing_to_say(waits: bool) -> None:
+    """A tensor map is no memory that the kernel before this one writes."""
+    arrays = [np.random.default_rng(seed).standard_normal((64, 64)).astype(np.float16) for seed in range(3)]
+    report = tvm.simulate(kernel(waits), *arrays, gpu="h100")
+    assert report.verdict == "ok" and not report.findings
+    np.testing.assert_array_equal(arrays[2], arrays[1])
+
+
+def test_no_array_counts_as_written_for_it() -> None:
+    image = translate(lower(kernel())).image
+    assert {buffer.name: buffer.written for buffer in image.globals} == {"A": False, "B": False, "D": True}

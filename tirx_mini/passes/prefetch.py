@@ -1,0 +1,38 @@
+"""PrefetchTensorMaps: the first copy by each tensor map does not wait until the map has come."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import HANDLE, Call, Evaluate, If, PrimFunc, Stmt, TensorMap, Var, seq, special, walk
+
+PREFETCH = "prefetch.tensormap"
+
+
+def prefetch_tensor_maps(func: PrimFunc) -> PrimFunc:
+    """`func` whose CTAs begin by letting one thread prefetch the tensor maps that the body uses.
+
+    A tensor map is a parameter of the kernel. No kernel before this one writes it, so this comes before all that
+    waits; a map that the kernel prefetches by itself is left to it. Each prefetch has the span of the copy that it is
+    for.
+    """
+    maps = _used_maps(func)
+    if not maps:
+        return func
+    calls = (_prefetch(tensor_map) for tensor_map in maps)
+    return func.with_body(seq(If(special("threadIdx.x") < 1, seq(*calls), span=maps[0].span), func.body))
+
+
+def _prefetch(tensor_map: TensorMap) -> Stmt:
+    span = tensor_map.span
+    return Evaluate(Call(HANDLE, PREFETCH, (tensor_map.var,), span=span), span=span)
+
+
+def _used_maps(func: PrimFunc) -> list[TensorMap]:
+    """The maps that an instruction of the body is given, but none that prefetches it."""
+    used: set[Var] = set()
+    prefetched: set[Var] = set()
+    if func.tensor_maps:
+        for node in walk(func.body):
+            if isinstance(node, Call):
+                found = prefetched if node.op == PREFETCH else used
+                found.update(arg for arg in node.args if isinstance(arg, Var))
+    return [tensor_map for tensor_map in func.tensor_maps if tensor_map.var in used - prefetched]
