@@ -49,7 +49,7 @@ class Outcome:
     """What became of a damaged kernel.
 
     how: "ok", a verdict, "refused", "python" (an error of the kernel file's own), or "crash". where: for a crash, its
-    traceback. rss_mib: resident memory of process `pid` afterwards.
+    traceback. rss_mib: resident memory of process `pid` afterwards. time_us: what the simulator's clock says.
     """
 
     seed: int
@@ -58,6 +58,12 @@ class Outcome:
     rss_mib: float
     pid: int
     where: str = ""
+    time_us: float | None = None
+
+    def __str__(self) -> str:
+        """How long it took, and how much time of the GPU that was: damage may well multiply a kernel's work."""
+        simulated = "" if self.time_us is None else f" for {self.time_us:,.0f} us of the GPU's"
+        return f"{self.seconds:.1f} s{simulated}, seed {self.seed}"
 
 
 def kernel_text(seed: int) -> tuple[int, str]:
@@ -72,10 +78,10 @@ def fuzz(seed: int) -> Outcome:
     """Run the damaged kernel of a seed."""
     start = time.perf_counter()
     step, text = kernel_text(seed)
-    how, where = _run(step, text, seed)
+    how, where, time_us = _run(step, text, seed)
     if seed % TIDY == 0:
         tidy()
-    return Outcome(seed, how, time.perf_counter() - start, rss_mib(), os.getpid(), where)
+    return Outcome(seed, how, time.perf_counter() - start, rss_mib(), os.getpid(), where, time_us)
 
 
 def tidy() -> None:
@@ -87,7 +93,8 @@ def tidy() -> None:
         trim(0)
 
 
-def _run(step: int, text: str, seed: int) -> tuple[str, str]:
+def _run(step: int, text: str, seed: int) -> tuple[str, str, float | None]:
+    """`how`, `where` and `time_us` of the outcome."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"damaged{seed}.py"
         path.write_text(text, encoding="utf-8")
@@ -96,15 +103,15 @@ def _run(step: int, text: str, seed: int) -> tuple[str, str]:
             kernel = load_kernels(path)[step](*shape)
             report = tvm.simulate(kernel, *data(shape), seed=seed % 3)
             str(report)
-            return report.verdict, ""
+            return report.verdict, "", report.time_us
         except TirxError as error:
             str(error)
-            return "refused", ""
+            return "refused", "", None
         except Exception as error:
             # Python itself runs what is around the kernel: its errors end in the kernel's file, or in an explanation.
             frames = traceback.extract_tb(error.__traceback__)
             inside = frames[-1].filename.startswith(PACKAGE) and not is_explained(error)
-            return ("crash", "".join(traceback.format_exception(error))) if inside else ("python", "")
+            return ("crash", "".join(traceback.format_exception(error)), None) if inside else ("python", "", None)
 
 
 def is_explained(error: Exception) -> bool:
@@ -167,7 +174,7 @@ def campaign(seeds: Sequence[int], jobs: int, console: Console) -> bool:
     console.print(", ".join(f"{count} {how}" for how, count in counts.most_common()))
     grown, lost = growth(outcomes), counts["timeout"] + counts["died"]
     slowest = max(outcomes, key=lambda outcome: outcome.seconds, default=None)
-    at_most = f" (slowest {slowest.seconds:.1f} s, seed {slowest.seed})" if slowest is not None else ""
+    at_most = f" (slowest {slowest})" if slowest is not None else ""
     console.print(
         f"{len(seeds)} damaged kernels: {counts['crash']} Python errors from inside the package, {lost} beyond the "
         f"bound of {BOUND_S:.0f} s{at_most}, memory grew by {grown:.0f} MiB",

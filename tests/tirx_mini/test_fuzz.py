@@ -17,7 +17,7 @@ from rich.console import Console
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import LayoutError
 from tirx_mini.sim.machine import Cta, Gpu
-from tools.fuzz import campaign, fuzz, is_explained, kernel_text
+from tools.fuzz import Outcome, campaign, fuzz, is_explained, kernel_text
 from tools.pool import Lost, run_bounded
 
 QUICK, FULL = 60, 2000
@@ -44,6 +44,14 @@ def _alive() -> Counter[type]:
     """How many objects of each type the process holds: tests that ran before this one keep kernels of their own."""
     gc.collect()
     return Counter(type(thing) for thing in gc.get_objects())
+
+
+def test_a_slow_kernel_says_how_much_it_simulates() -> None:
+    """Damage that turns 5 tiles into 1024 (seed 916) is work, and no fault of the simulator."""
+    outcome = next(outcome for outcome in map(fuzz, range(100, 120)) if outcome.how == "ok")
+    assert outcome.time_us is not None and outcome.time_us > 1
+    assert str(outcome) == f"{outcome.seconds:.1f} s for {outcome.time_us:,.0f} us of the GPU's, seed {outcome.seed}"
+    assert str(Outcome(7, "refused", 1.25, 0.0, 1)) == "1.2 s, seed 7"
 
 
 def test_a_seed_is_one_kernel() -> None:
