@@ -190,6 +190,15 @@ def hinted(load_hint: str, store_hint: str) -> Built:
     return kernel, (random_bytes((8, 64), "float16"), blank((8, 64), "float16"))
 
 
+def prefetched(threads: int) -> Built:
+    """A box there and back, by maps that so many threads prefetch first."""
+    func, arrays = hinted("evict_normal", "evict_normal")
+    text = lower(func).script()
+    by_one = "if Tx.threadIdx.x < 1:\n        Tx.ptx.prefetch.tensormap("
+    assert text.count(by_one) == 1 and text.count("Tx.ptx.prefetch.tensormap(") == 2
+    return from_source(text.replace(by_one, by_one.replace("< 1", f"< {threads}"))), arrays
+
+
 def groups(in_flight: int, read: bool) -> Built:
     """Six stores through two buffers; before a buffer is filled again, all but `in_flight` groups are done with it."""
 
@@ -293,6 +302,7 @@ TMA = (
     ),
     Case("TMA cache hint", "evict_last, evict_first", lambda: hinted("evict_last", "evict_first")),
     Case("TMA cache hint", "evict_first, evict_last", lambda: hinted("evict_first", "evict_last")),
+    *(Case("TMA prefetch", f"of the tensor maps by {n} of 32 threads", lambda n=n: prefetched(n)) for n in (1, 7, 32)),
     *(
         Case("bulk group", f"wait_group{'.read' * read} {n}", lambda n=n, read=read: groups(n, read))
         for n, read in ((0, False), (1, False), (1, True), (0, True))
