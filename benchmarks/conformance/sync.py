@@ -1,4 +1,4 @@
-"""Barriers of CTA, warp and cluster, and fences: what one side writes, the other reads."""
+"""Barriers of CTA, warp and cluster, fences and the clock: what one side writes, the other reads."""
 
 from __future__ import annotations
 
@@ -195,6 +195,28 @@ def grid_dependence(everyone: bool) -> Built:
     return kernel, (random_bytes((4, 64), "int32"), blank((4, 64)))
 
 
+def clock() -> Built:
+    """No thread reads an earlier time than one before it did, whatever its SM, and time goes on while a loop waits."""
+
+    @T.prim_func
+    def kernel(out: T.Buffer((3, 4, 64), "int32")):
+        T.device_entry()
+        bx = T.cta_id([4], parent="kernel")
+        rank = T.cta_id([4], parent="cluster")
+        tx = T.thread_id([64])
+        box = T.alloc_shared((64,), "uint64")
+        box[tx] = T.ptx.globaltimer()
+        T.cuda.cluster_sync()
+        began = T.ptx.globaltimer()
+        out[0, bx, tx] = T.Cast("int32", began >= box[63 - tx])
+        while T.ptx.globaltimer() < began + 20000:
+            out[1, bx, tx] = rank
+        T.cuda.cta_sync()
+        out[2, bx, tx] = T.Cast("int32", T.ptx.globaltimer() >= box[63 - tx] + 20000)
+
+    return kernel, (blank((3, 4, 64)),)
+
+
 SYNC = (
     *(Case("bar", f"bar.sync {n}", lambda n=n: cta_barrier(n)) for n in (0, 5, 15)),
     Case("bar", "bar.sync of two warpgroups", two_groups),
@@ -203,6 +225,7 @@ SYNC = (
     Case("cluster", "arrive, wait of 2", lambda: cluster_barrier(2, True)),
     Case("cluster", "sync of 4", lambda: cluster_barrier(4, False)),
     Case("cluster", "sync of 8", lambda: cluster_barrier(8, False)),
+    Case("globaltimer", "goes on", clock),
     Case("griddepcontrol", "every thread waits", lambda: grid_dependence(True)),
     Case("griddepcontrol", "one thread waits for its CTA", lambda: grid_dependence(False)),
     *(

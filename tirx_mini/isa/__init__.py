@@ -5,7 +5,7 @@
 
 from tirx_mini.ir import PrimFunc
 
-from . import cp_async, debug, fence, grid, matrix, mbarrier, sync, tcgen05, tma, warp, wgmma
+from . import cp_async, debug, fence, grid, matrix, mbarrier, sync, tcgen05, timer, tma, warp, wgmma
 from .core import (
     Alias,
     Attribute,
@@ -41,7 +41,7 @@ from .descriptors import (
 from .target import check_instructions
 from .tma import POLICIES
 
-TABLE, NAMES = tables((mbarrier, fence, sync, grid, warp, tma, cp_async, matrix, wgmma, tcgen05, debug))
+TABLE, NAMES = tables((mbarrier, fence, sync, grid, warp, tma, cp_async, matrix, wgmma, tcgen05, timer, debug))
 
 
 def check_target(func: PrimFunc, arch: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tirx_mini.ir import TensorMap
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
+from tirx_mini.targets import GpuSpec
 
 from .barriers import Mbarrier, Wait
 from .memory import GlobalMemory, Locator
@@ -27,6 +28,7 @@ WINDOW_BITS = 24
 class Services:
     """The instructions' side of a `Gpu`, over the parts that the GPU makes."""
 
+    spec: GpuSpec
     locator: Locator
     memory: GlobalMemory
     tma: TmaEngine
@@ -229,6 +231,10 @@ class Services:
         """Each lane's value from the lane that `source` names; the last axis is the lanes."""
         w.converged("shfl.sync")
         return value[..., source] if isinstance(value, np.ndarray) and value.ndim else value
+
+    def nanoseconds(self, w: Warp) -> int:
+        """%globaltimer, from the launch on."""
+        return int(w.time / self.spec.clock_ghz)
 
     def set_max_registers(self, w: Warp, count: int, increase: bool) -> Generator[Wait, None, None]:
         """setmaxnreg."""

@@ -80,6 +80,7 @@ LOAD = (
         ("fence.proxy.async", {}, "fence.proxy.async.shared::cta;"),
         ("fence.proxy.async", {"space": ""}, "fence.proxy.async;"),
         ("griddepcontrol.wait", {}, "griddepcontrol.wait;"),
+        ("globaltimer", {}, "mov.u64 {result}, %globaltimer;"),
         ("prefetch.tensormap", {}, "prefetch.tensormap [{tensor_map}];"),
         ("griddepcontrol.launch_dependents", {}, "griddepcontrol.launch_dependents;"),
     ],
@@ -228,6 +229,13 @@ def value(op: str, expected: Any, *operands: Any) -> Callable[[Warp], Any]:
     return program
 
 
+def clock(w: Warp) -> Any:
+    first = do(w, "globaltimer")
+    w.time += 1860
+    assert do(w, "globaltimer") == first + 1000
+    yield from ()
+
+
 LANE = np.arange(32)
 PROGRAMS: dict[tuple[str, ...], Callable[[Warp], Any]] = {
     ("mbarrier.init", "mbarrier.arrive", "fence.mbarrier_init"): arrives(("mbarrier.arrive",)),
@@ -239,6 +247,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[Warp], Any]] = {
     ("fence.acq_rel",): simple("fence.acq_rel"),
     ("griddepcontrol.wait",): simple("griddepcontrol.wait"),
     ("griddepcontrol.launch_dependents",): simple("griddepcontrol.launch_dependents"),
+    ("globaltimer",): clock,
     ("bar.sync",): simple("bar.sync", 1, 32),
     ("bar.sync.all",): simple("bar.sync.all", 0),
     ("bar.arrive",): simple("bar.arrive", 1, 32),

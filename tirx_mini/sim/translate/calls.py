@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .expressions import Expressions
     from .writer import Writer
 
+TIMED = frozenset({"globaltimer"})
+"""Instructions whose result is the time: all that was executed before them has to be counted."""
+
 
 class Calls:
     """Translates the instructions of one function."""
@@ -34,6 +37,8 @@ class Calls:
     def value(self, call: Call) -> Value:
         """An instruction that has a result."""
         text, lanes = self._text(call)
+        if call.op in TIMED:
+            self.out.settle()
         return ranged(f"({text})", call.dtype, lanes=call_varies(call, lanes))
 
     def elected(self, call: Call) -> str:

@@ -1,0 +1,23 @@
+"""The time, as a kernel reads it."""
+
+from __future__ import annotations
+
+from .core import Scope, instruction, u64
+from .machine import Machine, Thread
+
+
+@instruction(
+    "mov.u64 {result}, %globaltimer;",
+    name="globaltimer",
+    api=("ptx.globaltimer",),
+    issued_by=Scope.THREAD,
+    min_sm=70,
+    isa="Special Registers: %globaltimer",
+    cost="sync",
+)
+def globaltimer(gpu: Machine, thread: Thread) -> u64:
+    """Nanoseconds, by one clock for the whole GPU and all of its kernels; how often it advances is up to the GPU.
+
+    In the simulator it is 0 at the launch, and exact to the cycle.
+    """
+    return gpu.nanoseconds(thread)
