@@ -250,7 +250,7 @@ WRONG = (
         "deadlock",
         "deadlock",
         "tma2mma.wait(",
-        ("waiting for mma2tma[0]",),
+        ("mma2tma[0] was initialised for 1 arrival a phase, and 2 arrive in each round", "initialise mma2tma with 2"),
     ),
     Wrong(
         "the CTAs of a pair do not wait for one another at the end",
@@ -295,6 +295,30 @@ def test_the_mistake_is_found_where_it_is(wrong: Wrong, tmp_path: Path) -> None:
 def test_the_references_that_are_edited_are_clean(step: int, tmp_path: Path) -> None:
     report = simulated(Wrong("", step, (), "ok", "", "", ()), tmp_path)
     assert (report.verdict, report.findings) == ("ok", ()), str(report)
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("shape", [SHAPES[9], (1024, 1024, 512)])
+def test_a_count_that_is_too_low_is_named_in_every_order(shape: Shape, seed: int, tmp_path: Path) -> None:
+    (wrong,) = (wrong for wrong in WRONG if wrong.edits == (("mma2tma.init(CLUSTER)", "mma2tma.init(1)"),))
+    (tmp_path / "wrong.py").write_text(wrong.source(), encoding="utf-8")
+    kernel = load_kernels(tmp_path / "wrong.py")[9](*shape)
+    report = tvm.simulate(kernel, *prepare_data(*shape, target="sim"), gpu="h100", seed=seed)
+    (deadlock,) = (finding for finding in report.findings if finding.kind == "deadlock")
+    assert deadlock.code == "TX116" and "mma2tma[" in deadlock.message, str(report)
+
+
+def test_consumers_that_take_turns_are_not_counted_together(tmp_path: Path) -> None:
+    """Of two that may arrive at a stage, one does in each round: where one stays on its stage, no count is wrong."""
+    text = (ROOT / "kernels_ref" / "sm90" / "ping_pong.py").read_text(encoding="utf-8")
+    step = "                        mma_phase.move_to_next_stage()\n"
+    assert text.count(step) == 1
+    (tmp_path / "wrong.py").write_text(re.sub(r"(?m)^SM_COUNT = \d+$", f"SM_COUNT = {SMS}", text.replace(step, "")))
+    shape = (512, 512, 512)
+    kernel = load_kernels(tmp_path / "wrong.py")[10](*shape)
+    report = tvm.simulate(kernel, *prepare_data(*shape, target="sim"), gpu="h100")
+    (deadlock,) = (finding for finding in report.findings if finding.kind == "deadlock")
+    assert deadlock.code == "TX109", str(report)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tirx_mini.ir import PrimFunc, Span
 
 from .barriers import Mbarrier
 from .findings import Finding
-from .sites import ARRIVE, COMMIT, INIT, LOAD, Guard, Site, find_sites, place_key
+from .sites import ARRIVE, COMMIT, INIT, LOAD, WAIT, Guard, Site, find_sites, place_key
 from .stuck import Group, Situation, base_name, counted, line, role_name, stage
 from .suspects import byte_count, bytes_hint
 
@@ -253,19 +253,46 @@ def too_many_arrive(situation: Situation, group: Group) -> Cause | None:
     """More threads arrive in a round than the barrier was initialised for, so its phases run ahead."""
     for barrier in group.warps[0].cta.mbarriers.values():
         sites = situation.signals(barrier)
-        if len(sites) != 1 or not barrier.expected or not sites[0].certain:
+        if not sites or not all(site.certain for site in sites) or not _ran_ahead(situation, barrier, sites):
             continue
-        ranks = [cta.rank for cta in situation.cluster.ctas if sites[0].signals(barrier.cta.rank, cta.rank)]
-        coming = len(ranks) * int(sites[0].threads_for(stage(barrier.name) or 0).sum())
-        if coming > barrier.expected and barrier.phase > 1:
+        number, ranks = stage(barrier.name) or 0, [cta.rank for cta in situation.cluster.ctas]
+        # A round has its arrivals from one site: where there are several, as for the last round, they are alike.
+        coming = {sum(site.arriving(number, barrier.cta.rank, rank) for rank in ranks) for site in sites}
+        if len(coming) == 1 and max(coming) > barrier.expected > 0:
             name, few = base_name(barrier.name), counted(barrier.expected, "thread")
             return Cause(
-                f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, and {coming} "
+                f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, and {max(coming)} "
                 "arrive in each round: its phases run ahead of those who wait",
-                f"initialise {name} with {coming}, or let {few} arrive at it in each round",
-                (("it is initialised here", barrier.init_span), (f"the {sites[0].role} is here", sites[0].span)),
+                f"initialise {name} with {max(coming)}, or let {few} arrive at it in each round",
+                (("it is initialised here", barrier.init_span), *_places(sites)),
             )
     return None
+
+
+def _ran_ahead(situation: Situation, barrier: Mbarrier, sites: Sequence[Site]) -> bool:
+    """Whether it has completed more phases than what those who signal it wait for in the same loop.
+
+    Threads that take turns to arrive at one site do not get there; those who all arrive in each round do. Where nobody
+    signals the other stages, it is the stage that is wrong, and not the count.
+    """
+    loops = {id(loop) for site in sites for loop in site.loops}
+    threads = np.logical_or.reduce([site.threads for site in sites])
+    waited = {
+        wait.barrier
+        for wait in situation.sites.all
+        if wait.role == WAIT and any(id(loop) in loops for loop in wait.loops) and (wait.threads & threads).any()
+    }
+    number, name = stage(barrier.name), base_name(barrier.name)
+    barriers = barrier.cta.mbarriers.values()
+    before = [b.phase for b in barriers if base_name(b.name) in waited and stage(b.name) == number]
+    others = [b.phase for b in barriers if base_name(b.name) == name and b is not barrier]
+    return barrier.phase > max((1, *before)) and (not others or any(others))
+
+
+def _places(sites: Sequence[Site]) -> Notes:
+    """Each place of the source once: what is inlined several times is written there."""
+    found = {(site.span.file, site.span.line): site for site in reversed(sites) if site.span is not None}
+    return tuple((f"the {site.role} is here", site.span) for site in reversed(found.values()))
 
 
 def _have_arrived(barrier: Mbarrier, warps: Sequence[Warp]) -> bool:
@@ -432,10 +459,10 @@ RULES: tuple[Rule, ...] = (
     bytes_differ,
     too_few_arrive,
     wrong_first_phase,
+    too_many_arrive,
     stage_stands_still,
     rounds_differ,
     some_never_call,
-    too_many_arrive,
     out_of_registers,
     warpgroup_incomplete,
     in_general,

@@ -140,11 +140,22 @@ class Site:
         mask = self.call.attr("cta_mask", None)
         if self.role == COMMIT and mask:
             return bool(mask >> rank & 1)
+        return rank == own if self._target is None else int_value(self._target) in (None, rank)
+
+    def arriving(self, stage: int, rank: int, own: int) -> int:
+        """How many threads of the CTA of rank `own` may arrive here at the barrier of this stage of the CTA `rank`."""
+        if not self.signals(rank, own):
+            return 0
+        ranks = None if self._target is None else thread_values(self._target, self.warps)
+        threads = self.threads_for(stage)
+        return int((threads if ranks is None else threads & (ranks == rank)).sum())
+
+    @cached_property
+    def _target(self) -> Expr | None:
+        """The rank of the CTA whose barrier it names; None for its own."""
         calls = [node for arg in self.call.args for node in walk(arg) if isinstance(node, Call)]
         mapped = next((node for node in (self.call, *calls) if node.op in ("mapa", "mbarrier.arrive.remote")), None)
-        if mapped is None:
-            return rank == own
-        return int_value(mapped.args[1]) in (None, rank)
+        return None if mapped is None else mapped.args[1]
 
     @property
     def certain(self) -> bool:
