@@ -38,8 +38,7 @@ def main(argv: list[str] | None = None) -> int:
         try:
             text = STAGES[options.stage](_kernel(options), options)
         except (KernelFileError, TirxError, ToolchainError, ValueError) as error:
-            page = str(error)
-            print(page if page.startswith("error:") else f"error: {page}", file=sys.stderr)
+            print(error if isinstance(error, TirxError) else f"error: {error}", file=sys.stderr)
             return 1 if isinstance(error, (TirxError, ToolchainError)) else 2
     if options.output:
         options.output.write_text(text, encoding="utf-8")

@@ -35,7 +35,7 @@ from .expr import (
 )  # fmt: skip
 from .func import IRModule, Launch, PrimFunc
 from .printer import expr_text, instruction_path, script, stmt_text
-from .span import Diagnostic, Span, TirxError, excerpt
+from .span import ERROR_CODES, Diagnostic, Span, TirxError, excerpt
 from .stmt import (
     SCOPE_KINDS,
     SERIAL,
@@ -112,6 +112,7 @@ __all__ = [
     "instruction_path",
     "script",
     "stmt_text",
+    "ERROR_CODES",
     "Diagnostic",
     "Span",
     "TirxError",

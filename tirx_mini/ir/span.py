@@ -7,8 +7,9 @@ keeps the span of its own line and, in `inlined_at`, the line that called it, so
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,23 @@ def excerpt(span: Span, context: int = 0) -> list[str]:
     return lines
 
 
+ERROR_CODES: Mapping[str, str] = MappingProxyType({
+    "lowering": "TX401",
+    "todo": "TX402",
+    "unknown-name": "TX403",
+    "pool-committed": "TX404",
+    "no-dispatch": "TX405",
+    "extents-differ": "TX406",
+    "not-constant": "TX407",
+    "assigned-twice": "TX408",
+})  # fmt: skip
+"""The code of each kind of mistake that keeps a kernel from being compiled; docs/findings.md has a section for each."""
+
+
 class TirxError(Exception):
     """A mistake in a kernel. `str(error)` is the whole page: place, source, what is wrong, what to write.
 
-    kind: which mistake, where it has a name of its own (the names are those of the simulator's kinds of findings).
+    kind: which mistake, a key of `ERROR_CODES`.
     """
 
     def __init__(
@@ -111,7 +125,7 @@ class TirxError(Exception):
         kind: str = "lowering",
     ) -> None:
         self.kind = kind
-        self.diagnostic = Diagnostic(message, span, hint, notes)
+        self.diagnostic = Diagnostic(message, span, hint, notes, code=ERROR_CODES[kind])
         super().__init__(message)
 
     @property

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from tirx_mini.ir import ERROR_CODES
+
 Verdict = Literal["ok", "hazard", "deadlock", "fault"]
 VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "ok")
 """Worst first."""
@@ -143,14 +145,16 @@ KINDS = _table(
          "CUDA driver API: cuTensorMapEncodeTiled"),
     Kind("division-by-zero", "TX313", "fault", "A divisor is not zero."),
     # what keeps a kernel from being compiled
-    Kind("lowering", "TX401", "fault", "A kernel has to be compiled before it runs."),
-    Kind("todo", "TX402", "fault", "A part that is left out does nothing."),
-    Kind("unknown-name", "TX403", "fault", "A name is defined before it is used."),
-    Kind("pool-committed", "TX404", "fault", "A pool's size is fixed when it is committed."),
-    Kind("no-dispatch", "TX405", "fault", "A tile operation becomes instructions that the GPU has."),
-    Kind("extents-differ", "TX406", "fault", "The tiles of one operation have the same extents."),
-    Kind("not-constant", "TX407", "fault", "The extents of a tile are known before the kernel runs."),
-    Kind("assigned-twice", "TX408", "fault", "A name that changes is declared with its type first."),
+    Kind("lowering", ERROR_CODES["lowering"], "fault", "A kernel has to be compiled before it runs."),
+    Kind("todo", ERROR_CODES["todo"], "fault", "A part that is left out does nothing."),
+    Kind("unknown-name", ERROR_CODES["unknown-name"], "fault", "A name is defined before it is used."),
+    Kind("pool-committed", ERROR_CODES["pool-committed"], "fault", "A pool's size is fixed when it is committed."),
+    Kind("no-dispatch", ERROR_CODES["no-dispatch"], "fault", "A tile operation becomes instructions that the GPU has."),
+    Kind("extents-differ", ERROR_CODES["extents-differ"], "fault", "The tiles of one operation have the same extents."),
+    Kind("not-constant", ERROR_CODES["not-constant"], "fault",
+         "The extents of a tile are known before the kernel runs."),
+    Kind("assigned-twice", ERROR_CODES["assigned-twice"], "fault",
+         "A name that changes is declared with its type first."),
     # results
     Kind("wrong-result", "TX501", "fault", "D is A multiplied by B transposed."),
 )  # fmt: skip

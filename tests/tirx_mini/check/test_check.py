@@ -13,8 +13,9 @@ from tests.tirx_mini.wrong_kernels import SOURCES, Edit
 from tirx_mini.__main__ import main
 from tirx_mini.check import KernelRef, check_kernel, load_kernel
 from tirx_mini.check.cli import parse_shape
+from tirx_mini.ir import ERROR_CODES, TirxError
 from tirx_mini.ladder import KernelFileError
-from tirx_mini.sim import ArgumentError
+from tirx_mini.sim import KINDS, ArgumentError
 
 ROOT = Path(__file__).parents[3]
 STEP_1 = f"{SOURCES[1]}:hgemm_v1"
@@ -135,6 +136,20 @@ def test_a_layout_that_cannot_be_is_a_page(tmp_path: Path, capsys: pytest.Captur
     out = capsys.readouterr().out
     assert "error[TX401]: the last dimension of shape (256, 60) is 60" in out
     assert "mine.py:4:5" in out.replace("\n", "") and call in out
+
+
+def test_the_page_of_an_error_and_that_of_its_finding_begin_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(SOURCES[3].read_text().replace("Tx.cuda.cta_sync()", "Tx.cuda.cta_sink()", 1))
+    with pytest.raises(TirxError) as caught:
+        load_kernel(KernelRef(path, "hgemm_v3"))
+    first = str(caught.value).splitlines()[0]
+    assert first.startswith("error[TX403]: ")
+    assert main(["check", f"{path}:hgemm_v3"]) == 1
+    assert first in capsys.readouterr().out
+    assert {kind.name: kind.code for kind in KINDS.values() if kind.code.startswith("TX4")} == ERROR_CODES
 
 
 @pytest.mark.parametrize(

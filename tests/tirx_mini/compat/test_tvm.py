@@ -170,7 +170,7 @@ def test_a_mistake_in_a_script_is_a_page(tmp_path: Path) -> None:
     path.write_text(SCRIPT.format(value="lan * 2.0"), encoding="utf-8")
     done = run(path)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "error: `lan` is not defined" in done.stderr and "did you mean `lane`" in done.stderr
+    assert "error[TX403]: `lan` is not defined" in done.stderr and "did you mean `lane`" in done.stderr
 
 
 def test_a_layout_that_cannot_be_is_a_page(tmp_path: Path) -> None:

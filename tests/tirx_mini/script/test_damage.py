@@ -44,7 +44,7 @@ def test_damage_is_refused_with_a_page_or_read(path: Path) -> None:
         try:
             check(text, name, step)
         except TirxError as error:
-            assert error.span is not None and str(error).startswith("error: "), f"{name}\n{error}"
+            assert error.span is not None and str(error).startswith("error[TX4"), f"{name}\n{error}"
         except Exception as error:
             # Python itself runs annotations and what is around the kernel: its errors end in the damaged text.
             last = traceback.extract_tb(error.__traceback__)[-1]

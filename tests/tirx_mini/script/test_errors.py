@@ -79,7 +79,7 @@ def test_it_is_refused(name: str) -> None:
 
 def test_the_page() -> None:
     page = str(refused("Tx.copy(Asmen, A)")).splitlines()
-    assert page[0] == "error: `Asmen` is not defined"
+    assert page[0] == "error[TX403]: `Asmen` is not defined"
     assert page[1].endswith(":19:17")
     assert page[3:] == [
         "19 |         Tx.copy(Asmen, A)",

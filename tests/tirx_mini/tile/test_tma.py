@@ -288,5 +288,5 @@ def test_the_rule_that_is_meant_for_the_call_makes_the_headline():
     declare, t = shared("T", (128, 64), layout=swizzled((128, 64)))
     g = gmem("G", (128, 64))
     text = page(g, t, declare, Scope("thread", call("copy_async", g, t)))
-    assert text.startswith("error: this copy_async cannot be done by tma: one thread asks for the whole tile")
+    assert text.startswith("error[TX405]: this copy_async cannot be done by tma: one thread asks for the whole tile")
     assert all(f"note: {name} (" in text for name in ("tma", "cp_async", "tcgen05.ld", "tcgen05.st"))
