@@ -308,19 +308,6 @@ def test_a_count_that_is_too_low_is_named_in_every_order(shape: Shape, seed: int
     assert deadlock.code == "TX116" and "mma2tma[" in deadlock.message, str(report)
 
 
-def test_consumers_that_take_turns_are_not_counted_together(tmp_path: Path) -> None:
-    """Of two that may arrive at a stage, one does in each round: where one stays on its stage, no count is wrong."""
-    text = (ROOT / "kernels_ref" / "sm90" / "ping_pong.py").read_text(encoding="utf-8")
-    step = "                        mma_phase.move_to_next_stage()\n"
-    assert text.count(step) == 1
-    (tmp_path / "wrong.py").write_text(re.sub(r"(?m)^SM_COUNT = \d+$", f"SM_COUNT = {SMS}", text.replace(step, "")))
-    shape = (512, 512, 512)
-    kernel = load_kernels(tmp_path / "wrong.py")[10](*shape)
-    report = tvm.simulate(kernel, *prepare_data(*shape, target="sim"), gpu="h100")
-    (deadlock,) = (finding for finding in report.findings if finding.kind == "deadlock")
-    assert deadlock.code == "TX109", str(report)
-
-
 @pytest.mark.parametrize(
     ("edit", "message", "hint"),
     [

@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tirx_mini as tvm
 from tirx_mini.ladder import load_kernels
+from tirx_mini.script import from_source
 from tirx_mini.sim import Finding, Report, StuckRole
 from utils import prepare_data
 
@@ -214,3 +216,46 @@ def test_a_forgotten_next_tile_is_an_endless_loop(tmp_path: Path) -> None:
     report = simulate(wrong, tmp_path)
     assert report.verdict == "deadlock" and report.findings[0].kind == "runaway-loop", str(report)
     assert "next_tile" in report.findings[0].details["hint"]
+
+
+TURNS = """
+from tirx_mini.script import tirx as Tx
+
+STAGES, ITEMS = 3, 24
+
+@Tx.prim_func(tirx=True)
+def turns(A: Tx.Buffer((32,), "float32")):
+    with Tx.kernel():
+        bx = Tx.cta_id([1], parent="kernel")
+        warp_id = Tx.warp_id([3], parent="cta")
+        lane_id = Tx.thread_id([32], parent="warp")
+        pool = Tx.PoolAllocator()
+        full = pool.alloc((STAGES,), "uint64")
+        free = pool.alloc((STAGES,), "uint64")
+        pool.commit()
+        if warp_id == 0:
+            if lane_id < STAGES:
+                Tx.ptx.mbarrier.init(full.ptr_to([lane_id]), 1)
+                Tx.ptx.mbarrier.init(free.ptr_to([lane_id]), 1)
+        Tx.ptx.fence.mbarrier_init()
+        Tx.cuda.cta_sync()
+        if lane_id == 0:
+            if warp_id == 2:
+                for i in range(ITEMS):
+                    Tx.ptx.mbarrier.try_wait(free.ptr_to([i % STAGES]), 1 - i // STAGES % 2)
+                    Tx.ptx.mbarrier.arrive(full.ptr_to([i % STAGES]))
+            else:
+                for j in range(ITEMS // 2):
+                    i = j * 2 + warp_id
+                    Tx.ptx.mbarrier.try_wait(full.ptr_to([i % STAGES]), i // STAGES % 2)
+                    Tx.ptx.mbarrier.arrive(free.ptr_to([i % STAGES]))
+"""
+
+
+def test_consumers_that_take_turns_are_not_counted_together() -> None:
+    """Of two that may arrive at a stage, one does in each round: where they stay on a stage, no count is wrong."""
+    a = np.zeros(32, np.float32)
+    assert tvm.simulate(from_source(TURNS), a, gpu="h100").verdict == "ok"
+    report = tvm.simulate(from_source(TURNS.replace("free.ptr_to([i % STAGES]))", "free.ptr_to([0]))")), a, gpu="h100")
+    (deadlock,) = (finding for finding in report.findings if finding.kind == "deadlock")
+    assert deadlock.code == "TX109" and "free[0] has completed" in deadlock.message, str(report)
