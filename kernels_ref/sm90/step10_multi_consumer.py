@@ -1,13 +1,19 @@
-"""Step 10: two consumers. A CTA computes 128 × 256 of D, each consumer 64 rows, with all the accumulators it can hold.
+"""Step 10: two consumers that take turns. Each computes tiles of D of its own, from a pipeline that they share.
 
-    warpgroup 0, one thread    TMA                  loads tiles of A and B
-    warpgroups 1, 2            MMA and write-back   warpgroup c: rows 64 (c - 1) … of A times all of B
+    warpgroup 0, one thread    TMA                  loads the tiles of A and B for both, in the order of tiles
+    warpgroup 1                MMA and write-back   the tiles of even number among the CTA's
+    warpgroup 2                MMA and write-back   the tiles of odd number
 
-Each tile of B in shared memory is multiplied twice, by instructions of the widest shape, so a load feeds more
-arithmetic: that is worth more than sharing loads in a cluster, whose CTAs have to wait for one another. A consumer
-stores its result in two halves through its part of Dsmem, and waits for a store only before it overwrites what that
-reads: it goes on to the next tile meanwhile, and while one consumer stores, the tensor core works for the other.
+While one consumer multiplies, the other rounds and stores: the tensor core never waits for a write-back. A consumer
+steps over the stages that are the other's, and `turn` keeps it from running ahead of them: a wait for a phase means
+nothing while the phase before is not complete.
+
+Now that nothing waits inside an SM, what is left is between them. The last round of tiles seldom has one for every SM,
+so the tile is chosen for which the rounds add up to the least. SMs that share a way to the L2 cache get tiles that
+share rows of A and B. And the kernel is launched while the one before it still runs.
 """
+
+from math import ceil, gcd
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -15,40 +21,59 @@ from tirx_mini.script import tirx as Tx
 from utils import check_shape
 
 SM_COUNT = 132
-BLK_M, BLK_N, BLK_K = 128, 256, 64
+TILES = ((128, 128), (128, 160), (128, 192), (64, 128))
+BLK_K = 64
 NUM_CONSUMER = 2
 WG_NUMBER = 1 + NUM_CONSUMER
-WG_M = BLK_M // NUM_CONSUMER
-PIPE_DEPTH = 4
-EPI_N = 128
-DREG_N = WG_M * BLK_N // 128
-EPI_REGS = WG_M * EPI_N // 128
+WG_WARPS = 4
+SMEM_BYTES = 226 * 1024
 DTYPE_SIZE = 2
-TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
 PRODUCER_REGS, CONSUMER_REGS = 24, 240
+
+
+def tile_shape(M, N):
+    """BLK_M, BLK_N: of all `TILES`, those with which the SMs have done M × N first."""
+
+    def time(tile):
+        rounds = ceil(ceil(M / tile[0]) * ceil(N / tile[1]) / SM_COUNT)
+        # A tile takes as long as it is large. Large ones use what they load more often, which is worth a little.
+        return rounds * (tile[0] * tile[1] + 512)
+
+    return min(TILES, key=time)
 
 
 def hgemm_v10(M, N, K, dtype="float16"):
     """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
-    check_shape("hgemm_v10", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
-    K_TILES = K // BLK_K
+    check_shape("hgemm_v10", multiple={"M": (M, 64), "N": (N, 64), "K": (K, BLK_K)})
+    BLK_M, BLK_N = tile_shape(M, N)
+    # A tile may hang over the edge of D: TMA loads zeros there, and stores nothing.
+    M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), K // BLK_K
+    EPI_M, EPI_N = 64, gcd(BLK_N, 128)
+    EPI_COLS = BLK_N // EPI_N
+    EPI_REGS = EPI_M * EPI_N // 128
+    DREG_N = BLK_M * BLK_N // 128
+    TMA_BYTES = (BLK_M + BLK_N) * BLK_K * DTYPE_SIZE
+    PIPE_DEPTH = (SMEM_BYTES - NUM_CONSUMER * EPI_M * EPI_N * DTYPE_SIZE) // TMA_BYTES
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
     B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
-    D_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (NUM_CONSUMER, WG_M, EPI_N))
+    D_swizzle = SwizzleMode.SWIZZLE_64B_ATOM if EPI_N == 32 else SwizzleMode.SWIZZLE_128B_ATOM
+    D_layout = tma_shared_layout(dtype, D_swizzle, (NUM_CONSUMER, EPI_M, EPI_N))
 
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
             bx = Tx.cta_id([SM_COUNT], parent="kernel")
             wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
-            warp_id = Tx.warp_id([4], parent="warpgroup")
+            warp_id = Tx.warp_id([WG_WARPS], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + SM_COUNT, … of the scheduler's order.
+            # A CTA computes every SM_COUNT-th tile of the scheduler's order, its consumers every other one of those.
+            # CTAs of neighbouring numbers run close together: the lower half of them begins with the tiles of even
+            # number, so 16 neighbours have 4 rows × 4 columns of tiles, which need fewer rows of A and B than 8 × 2.
             tile_scheduler = ClusterPersistentScheduler2D(
-                "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8, num_clusters=SM_COUNT
+                "ts", num_m_tiles=M_TILES, num_n_tiles=N_TILES, l2_group_size=8, num_clusters=SM_COUNT
             )
-            tile_scheduler.init(bx)
+            tile_scheduler.init(bx % (SM_COUNT // 2) * 2 + bx // (SM_COUNT // 2))
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
@@ -56,14 +81,16 @@ def hgemm_v10(M, N, K, dtype="float16"):
             pool = Tx.PoolAllocator()
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
             mma2tma = MBarrier(pool, PIPE_DEPTH, "mma2tma")
+            turn = MBarrier(pool, NUM_CONSUMER, "turn")
             Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
             Bsmem = pool.alloc((PIPE_DEPTH, BLK_N, BLK_K), dtype, layout=B_layout)
-            Dsmem = pool.alloc((NUM_CONSUMER, WG_M, EPI_N), dtype, layout=D_layout)
+            Dsmem = pool.alloc((NUM_CONSUMER, EPI_M, EPI_N), dtype, layout=D_layout)
             pool.commit()
 
             # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
             tma2mma.init(1)
-            mma2tma.init(NUM_CONSUMER)
+            mma2tma.init(1)
+            turn.init(WG_WARPS)
             Tx.ptx.fence.mbarrier_init()
             Tx.cuda.cta_sync()
 
@@ -91,6 +118,9 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 Tx.ptx.setmaxnreg.dec(PRODUCER_REGS)
                 if warp_id == 0:
                     with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        # The kernel before this one may still run. All that is done here with A, B and D follows from
+                        # the loads, so it is enough that they wait for it.
+                        Tx.ptx.griddepcontrol.wait()
                         while tile_scheduler.valid():
                             for k in range(K_TILES):
                                 mma2tma.wait(tma_phase.stage, tma_phase.phase)
@@ -100,9 +130,9 @@ def hgemm_v10(M, N, K, dtype="float16"):
             else:
                 Tx.ptx.setmaxnreg.inc(CONSUMER_REGS)
                 Dreg = Tx.alloc_local((DREG_N,), "float32")
-                Dacc = Dreg.view(WG_M, BLK_N, layout=wgmma_accumulator_layout(BLK_N))
+                Dacc = Dreg.view(BLK_M, BLK_N, layout=wgmma_accumulator_layout(BLK_N, BLK_M))
                 Dreg_16b = Tx.alloc_local((EPI_REGS,), dtype)
-                D_16b = Dreg_16b.view(WG_M, EPI_N, layout=wgmma_accumulator_layout(EPI_N))
+                D_16b = Dreg_16b.view(EPI_M, EPI_N, layout=wgmma_accumulator_layout(EPI_N))
                 consumer = Tx.meta_var(wg_id - 1)
                 last: Tx.int32
                 last = 0
@@ -112,14 +142,13 @@ def hgemm_v10(M, N, K, dtype="float16"):
                     with Tx.warpgroup():
                         Tx.ptx.wgmma.fence()
                         Tx.gemm_async(
-                            Dacc[:, :], Asmem[stage, consumer * WG_M : (consumer + 1) * WG_M, :], Bsmem[stage, :, :],
-                            accum=(k != 0), dispatch="wgmma",
+                            Dacc[:, :], Asmem[stage, :, :], Bsmem[stage, :, :], accum=(k != 0), dispatch="wgmma"
                         )
                         Tx.ptx.wgmma.commit_group()
 
                 @Tx.inline
                 def write_back():
-                    for i in Tx.unroll(BLK_N // EPI_N):
+                    for i in Tx.unroll(BLK_M // EPI_M * EPI_COLS):
                         # The last store has read Dsmem; then all threads of the warpgroup may overwrite it.
                         if warp_id == 0:
                             if lane_id == 0:
@@ -133,13 +162,21 @@ def hgemm_v10(M, N, K, dtype="float16"):
                         Tx.cuda.warpgroup_sync(wg_id)
                         if warp_id == 0:
                             if lane_id == 0:
-                                m_epi = Tx.meta_var(m_st + consumer * WG_M)
-                                n_epi = Tx.meta_var(n_st + i * EPI_N)
-                                out = Tx.meta_var(D[m_epi : m_epi + WG_M, n_epi : n_epi + EPI_N])
-                                Tx.copy_async(out, Dsmem[consumer, :, :], dispatch="tma")
+                                m_epi = Tx.meta_var(m_st + i // EPI_COLS * EPI_M)
+                                n_epi = Tx.meta_var(n_st + i % EPI_COLS * EPI_N)
+                                out = Tx.meta_var(D[m_epi : m_epi + EPI_M, n_epi : n_epi + EPI_N])
+                                # Nothing reads D again: the L2 cache need not keep it.
+                                Tx.copy_async(out, Dsmem[consumer, :, :], dispatch="tma", cache_hint="evict_first")
                                 Tx.ptx.cp_async.bulk.commit_group()
 
+                turn_phase = PipelineState("turn", 1)
+                turn_phase.init(is_producer=(consumer == 0))
+                if consumer == 1:
+                    tile_scheduler.next_tile()
+                    mma_phase.skip(K_TILES)
                 while tile_scheduler.valid():
+                    turn.wait(consumer, turn_phase.phase)
+                    turn_phase.move_to_next_stage()
                     for k in range(K_TILES):
                         tma2mma.wait(mma_phase.stage, mma_phase.phase)
                         mma(mma_phase.stage, k)
@@ -149,10 +186,15 @@ def hgemm_v10(M, N, K, dtype="float16"):
                             release(last)
                         last = mma_phase.stage
                         mma_phase.move_to_next_stage()
+                    # One thread a warp: all four have come past their waits when the other consumer begins.
+                    if lane_id == 0:
+                        turn.arrive(1 - consumer)
                     with Tx.warpgroup():
                         Tx.ptx.wgmma.wait_group(0)
                     release(last)
+                    mma_phase.skip(K_TILES)
                     write_back()
+                    tile_scheduler.next_tile()
                     tile_scheduler.next_tile()
                 # Shared memory must be there until the last store has read it.
                 if warp_id == 0:
