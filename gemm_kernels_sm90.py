@@ -8,6 +8,8 @@ Each TODO says what to write and why it is needed; write it in place of the `...
     python -m pytest tests/test_step01.py -xvs --target cuda           # on an H100
 """
 
+from math import ceil, gcd
+
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
 from tirx_mini.script import tirx as Tx
@@ -723,9 +725,10 @@ def hgemm_v8(M, N, K, dtype="float16"):
                         tma2mma.wait(mma_phase.stage, mma_phase.phase)
                         mma(mma_phase.stage, k)
                         # TODO: keep one group in flight: wait_group(1), and release the stage of the turn before
-                        # (`last`), if there was one; then remember this stage in `last` and go on. After the loop (one
-                        # level out) wait for the rest, and release the last stage.
+                        # (`last`), if there was one; then remember this stage in `last` and go on.
                         ...
+                    # TODO: wait for the rest, and release the last stage.
+                    ...
                     write_back()
                     tile_scheduler.next_tile()
                 # TODO: after the last tile, wait for the last store.
@@ -742,9 +745,10 @@ def hgemm_v8(M, N, K, dtype="float16"):
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v9(M, N, K, dtype="float16"):
     CLUSTER = 2
+    NUM_CLUSTERS = SM_COUNT // CLUSTER
     B_PART = BLK_N // CLUSTER
     CONSUMER_WARPS = 4
-    PIPE_DEPTH = 5
+    PIPE_DEPTH = 6
     DREG_N = BLK_M * BLK_N // 128
     TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
     check_shape("hgemm_v9", multiple={"M": (M, BLK_M * CLUSTER), "N": (N, BLK_N), "K": (K, BLK_K)})
@@ -762,16 +766,18 @@ def hgemm_v9(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([CONSUMER_WARPS + 1], parent="cta")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Cluster c computes the tiles c, c + SM_COUNT // 2, … of the scheduler's order. m_st: this CTA's rows of A
-            # and D. n_st: the columns of D, which are the rows of B, of both.
+            # A cluster computes every NUM_CLUSTERS-th tile of the scheduler's order. The lower half of them begins with
+            # the tiles of even number: of a group's 4 rows, a cluster and its neighbours stay with 2. m_st: this CTA's
+            # rows of A and D. n_st: the columns of D, which are the rows of B, of both.
+            cluster = Tx.meta_var(bx // CLUSTER)
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts",
                 num_m_tiles=M // (BLK_M * CLUSTER),
                 num_n_tiles=N // BLK_N,
-                l2_group_size=8,
-                num_clusters=SM_COUNT // CLUSTER,
+                l2_group_size=4,
+                num_clusters=NUM_CLUSTERS,
             )
-            tile_scheduler.init(bx // CLUSTER)
+            tile_scheduler.init(cluster % (NUM_CLUSTERS // 2) * 2 + cluster // (NUM_CLUSTERS // 2))
             m_st = Tx.meta_var((tile_scheduler.m_idx * CLUSTER + cbx) * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
@@ -885,43 +891,68 @@ def hgemm_v9(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 10: two consumers
+# Step 10: two consumers that take turns
 #
-#   warpgroup 0, one thread    TMA                  loads tiles of A and B
-#   warpgroups 1, 2            MMA and write-back   warpgroup c: 64 rows of A times all 256 rows of B
+#   warpgroup 0, one thread    TMA                  loads the tiles of A and B for both, in the order of tiles
+#   warpgroup 1                MMA and write-back   the tiles of even number among the CTA's
+#   warpgroup 2                MMA and write-back   the tiles of odd number
 #
-# Three warpgroups leave each thread 168 registers, and a consumer needs more: setmaxnreg moves them.
+# While one consumer multiplies, the other rounds and stores: the tensor core never waits for a write-back. Both take
+# their stages from one pipeline, so a consumer steps over the stages that are the other's, and waits for its turn.
+#
+# The rest is for what lies between the SMs: the tile with which they are done first, an order of tiles in which
+# neighbours share rows of A and B, and a launch that begins while the kernel before still runs.
 # ---------------------------------------------------------------------------------------------------------------------
+TILES = ((128, 128), (128, 160), (128, 192), (64, 128))
+
+
+def tile_shape(M, N):
+    """BLK_M, BLK_N: of all `TILES`, those with which the SMs have done M × N first."""
+
+    def time(tile):
+        rounds = ceil(ceil(M / tile[0]) * ceil(N / tile[1]) / SM_COUNT)
+        # A tile takes as long as it is large. Large ones use what they load more often, which is worth a little.
+        return rounds * (tile[0] * tile[1] + 512)
+
+    return min(TILES, key=time)
+
+
 def hgemm_v10(M, N, K, dtype="float16"):
-    BLK_M, BLK_N, BLK_K = 128, 256, 64
     NUM_CONSUMER = 2
     WG_NUMBER = 1 + NUM_CONSUMER
-    WG_M = BLK_M // NUM_CONSUMER
-    PIPE_DEPTH = 4
-    EPI_N = 128
-    DREG_N = WG_M * BLK_N // 128
-    EPI_REGS = WG_M * EPI_N // 128
-    TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
+    WG_WARPS = 4
+    SMEM_BYTES = 226 * 1024
     PRODUCER_REGS, CONSUMER_REGS = 24, 240
-    check_shape("hgemm_v10", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
-    K_TILES = K // BLK_K
+    check_shape("hgemm_v10", multiple={"M": (M, 64), "N": (N, 64), "K": (K, BLK_K)})
+    BLK_M, BLK_N = tile_shape(M, N)
+    # A tile may hang over the edge of D: TMA loads zeros there, and stores nothing.
+    M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), K // BLK_K
+    EPI_M, EPI_N = 64, gcd(BLK_N, 128)
+    EPI_COLS = BLK_N // EPI_N
+    EPI_REGS = EPI_M * EPI_N // 128
+    DREG_N = BLK_M * BLK_N // 128
+    TMA_BYTES = (BLK_M + BLK_N) * BLK_K * DTYPE_SIZE
+    PIPE_DEPTH = (SMEM_BYTES - NUM_CONSUMER * EPI_M * EPI_N * DTYPE_SIZE) // TMA_BYTES
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
     B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
-    D_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (NUM_CONSUMER, WG_M, EPI_N))
+    D_swizzle = SwizzleMode.SWIZZLE_64B_ATOM if EPI_N == 32 else SwizzleMode.SWIZZLE_128B_ATOM
+    D_layout = tma_shared_layout(dtype, D_swizzle, (NUM_CONSUMER, EPI_M, EPI_N))
 
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
             bx = Tx.cta_id([SM_COUNT], parent="kernel")
             wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
-            warp_id = Tx.warp_id([4], parent="warpgroup")
+            warp_id = Tx.warp_id([WG_WARPS], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + SM_COUNT, … of the scheduler's order.
+            # A CTA computes every SM_COUNT-th tile of the scheduler's order, its consumers every other one of those.
+            # CTAs of neighbouring numbers run close together: the lower half of them begins with the tiles of even
+            # number, so 16 neighbours have 4 rows × 4 columns of tiles, which need fewer rows of A and B than 8 × 2.
             tile_scheduler = ClusterPersistentScheduler2D(
-                "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8, num_clusters=SM_COUNT
+                "ts", num_m_tiles=M_TILES, num_n_tiles=N_TILES, l2_group_size=8, num_clusters=SM_COUNT
             )
-            tile_scheduler.init(bx)
+            tile_scheduler.init(bx % (SM_COUNT // 2) * 2 + bx // (SM_COUNT // 2))
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
@@ -929,14 +960,16 @@ def hgemm_v10(M, N, K, dtype="float16"):
             pool = Tx.PoolAllocator()
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
             mma2tma = MBarrier(pool, PIPE_DEPTH, "mma2tma")
+            turn = MBarrier(pool, NUM_CONSUMER, "turn")
             Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
             Bsmem = pool.alloc((PIPE_DEPTH, BLK_N, BLK_K), dtype, layout=B_layout)
-            Dsmem = pool.alloc((NUM_CONSUMER, WG_M, EPI_N), dtype, layout=D_layout)
+            Dsmem = pool.alloc((NUM_CONSUMER, EPI_M, EPI_N), dtype, layout=D_layout)
             pool.commit()
 
             # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
             tma2mma.init(1)
-            # TODO: initialise mma2tma: a stage is free when every consumer has released it.
+            # TODO: initialise mma2tma and turn. A stage is loaded for one of the consumers: how many release it? At a
+            # turn, each of the WG_WARPS warps of the consumer that hands over arrives once.
             ...
             Tx.ptx.fence.mbarrier_init()
             Tx.cuda.cta_sync()
@@ -962,11 +995,16 @@ def hgemm_v10(M, N, K, dtype="float16"):
                         mma2tma.arrive(stage)
 
             if wg_id == 0:
-                # TODO: give up registers: Tx.ptx.setmaxnreg.dec(PRODUCER_REGS). All four warps of the warpgroup execute
-                # it.
+                # TODO: give up registers: Tx.ptx.setmaxnreg.dec(PRODUCER_REGS). Three warpgroups leave each thread 168,
+                # and a consumer needs more. All four warps of the warpgroup execute it.
                 ...
                 if warp_id == 0:
                     with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        # The kernel before this one may still run. All that is done here with A, B and D follows from
+                        # the loads, so it is enough that they wait for it.
+                        # TODO: wait for it, ahead of the first load: Tx.ptx.griddepcontrol.wait(). A kernel that has
+                        # this is launched early, and sets up its barriers in the meantime.
+                        ...
                         while tile_scheduler.valid():
                             for k in range(K_TILES):
                                 mma2tma.wait(tma_phase.stage, tma_phase.phase)
@@ -977,9 +1015,9 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 # TODO: take registers: Tx.ptx.setmaxnreg.inc(CONSUMER_REGS). It waits until there are enough.
                 ...
                 Dreg = Tx.alloc_local((DREG_N,), "float32")
-                Dacc = Dreg.view(WG_M, BLK_N, layout=wgmma_accumulator_layout(BLK_N))
+                Dacc = Dreg.view(BLK_M, BLK_N, layout=wgmma_accumulator_layout(BLK_N, BLK_M))
                 Dreg_16b = Tx.alloc_local((EPI_REGS,), dtype)
-                D_16b = Dreg_16b.view(WG_M, EPI_N, layout=wgmma_accumulator_layout(EPI_N))
+                D_16b = Dreg_16b.view(EPI_M, EPI_N, layout=wgmma_accumulator_layout(EPI_N))
                 consumer = Tx.meta_var(wg_id - 1)
                 last: Tx.int32
                 last = 0
@@ -987,32 +1025,42 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 @Tx.inline
                 def mma(stage, k):
                     with Tx.warpgroup():
-                        Tx.ptx.wgmma.fence()
-                        # TODO: multiply this consumer's WG_M rows of A by all of B.
+                        # TODO: fence, multiply and commit, as in step 9: each consumer has a whole tile to itself. How
+                        # large it is, gemm_async sees from its operands.
                         ...
-                        Tx.ptx.wgmma.commit_group()
 
                 @Tx.inline
                 def write_back():
-                    for i in Tx.unroll(BLK_N // EPI_N):
+                    for i in Tx.unroll(BLK_M // EPI_M * EPI_COLS):
                         # The last store has read Dsmem; then all threads of the warpgroup may overwrite it.
                         if warp_id == 0:
                             if lane_id == 0:
                                 Tx.ptx.cp_async.bulk.wait_group(0, read=True)
                         Tx.cuda.warpgroup_sync(wg_id)
-                        # TODO: round registers i * EPI_REGS … (columns i * EPI_N … of the tile) and copy them to this
-                        # consumer's part of Dsmem, as in step 8; then warpgroup_sync(wg_id): each consumer has a named
-                        # barrier of its own.
+                        # TODO: round the EPI_REGS registers from i * EPI_REGS on, which are the i-th part of the tile
+                        # (EPI_M × EPI_N), and copy them to this consumer's part of Dsmem, as in step 9; then
+                        # warpgroup_sync(wg_id). Each consumer has a named barrier of its own: they are at different
+                        # places of their work, and neither may wait for the other here.
                         ...
                         if warp_id == 0:
                             if lane_id == 0:
-                                m_epi = Tx.meta_var(m_st + consumer * WG_M)
-                                n_epi = Tx.meta_var(n_st + i * EPI_N)
-                                out = Tx.meta_var(D[m_epi : m_epi + WG_M, n_epi : n_epi + EPI_N])
-                                Tx.copy_async(out, Dsmem[consumer, :, :], dispatch="tma")
+                                m_epi = Tx.meta_var(m_st + i // EPI_COLS * EPI_M)
+                                n_epi = Tx.meta_var(n_st + i % EPI_COLS * EPI_N)
+                                out = Tx.meta_var(D[m_epi : m_epi + EPI_M, n_epi : n_epi + EPI_N])
+                                # Nothing reads D again: the L2 cache need not keep it.
+                                Tx.copy_async(out, Dsmem[consumer, :, :], dispatch="tma", cache_hint="evict_first")
                                 Tx.ptx.cp_async.bulk.commit_group()
 
+                turn_phase = PipelineState("turn", 1)
+                turn_phase.init(is_producer=(consumer == 0))
+                # TODO: the CTA's first tile is consumer 0's. Let consumer 1 step over it, in the order of tiles
+                # (next_tile) and in the pipeline: mma_phase.skip(n) goes on by n stages at once; a tile has K_TILES.
+                ...
                 while tile_scheduler.valid():
+                    # TODO: wait for this consumer's turn, turn.wait(consumer, turn_phase.phase), and let turn_phase
+                    # move on. The waits below are not enough: a wait for phase n of a stage knows n by its parity only,
+                    # so it lets through while phase n - 1 is not complete, and that one can be the other consumer's.
+                    ...
                     for k in range(K_TILES):
                         tma2mma.wait(mma_phase.stage, mma_phase.phase)
                         mma(mma_phase.stage, k)
@@ -1022,11 +1070,16 @@ def hgemm_v10(M, N, K, dtype="float16"):
                             release(last)
                         last = mma_phase.stage
                         mma_phase.move_to_next_stage()
+                    # One thread a warp: all four have come past their waits when the other consumer begins.
+                    # TODO: hand over: lane 0 of each warp arrives at the turn of the other, 1 - consumer. It is here,
+                    # before the wait for the last MMAs, that the other's can follow them without a gap.
+                    ...
                     with Tx.warpgroup():
                         Tx.ptx.wgmma.wait_group(0)
                     release(last)
-                    write_back()
-                    tile_scheduler.next_tile()
+                    # TODO: step over the stages of the other's next tile (mma_phase.skip), write back, and go on by two
+                    # tiles: the one between is the other's. write_back still needs this tile's m_st and n_st.
+                    ...
                 # Shared memory must be there until the last store has read it.
                 if warp_id == 0:
                     if lane_id == 0:
