@@ -42,6 +42,7 @@ MULTIPLES = {
     10: (512, 256, 64),
 }
 """What M, N and K of each step have to be multiples of; None where only one tile will do."""
+HOPPER_MULTIPLES = {**MULTIPLES, 9: (256, 128, 64), 10: (64, 64, 64)}
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +73,24 @@ def test_no_python_frames_are_shown(output_on_the_skeleton: str) -> None:
     assert "conftest.py" not in output_on_the_skeleton
 
 
-@pytest.mark.parametrize("kernels", ["gemm_kernels.py", "kernels_ref"])
+@pytest.mark.parametrize(
+    ("kernels", "arch"),
+    [
+        ("gemm_kernels.py", "sm100"),
+        ("kernels_ref", "sm100"),
+        ("gemm_kernels_sm90.py", "sm90"),
+        ("kernels_ref", "sm90"),
+    ],
+)
 @pytest.mark.parametrize("step", MULTIPLES)
-def test_shapes_that_the_tiles_do_not_cover(step: int, kernels: str) -> None:
-    factory: Factory = load_kernels(ROOT / kernels)[step]
-    shape = [multiple or 128 for multiple in MULTIPLES[step]]
+def test_shapes_that_the_tiles_do_not_cover(step: int, kernels: str, arch: str) -> None:
+    factory: Factory = load_kernels(ROOT / kernels, arch)[step]
+    multiples = (MULTIPLES if arch == "sm100" else HOPPER_MULTIPLES)[step]
+    shape = [multiple or 128 for multiple in multiples]
     for axis, name in enumerate("MNK"):
         bad = list(shape)
         bad[axis] += 32
-        multiple = MULTIPLES[step][axis]
+        multiple = multiples[axis]
         words = f"{name} to be a multiple of {multiple}, and {name} is {bad[axis]}"
         if multiple is None:
             words = f"{name} has to be 128"

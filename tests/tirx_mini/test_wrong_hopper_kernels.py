@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import tirx_mini as tvm
-from tirx_mini.ir import TirxError
+from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.ladder import Shape, load_kernels
 from tirx_mini.passes import lower
 from tirx_mini.sim import Report
-from utils import prepare_data
+from utils import WrongResult, prepare_data, verify
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {int(path.stem[4:6]): path for path in (ROOT / "kernels_ref" / "sm90").glob("step*.py")}
@@ -40,13 +40,26 @@ STORE = "Tx.copy(Dsmem["
 TMA_STORE = "Tx.copy_async(D["
 IN_ORDER = "                        if k > 0:\n                            release(last)\n"
 RELEASED_EARLY = "                        release(mma_phase.stage)\n"
-LAST = "                    release(last)\n                    write_back()"
+RELEASE_LAST = "                    release(last)\n                    mma_phase.skip(K_TILES)\n"
+SKIP = "                    mma_phase.skip(K_TILES)\n"
+NEXT_TILE = "                    tile_scheduler.next_tile()\n"
+GRID_WAIT = "                        Tx.ptx.griddepcontrol.wait()\n"
+TURN_WAIT = "turn.wait(consumer, turn_phase.phase)"
+TURN_ARRIVE = "                    if lane_id == 0:\n                        turn.arrive(1 - consumer)\n"
+TMA_WAIT = "mma2tma.wait(tma_phase.stage, tma_phase.phase)"
+LOAD = "                                tma_load(tma_phase.stage, k)\n"
+SYNC = "                        Tx.cuda.warpgroup_sync(wg_id)\n"
+IF_FIRST_THREAD = "                        if warp_id == 0:\n                            if lane_id == 0:\n"
+M_EPI = "                                m_epi ="
 BY_ELEMENT = "                with Tx.thread():\n                    for r in Tx.unroll(64):\n"
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """`edits` to the reference of `step`; the verdict, the finding's kind, the text of its line, words of its page."""
+    """`edits` to the reference of `step`; the verdict, the finding's kind, the text of its line, words of its page.
+
+    code: the finding's, where its kind has several.
+    """
 
     name: str
     step: int
@@ -55,6 +68,7 @@ class Wrong:
     kind: str
     at: str
     words: tuple[str, ...]
+    code: str = ""
 
     def source(self) -> str:
         text = SOURCES[self.step].read_text(encoding="utf-8")
@@ -152,15 +166,7 @@ WRONG = (
     Wrong(
         "no barrier before the TMA store",
         10,
-        (
-            (
-                (
-                    "                            Tx.copy(Dsmem[consumer, :, :], D_16b[:, :])\n"
-                    "                        Tx.cuda.warpgroup_sync(wg_id)\n"
-                ),
-                "                            Tx.copy(Dsmem[consumer, :, :], D_16b[:, :])\n",
-            ),
-        ),
+        ((f"{SYNC}{IF_FIRST_THREAD}{M_EPI}", f"{IF_FIRST_THREAD}{M_EPI}"),),
         "hazard",
         "race",
         "Tx.copy_async(",
@@ -169,7 +175,7 @@ WRONG = (
     Wrong(
         "Dsmem overwritten while a store reads it",
         10,
-        (("Tx.ptx.cp_async.bulk.wait_group(0, read=True)", "Tx.ptx.cp_async.bulk.wait_group(1, read=True)"),),
+        ((", read=True)", " + 1, read=True)"),),
         "hazard",
         "race",
         STORE,
@@ -196,20 +202,232 @@ WRONG = (
     Wrong(
         "a stage released while its MMAs are in flight",
         10,
-        ((IN_ORDER, RELEASED_EARLY), (LAST, LAST[LAST.index("\n") + 1 :])),
+        ((IN_ORDER, RELEASED_EARLY), (RELEASE_LAST, SKIP)),
         "hazard",
         "race",
         "Tx.copy_async(",
         ("the wgmma of",),
     ),
     Wrong(
-        "a stage released by one consumer",
+        "Dsmem overwritten by warps that do not know that the store has read it",
         10,
-        (("mma2tma.init(NUM_CONSUMER)", "mma2tma.init(1)"),),
+        ((f"{SYNC}                        with Tx.thread():\n", "                        with Tx.thread():\n"),),
+        "hazard",
+        "race",
+        STORE,
+        ("the TMA store of",),
+    ),
+    Wrong(
+        "both consumers at one named barrier",
+        10,
+        ((f"{SYNC}{IF_FIRST_THREAD}{M_EPI}", f"{SYNC.replace('wg_id', '1')}{IF_FIRST_THREAD}{M_EPI}"),),
+        "hazard",
+        "race",
+        "Tx.cuda.warpgroup_sync(1)",
+        ("arrives at barrier 1",),
+    ),
+    Wrong(
+        "a stage released by both consumers",
+        10,
+        (("mma2tma.init(1)", "mma2tma.init(NUM_CONSUMER)"),),
+        "deadlock",
+        "deadlock",
+        TMA_WAIT,
+        ("mma2tma[0]", "1 of 2 arrivals missing"),
+        "TX112",
+    ),
+    Wrong(
+        "a stage released that is the other consumer's",
+        10,
+        ((RELEASE_LAST, f"{SKIP}                    release(mma_phase.stage)\n"),),
+        "deadlock",
+        "deadlock",
+        TMA_WAIT,
+        ("mma2tma[",),
+        "TX116",
+    ),
+    Wrong(
+        "the last stage never released",
+        10,
+        ((RELEASE_LAST, SKIP),),
+        "deadlock",
+        "deadlock",
+        TMA_WAIT,
+        ("1 of 1 arrival missing",),
+        "TX112",
+    ),
+    Wrong(
+        "the first turn of a tile releases a stage too",
+        10,
+        ((IN_ORDER, "                        release(last)\n"),),
+        "hazard",
+        "race",
+        "Tx.copy_async(Asmem",
+        ("the wgmma of",),
+    ),
+    Wrong(
+        "no wait for the turn: the other consumer's stages are multiplied",
+        10,
+        ((f"                    {TURN_WAIT}\n", ""),),
+        "fault",
+        "race",
+        "tma2mma.wait(mma_phase.stage, mma_phase.phase)",
+        ("nothing keeps the next phase from completing first",),
+    ),
+    Wrong(
+        "no wait for the turn: a stage is multiplied that is not loaded",
+        10,
+        ((f"                    {TURN_WAIT}\n", ""),),
+        "fault",
+        "uninitialised-read",
+        GEMM,
+        ("which nothing has written",),
+    ),
+    Wrong(
+        "a turn is over when one warp has come",
+        10,
+        (("turn.init(WG_WARPS)", "turn.init(1)"),),
+        "deadlock",
+        "deadlock",
+        TURN_WAIT,
+        ("turn[1] has completed 4 phases, and turn[0] 0",),
+        "TX109",
+    ),
+    Wrong(
+        "a turn is over when both consumers have come",
+        10,
+        (("turn.init(WG_WARPS)", "turn.init(NUM_CONSUMER * WG_WARPS)"),),
+        "deadlock",
+        "deadlock",
+        TURN_WAIT,
+        ("turn[1] was initialised for 8 arrivals a phase, but only 4 arrive",),
+        "TX107",
+    ),
+    Wrong(
+        "all threads hand over",
+        10,
+        ((TURN_ARRIVE, "                    turn.arrive(1 - consumer)\n"),),
         "fault",
         "barrier-overflow",
-        "tma2mma.arrive(stage",
-        ("tma2mma",),
+        "turn.arrive(1 - consumer)",
+        ("more arrivals in one phase than its init's 4",),
+    ),
+    Wrong(
+        "nobody hands over",
+        10,
+        ((TURN_ARRIVE, ""),),
+        "deadlock",
+        "deadlock",
+        TURN_WAIT,
+        ("nothing ever arrives at turn[0]",),
+        "TX103",
+    ),
+    Wrong(
+        "a consumer hands over to itself",
+        10,
+        (("turn.arrive(1 - consumer)", "turn.arrive(consumer)"),),
+        "deadlock",
+        "deadlock",
+        TMA_WAIT,
+        ("nothing can complete it",),
+        "TX112",
+    ),
+    Wrong(
+        "the phase of the turn stands still",
+        10,
+        (("                    turn_phase.move_to_next_stage()\n", ""),),
+        "hazard",
+        "race",
+        TURN_WAIT,
+        ("turn[0]", "nothing keeps the next phase from completing first"),
+    ),
+    Wrong(
+        "neither consumer begins",
+        10,
+        (("is_producer=(consumer == 0)", "is_producer=False"),),
+        "deadlock",
+        "deadlock",
+        TMA_WAIT,
+        ("nothing can complete it",),
+        "TX112",
+    ),
+    Wrong(
+        "both consumers begin",
+        10,
+        (("is_producer=(consumer == 0)", "is_producer=True"),),
+        "fault",
+        "uninitialised-read",
+        GEMM,
+        ("which nothing has written",),
+    ),
+    Wrong(
+        "a consumer does not step over the other's stages",
+        10,
+        ((RELEASE_LAST, "                    release(last)\n"),),
+        "deadlock",
+        "deadlock",
+        TMA_WAIT,
+        ("nothing can complete it",),
+        "TX112",
+    ),
+    Wrong(
+        "consumer 1 does not step over the stages of the first tile",
+        10,
+        ((f"{NEXT_TILE}{SKIP}                while", f"{NEXT_TILE}                while"),),
+        "deadlock",
+        "deadlock",
+        TMA_WAIT,
+        ("nothing can complete it",),
+        "TX112",
+    ),
+    Wrong(
+        "consumer 1 begins with the first tile, with the stages of the second",
+        10,
+        ((f"{NEXT_TILE}{SKIP}                while", f"{SKIP}                while"),),
+        "hazard",
+        "race",
+        "Tx.copy_async(",
+        ("writes D[", "may be written by the TMA store of"),
+    ),
+    Wrong(
+        "consumer 1 begins with the first tile and its stages",
+        10,
+        ((f"                if consumer == 1:\n{NEXT_TILE}{SKIP}", ""),),
+        "deadlock",
+        "deadlock",
+        TMA_WAIT,
+        ("nothing can complete it",),
+        "TX112",
+    ),
+    Wrong(
+        "each consumer computes all tiles",
+        10,
+        ((f"{NEXT_TILE}{NEXT_TILE}", NEXT_TILE),),
+        "deadlock",
+        "deadlock",
+        "tma2mma.wait(mma_phase.stage, mma_phase.phase)",
+        ("the two loops do not go round equally often",),
+        "TX110",
+    ),
+    Wrong(
+        "the kernel before is waited for after the first load",
+        10,
+        ((GRID_WAIT, ""), (LOAD, f"{LOAD}        {GRID_WAIT}")),
+        "hazard",
+        "missing-grid-wait",
+        "Tx.copy_async(Asmem",
+        ("no griddepcontrol.wait before it",),
+        "TX213",
+    ),
+    Wrong(
+        "the kernel before is waited for by the consumers",
+        10,
+        ((GRID_WAIT, ""), ("                last = 0\n", "                last = 0\n" + GRID_WAIT[8:])),
+        "hazard",
+        "missing-grid-wait",
+        "Tx.copy_async(Asmem",
+        ("no griddepcontrol.wait before it",),
+        "TX213",
     ),
     Wrong(
         "more registers than there are",
@@ -272,12 +490,20 @@ WRONG = (
 )
 
 
-def simulated(wrong: Wrong, folder: Path) -> Report:
+def kernel_of(wrong: Wrong, folder: Path) -> PrimFunc:
     path = folder / "wrong.py"
     path.write_text(wrong.source(), encoding="utf-8")
-    shape = SHAPES[wrong.step]
-    A, B, D = prepare_data(*shape, target="sim")
-    return tvm.simulate(load_kernels(path)[wrong.step](*shape), A, B, D, gpu="h100")
+    return load_kernels(path)[wrong.step](*SHAPES[wrong.step])
+
+
+def simulated(wrong: Wrong, folder: Path) -> Report:
+    A, B, D = prepare_data(*SHAPES[wrong.step], target="sim")
+    return tvm.simulate(kernel_of(wrong, folder), A, B, D, gpu="h100")
+
+
+def edited(*edits: tuple[str, str]) -> Wrong:
+    """Step 10 with edits that lead to no finding."""
+    return Wrong("", 10, edits, "ok", "", "", ())
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.step}: {wrong.name}")
@@ -287,6 +513,7 @@ def test_the_mistake_is_found_where_it_is(wrong: Wrong, tmp_path: Path) -> None:
     lines = wrong.source().splitlines()
     found = [f for f in report.errors if f.kind == wrong.kind and f.span and wrong.at in lines[f.span.user.line - 1]]
     assert found, str(report)
+    assert wrong.code in found[0].code
     for words in wrong.words:
         assert words in found[0].diagnostic.render()
 
@@ -295,6 +522,24 @@ def test_the_mistake_is_found_where_it_is(wrong: Wrong, tmp_path: Path) -> None:
 def test_the_references_that_are_edited_are_clean(step: int, tmp_path: Path) -> None:
     report = simulated(Wrong("", step, (), "ok", "", "", ()), tmp_path)
     assert (report.verdict, report.findings) == ("ok", ()), str(report)
+
+
+def test_a_kernel_that_does_not_wait_for_the_one_before_begins_after_it(tmp_path: Path) -> None:
+    """Without griddepcontrol.wait nothing is wrong: the launch is an ordinary one, and no time is won."""
+    reference, dropped = edited(), edited((GRID_WAIT, ""))
+    launches = [lower(kernel_of(wrong, tmp_path)).launch for wrong in (reference, dropped)]
+    assert [launch and launch.programmatic for launch in launches] == [True, False]
+    report = simulated(dropped, tmp_path)
+    assert (report.verdict, report.findings) == ("ok", ()), str(report)
+
+
+def test_a_tile_written_where_the_next_one_is_shows_in_the_result(tmp_path: Path) -> None:
+    """The scheduler may go on before the write-back: no rule is broken, but D is wrong."""
+    wrong = edited((f"write_back()\n{NEXT_TILE}", f"{NEXT_TILE.lstrip()}                    write_back()\n"))
+    A, B, D = prepare_data(*SHAPES[10], target="sim")
+    assert tvm.simulate(kernel_of(wrong, tmp_path), A, B, D, gpu="h100").verdict == "ok"
+    with pytest.raises(WrongResult, match="of D is wrong"):
+        verify(A, B, D)
 
 
 @pytest.mark.parametrize("seed", range(1, 5))

@@ -8,50 +8,62 @@ from pathlib import Path
 
 import pytest
 
-from tirx_mini.ladder import STEPS, load_kernels
+from tirx_mini.ladder import STEPS, Shape, load_kernels
 from tirx_mini.passes import lower
 from tirx_mini.runtime import Executable, build, summarise
 
 FOLDER = Path(__file__).parents[3] / "kernels_ref" / "sm90"
-PING_PONG = 11
-"""Stands for the kernel beyond the ladder."""
+TILES: dict[tuple[int, int], Shape] = {
+    (64, 128): (1024, 1024, 1024),
+    (128, 128): (4096, 4096, 4096),
+    (128, 160): (4096, 14336, 4096),
+    (128, 192): (8192, 8192, 8192),
+}
+"""Those of step 10, and for each a shape that gets it."""
+KERNELS = [
+    *((step, steps.shape(1024)) for step, steps in STEPS.items() if step < 10),
+    *((10, s) for s in TILES.values()),
+]
 
 
 @cache
-def compiled(step: int, size: int = 1024, dtype: str = "float16") -> Executable:
-    kernels = load_kernels(FOLDER / "ping_pong.py" if step == PING_PONG else FOLDER)
-    kernel = kernels[min(step, 10)](*STEPS[min(step, 10)].shape(size), dtype=dtype)
+def compiled(step: int, shape: Shape, dtype: str = "float16") -> Executable:
+    kernel = load_kernels(FOLDER)[step](*shape, dtype=dtype)
     return build(lower(kernel), "sm_90a", original=kernel)
 
 
+def tile_of(step: int, shape: Shape) -> tuple[int, int]:
+    return next(tile for tile, of in TILES.items() if of == shape) if step == 10 else (128, 128)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("step", [*STEPS, PING_PONG])
-def test_no_warning_no_spill_no_local_memory(step: int, dtype: str) -> None:
-    exe = compiled(step, 1024, dtype)
+@pytest.mark.parametrize(("step", "shape"), KERNELS)
+def test_no_warning_no_spill_no_local_memory(step: int, shape: Shape, dtype: str) -> None:
+    exe = compiled(step, shape, dtype)
     resources = exe.compiled.resources
     assert exe.compiled.warnings == ()
     assert (resources.stack_bytes, resources.spill_store_bytes, resources.spill_load_bytes) == (0, 0, 0)
     assert summarise(exe.source("sass")).local_accesses == 0
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_each_step_has_what_it_teaches(step: int) -> None:
-    summary = summarise(compiled(step).source("sass"))
-    assert summary.matching(r"^HGMMA\.64x256x16" if step == 10 else r"^HGMMA\.64x128x16")
+@pytest.mark.parametrize(("step", "shape"), KERNELS)
+def test_each_step_has_what_it_teaches(step: int, shape: Shape) -> None:
+    summary = summarise(compiled(step, shape).source("sass"))
+    n = tile_of(step, shape)[1]
+    assert summary.matching(rf"^HGMMA\.64x{n}x16") == summary.matching(r"^HGMMA") > 0
     assert bool(summary.matching(r"^UTMALDG\.2D")) == bool(summary.matching(r"^UTMASTG\.2D")) == (step >= 4)
     assert bool(summary.matching(r"^STSM")) == (step >= 4)
     assert bool(summary.matching(r"^UTMALDG.*MULTICAST")) == bool(summary.matching(r"^UCGABAR_WAIT")) == (step == 9)
-    assert bool(summary.matching(r"^USETMAXREG")) == (step == 10)
+    assert bool(summary.matching(r"^USETMAXREG")) == bool(summary.matching(r"^ACQBULK")) == (step == 10)
 
 
-@pytest.mark.parametrize("step", [8, 9, 10, PING_PONG])
-def test_nothing_but_arithmetic_on_descriptors_stands_between_the_mmas(step: int) -> None:
+@pytest.mark.parametrize(("step", "shape"), [(step, shape) for step, shape in KERNELS if step >= 8])
+def test_nothing_but_arithmetic_on_descriptors_stands_between_the_mmas(step: int, shape: Shape) -> None:
     """The loop over K waits, fences, issues its MMAs back to back, waits for the group before, and releases a stage."""
-    opcodes = re.findall(
-        r"^\s+/\*[0-9a-f]{4}\*/\s+(?:@!?U?P\d\s+)?([A-Z][\w.]*)", compiled(step, 4096).source("sass"), re.M
-    )
+    sass = compiled(step, shape).source("sass")
+    opcodes = re.findall(r"^\s+/\*[0-9a-f]{4}\*/\s+(?:@!?U?P\d\s+)?([A-Z][\w.]*)", sass, re.M)
     mmas = [index for index, opcode in enumerate(opcodes) if opcode.startswith("HGMMA")]
-    assert len(mmas) == (4 if step == 10 else 8)
+    assert len(mmas) == tile_of(step, shape)[0] // 64 * 64 // 16
     between = {opcode.split(".")[0] for opcode in opcodes[mmas[0] : mmas[-1]]} - {"HGMMA"}
     waits = r"BAR|SYNCS|DEPBAR|WARPGROUP|MEMBAR|BRA|LD|ST|UTMA|F2F"
     assert [opcode for opcode in between if re.match(waits, opcode)] == []
