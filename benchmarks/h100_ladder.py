@@ -38,8 +38,9 @@ from tirx_mini.runtime import build as compile_for_gpu
 ROOT = Path(__file__).parents[1]
 SQUARES = tuple((n, n, n) for n in (1024, 2048, 4096, 8192))
 LLM = ((4096, 14336, 4096), (8192, 28672, 8192), (8192, 8192, 28672))
-UNEVEN = ((256, 768, 192), (1536, 768, 4096), (2304, 1280, 640))
-"""Shapes that are checked besides: few tiles, a long K, a number of K tiles that no pipeline divides."""
+UNEVEN = ((256, 768, 192), (1536, 768, 4096), (2304, 1280, 640), (320, 448, 192), (1024, 2112, 128))
+"""Shapes that are checked besides: few tiles, a long K, a number of K tiles that no pipeline divides, tiles that hang
+over the edge (step 10; the others refuse those)."""
 DTYPES = ("float16", "bfloat16")
 PEERS = ("cuBLAS", "Triton")
 
