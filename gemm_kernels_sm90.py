@@ -8,7 +8,7 @@ Each TODO says what to write and why it is needed; write it in place of the `...
     python -m pytest tests/test_step01.py -xvs --target cuda           # on an H100
 """
 
-from math import ceil, gcd
+from math import ceil
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -919,6 +919,7 @@ def tile_shape(M, N):
 
 def hgemm_v10(M, N, K, dtype="float16"):
     NUM_CONSUMER = 2
+    EPI_DEPTH = 2
     WG_NUMBER = 1 + NUM_CONSUMER
     WG_WARPS = 4
     SMEM_BYTES = 226 * 1024
@@ -927,16 +928,16 @@ def hgemm_v10(M, N, K, dtype="float16"):
     BLK_M, BLK_N = tile_shape(M, N)
     # A tile may hang over the edge of D: TMA loads zeros there, and stores nothing.
     M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), K // BLK_K
-    EPI_M, EPI_N = 64, gcd(BLK_N, 128)
+    EPI_M, EPI_N = 64, 64 if BLK_N == 128 else 32
     EPI_COLS = BLK_N // EPI_N
     EPI_REGS = EPI_M * EPI_N // 128
     DREG_N = BLK_M * BLK_N // 128
     TMA_BYTES = (BLK_M + BLK_N) * BLK_K * DTYPE_SIZE
-    PIPE_DEPTH = (SMEM_BYTES - NUM_CONSUMER * EPI_M * EPI_N * DTYPE_SIZE) // TMA_BYTES
+    PIPE_DEPTH = (SMEM_BYTES - NUM_CONSUMER * EPI_DEPTH * EPI_M * EPI_N * DTYPE_SIZE) // TMA_BYTES
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
     B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
     D_swizzle = SwizzleMode.SWIZZLE_64B_ATOM if EPI_N == 32 else SwizzleMode.SWIZZLE_128B_ATOM
-    D_layout = tma_shared_layout(dtype, D_swizzle, (NUM_CONSUMER, EPI_M, EPI_N))
+    D_layout = tma_shared_layout(dtype, D_swizzle, (NUM_CONSUMER, EPI_DEPTH, EPI_M, EPI_N))
 
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
@@ -963,7 +964,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
             turn = MBarrier(pool, NUM_CONSUMER, "turn")
             Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
             Bsmem = pool.alloc((PIPE_DEPTH, BLK_N, BLK_K), dtype, layout=B_layout)
-            Dsmem = pool.alloc((NUM_CONSUMER, EPI_M, EPI_N), dtype, layout=D_layout)
+            Dsmem = pool.alloc((NUM_CONSUMER, EPI_DEPTH, EPI_M, EPI_N), dtype, layout=D_layout)
             pool.commit()
 
             # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
@@ -1032,23 +1033,27 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 @Tx.inline
                 def write_back():
                     for i in Tx.unroll(BLK_M // EPI_M * EPI_COLS):
-                        # The last store has read Dsmem; then all threads of the warpgroup may overwrite it.
-                        if warp_id == 0:
-                            if lane_id == 0:
-                                Tx.ptx.cp_async.bulk.wait_group(0, read=True)
-                        Tx.cuda.warpgroup_sync(wg_id)
+                        # The last store but one has read its part of Dsmem; then all threads may overwrite that.
+                        # TODO: the wait, by the thread that stores: wait_group(EPI_DEPTH - 1, read=True) leaves the
+                        # last store in flight, which reads the other buffer. Then tell the warpgroup:
+                        # Tx.cuda.warpgroup_sync(wg_id). Each consumer has a named barrier of its own: they are at
+                        # different places of their work, and neither may wait for the other here.
+                        ...
                         # TODO: round the EPI_REGS registers from i * EPI_REGS on, which are the i-th part of the tile
-                        # (EPI_M × EPI_N), and copy them to this consumer's part of Dsmem, as in step 9; then
-                        # warpgroup_sync(wg_id). Each consumer has a named barrier of its own: they are at different
-                        # places of their work, and neither may wait for the other here.
+                        # (EPI_M × EPI_N), and copy them to this consumer's buffer i % EPI_DEPTH, as in step 9; then
+                        # warpgroup_sync(wg_id) again.
                         ...
                         if warp_id == 0:
                             if lane_id == 0:
                                 m_epi = Tx.meta_var(m_st + i // EPI_COLS * EPI_M)
                                 n_epi = Tx.meta_var(n_st + i % EPI_COLS * EPI_N)
-                                out = Tx.meta_var(D[m_epi : m_epi + EPI_M, n_epi : n_epi + EPI_N])
                                 # Nothing reads D again: the L2 cache need not keep it.
-                                Tx.copy_async(out, Dsmem[consumer, :, :], dispatch="tma", cache_hint="evict_first")
+                                Tx.copy_async(
+                                    D[m_epi : m_epi + EPI_M, n_epi : n_epi + EPI_N],
+                                    Dsmem[consumer, i % EPI_DEPTH, :, :],
+                                    dispatch="tma",
+                                    cache_hint="evict_first",
+                                )
                                 Tx.ptx.cp_async.bulk.commit_group()
 
                 turn_phase = PipelineState("turn", 1)
