@@ -150,7 +150,8 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 @Tx.inline
                 def write_back():
                     for i in Tx.unroll(BLK_M // EPI_M * EPI_COLS):
-                        # The last store but one has read its part of Dsmem; then all threads may overwrite that.
+                        # The last store but one has read its part of Dsmem; then all threads may overwrite that. (Every
+                        # tile has an even number of parts, so the buffers alternate from one tile to the next too.)
                         if warp_id == 0:
                             if lane_id == 0:
                                 Tx.ptx.cp_async.bulk.wait_group(EPI_DEPTH - 1, read=True)
