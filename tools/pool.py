@@ -5,13 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 START_S = 60.0
-"""What a fresh process may take to import what the work needs, on top of the first item's bound."""
+"""What a fresh process may take to import what the work needs, before it has its first item."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class Lost:
 class _Worker:
     process: Any
     pipe: Connection
-    item: int
     deadline: float
-    fresh: bool = True
+    item: int | None = None
+    """The index of what it works on; None while it starts."""
 
 
 def run_bounded(
@@ -41,17 +42,16 @@ def run_bounded(
     # Each process works alone: threads of BLAS would only fight over the cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    waiting = iter(range(len(items)))
+    waiting = deque(range(len(items)))
     workers: list[_Worker] = []
 
     def give(worker: _Worker) -> bool:
-        item = next(waiting, None)
-        if item is None:
+        if not waiting:
             worker.pipe.send(None)
             return False
-        worker.item = item
-        worker.deadline = time.monotonic() + bound_s + (START_S if worker.fresh else 0)
-        worker.pipe.send(items[item])
+        worker.item = waiting.popleft()
+        worker.deadline = time.monotonic() + bound_s
+        worker.pipe.send(items[worker.item])
         return True
 
     def start() -> None:
@@ -59,9 +59,7 @@ def run_bounded(
         process = context.Process(target=_serve, args=(work, theirs), daemon=True)
         process.start()
         theirs.close()
-        worker = _Worker(process, ours, -1, 0.0)
-        if give(worker):
-            workers.append(worker)
+        workers.append(_Worker(process, ours, time.monotonic() + START_S))
 
     try:
         for _ in range(min(jobs, len(items))):
@@ -78,15 +76,17 @@ def run_bounded(
                     result = Lost("timeout")
                 else:
                     continue
-                yield worker.item, result
+                if worker.item is None and isinstance(result, Lost):
+                    raise RuntimeError(f"a process for {work.__name__} did not start: {result.reason}")
+                if worker.item is not None:
+                    yield worker.item, result
                 if isinstance(result, Lost):
                     worker.process.kill()
                     workers.remove(worker)
-                    start()
-                else:
-                    worker.fresh = False
-                    if not give(worker):
-                        workers.remove(worker)
+                    if waiting:
+                        start()
+                elif not give(worker):
+                    workers.remove(worker)
     finally:
         for worker in workers:
             worker.process.kill()
@@ -97,5 +97,6 @@ def _next(workers: Sequence[_Worker]) -> float:
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
+    pipe.send(None)  # what `work` needs has been imported
     while (item := pipe.recv()) is not None:
         pipe.send(work(item))
