@@ -78,6 +78,18 @@ def test_a_count_that_is_too_low_is_named_in_every_order(shape: Shape, seed: int
     assert deadlock.code == "TX116" and "mma2tma[" in deadlock.message, str(report)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "name", ["no wait for the turn: a stage is multiplied that is not loaded", "both consumers begin"]
+)
+def test_consumers_out_of_turn_are_no_wrong_count(name: str, seed: int, tmp_path: Path) -> None:
+    """Two arrive where one should. First comes what shows why: the waits that nothing held, what they let through."""
+    (wrong,) = (wrong for wrong in WRONG if wrong.name == name)
+    report = tvm.simulate(kernel_of(wrong, tmp_path), *prepare_data(*SHAPES[10], target="sim"), gpu="h100", seed=seed)
+    codes = [finding.code for finding in report.findings]
+    assert codes[0] in ("TX201", "TX207") and not {"TX109", "TX116", "TX120"} & {*codes}, str(report)
+
+
 @pytest.mark.parametrize(
     ("edit", "message", "hint"),
     [

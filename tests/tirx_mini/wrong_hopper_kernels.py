@@ -39,6 +39,7 @@ NEXT_TILE = "                    tile_scheduler.next_tile()\n"
 GRID_WAIT = "                        Tx.ptx.griddepcontrol.wait()\n"
 TURN_WAIT = "turn.wait(consumer, turn_phase.phase)"
 TURN_ARRIVE = "                    if lane_id == 0:\n                        turn.arrive(1 - consumer)\n"
+FULL_WAIT = "tma2mma.wait(mma_phase.stage, mma_phase.phase)"
 TMA_WAIT = "mma2tma.wait(tma_phase.stage, tma_phase.phase)"
 LOAD = "                                tma_load(tma_phase.stage, k)\n"
 SYNC = "                        Tx.cuda.warpgroup_sync(wg_id)\n"
@@ -226,8 +227,11 @@ WRONG = (
         "deadlock",
         "deadlock",
         TMA_WAIT,
-        ("mma2tma[0]", "1 of 2 arrivals missing"),
-        "TX112",
+        (
+            "mma2tma[0] was initialised for 2 arrivals a phase, but only 1 arrives",
+            "warpgroup 2 waits for those who have arrived, and cannot arrive before the phase is complete",
+        ),
+        "TX107",
     ),
     Wrong(
         "a stage released that is the other consumer's",
@@ -236,8 +240,8 @@ WRONG = (
         "deadlock",
         "deadlock",
         TMA_WAIT,
-        ("mma2tma[",),
-        "TX116",
+        ("it signals another stage than it waited for", "before the state goes on to another"),
+        "TX120",
     ),
     Wrong(
         "the last stage never released",
@@ -264,7 +268,7 @@ WRONG = (
         ((f"                    {TURN_WAIT}\n", ""),),
         "fault",
         "race",
-        "tma2mma.wait(mma_phase.stage, mma_phase.phase)",
+        FULL_WAIT,
         ("nothing keeps the next phase from completing first",),
     ),
     Wrong(
@@ -283,8 +287,8 @@ WRONG = (
         "deadlock",
         "deadlock",
         TURN_WAIT,
-        ("turn[1] has completed 4 phases, and turn[0] 0",),
-        "TX109",
+        ("turn[1] was initialised for 1 arrival a phase, and 4 arrive in each round", "initialise turn with 4"),
+        "TX116",
     ),
     Wrong(
         "a turn is over when both consumers have come",
@@ -321,9 +325,9 @@ WRONG = (
         (("turn.arrive(1 - consumer)", "turn.arrive(consumer)"),),
         "deadlock",
         "deadlock",
-        TMA_WAIT,
-        ("nothing can complete it",),
-        "TX112",
+        TURN_WAIT,
+        ("nothing arrives at turn[1] but warpgroup 2 itself, after it has waited for it",),
+        "TX103",
     ),
     Wrong(
         "the phase of the turn stands still",
@@ -340,9 +344,9 @@ WRONG = (
         (("is_producer=(consumer == 0)", "is_producer=False"),),
         "deadlock",
         "deadlock",
-        TMA_WAIT,
-        ("nothing can complete it",),
-        "TX112",
+        TURN_WAIT,
+        ("nobody has ever arrived at turn[0] or turn[1]", "warpgroup 2 waits here"),
+        "TX108",
     ),
     Wrong(
         "both consumers begin",
@@ -359,9 +363,9 @@ WRONG = (
         ((RELEASE_LAST, "                    release(last)\n"),),
         "deadlock",
         "deadlock",
-        TMA_WAIT,
-        ("nothing can complete it",),
-        "TX112",
+        FULL_WAIT,
+        ("warpgroup 1 waits for round 4 of tma2mma[2], and nobody has used round 3",),
+        "TX119",
     ),
     Wrong(
         "consumer 1 does not step over the stages of the first tile",
@@ -369,9 +373,9 @@ WRONG = (
         ((f"{NEXT_TILE}{SKIP}                while", f"{NEXT_TILE}                while"),),
         "deadlock",
         "deadlock",
-        TMA_WAIT,
-        ("nothing can complete it",),
-        "TX112",
+        FULL_WAIT,
+        ("warpgroup 2 waits for round 3 of tma2mma[1], and nobody has used round 2",),
+        "TX119",
     ),
     Wrong(
         "consumer 1 begins with the first tile, with the stages of the second",
@@ -388,9 +392,9 @@ WRONG = (
         ((f"                if consumer == 1:\n{NEXT_TILE}{SKIP}", ""),),
         "deadlock",
         "deadlock",
-        TMA_WAIT,
-        ("nothing can complete it",),
-        "TX112",
+        FULL_WAIT,
+        ("warpgroup 2 waits for round 3 of tma2mma[1], and nobody has used round 2",),
+        "TX119",
     ),
     Wrong(
         "each consumer computes all tiles",
@@ -398,7 +402,7 @@ WRONG = (
         ((f"{NEXT_TILE}{NEXT_TILE}", NEXT_TILE),),
         "deadlock",
         "deadlock",
-        "tma2mma.wait(mma_phase.stage, mma_phase.phase)",
+        FULL_WAIT,
         ("the two loops do not go round equally often",),
         "TX110",
     ),

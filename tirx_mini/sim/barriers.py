@@ -63,6 +63,15 @@ class Look:
     time: float
 
 
+@dataclass
+class Passes:
+    """How often a role found a phase complete. time, phase: of the first time, the phases that were complete then."""
+
+    time: float
+    phase: int
+    count: int = 0
+
+
 class Mbarrier:
     """An mbarrier object in the shared memory of `cta` (PTX ISA: "mbarrier").
 
@@ -70,14 +79,14 @@ class Mbarrier:
     expected and not yet arrived (negative: arrived and not yet expected). phase: completed phases; the current one has
     parity phase & 1. init_span: where it was initialised; fence_epoch: of that agent, at its fence.mbarrier_init.
     arrivals: by place. remote: the last (epoch, what, role, span) by which each agent of another CTA signalled it.
-    waits: the last wait of each role. looks: of each agent, if it found the previous phase complete. last: the last
-    arrival.
+    waits: the last wait of each role; passes: how often it went through. looks: of each agent, if it found the previous
+    phase complete. last: the last arrival.
     """
 
     __slots__ = (
         "arrivals", "cta", "current", "done", "done_time", "expected", "fence_epoch", "init_agent",
-        "init_epoch", "init_span", "last", "looks", "name", "offset", "pending", "phase", "phase_time", "remote", "tx",
-        "waiters", "waits",
+        "init_epoch", "init_span", "last", "looks", "name", "offset", "passes", "pending", "phase", "phase_time",
+        "remote", "tx", "waiters", "waits",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, offset: int, name: str) -> None:
@@ -100,6 +109,7 @@ class Mbarrier:
         self.init_epoch = 0
         self.fence_epoch: int | None = None
         self.waits: dict[str, Look] = {}
+        self.passes: dict[str, Passes] = {}
         self.looks: dict[int, Look] = {}
         self.last: Arrival | None = None
         self.remote: dict[int, tuple[int, str, str, Span | None]] = {}
@@ -217,6 +227,11 @@ class Mbarrier:
             )
         return True
 
+    @property
+    def fresh(self) -> bool:
+        """Whether it is initialised, and nobody has ever arrived."""
+        return bool(self.expected) and not self.phase and self.pending == self.expected
+
     def passed(self, parity: int) -> bool:
         """Whether the phase of this parity is complete: the one before the current one."""
         return bool(self.expected) and (self.phase & 1) != (parity & 1)
@@ -249,6 +264,10 @@ class Mbarrier:
         w.agent.learn(self.done)
         if w.dependence is not None:
             w.dependence.acquired(w, self.done)
+        passes = self.passes.get(w.place)
+        if passes is None:
+            passes = self.passes[w.place] = Passes(w.time, self.phase)
+        passes.count += 1
         self.looks[w.agent.index] = self.waits[w.place] = Look(w.agent.epoch, w.place, w.span, w.time)
         w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)
 

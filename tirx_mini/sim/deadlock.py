@@ -7,36 +7,27 @@ rules are tried in the order of how certain they are; the first that applies to 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tirx_mini.ir import PrimFunc, Span
+from tirx_mini.ir import PrimFunc
 
+from .arrivals import too_few_arrive, too_many_arrive
 from .barriers import Mbarrier
+from .causes import Cause, Notes, guard_notes, site_notes
 from .findings import Finding
-from .sites import ARRIVE, COMMIT, INIT, LOAD, WAIT, Guard, Site, find_sites, place_key
-from .stuck import Group, Situation, base_name, counted, line, role_name, stage
+from .rounds import out_of_step, rounds_differ, stage_stands_still, wrong_first_phase, wrong_stage
+from .sites import COMMIT, INIT, LOAD, Site, find_sites, place_key
+from .stuck import Group, Situation, base_name, line, role_name, stage
 from .suspects import byte_count, bytes_hint
 
 if TYPE_CHECKING:
     from .machine import Gpu
     from .warp import Warp
 
-CONSEQUENCES = ("rounds-differ", "in-general", "anything")
+CONSEQUENCES = ("out-of-step", "rounds-differ", "in-general", "anything")
 """Causes that say what is missing and not why: where there are races, those show it."""
-
-Notes = tuple[tuple[str, Span | None], ...]
-
-
-@dataclass(frozen=True)
-class Cause:
-    """What is wrong in one sentence, what to write in another, and the places that show it."""
-
-    message: str
-    hint: str
-    notes: Notes = ()
 
 
 def explain_deadlock(func: PrimFunc, gpu: Gpu, blocked: Sequence[Warp], findings: Sequence[Finding]) -> list[Finding]:
@@ -112,7 +103,7 @@ def never_initialised(situation: Situation, group: Group) -> Cause | None:
             return Cause(
                 f"{barrier.name} is never initialised: {_contradiction(site)}, so its init never runs",
                 f"move the init of {name} out of the guard, to the top level of the kernel",
-                (("the init is here", site.span), *_guard_notes(site.conflict())),
+                (("the init is here", site.span), *guard_notes(site.conflict())),
             )
     site = inits[0]
     guards = " and ".join(f"`{guard.text}`" for guard in site.guards)
@@ -120,7 +111,7 @@ def never_initialised(situation: Situation, group: Group) -> Cause | None:
     return Cause(
         f"{barrier.name} was never initialised: no thread has executed its init{under}",
         f"initialise every stage of {name} at the top level of the kernel, before the first wait",
-        (("the init is here", site.span), *_guard_notes(site.guards)),
+        (("the init is here", site.span), *guard_notes(site.guards)),
     )
 
 
@@ -137,15 +128,17 @@ def part_of_a_warp(situation: Situation, group: Group) -> Cause | None:
     return Cause(
         f"{group.call} is called by {who} of {some.role} only, and waits for all threads: the others never get here",
         f"move {group.call} out of the {'elected ' if elected else ''}branch, to where every thread it counts calls it",
-        _guard_notes([guard for guard in guards if guard.elects] or guards),
+        guard_notes([guard for guard in guards if guard.elects] or guards),
     )
 
 
 def nobody_signals(situation: Situation, group: Group) -> Cause | None:
-    """No instruction of the kernel arrives at the barrier."""
+    """No instruction of the kernel arrives at the barrier, or only such as come after the wait for it."""
     barrier = group.mbarrier
-    if barrier is None or not barrier.pending or situation.signals(barrier):
+    if barrier is None or not barrier.pending:
         return None
+    if situation.signals(barrier):
+        return _only_itself(situation, group)
     name = base_name(barrier.name)
     if situation.sites.of(name, LOAD):
         return Cause(
@@ -164,6 +157,30 @@ def nobody_signals(situation: Situation, group: Group) -> Cause | None:
     )
 
 
+def _only_itself(situation: Situation, group: Group) -> Cause | None:
+    """Nobody has ever arrived at the barrier, and only those who wait for it would, once they have."""
+    barrier = group.mbarrier
+    if barrier is None or not barrier.fresh or not group.sites:
+        return None
+    number, passed = stage(barrier.name) or 0, max(site.order for site in group.sites)
+    own: list[Site] = []
+    for site in situation.signals(barrier):
+        for cta in situation.cluster.ctas:
+            reach = set(np.flatnonzero(site.threads_for(number).any(axis=1)).tolist())
+            if not reach or not site.signals(barrier.cta.rank, cta.rank):
+                continue
+            if any(warp.warp_id in reach and warp not in group.warps for warp in cta.warps):
+                return None
+            own.append(site)
+    if not own or any(site.order < passed for site in own):
+        return None
+    return Cause(
+        f"nothing arrives at {barrier.name} but {group.role} itself, after it has waited for it",
+        f"let the threads that this waits for arrive at {barrier.name}: the index of the arrive says at which",
+        site_notes(own, "the {role} is here"),
+    )
+
+
 def signal_never_runs(situation: Situation, group: Group) -> Cause | None:
     """The instructions that would arrive are under guards that no thread satisfies."""
     barrier = group.mbarrier
@@ -176,7 +193,7 @@ def signal_never_runs(situation: Situation, group: Group) -> Cause | None:
     return Cause(
         f"nothing arrives at {barrier.name}: {_contradiction(site)}, so the {site.role} never runs",
         "correct the guards, so that a thread gets there",
-        ((f"the {site.role} is here", site.span), *_guard_notes(site.conflict())),
+        ((f"the {site.role} is here", site.span), *guard_notes(site.conflict())),
     )
 
 
@@ -224,152 +241,6 @@ def bytes_differ(situation: Situation, group: Group) -> Cause | None:
     return Cause(message, bytes_hint(situation.func), notes)
 
 
-def too_few_arrive(situation: Situation, group: Group) -> Cause | None:
-    """The barrier was initialised for more arrivals than there are instructions and threads to make."""
-    barrier = group.mbarrier
-    if barrier is None or not barrier.pending or barrier.pending == barrier.expected:
-        return None
-    signals = situation.signals(barrier)
-    others = [g for g in situation.groups if g is not group]
-    if any(not _have_arrived(barrier, g.coming(site, barrier)) for site in signals for g in others):
-        return None
-    got = barrier.expected - barrier.pending
-    name = base_name(barrier.name)
-    notes = [(f"the {site.role} is here", site.span) for site in signals]
-    for site in signals:
-        if site.role == ARRIVE and site.threads.sum() < barrier.expected:
-            notes += _guard_notes(situation.sites.own_guards(site))
-    own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.role == ARRIVE and not site.remote]
-    hint = f"initialise {name} with {got}, or let {counted(barrier.expected, 'thread')} arrive at it in each round"
-    return Cause(
-        f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, but only {got} "
-        f"{'arrives' if got == 1 else 'arrive'}",
-        hint + (f"; an arrive without cta_id is at the CTA's own {name}" if own else ""),
-        (("it is initialised here", barrier.init_span), *notes),
-    )
-
-
-def too_many_arrive(situation: Situation, group: Group) -> Cause | None:
-    """More threads arrive in a round than the barrier was initialised for, so its phases run ahead."""
-    for barrier in group.warps[0].cta.mbarriers.values():
-        sites = situation.signals(barrier)
-        if not sites or not all(site.certain for site in sites) or not _ran_ahead(situation, barrier, sites):
-            continue
-        number, ranks = stage(barrier.name) or 0, [cta.rank for cta in situation.cluster.ctas]
-        # A round has its arrivals from one site: where there are several, as for the last round, they are alike.
-        coming = {sum(site.arriving(number, barrier.cta.rank, rank) for rank in ranks) for site in sites}
-        if len(coming) == 1 and max(coming) > barrier.expected > 0:
-            name, few = base_name(barrier.name), counted(barrier.expected, "thread")
-            return Cause(
-                f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, and {max(coming)} "
-                "arrive in each round: its phases run ahead of those who wait",
-                f"initialise {name} with {max(coming)}, or let {few} arrive at it in each round",
-                (("it is initialised here", barrier.init_span), *_places(sites)),
-            )
-    return None
-
-
-def _ran_ahead(situation: Situation, barrier: Mbarrier, sites: Sequence[Site]) -> bool:
-    """Whether it has completed more phases than what those who signal it wait for in the same loop.
-
-    Threads that take turns to arrive at one site do not get there; those who all arrive in each round do. Where nobody
-    signals the other stages, it is the stage that is wrong, and not the count.
-    """
-    loops = {id(loop) for site in sites for loop in site.loops}
-    threads = np.logical_or.reduce([site.threads for site in sites])
-    waited = {
-        wait.barrier
-        for wait in situation.sites.all
-        if wait.role == WAIT and any(id(loop) in loops for loop in wait.loops) and (wait.threads & threads).any()
-    }
-    number, name = stage(barrier.name), base_name(barrier.name)
-    barriers = barrier.cta.mbarriers.values()
-    before = [b.phase for b in barriers if base_name(b.name) in waited and stage(b.name) == number]
-    others = [b.phase for b in barriers if base_name(b.name) == name and b is not barrier]
-    return barrier.phase > max((1, *before)) and (not others or any(others))
-
-
-def _places(sites: Sequence[Site]) -> Notes:
-    """Each place of the source once: what is inlined several times is written there."""
-    found = {(site.span.file, site.span.line): site for site in reversed(sites) if site.span is not None}
-    return tuple((f"the {site.role} is here", site.span) for site in reversed(found.values()))
-
-
-def _have_arrived(barrier: Mbarrier, warps: Sequence[Warp]) -> bool:
-    """Whether all of the warps have arrived at the barrier at some time."""
-    roles = {arrival.role for arrival in barrier.arrivals.values()}
-    return all(warp.place in roles or warp.role in roles for warp in warps)
-
-
-def wrong_first_phase(situation: Situation, group: Group) -> Cause | None:
-    """Two roles wait for one another from the start: the producer's first wait must pass on a fresh barrier."""
-    barrier = group.mbarrier
-    if barrier is None or barrier.phase or group.wait.parity != 0:
-        return None
-    for other in situation.cycle(group)[1:]:
-        peer = other.mbarrier
-        if peer is None or peer.phase or other.wait.parity != 0:
-            continue
-        if _fullness(situation, barrier) < _fullness(situation, peer):
-            name = base_name(barrier.name)
-            notes = tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier))
-            return Cause(
-                f"{group.role} {group.waits} for phase 0 of {barrier.name} before anything was produced, and "
-                f"{other.role} {other.waits} for what {group.role} should produce: a producer's first wait must pass",
-                f"let {group.role} start with phase 1 for {name} (PipelineState.init(is_producer=True)): a fresh "
-                "barrier lets a wait for phase 1 through",
-                ((f"{other.role} {other.waits} here", other.span), *notes),
-            )
-    return None
-
-
-def _fullness(situation: Situation, barrier: Mbarrier) -> int:
-    """How surely a barrier says "data is there" (high) rather than "the place is free" (low), by who signals it."""
-    name = base_name(barrier.name)
-    announced = any(site.call.op.endswith("expect_tx") for site in situation.sites.of(name, ARRIVE))
-    if announced or situation.sites.of(name, LOAD):
-        return 2
-    return 1 if situation.sites.of(name, COMMIT) else 0
-
-
-def stage_stands_still(situation: Situation, group: Group) -> Cause | None:
-    """All arrivals go to one stage of a barrier array, and none to the one that is waited for."""
-    barrier = group.mbarrier
-    if barrier is None:
-        return None
-    name = base_name(barrier.name)
-    stages = [b for b in barrier.cta.mbarriers.values() if base_name(b.name) == name]
-    ahead = max(stages, key=lambda b: b.phase)
-    if ahead.phase < barrier.phase + 2:
-        return None
-    notes = tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier))
-    return Cause(
-        f"{ahead.name} has completed {ahead.phase} phases, and {barrier.name} {barrier.phase}: whoever signals {name} "
-        "does not go on to the next stage",
-        "advance the stage of the side that signals in each iteration (PipelineState.move_to_next_stage())",
-        notes,
-    )
-
-
-def rounds_differ(situation: Situation, group: Group) -> Cause | None:
-    """Those who should arrive have left the loop in which they did."""
-    barrier = group.mbarrier
-    if barrier is None or not barrier.phase:
-        return None
-    looped = [site for site in situation.signals(barrier) if site.loops]
-    if not looped or any(g is not group for site in looped for g in situation.coming(site)):
-        return None
-    name = base_name(barrier.name)
-    stages = [b for b in barrier.cta.mbarriers.values() if base_name(b.name) == name]
-    rounds = sum(b.phase for b in stages)
-    return Cause(
-        f"{group.role} {group.waits} for round {rounds + 1} of {name}, but those who signal it have left their "
-        f"loop after {rounds}: the two loops do not go round equally often",
-        "let both roles make the same number of iterations, and advance their stage in each of them",
-        tuple((f"{name} is signalled here", site.span) for site in looped),
-    )
-
-
 def some_never_call(situation: Situation, group: Group) -> Cause | None:
     """Warps that a barrier counts wait at another one, or have ended."""
     barrier = group.counting
@@ -395,7 +266,7 @@ def some_never_call(situation: Situation, group: Group) -> Cause | None:
         f"{group.call} waits for {barrier.expected} threads, and only {barrier.arrived} get there: the others are "
         f"elsewhere, {' and '.join(filter(None, (where, ended)))}",
         f"let every thread that {group.call} counts call it, or count only those that do",
-        _guard_notes(group.sites[0].guards if group.sites else ()),
+        guard_notes(group.sites[0].guards if group.sites else ()),
     )
 
 
@@ -461,6 +332,8 @@ RULES: tuple[Rule, ...] = (
     wrong_first_phase,
     too_many_arrive,
     stage_stands_still,
+    wrong_stage,
+    out_of_step,
     rounds_differ,
     some_never_call,
     out_of_registers,
@@ -477,7 +350,3 @@ def _contradiction(site: Site) -> str:
     """Why no thread gets to the site."""
     texts = [f"`{guard.text}`" for guard in site.conflict()]
     return f"no thread satisfies {'both ' if len(texts) == 2 else ''}{' and '.join(texts)}"
-
-
-def _guard_notes(guards: Sequence[Guard]) -> Notes:
-    return tuple((f"under the guard `{guard.text}`", guard.cond.span or guard.span) for guard in guards)

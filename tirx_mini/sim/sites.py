@@ -135,6 +135,12 @@ class Site:
         stages = None if self.index is None else thread_values(self.index, self.warps)
         return self.threads if stages is None else self.threads & np.broadcast_to(stages == stage, self.threads.shape)
 
+    @property
+    def by_thread(self) -> bool:
+        """Whether threads name different barriers of the buffer here, each always the same one."""
+        stages = None if self.index is None else thread_values(self.index, self.warps)
+        return stages is not None and bool((stages != stages.flat[0]).any())
+
     def signals(self, rank: int, own: int) -> bool:
         """Whether, in the CTA of rank `own` of the cluster, it may arrive at a barrier of the CTA of rank `rank`."""
         mask = self.call.attr("cta_mask", None)

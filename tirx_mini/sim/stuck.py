@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tirx_mini.ir import PrimFunc, Span
 
 from .barriers import CountingBarrier, Mbarrier, Wait
 from .findings import StuckRole
-from .sites import ARRIVE, COMMIT, Site, Sites, place_key, source_text
+from .sites import ARRIVE, COMMIT, WAIT, Site, Sites, place_key, source_text
 
 if TYPE_CHECKING:
     from .machine import Cluster
@@ -122,6 +124,56 @@ class Situation:
         else:
             found = [g for g in self.groups if g.wait.barrier is not group.wait.barrier]
         return list({id(g): g for g in found if g is not group}.values())
+
+    def behind(self, ahead: Sequence[Group]) -> list[Group]:
+        """The groups that cannot run on before one of `ahead` does: all that each of them needs is there or behind."""
+        found: dict[int, Group] = {}
+        while True:
+            known = {*map(id, ahead), *found}
+            more = {
+                id(group): group
+                for group in self.groups
+                if id(group) not in known
+                and (needed := self.needed_by(group))
+                and all(id(other) in known for other in needed)
+            }
+            if not more:
+                return list(found.values())
+            found |= more
+
+    def rounds_of(self, warp: Warp, barrier: Mbarrier, sites: Sequence[Site]) -> int:
+        """How often the warp has been at `sites`, the instructions that arrive at the barrier, and arrived there."""
+        threads = [int(site.threads_for(stage(barrier.name) or 0)[warp.warp_id].sum()) for site in sites]
+        count = sum(a.count for a in barrier.arrivals.values() if a.role in (warp.place, warp.role))
+        return -(-count // min((number for number in threads if number), default=1))
+
+    def in_step(self, barrier: Mbarrier) -> bool:
+        """Whether those who arrive began with one round of each ring of barriers that they wait for.
+
+        Those who take turns begin at different stages, or in different phases: each arrives in rounds of its own, so
+        that two of them at one stage have come out of turn, and no count is wrong.
+        """
+        sites = self.signals(barrier)
+        loops = {id(loop) for site in sites for loop in site.loops}
+        threads = np.logical_or.reduce([site.threads for site in sites])
+        rings = {
+            wait.barrier
+            for wait in self.sites.all
+            if wait.role == WAIT and not wait.by_thread
+            if any(id(loop) in loops for loop in wait.loops) and (wait.threads & threads).any()
+        }
+        roles = {arrival.role for arrival in barrier.arrivals.values() if arrival.count}
+        for ring in rings:
+            stages = [b for cta in self.cluster.ctas for b in cta.mbarriers.values() if base_name(b.name) == ring]
+            begun: set[Hashable] = set()
+            for role in roles:
+                passes = [
+                    (b.passes[role].time, b.passes[role].phase, stage(b.name)) for b in stages if role in b.passes
+                ]
+                begun |= {min(passes, key=lambda first: first[0])[1:]} if passes else set()
+            if len(begun) > 1:
+                return False
+        return True
 
     def cycle(self, start: Group) -> list[Group]:
         """Groups each of which waits for the next, and the last for the first; [] where none leads back."""
