@@ -193,15 +193,17 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
 
 def _spend(w: Warp, buffer: Buffer, span: _Span, write: bool) -> None:
     """The time the access takes: issue and bank cycles in shared memory; latency and bandwidth beyond."""
+    traffic, sm, begin = w.gpu.traffic, w.cta.sm, w.time
     count = span.index.size if isinstance(span.index, np.ndarray) else 1
     issues = count / w.mask.count if count > 1 else 1
-    if isinstance(buffer, SharedBuffer):
-        spec = w.gpu.spec
-        w.time += max(issues, count * span.width / spec.smem_bytes_per_cycle)
-        if not write:
-            w.time += spec.smem_latency
-        return
     w.time += issues
-    done = w.gpu.traffic.generic(w.cta.sm, w.time, buffer.slot, span.where, span.width, count, write)
-    if not write:
-        w.time = done
+    if isinstance(buffer, SharedBuffer):
+        w.time = max(w.time, traffic.access(sm, begin, count * span.width))
+        if not write:
+            w.time += w.gpu.spec.smem_latency
+        return
+    done = traffic.generic(sm, w.time, buffer.slot, span.where, span.width, count, write)
+    if write:
+        w.gpu.lasts(done)
+    else:
+        w.time = max(done, traffic.load(sm, begin, count * span.width, issues))

@@ -206,11 +206,13 @@ class Mbarrier:
     def arrive(self, w: Warp, count: int = 1) -> None:
         """mbarrier.arrive by `count` threads of `w`: release what they did."""
         if self.usable(w, "arrives at"):
+            time = w.time
             if w.cta is not self.cta:
                 self.remote[w.agent.index] = (w.agent.epoch, "arrival", w.place, w.span)
+                time += w.gpu.spec.remote_latency
             self.current.add(w.agent)
-            self._record("arrive", w.place, w.span, count, 0, w.time)
-            self._arrived(count, w.time, w)
+            self._record("arrive", w.place, w.span, count, 0, time)
+            self._arrived(count, time, w)
 
     def expect(self, w: Warp, nbytes: int) -> bool:
         """mbarrier.expect_tx: `nbytes` more are to arrive in this phase. False where the barrier is unusable."""

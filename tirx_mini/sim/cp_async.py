@@ -54,7 +54,9 @@ class CpAsyncGroups:
             w.loads.span = w.span
             segment.read(np.unique(places // segment.granule), w.loads)
         data = w.gpu.memory.view(buffer.slot, nbytes)[places // nbytes]
-        done = w.gpu.traffic.generic(w.cta.sm, w.time, buffer.slot, places // nbytes, nbytes, len(lanes), False)
+        traffic, sm = w.gpu.traffic, w.cta.sm
+        done = traffic.generic(sm, w.time, buffer.slot, places // nbytes, nbytes, len(lanes), False)
+        done = max(done, traffic.load(sm, w.time, nbytes * len(lanes), 1))
         agent = w.cta.cluster.causality.fork(w.agent, "cp.async")
         actor = Actor(agent, w.cta.cluster.index, GENERIC, "cp.async", w.place, w.span)
         cta.smem.shadow.write_items(offsets, nbytes, actor)

@@ -15,7 +15,7 @@ from tirx_mini.ir import PrimFunc
 
 from .arrivals import too_few_arrive, too_many_arrive
 from .barriers import Mbarrier
-from .causes import Cause, Notes, guard_notes, site_notes
+from .causes import Cause, guard_notes, site_notes
 from .findings import Finding
 from .rounds import out_of_step, rounds_differ, stage_stands_still, wrong_first_phase, wrong_stage
 from .sites import COMMIT, INIT, LOAD, Site, find_sites, place_key
@@ -226,19 +226,26 @@ def one_cta_signals(situation: Situation, group: Group) -> Cause | None:
 
 
 def bytes_differ(situation: Situation, group: Group) -> Cause | None:
-    """All threads have arrived, and the bytes announced are not those delivered."""
+    """All threads have arrived, and a round announces other bytes than it delivers."""
     barrier = group.mbarrier
     if barrier is None or barrier.pending == barrier.expected or not barrier.tx:
         return None
     count = byte_count(situation.func, situation.sites, base_name(barrier.name))
-    notes: Notes = count.notes if count is not None else ()
-    if count is not None and count.announced != count.delivered:
-        message = count.sentence(barrier.name)
-    elif barrier.tx > 0:
+    if count is None or count.announced == count.delivered:
+        return None
+    return Cause(count.sentence(barrier.name), bytes_hint(situation.func), count.notes)
+
+
+def bytes_astray(situation: Situation, group: Group) -> Cause | None:
+    """All threads have arrived, and bytes are missing or too many, though not by what the program says of a round."""
+    barrier = group.mbarrier
+    if barrier is None or barrier.pending == barrier.expected or not barrier.tx:
+        return None
+    if barrier.tx > 0:
         message = f"{barrier.name} waits for {barrier.tx} bytes that no TMA load delivers"
     else:
         message = f"{-barrier.tx} bytes were delivered to {barrier.name} that nothing announced"
-    return Cause(message, bytes_hint(situation.func), notes)
+    return Cause(message, bytes_hint(situation.func))
 
 
 def some_never_call(situation: Situation, group: Group) -> Cause | None:
@@ -335,6 +342,7 @@ RULES: tuple[Rule, ...] = (
     wrong_stage,
     out_of_step,
     rounds_differ,
+    bytes_astray,
     some_never_call,
     out_of_registers,
     warpgroup_incomplete,

@@ -29,6 +29,7 @@ from tirx_mini.targets import GpuSpec, gpu_spec
 
 from .arguments import bind_arguments
 from .clock import Clock
+from .fair_share import FairShare
 from .findings import Report
 from .image import KernelImage
 from .machine import Cta, Gpu
@@ -54,7 +55,8 @@ class Event:
 class HoldingClock(Clock):
     """A clock that holds the events of the given numbers, in the order in which they fall due.
 
-    What the same warp or engine does later waits behind what is held. events: all that fell due.
+    What the same warp or engine does later waits behind what is held. events: all that fell due. A `FairShare` does
+    nothing but keep the time of others, and is never held.
     """
 
     def __init__(self, holds: Sequence[int] = ()) -> None:
@@ -71,6 +73,9 @@ class HoldingClock(Clock):
                 continue
             time, _, _, action, args = heapq.heappop(heap)
             self.now = max(self.now, time)
+            if isinstance(getattr(action, "__self__", None), FairShare):
+                action(*args)
+                continue
             event = _event(action, args)
             self.events.append(event)
             if event.owner in self._held:

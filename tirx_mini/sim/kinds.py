@@ -54,6 +54,8 @@ CAUSES = _table(
          "PTX ISA: tcgen05.commit"),
     Kind("bytes-differ", "TX106", "deadlock", "A phase completes when the bytes expected are those that landed.",
          _TX_COUNT),
+    Kind("bytes-astray", "TX106", "deadlock", "A phase completes when the bytes expected are those that landed.",
+         _TX_COUNT),
     Kind("too-few-arrive", "TX107", "deadlock", "A phase completes after as many arrivals as init was given.", _INIT),
     Kind("wrong-first-phase", "TX108", "deadlock",
          "A fresh barrier lets a wait for parity 1 through, and blocks parity 0.",

@@ -17,6 +17,7 @@ from .causality import Causality, NoCausality
 from .clock import Clock
 from .dependence import GridBefore
 from .ending import check_end
+from .fair_share import FairShare, Flow
 from .faults import Fault, Findings
 from .findings import Finding
 from .hazards import HazardReporter
@@ -57,7 +58,7 @@ class Outcome:
 class Sm:
     """A streaming multiprocessor: what its resident CTAs share."""
 
-    def __init__(self, index: int, spec: GpuSpec) -> None:
+    def __init__(self, index: int, spec: GpuSpec, clock: Clock) -> None:
         self.index = index
         self.smem_room = spec.smem_per_sm
         self.threads_free = spec.threads_per_sm
@@ -65,9 +66,12 @@ class Sm:
         self.ctas_free = spec.ctas_per_sm
         self.tmem = TmemColumns()
         self.port = Bandwidth(spec.port_bytes_per_cycle)
-        self.shared = Bandwidth(spec.smem_engine_bytes_per_cycle)
+        self.shared = Bandwidth(spec.smem_bytes_per_cycle)
+        self.accesses = Bandwidth(spec.smem_bytes_per_cycle)
+        self.loads = Flow()
+        self.tensor = FairShare(clock, rate=1.0, most=1.0)
         self.tensor_free = 0.0
-        self.tma_free = 0.0
+        self.stores_free = 0.0
 
 
 class Cta:
@@ -141,7 +145,7 @@ class Cta:
     def warp_exited(self, warp: Warp) -> None:
         """A warp has ended; with the last one the CTA ends."""
         self.exited += 1
-        self.gpu.finished(warp)
+        self.gpu.lasts(warp.time)
         self.named.warp_exited()
         self.cluster.warp_exited()
         if self.exited == len(self.warps):
@@ -207,12 +211,12 @@ class Gpu(Services):
         self.findings = Findings()
         self.memory = GlobalMemory(image.globals, arrays, HazardReporter(self, None).global_ if checks else None)
         self.locator = Locator(image.shared)
-        self.traffic = Traffic(spec, self.clock, self.rng)
+        self.traffic = Traffic(spec, self.clock, self.rng, sum(buffer.nbytes for buffer in image.globals))
         self.tma = TmaEngine(self)
         self.tensor = TensorCores(self)
         self.trace: list[tuple[Any, ...]] | None = [] if trace else None
         self.barrier_log: list[tuple[Any, ...]] | None = [] if log_barriers else None
-        self.sms = [Sm(index, spec) for index in range(spec.sms)]
+        self.sms = [Sm(index, spec, self.clock) for index in range(spec.sms)]
         self.clusters: list[Cluster] = []
         self.stats: dict[str, float] = {}
         self.end = 0.0
@@ -246,10 +250,10 @@ class Gpu(Services):
             warp.time = time
         self.clock.at(warp.time, warp.resume)
 
-    def finished(self, warp: Warp) -> None:
-        """A warp has ended."""
-        if warp.time > self.end:
-            self.end = warp.time
+    def lasts(self, time: float) -> None:
+        """The kernel is not over before `time`: a warp has ended, or a store arrives."""
+        if time > self.end:
+            self.end = time
 
     def count(self, name: str, amount: float) -> None:
         """Add to a figure of the statistics."""

@@ -86,10 +86,12 @@ def report_of(
     elif any(f.severity == "error" and f.verdict == "hazard" for f in findings):
         findings = [*suspects(func), *findings]
     finished = not outcome.blocked and outcome.fault is None
-    time_us = spec.launch_latency_us + outcome.cycles / (spec.clock_ghz * 1e3) if finished else None
+    stats: dict[str, Any] = dict(outcome.stats)
+    time_us = None
+    if finished:
+        time_us, stats["clock_ghz"] = predicted_time(func, spec, outcome)
     flops = outcome.stats.get("flops", 0.0)
     tflops = flops / time_us / 1e6 if time_us and flops else None
-    stats: dict[str, Any] = dict(outcome.stats)
     if outcome.barrier_log is not None:
         stats["barriers"] = outcome.barrier_log
     return Report(
@@ -105,3 +107,16 @@ def report_of(
         schedules,
         seed,
     )
+
+
+def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[float, float]:
+    """(microseconds, GHz) of one of many launches in a row, at the clock that the GPU's power limit leaves it."""
+    launch, launch_us = func.launch, spec.launch_latency_us
+    assert launch is not None
+    if launch.cluster_size > 1:
+        launch_us += spec.cluster_launch_latency_us
+    if launch.programmatic:
+        launch_us -= spec.hidden_latency_us
+    busy = outcome.stats.get("tensor_cycles", 0.0) / spec.sms
+    clock_ghz = spec.clock_under(busy / (outcome.cycles + launch_us * spec.clock_ghz * 1e3))
+    return launch_us + outcome.cycles / (clock_ghz * 1e3), clock_ghz

@@ -158,7 +158,7 @@ class TensorCores:
             end = max(begin + self._cycles(mma), operands)
             for sm in sms:
                 sm.tensor_free = end
-            gpu.count("tensor_cycles", (end - begin) * len(sms))
+            gpu.count("tensor_cycles", self._cycles(mma) * len(sms))
         if batch.mmas:
             pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
             if gpu.trace is not None:

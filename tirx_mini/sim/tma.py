@@ -120,18 +120,18 @@ class TmaEngine:
         self.gpu.clock.at(w.time, self._start_load, copy)
 
     def _start_load(self, copy: BulkCopy) -> None:
-        gpu, sm = self.gpu, copy.cta.sm
-        spec = gpu.spec
-        begin = max(gpu.clock.now, sm.tma_free)
-        nbytes = copy.copier.box_bytes
-        sm.tma_free = begin + nbytes / spec.tma_bytes_per_cycle
-        arrived = gpu.traffic.tile(sm, begin, (copy.copier.slot, copy.coords), nbytes, write=False)
-        for cta, _ in copy.targets:
-            if cta is not copy.cta:
-                arrived = max(arrived, cta.sm.port.take(begin, nbytes, gpu.clock.now) + spec.l2_latency)
-            arrived = max(arrived, gpu.traffic.shared(cta.sm, begin, nbytes) + spec.l2_latency)
-        done = arrived + spec.tma_latency - spec.l2_latency
+        gpu = self.gpu
+        begin, nbytes = gpu.clock.now, copy.copier.box_bytes
         gpu.count("tma_load_bytes", nbytes)
+        key = (copy.copier.slot, copy.coords)
+        gpu.traffic.load_tile(copy.cta.sm, key, nbytes, lambda first, last: self._fill(copy, begin, first, last))
+
+    def _fill(self, copy: BulkCopy, begin: float, first: float, last: float) -> None:
+        """The bytes come to the SM from `first` to `last`, and into shared memory, in each CTA that receives them."""
+        gpu, spec = self.gpu, self.gpu.spec
+        nbytes = copy.copier.box_bytes
+        written = max(gpu.traffic.shared(cta.sm, first, nbytes) for cta, _ in copy.targets)
+        done = max(last, written) + spec.tma_latency - spec.l2_latency
         if gpu.trace is not None:
             gpu.trace.append((f"{copy.cta.name} TMA", f"load {copy.copier.name}", begin, done, copy.span))
         gpu.clock.at(done, self._land_load, copy)
@@ -180,12 +180,13 @@ class TmaEngine:
     def _start_store(self, copy: BulkCopy) -> None:
         gpu, sm = self.gpu, copy.cta.sm
         spec = gpu.spec
-        begin = max(gpu.clock.now, sm.tma_free)
+        begin = max(gpu.clock.now, sm.stores_free)
         nbytes = copy.copier.box_bytes
-        sm.tma_free = max(begin + nbytes / spec.tma_store_bytes_per_cycle, gpu.traffic.shared(sm, begin, nbytes))
-        copy.read_time = sm.tma_free + gpu.traffic.jitter(spec.tma_store_read_latency)
-        passed = gpu.traffic.tile(sm, begin, (copy.copier.slot, copy.coords), nbytes, write=True)
+        sm.stores_free = max(begin + nbytes / spec.tma_store_bytes_per_cycle, gpu.traffic.shared(sm, begin, nbytes))
+        copy.read_time = sm.stores_free + gpu.traffic.jitter(spec.tma_store_read_latency)
+        passed = gpu.traffic.store_tile(sm, begin, (copy.copier.slot, copy.coords), nbytes)
         copy.write_time = max(copy.read_time, passed) + spec.tma_store_latency - spec.l2_latency
+        gpu.lasts(copy.write_time)
         gpu.count("tma_store_bytes", nbytes)
         if gpu.trace is not None:
             gpu.trace.append((f"{copy.cta.name} TMA", f"store {copy.copier.name}", begin, copy.write_time, copy.span))

@@ -20,6 +20,7 @@ from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
 
 from .barriers import Wait
 from .causality import Agent, Snapshot
+from .fair_share import Flow
 from .operands import Operands, multiply
 from .registers import Flight, Registers
 from .shadow import ASYNC, Actor
@@ -82,7 +83,10 @@ class Group:
 
 
 class Warpgroup:
-    """The MMAs of the four warps of a warpgroup. waiters: the warps that wait for a group."""
+    """The MMAs of the four warps of a warpgroup. waiters: the warps that wait for a group.
+
+    free: when its last MMA was over. done: when its last group is.
+    """
 
     def __init__(self, cta: Cta, number: int, agent: Agent) -> None:
         self.cta = cta
@@ -91,7 +95,8 @@ class Warpgroup:
         self.groups: list[Group] = []
         self.running: deque[Group] = deque()
         self.waiters: dict[int, Warp] = {}
-        self.free = 0.0
+        self.flow = Flow()
+        self.free = self.done = 0.0
         self._operands = Operands()
 
     def committed(self, w: Warp, number: int, issued: tuple[Issued, ...]) -> None:
@@ -117,22 +122,29 @@ class Warpgroup:
     # -- time ----------------------------------------------------------------------------------------------------
 
     def _start(self, group: Group) -> None:
-        gpu, sm = self.cta.gpu, self.cta.sm
+        """All four warps have committed the group. Its first MMA may have begun when the last of them issued that."""
+        gpu, sm, mmas = self.cta.gpu, self.cta.sm, group.parts[0]
         self.running.append(group)
-        mmas = group.parts[0]
-        first = end = max(gpu.clock.now, group.time) if not mmas else 0.0
-        for position, mma in enumerate(mmas):
-            issued = max(part[position].time for part in group.parts.values())
-            begin = max(issued, sm.tensor_free)
-            end = begin + _cycles(gpu, mma.shape)
-            first = first or begin
-            sm.tensor_free = end
-            gpu.count("tensor_cycles", end - begin)
+        begin = now = gpu.clock.now
         if mmas:
-            self.free = max(self.free, end + gpu.traffic.jitter(gpu.spec.mma_latency))
+            begin = min(now, max(self.free, *(part[0].time for part in group.parts.values())))
+        operands = gpu.traffic.shared(sm, begin, sum(_operand_bytes(mma.shape) for mma in mmas)) if mmas else now
+        cycles = sum(_cycles(gpu, mma.shape) for mma in mmas)
+        gpu.count("tensor_cycles", cycles)
+        left = cycles - (now - begin) / (1 + sm.tensor.flows)
+        sm.tensor.serve(self.flow, left, lambda took: self._multiplied(group, begin, operands))
+
+    def _multiplied(self, group: Group, begin: float, operands: float) -> None:
+        """The arithmetic of a group is done, and its operands were read by the time `operands`."""
+        gpu, mmas = self.cta.gpu, group.parts[0]
+        group.done_at = self.done
+        if mmas:
+            self.free = max(gpu.clock.now, operands)
+            group.done_at = max(self.done, self.free + gpu.traffic.jitter(gpu.spec.mma_latency))
             if gpu.trace is not None:
-                gpu.trace.append((f"{self.cta.name} tensor core", "wgmma", first, end, mmas[0].span))
-        group.done_at = max(gpu.clock.now, self.free)
+                track = f"{self.cta.name} tensor core"
+                gpu.trace.append((track, "wgmma", begin, self.free, mmas[0].span))
+        self.done = group.done_at
         gpu.clock.at(group.done_at, self._complete)
 
     def _complete(self) -> None:
@@ -297,7 +309,11 @@ def fragments(product: np.ndarray) -> np.ndarray:
 
 
 def _cycles(gpu: Gpu, shape: InstructionDescriptor) -> float:
-    """How long an MMA holds the SM's tensor cores, bound by arithmetic or by reading operands from shared memory."""
+    """How long the arithmetic of an MMA holds the SM's tensor cores."""
     depth_bytes = shape.depth * shape.a.itemsize
-    compute = 2 * shape.m * shape.n * depth_bytes / 2 / gpu.spec.tensor_flops_per_cycle
-    return max(compute, (shape.m + shape.n) * depth_bytes / gpu.spec.smem_bytes_per_cycle)
+    return 2 * shape.m * shape.n * depth_bytes / 2 / gpu.spec.tensor_flops_per_cycle
+
+
+def _operand_bytes(shape: InstructionDescriptor) -> float:
+    """What an MMA reads of shared memory."""
+    return (shape.m + shape.n) * shape.depth * shape.a.itemsize

@@ -12,6 +12,7 @@ from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.runtime import build
 from tirx_mini.script import tirx as T
+from tirx_mini.targets import gpu_spec
 
 
 def timed(work: str) -> PrimFunc:
@@ -63,9 +64,8 @@ def test_it_goes_on_as_the_predicted_time_does(work: str) -> None:
 
 
 def test_it_is_in_nanoseconds() -> None:
-    clocks = {"h100": 1.755, "b200": 1.86}  # GHz
-    ns = {gpu: took("a loop", gpu)[0] for gpu in clocks}
-    assert ns["h100"] * clocks["h100"] == pytest.approx(ns["b200"] * clocks["b200"], rel=0.01)
+    cycles = [took("a loop", gpu)[0] * gpu_spec(gpu).clock_ghz for gpu in ("h100", "b200")]
+    assert cycles[0] == pytest.approx(cycles[1], rel=0.01)
 
 
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])

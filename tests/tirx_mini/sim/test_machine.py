@@ -18,7 +18,7 @@ from tirx_mini.sim.machine import Sm
 from tirx_mini.sim.masks import EMPTY, FULL, Mask
 from tirx_mini.sim.traffic import Traffic
 from tirx_mini.sim.warp import Warp
-from tirx_mini.targets import B200, GPUS, gpu_spec
+from tirx_mini.targets import B200, GPUS, GpuSpec, gpu_spec
 
 SMALL = replace(B200, sms=4)
 
@@ -249,23 +249,72 @@ def test_events_happen_in_the_order_of_time() -> None:
 
 
 def test_an_sm_shares_its_port_and_all_share_l2_and_hbm() -> None:
-    traffic, sms = Traffic(B200, Clock(), None), [Sm(0, B200), Sm(1, B200)]
-    one = traffic.tile(sms[0], 0, "a", 64_000, write=False)
-    two = traffic.tile(sms[0], 0, "b", 64_000, write=False)
+    clock = Clock()
+    traffic, sms = Traffic(B200, clock, None), [Sm(i, B200, clock) for i in range(100)]
+    one = traffic.store_tile(sms[0], 0, "a", 64_000)
+    two = traffic.store_tile(sms[0], 0, "b", 64_000)
     assert two - one == pytest.approx(64_000 / B200.port_bytes_per_cycle)
-    other = traffic.tile(sms[1], 0, "b", 64_000, write=False)
+    other = traffic.store_tile(sms[1], 0, "b", 64_000)
     assert other == pytest.approx(64_000 / B200.port_bytes_per_cycle + B200.l2_latency)
-    many = [traffic.tile(Sm(i, B200), 0, ("c", i), 1_000_000, write=False) for i in range(100)]
+    many = [traffic.store_tile(sm, 0, ("c", sm.index), 1_000_000) for sm in sms]
     assert max(many) >= 100e6 / B200.hbm_bytes_per_cycle
     assert traffic.hbm_bytes == 128_000 + 100_000_000
-    again = [traffic.tile(Sm(i, B200), 1e6, ("c", i), 1_000_000, write=False) - 1e6 for i in range(50)]
+    again = [traffic.store_tile(sm, 1e6, ("c", sm.index), 1_000_000) - 1e6 for sm in sms[:50]]
     assert max(again) >= 50e6 / (B200.l2_bytes_per_cycle * B200.sms)
 
 
-def test_engines_share_the_shared_memory_of_an_sm() -> None:
-    traffic, sm = Traffic(B200, Clock(), None), Sm(0, B200)
-    assert traffic.shared(sm, 0, 1150) == pytest.approx(1150 / B200.smem_engine_bytes_per_cycle)
-    assert traffic.shared(sm, 0, 1150) == pytest.approx(2300 / B200.smem_engine_bytes_per_cycle)
+def loaded(spec: GpuSpec, sms: int, nbytes: int, times: int = 1) -> list[float]:
+    """When each of so many SMs has its tile, which are all in the L2, the given number of times over."""
+    clock = Clock()
+    traffic = Traffic(spec, clock, None)
+    arrivals: list[float] = []
+    for i in range(sms):
+        traffic.load_tile(Sm(i, spec, clock), ("tile", i), nbytes, lambda first, last: None)
+    clock.run()
+    start, traffic.hbm_bytes = clock.now, 0
+    for i in range(sms):
+        sm = Sm(i, spec, clock)
+        for _ in range(times):
+            traffic.load_tile(sm, ("tile", i), nbytes, lambda first, last: arrivals.append(last - start))
+    clock.run()
+    assert traffic.hbm_bytes == 0 and len(arrivals) == sms * times
+    return arrivals
+
+
+def test_the_l2_answers_all_sms_in_turns() -> None:
+    (alone,) = loaded(B200, 1, 64_000)
+    assert alone == pytest.approx(64_000 / B200.port_bytes_per_cycle + B200.l2_latency)
+    all_of_them = loaded(B200, B200.sms, 64_000)
+    assert all_of_them == pytest.approx([64_000 / B200.l2_bytes_per_cycle + B200.l2_latency] * B200.sms)
+    first, second = loaded(B200, 1, 64_000, times=2)
+    assert second - first == pytest.approx(64_000 / B200.port_bytes_per_cycle)
+
+
+def test_a_tile_that_is_not_in_the_l2_comes_from_hbm() -> None:
+    clock, arrivals = Clock(), []
+    traffic = Traffic(B200, clock, None)
+    traffic.load_tile(Sm(0, B200, clock), "a", 64_000, lambda first, last: arrivals.append(last))
+    clock.run()
+    assert arrivals[0] >= 64_000 / B200.port_bytes_per_cycle + B200.hbm_latency
+    assert traffic.hbm_bytes == traffic.l2_bytes == 64_000
+
+
+def test_all_that_use_the_shared_memory_of_an_sm_share_it() -> None:
+    traffic, sm, rate = Traffic(B200, Clock(), None), Sm(0, B200, Clock()), B200.smem_bytes_per_cycle
+    assert traffic.shared(sm, 0, 1220) == pytest.approx(1220 / rate)
+    assert traffic.shared(sm, 0, 1220) == pytest.approx(2440 / rate)
+    assert traffic.access(sm, 0, 1220) == pytest.approx(1220 / rate), "warps go before engines"
+    assert traffic.access(sm, 0, 1220) == pytest.approx(2440 / rate), "and one after the other"
+    assert traffic.shared(sm, 0, 1220) == pytest.approx(6100 / rate), "which wait for them"
+
+
+def test_ordinary_loads_wait_for_those_in_flight() -> None:
+    traffic = Traffic(B200, Clock(), None)
+    most = B200.loads_in_flight
+    few, more = (traffic.load(Sm(0, B200, Clock()), 0, 0, issues) for issues in (most, most + 1))
+    assert (few, more) == (0, B200.l2_latency)
+    slow = traffic.load(Sm(0, B200, Clock()), 0, 6400, 1)
+    assert slow == pytest.approx(6400 / B200.l1_fill_bytes_per_cycle)
 
 
 @given(st.lists(st.tuples(st.floats(0, 5000), st.integers(1, 4000)), min_size=1, max_size=40))
@@ -290,7 +339,7 @@ def test_an_early_request_is_not_held_up_by_a_late_one_made_before() -> None:
 def test_lanes_far_apart_move_whole_sectors() -> None:
     for apart, sectors in ((1, 16), (2, 32), (100, 32)):
         traffic = Traffic(B200, Clock(), None)
-        traffic.generic(Sm(0, B200), 0, 0, np.arange(32) * apart, 16, 32, write=True)
+        traffic.generic(Sm(0, B200, Clock()), 0, 0, np.arange(32) * apart, 16, 32, write=True)
         assert traffic.l2_bytes == sectors * 32
 
 
@@ -303,19 +352,19 @@ def test_windows_that_have_passed_are_forgotten() -> None:
 
 def test_the_l2_forgets_what_was_not_used_for_long() -> None:
     spec = replace(B200, l2_bytes=1000)
-    traffic, sm = Traffic(spec, Clock(), None), Sm(0, spec)
+    traffic, sm = Traffic(spec, Clock(), None), Sm(0, spec, Clock())
     for key in ("a", "b", "a", "c"):
-        traffic.tile(sm, 0, key, 400, write=False)
+        traffic.store_tile(sm, 0, key, 400)
     assert traffic.hbm_bytes == 1200
-    traffic.tile(sm, 0, "a", 400, write=False)
+    traffic.store_tile(sm, 0, "a", 400)
     assert traffic.hbm_bytes == 1200
-    traffic.tile(sm, 0, "b", 400, write=False)
+    traffic.store_tile(sm, 0, "b", 400)
     assert traffic.hbm_bytes == 1600
 
 
 def test_specifications_by_name() -> None:
     assert gpu_spec("H100").arch == "sm_90a" and gpu_spec(B200) is B200 and set(GPUS) == {"b200", "h100", "h200"}
     assert gpu_spec("b200").peak_tflops == pytest.approx(2250, rel=0.01)
-    assert gpu_spec("h100").peak_tflops == pytest.approx(949, rel=0.01)
+    assert gpu_spec("h100").peak_tflops == pytest.approx(989, rel=0.01)
     with pytest.raises(ValueError, match="h100"):
         gpu_spec("a100")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import hypothesis.strategies as st
@@ -14,6 +15,7 @@ from tests.tirx_mini.sim.test_barriers import initialised
 from tirx_mini.isa import swizzle_bytes
 from tirx_mini.sim.tensor_map import check_tensor_map
 from tirx_mini.sim.warp import Warp
+from tirx_mini.targets import B200
 
 TILE = {"bar": ("uint64", 1), "tile": ("float16", 64 * 64)}
 LARGEST = {"bar": ("uint64", 1), "tile": ("float16", 64 * 5**3)}
@@ -377,7 +379,7 @@ def test_where_a_box_may_be(element: int) -> None:
 
 
 def test_the_second_load_of_a_tile_comes_from_the_l2() -> None:
-    array = half(64, 64)
+    array = half(128, 64)  # more than the L2 holds
 
     def program(w: Warp) -> Any:
         yield from initialised(w, 1)
@@ -389,7 +391,8 @@ def test_the_second_load_of_a_tile_comes_from_the_l2() -> None:
             yield from block(w, "mbarrier.try_wait", address(w, "bar"), turn & 1)
             w.gpu.seen[turn] = w.time - before
 
-    result = run(program, shared=TILE, arrays={"A": array}, maps=[tensor_map("A", array, (64, 64), 0)])
+    spec = replace(B200, l2_bytes=12_288)
+    result = run(program, shared=TILE, arrays={"A": array}, maps=[tensor_map("A", array, (64, 64), 0)], spec=spec)
     assert result.kinds == []
     assert result.seen[0] - result.seen[1] >= 300
     assert result.outcome.stats["hbm_bytes"] == 8192 and result.outcome.stats["l2_bytes"] == 16384

@@ -355,15 +355,6 @@ def test_bindings_keep_the_value_of_their_time() -> None:
     assert (run(*stmts)[:32] == np.arange(32)).all()
 
 
-@pytest.mark.parametrize(
-    ("elements", "threads", "registers"), [(0, 128, 40), (128, 128, 168), (1024, 32, 255), (200, 384, 168)]
-)
-def test_registers_are_estimated_from_the_arrays(elements: int, threads: int, registers: int) -> None:
-    arrays = [AllocBuffer(Buffer("array", (elements,), DataType("float32"), "local"))] if elements else []
-    func = kernel(*arrays, store(OUT, 1, TID), params=(OUT,), threads=threads)
-    assert translate(func).image.registers == registers
-
-
 @pytest.mark.parametrize("leaf", [TID, special("blockIdx.x"), load(OUT, TID)], ids=["static", "uniform", "loaded"])
 def test_long_sums_are_not_nested_deeper_than_python_reads(leaf: Expr) -> None:
     total = leaf

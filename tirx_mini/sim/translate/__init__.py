@@ -12,7 +12,7 @@ import linecache
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 from tirx_mini.ir import (
     AddressOf,
@@ -31,15 +31,13 @@ from tirx_mini.ir import (
 )  # fmt: skip
 
 from ..image import GlobalBuffer, KernelImage, SharedBuffer
+from .pressure import registers_of
 from .statements import Statements
 from .storage import Place
 from .support import NAMESPACE
 from .uniformity import analyse
 from .values import Value, ranged
 from .writer import Writer
-
-BASE_REGISTERS, MOST_REGISTERS, REGISTERS = 40, 255, 65_536
-"""Registers that a thread needs beside its arrays (addresses, counters), those it can have, and those of an SM."""
 
 READ_ONLY = ("cp.async", "prefetch.tensormap")
 """Instructions that only read the global memory whose address or tensor map they are given."""
@@ -75,7 +73,7 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
     image = KernelImage(
         func.name, func.launch, _compiled(func.name, source, writer.namespace), tuple(shared), tuple(globals_),
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
-        registers=_registers(func),
+        registers=registers_of(func),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
     )  # fmt: skip
     return Translation(source, image)
@@ -96,22 +94,6 @@ def _forget(filename: str, text: tuple[Any, ...]) -> None:
     """Drop the text of a function that is gone, unless another of the same name has taken its place."""
     if linecache.cache.get(filename) is text:
         del linecache.cache[filename]
-
-
-def _registers(func: PrimFunc) -> int:
-    """An estimate of a thread's registers: its arrays and a bit. What does not fit in a CTA's share is spilled.
-
-    A kernel that moves registers by setmaxnreg begins with all that the SM has for it, or the most that it asks for.
-    """
-    assert func.launch is not None
-    words = sum(-(-buffer.nbytes // 4) for buffer in dict.fromkeys(_declared(func)) if buffer.scope == "local")
-    share = REGISTERS // (func.launch.warps * 32) // 8 * 8
-    asked = [dict(node.attrs)["count"] for node in walk(func.body) if _moves_registers(node)]
-    return min(max(asked) if asked else -(-(BASE_REGISTERS + words) // 8) * 8, MOST_REGISTERS, share)
-
-
-def _moves_registers(node: object) -> TypeGuard[Call]:
-    return isinstance(node, Call) and node.op.startswith("setmaxnreg")
 
 
 # -- buffers -----------------------------------------------------------------------------------------------------------

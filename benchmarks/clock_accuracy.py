@@ -1,0 +1,144 @@
+"""How well the simulator's clock predicts: its times beside those measured on a GPU, step by step.
+
+    python benchmarks/clock_accuracy.py                        # H100 and B200, steps 3 to 10 at 1024 and 2048
+    python benchmarks/clock_accuracy.py --full                 # also 4096: minutes
+    python benchmarks/clock_accuracy.py --gpu h100 --steps 4,5 --dtype bfloat16
+
+Measured are the medians in docs/h100.csv (launches in a CUDA graph) and the times in docs/b200.csv (launches in a
+stream, in whole microseconds). Ratio: predicted by measured. The order of steps is right where of two whose measured
+times differ by more than a twentieth, the faster one is predicted to be faster. The kernels run without checks; what
+they compute does not matter to the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import os
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tirx_mini import simulate
+from tirx_mini.ladder import STEPS, StepTimes, arch_folder, default_kernels, load_kernels, measured_times, parse_steps
+from tirx_mini.ladder.rows import DTYPES
+from tirx_mini.targets import gpu_spec
+
+GPUS = {"h100": "NVIDIA H100 80GB HBM3", "b200": "NVIDIA B200"}
+"""The modelled GPUs of which there are measurements, with CUDA's names of them."""
+SIZES, FULL_SIZES = (1024, 2048), (1024, 2048, 4096)
+MEDIAN_BOUND, WORST_BOUND = 0.10, 0.25
+"""How far predictions may be off: the median of them, and the worst."""
+TIE = 0.05
+"""Steps whose measured times differ by less are in no order."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A step at M = N = K = size. us: microseconds of a launch."""
+
+    step: int
+    size: int
+    measured_us: float
+    predicted_us: float
+
+    @property
+    def ratio(self) -> float:
+        return self.predicted_us / self.measured_us
+
+    @property
+    def error(self) -> float:
+        """By which share of the measured time the prediction is off."""
+        return abs(self.ratio - 1)
+
+
+def predict(gpu: str, step: int, size: int, dtype: str, measured_us: float) -> Prediction:
+    """Simulate the reference kernel of a step."""
+    kernel = load_kernels(default_kernels(), arch_folder(gpu_spec(gpu).arch))[step](size, size, size, dtype=dtype)
+    a, b, d = (np.zeros((size, size), DTYPES[dtype]) for _ in range(3))
+    report = simulate(kernel, a, b, d, gpu=gpu, checks=False)
+    if report.time_us is None:
+        raise RuntimeError(f"step {step} at {size} on {gpu}:\n{report}")
+    return Prediction(step, size, measured_us, report.time_us)
+
+
+def cases(times: StepTimes, steps: Sequence[int], sizes: Sequence[int], dtype: str) -> Iterator[tuple[int, int, float]]:
+    """(step, size, microseconds) of what was measured."""
+    for step, size in itertools.product(steps, sizes):
+        ms = times.ms(step, (size, size, size), dtype)
+        if ms is not None:
+            yield step, size, ms * 1000
+
+
+def predict_all(gpu: str, options: argparse.Namespace) -> list[Prediction]:
+    times = measured_times(GPUS[gpu])
+    if times is None:
+        return []
+    todo = list(cases(times, options.steps, FULL_SIZES if options.full else SIZES, options.dtype))
+    # Each process has one core's share: NumPy's own threads would only get in each other's way.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    with ProcessPoolExecutor(options.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        largest_first = sorted(todo, key=lambda case: -case[1])
+        futures = [pool.submit(predict, gpu, step, size, options.dtype, us) for step, size, us in largest_first]
+        return sorted((future.result() for future in futures), key=lambda p: (p.size, p.step))
+
+
+def in_order(predictions: Sequence[Prediction]) -> tuple[int, int]:
+    """(pairs of steps that are predicted in the measured order, pairs that have one), size by size."""
+    right = pairs = 0
+    for one, other in itertools.combinations(predictions, 2):
+        fast, slow = sorted((one, other), key=lambda p: p.measured_us)
+        if one.size == other.size and slow.measured_us > fast.measured_us * (1 + TIE):
+            pairs += 1
+            right += fast.predicted_us < slow.predicted_us
+    return right, pairs
+
+
+def table(gpu: str, dtype: str, predictions: Sequence[Prediction]) -> Table:
+    out = Table(title=f"Predicted and measured, {gpu.upper()}, {dtype}", box=None, pad_edge=False, title_justify="left")
+    for name in ("size", "step", "measured µs", "predicted µs", "ratio"):
+        out.add_column(name, justify="right")
+    for size, group in itertools.groupby(predictions, key=lambda p: p.size):
+        for first, p in zip(itertools.chain([str(size)], itertools.repeat("")), group, strict=False):
+            out.add_row(first, str(p.step), f"{p.measured_us:.1f}", f"{p.predicted_us:.1f}", f"{p.ratio:.2f}")
+    return out
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gpu", choices=sorted(GPUS), action="append", help="default: all that were measured")
+    parser.add_argument("--steps", type=parse_steps, default=tuple(STEPS), metavar="LIST", help="as in 3-5,10")
+    parser.add_argument("--dtype", choices=sorted(DTYPES), default="float16")
+    parser.add_argument("--full", action="store_true", help="also 4096")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    options = parser.parse_args()
+    console = Console()
+    over = False
+    for gpu in options.gpu or list(GPUS):
+        predictions = predict_all(gpu, options)
+        if not predictions:
+            console.print(f"{gpu}: nothing was measured")
+            continue
+        median, worst = statistics.median(p.error for p in predictions), max(predictions, key=lambda p: p.error)
+        right, pairs = in_order(predictions)
+        over = over or median > MEDIAN_BOUND or worst.error > WORST_BOUND
+        console.print(table(gpu, options.dtype, predictions))
+        console.print(f"off by, median: {median:.0%} (bound {MEDIAN_BOUND:.0%})")
+        console.print(f"off by, worst: {worst.error:.0%} (bound {WORST_BOUND:.0%}), step {worst.step} at {worst.size}")
+        console.print(f"pairs of steps in the measured order: {right} of {pairs}\n")
+    return int(over)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""How many registers a thread of a kernel takes: an estimate of what the compiler would say.
+
+The arrays of a thread take registers while they are alive, from where they are first touched to where they are last
+touched. One that a loop begins with, because it reads it before it has written it, is alive in the whole loop. Where a
+statement reads one array for the last time and fills another, both can be in the same registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from tirx_mini.ir import (
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    Expr,
+    For,
+    PrimFunc,
+    Stmt,
+    While,
+    children,
+    walk,
+)
+from tirx_mini.isa import TABLE
+
+BASE, MOST, OF_AN_SM = 32, 255, 65_536
+"""Registers that a thread needs beside its arrays (addresses, counters), those it can have, and those of an SM."""
+
+
+def registers_of(func: PrimFunc) -> int:
+    """Registers of a thread of a lowered kernel. What does not fit in a CTA's share of the SM is spilled.
+
+    A kernel that moves registers by setmaxnreg begins with all that the SM has for it, or the most that it asks for.
+    """
+    assert func.launch is not None
+    asked = [dict(node.attrs)["count"] for node in walk(func.body) if _moves_registers(node)]
+    share = OF_AN_SM // (func.launch.warps * 32) // 8 * 8
+    lives = _Lives()
+    lives.block(func.body)
+    return min(max(asked) if asked else -(-(BASE + lives.most_words()) // 8) * 8, MOST, share)
+
+
+def _moves_registers(node: object) -> TypeGuard[Call]:
+    return isinstance(node, Call) and node.op.startswith("setmaxnreg")
+
+
+class _Lives:
+    """When each array is alive, from its first touch to its last.
+
+    Time goes by two for each statement: it reads at the first and writes at the second.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0
+        self._life: dict[Buffer, tuple[int, int]] = {}
+
+    def block(self, stmt: Stmt) -> None:
+        if isinstance(stmt, (For, While)) and not (isinstance(stmt, For) and stmt.parallel):
+            self._loop(stmt)
+            return
+        inner = [node for node in children(stmt) if isinstance(node, Stmt)]
+        if isinstance(stmt, For) or not inner:
+            self._step(stmt)
+            return
+        for node in children(stmt):
+            if isinstance(node, Stmt):
+                self.block(node)
+            elif isinstance(node, Expr):
+                self._step(node)
+
+    def _step(self, node: Stmt | Expr) -> None:
+        self._now += 2
+        for buffer, write in _touches(node):
+            self._touch(buffer, self._now + write)
+
+    def _loop(self, loop: For | While) -> None:
+        before, self._life = self._life, {}
+        self._now += 2
+        begin = self._now
+        for node in children(loop):
+            if isinstance(node, Stmt):
+                self.block(node)
+            elif isinstance(node, Expr):
+                self._step(node)
+        self._now += 2
+        inside, self._life = self._life, before
+        for buffer, (first, last) in inside.items():
+            read_first = first % 2 == 0
+            self._touch(buffer, begin if read_first else first)
+            self._touch(buffer, self._now if read_first else last)
+
+    def _touch(self, buffer: Buffer, time: int) -> None:
+        first, last = self._life.get(buffer, (time, time))
+        self._life[buffer] = (min(first, time), max(last, time))
+
+    def most_words(self) -> int:
+        """The most words that are alive at one time."""
+        most = 0
+        for start, _ in self._life.values():
+            alive = (b for b, (first, last) in self._life.items() if first <= start <= last)
+            most = max(most, sum(-(-buffer.nbytes // 4) for buffer in alive))
+        return most
+
+
+def _touches(node: Stmt | Expr) -> Iterator[tuple[Buffer, bool]]:
+    """(array of a thread, whether it is only written) for each place where `node` names one."""
+    for part in walk(node):
+        if isinstance(part, BufferStore) and part.buffer.scope == "local":
+            yield part.buffer, True
+        elif isinstance(part, BufferLoad) and part.buffer.scope == "local":
+            yield part.buffer, False
+        elif isinstance(part, Call):
+            yield from _operands(part)
+
+
+def _operands(call: Call) -> Iterator[tuple[Buffer, bool]]:
+    """The arrays that an instruction names. An MMA that may begin anew writes its accumulators only."""
+    entry = TABLE.get(call.op)
+    operands = {} if entry is None else dict(zip((o.name for o in entry.operands), entry.operands, strict=True))
+    given = dict(zip(operands, call.args, strict=False))
+    accumulate = given.get("accumulate")
+    anew = accumulate is not None and not (isinstance(accumulate, Const) and accumulate.value)
+    for name, argument in given.items():
+        if isinstance(argument, AddressOf) and argument.buffer.scope == "local":
+            access = operands[name].type.access
+            yield argument.buffer, access == "write" or (access == "update" and anew)
