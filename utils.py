@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import torch
 
 import tirx_mini as tvm
+from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import Buffer, PrimFunc, excerpt
 from tirx_mini.ladder import measured_times
 from tirx_mini.report import Mismatch, accesses, explain_mismatch
 from tirx_mini.runtime import Executable, device_arch
 from tirx_mini.target import Target
-from tirx_mini.targets import gpu_spec
 
 TOLERANCES = {torch.float16: (1e-3, 1e-2), torch.bfloat16: (1.6e-2, 1e-2)}
 """(rtol, atol) by dtype: an ulp of the result, and what a different order of summation may add near zero."""

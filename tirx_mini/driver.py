@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .hardware import GPUS, GpuSpec, gpu_spec
 from .ir import IRModule, PrimFunc, TirxError
 from .passes import lower
 from .sim import DEFAULT_LIMIT, Exploration, Report, SimulationError, failed
 from .sim import explore as explore_lowered
 from .sim import simulate as simulate_lowered
 from .target import Target
-from .targets import GPUS, GpuSpec, gpu_spec
 
 if TYPE_CHECKING:
     from .runtime import Executable, HostModule

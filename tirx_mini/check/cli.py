@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
+from ..hardware import gpu_spec
 from ..ir import TirxError
 from ..ladder import KernelFileError, Shape
 from ..report import barrier_table, finding_page, report_page
 from ..sim import DEFAULT_LIMIT, codes, failed, kind_with
-from ..targets import gpu_spec
 from .book import Book, find_book
 from .kernel import KernelRef, load_kernel
 from .run import Checked, check_kernel, product_text

@@ -132,7 +132,7 @@ class Instruction:
 
     name: `Call.op`. ptx: see `Ptx`. api: where it appears in the `Tx` namespace. issued_by: the threads that execute it
     together. min_sm: the first architecture that has it (100 with an `a` feature set). isa: the PTX ISA section. cost:
-    its issue cost class (`targets.ISSUE_CYCLES`). operands, attributes, result: from the signature. blocking: whether
+    its issue cost class (`hardware.ISSUE_CYCLES`). operands, attributes, result: from the signature. blocking: whether
     `semantics` is a generator. registers: 32-bit registers a thread of its register operand, from the modifiers.
     """
 

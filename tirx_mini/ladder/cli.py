@@ -15,8 +15,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..hardware import gpu_spec
 from ..ir import TirxError
-from ..targets import gpu_spec
 from .kernels import KernelFileError, arch_folder, default_kernels, load_kernels
 from .rows import DTYPES, Row, Task, run_task
 from .steps import STEPS, shape_text

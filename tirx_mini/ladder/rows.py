@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import simulate
+from ..hardware import gpu_spec
 from ..ir import PrimFunc, TirxError
 from ..report import product_error
 from ..sim import Report
-from ..targets import gpu_spec
 from .kernels import KernelFileError, arch_folder, load_kernels
 from .steps import Shape
 

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, Span
-from tirx_mini.targets import GpuSpec, gpu_spec
 
 from .arguments import bind_arguments
 from .clock import Clock

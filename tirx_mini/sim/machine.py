@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.targets import GpuSpec
+from tirx_mini.hardware import GpuSpec
 
 from .bandwidth import Bandwidth
 from .barriers import ClusterBarrier, Mbarrier, NamedBarriers, Wait

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import TensorMap
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
-from tirx_mini.targets import GpuSpec
 
 from .barriers import Mbarrier, Wait
 from .memory import GlobalMemory, Locator

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.isa import check_target
-from tirx_mini.targets import GpuSpec, gpu_spec
 
 from .arguments import bind_arguments
 from .deadlock import explain_deadlock

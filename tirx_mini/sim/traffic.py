@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tirx_mini.targets import GpuSpec
+from tirx_mini.hardware import GpuSpec
 
 from .bandwidth import Bandwidth
 from .clock import Clock

@@ -21,9 +21,9 @@ from tests.tirx_mini.sim.bare import (
     run,
     tensor_map,
 )
+from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.isa import NAMES, TABLE, Instruction, InstructionDescriptor, Scope, SmemDescriptor, mma_format
 from tirx_mini.sim.warp import Warp
-from tirx_mini.targets import ISSUE_CYCLES
 
 ENTRIES = [pytest.param(entry, id=name) for name, entry in TABLE.items()]
 REQUIRED = {"dim": 2, "count": 40, "n": 64}

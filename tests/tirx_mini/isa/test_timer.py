@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
+from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.runtime import build
 from tirx_mini.script import tirx as T
-from tirx_mini.targets import gpu_spec
 
 
 def timed(work: str) -> PrimFunc:

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini.hardware import B200, GpuSpec
 from tirx_mini.ir import Buffer, DataType, Launch, Span, TensorMap, Var
 from tirx_mini.isa import TABLE
 from tirx_mini.sim.findings import Finding
 from tirx_mini.sim.image import GlobalBuffer, KernelImage, SharedBuffer
 from tirx_mini.sim.machine import Gpu, Outcome
 from tirx_mini.sim.warp import Warp
-from tirx_mini.targets import B200, GpuSpec
 
 
 def at(w: Warp, line: int) -> None:

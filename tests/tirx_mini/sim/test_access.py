@@ -14,9 +14,9 @@ from hypothesis import given, settings
 
 from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, one_lane, run
 from tests.tirx_mini.sim.test_barriers import initialised
+from tirx_mini.hardware import B200
 from tirx_mini.sim.memory import partition
 from tirx_mini.sim.warp import Warp
-from tirx_mini.targets import B200
 
 LANE = np.arange(32)
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "int8": np.int8,

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 
 from tests.tirx_mini.sim.bare import at, block, buffer, do, one_lane, run
+from tirx_mini.hardware import B200, GPUS, GpuSpec, gpu_spec
 from tirx_mini.sim.bandwidth import WINDOW, Bandwidth
 from tirx_mini.sim.clock import Clock
 from tirx_mini.sim.machine import Sm
 from tirx_mini.sim.masks import EMPTY, FULL, Mask
 from tirx_mini.sim.traffic import Traffic
 from tirx_mini.sim.warp import Warp
-from tirx_mini.targets import B200, GPUS, GpuSpec, gpu_spec
 
 SMALL = replace(B200, sms=4)
 

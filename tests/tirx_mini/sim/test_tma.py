@@ -12,10 +12,10 @@ from hypothesis import given, settings
 
 from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, mapped, one_lane, run, tensor_map
 from tests.tirx_mini.sim.test_barriers import initialised
+from tirx_mini.hardware import B200
 from tirx_mini.isa import swizzle_bytes
 from tirx_mini.sim.tensor_map import check_tensor_map
 from tirx_mini.sim.warp import Warp
-from tirx_mini.targets import B200
 
 TILE = {"bar": ("uint64", 1), "tile": ("float16", 64 * 64)}
 LARGEST = {"bar": ("uint64", 1), "tile": ("float16", 64 * 5**3)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.ir import Call, Expr, TensorMap, TirxError, Var
 from tirx_mini.isa import TABLE, Instruction
-from tirx_mini.targets import ISSUE_CYCLES
 
 from .uniformity import call_varies
 from .values import Value, ranged
