@@ -6,6 +6,7 @@
 from tirx_mini.ir import PrimFunc
 
 from . import cp_async, debug, fence, grid, matrix, mbarrier, sync, tcgen05, timer, tma, warp, wgmma
+from .availability import check_instructions
 from .core import (
     Alias,
     Attribute,
@@ -38,7 +39,6 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
-from .target import check_instructions
 from .tma import POLICIES
 
 TABLE, NAMES = tables((mbarrier, fence, sync, grid, warp, tma, cp_async, matrix, wgmma, tcgen05, timer, debug))

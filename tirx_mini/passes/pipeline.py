@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc
 
-from .dependence import find_grid_dependence
 from .flatten import flatten_buffers
+from .griddepcontrol import find_grid_dependence
 from .prefetch import prefetch_tensor_maps
 from .scopes import lower_scopes
 from .shared_memory import plan_shared_memory

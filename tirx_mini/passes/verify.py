@@ -25,7 +25,7 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .dependence import waits_for_grids
+from .griddepcontrol import waits_for_grids
 
 
 class LoweringError(AssertionError):

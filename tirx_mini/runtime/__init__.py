@@ -3,7 +3,7 @@
 from .arguments import ArgumentError
 from .cache import CompileCache
 from .compiler import Compiled, Resources, compile_cuda
-from .driver import DriverError
+from .cuda_driver import DriverError
 from .executable import STAGES, Executable, HostModule, build
 from .sass import SassSummary, disassemble, summarise, summary_text
 from .timing import LaunchGraph

@@ -12,7 +12,7 @@ from tirx_mini.ir import Buffer, PrimFunc, TensorMap, Var
 
 from .arguments import check_call, check_scalar
 from .compiler import Compiled
-from .driver import check
+from .cuda_driver import check
 from .tensor_map import BYTES, encode
 from .toolchain import device_arch, load
 

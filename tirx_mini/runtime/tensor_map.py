@@ -7,7 +7,7 @@ from typing import Any
 
 from tirx_mini.ir import TensorMap, TirxError
 
-from .driver import DriverError, check
+from .cuda_driver import DriverError, check
 from .toolchain import load
 
 BYTES = 128

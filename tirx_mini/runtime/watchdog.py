@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arguments import check_call
-from .driver import DriverError
+from .cuda_driver import DriverError
 from .timing import LaunchGraph
 
 if TYPE_CHECKING:

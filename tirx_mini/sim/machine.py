@@ -15,11 +15,11 @@ from .bandwidth import Bandwidth
 from .barriers import ClusterBarrier, Mbarrier, NamedBarriers, Wait
 from .causality import Causality, NoCausality
 from .clock import Clock
-from .dependence import GridBefore
 from .ending import check_end
 from .fair_share import FairShare, Flow
 from .faults import Fault, Findings
 from .findings import Finding
+from .griddepcontrol import GridBefore
 from .hazards import HazardReporter
 from .image import KernelImage
 from .memory import GlobalMemory, Locator, SharedMemory, TensorMemory

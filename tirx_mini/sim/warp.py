@@ -29,9 +29,9 @@ from tirx_mini.ir import Span, TensorMap
 from . import access, matrix
 from .causality import Agent
 from .cp_async import CpAsyncGroups
-from .dependence import GridDependence
 from .faults import Fault
 from .findings import Severity
+from .griddepcontrol import GridDependence
 from .image import GlobalBuffer, SharedBuffer
 from .masks import FULL, LANES, Mask
 from .shadow import GENERIC, Actor

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from . import cp_async, elementwise, mma, reduce, stmatrix, tensor_memory, tma, wgmma
+from . import cp_async, elementwise, reduce, stmatrix, tcgen05, tensor_memory, tma, wgmma
 from .context import Context, TensorMaps
 from .ops import OPS, SCOPES, TileOp
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
@@ -16,7 +16,7 @@ RULES: Sequence[Rule] = (
     tma.TmaLoad(),
     tma.TmaStore(),
     cp_async.CpAsync(),
-    mma.Tcgen05Mma(),
+    tcgen05.Tcgen05Mma(),
     wgmma.Wgmma(),
     reduce.ThreadReduce(),
     reduce.CooperativeReduce(),
