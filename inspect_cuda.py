@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tirx_mini.codegen import cuda_source
+from tirx_mini.course import STEPS, KernelFileError, Shape, Step, default_kernels, load_kernels
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.ladder import STEPS, KernelFileError, Shape, Step, default_kernels, load_kernels
 from tirx_mini.passes import PIPELINE, lower
 from tirx_mini.runtime import DEFAULT_ARCH, Executable, ToolchainError, build, device_arch, summarise, summary_text
 

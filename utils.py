@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import torch
 
 import tirx_mini as tvm
+from tirx_mini.course import measured_times
 from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import Buffer, PrimFunc, excerpt
-from tirx_mini.ladder import measured_times
 from tirx_mini.report import Mismatch, accesses, explain_mismatch
 from tirx_mini.runtime import Executable, device_arch
 from tirx_mini.target import Target

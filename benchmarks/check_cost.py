@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measure import in_process
 
 from tirx_mini import simulate
+from tirx_mini.course import STEPS, default_kernels, load_kernels
 from tirx_mini.ir import PrimFunc
-from tirx_mini.ladder import STEPS, default_kernels, load_kernels
 
 CHECKS_BOUND = 2.0
 DEADLOCK_BOUND_S = 5.0

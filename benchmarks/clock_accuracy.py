@@ -30,9 +30,9 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tirx_mini import simulate
+from tirx_mini.commands import parse_steps
+from tirx_mini.course import DTYPES, STEPS, StepTimes, arch_folder, default_kernels, load_kernels, measured_times
 from tirx_mini.hardware import gpu_spec
-from tirx_mini.ladder import STEPS, StepTimes, arch_folder, default_kernels, load_kernels, measured_times, parse_steps
-from tirx_mini.ladder.rows import DTYPES
 
 GPUS = {"h100": "NVIDIA H100 80GB HBM3", "b200": "NVIDIA B200"}
 """The modelled GPUs of which there are measurements, with CUDA's names of them."""

@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measure import in_process
 
 from tirx_mini.codegen import cuda_source
-from tirx_mini.ladder import STEPS, default_kernels, load_kernels, parse_steps
+from tirx_mini.commands import parse_steps
+from tirx_mini.course import STEPS, default_kernels, load_kernels
 from tirx_mini.passes import lower
 from tirx_mini.runtime import DEFAULT_ARCH, compile_cuda
 

@@ -25,7 +25,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
-from tirx_mini.ladder import load_kernels
+from tirx_mini.course import load_kernels
 from tirx_mini.runtime import LaunchGraph
 from utils import TOLERANCES
 

@@ -31,7 +31,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chart import bar_chart
 
-from tirx_mini.ladder import STEPS, Shape, load_kernels, parse_steps, shape_text
+from tirx_mini.commands import parse_steps
+from tirx_mini.course import STEPS, Shape, load_kernels, shape_text
 from tirx_mini.passes import lower
 from tirx_mini.runtime import build as compile_for_gpu
 

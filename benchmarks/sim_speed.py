@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measure import in_process
 
 from tirx_mini import simulate
-from tirx_mini.ladder import STEPS, default_kernels, load_kernels
+from tirx_mini.course import STEPS, default_kernels, load_kernels
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A step test runs once a shape: `STEP` of its module says which."""
     if "shape" not in metafunc.fixturenames or not hasattr(metafunc.module, "STEP"):
         return
-    from tirx_mini.ladder import STEPS
+    from tirx_mini.course import STEPS
 
     step = STEPS[metafunc.module.STEP]
     sizes = metafunc.config.getoption("--sizes")
@@ -99,7 +99,7 @@ def hgemm(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
 @pytest.fixture(scope="module")
 def reference(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
     """The reference's factory, to compare times with; one that gives None where the reference itself is under test."""
-    from tirx_mini.ladder import default_kernels
+    from tirx_mini.course import default_kernels
 
     references = default_kernels().resolve()
     if kernels_of(pytestconfig).resolve().is_relative_to(references):
@@ -116,7 +116,7 @@ def kernels_of(config: pytest.Config) -> Path:
 
 
 def kernel_factory(path: Path, step: int, target: str) -> Any:
-    from tirx_mini.ladder import KernelFileError, arch_folder, load_kernels
+    from tirx_mini.course import KernelFileError, arch_folder, load_kernels
     from utils import architecture
 
     place = path if path.exists() else ROOT / path
@@ -164,8 +164,8 @@ def is_step_test(item: pytest.Item) -> bool:
 def page_errors() -> tuple[type[BaseException], ...]:
     """The errors that explain themselves."""
     from tirx_mini import SimulationError
+    from tirx_mini.course import KernelFileError
     from tirx_mini.ir import TirxError
-    from tirx_mini.ladder import KernelFileError
     from tirx_mini.runtime import KernelFailure
     from utils import TooSlow, WrongResult
 

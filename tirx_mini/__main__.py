@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tirx_mini import check, ladder
+from tirx_mini import commands as rooms
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,14 +14,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tirx_mini", description="GEMM kernels, simulated and compiled.")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     command = commands.add_parser("ladder", help="run the ten steps in the simulator and print a table")
-    ladder.add_arguments(command)
-    command.set_defaults(run=ladder.run_ladder)
+    rooms.add_ladder_arguments(command)
+    command.set_defaults(run=rooms.run_ladder)
     command = commands.add_parser("check", help="run one kernel in the simulator and say what is wrong with it")
-    check.add_check_arguments(command)
-    command.set_defaults(run=check.run_check)
+    rooms.add_check_arguments(command)
+    command.set_defaults(run=rooms.run_check)
     command = commands.add_parser("explain", help="what a finding's code means, with an example and the fix")
-    check.add_explain_arguments(command)
-    command.set_defaults(run=check.run_explain)
+    rooms.add_explain_arguments(command)
+    command.set_defaults(run=rooms.run_explain)
     options = parser.parse_args(arguments)
     return options.run(options)
 

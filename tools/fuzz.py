@@ -29,8 +29,8 @@ import numpy as np
 from rich.console import Console
 
 import tirx_mini as tvm
+from tirx_mini.course import Shape, load_kernels
 from tirx_mini.ir import TirxError
-from tirx_mini.ladder import Shape, load_kernels
 from tools.damage import STRUCTURE, damaged
 from tools.mutants.judge import RUNS, on_small_gpu
 from tools.pool import Lost, run_bounded

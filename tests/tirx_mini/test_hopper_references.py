@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tirx_mini as tvm
+from tirx_mini.course import STEPS, Shape, load_kernels, load_module, shape_text
 from tirx_mini.ir import PrimFunc
-from tirx_mini.ladder import STEPS, Shape, load_kernels, load_module, shape_text
 from tirx_mini.passes import lower
 from utils import prepare_data, verify
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tirx_mini.ladder import STEPS, Shape, load_kernels
+from tirx_mini.course import STEPS, Shape, load_kernels
 
 ROOT = Path(__file__).parents[2]
 SKELETON = ROOT / "gemm_kernels_sm90.py"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tirx_mini as tvm
-from tirx_mini.ladder import STEPS, Shape, load_kernels
+from tirx_mini.course import STEPS, Shape, load_kernels
 from utils import prepare_data, verify
 
 REFERENCES = load_kernels(Path(__file__).parents[2] / "kernels_ref")

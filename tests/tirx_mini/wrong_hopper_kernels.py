@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tirx_mini.ladder import Shape
+from tirx_mini.course import Shape
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {int(path.stem[4:6]): path for path in (ROOT / "kernels_ref" / "sm90").glob("step*.py")}

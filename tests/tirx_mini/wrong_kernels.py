@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tirx_mini as tvm
+from tirx_mini.course import Shape, load_kernels
 from tirx_mini.ir import PrimFunc
-from tirx_mini.ladder import Shape, load_kernels
 from tirx_mini.sim import Report
 from utils import prepare_data
 

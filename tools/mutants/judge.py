@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 
 import tirx_mini as tvm
+from tirx_mini.course import Shape, load_kernels
 from tirx_mini.ir import Span, TirxError
-from tirx_mini.ladder import Shape, load_kernels
 from utils import Run, WrongResult, prepare_data, verify
 
 SMS: Mapping[int, int] = {6: 2, 7: 2, 8: 2, 9: 4, 10: 4}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tirx_mini.ladder import STEPS, Shape, load_kernels
+from tirx_mini.course import STEPS, Shape, load_kernels
 from tirx_mini.passes import lower
 from tirx_mini.runtime import Executable, build, summarise
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tirx_mini.codegen import cuda_source
-from tirx_mini.ladder import STEPS, load_kernels
+from tirx_mini.course import STEPS, load_kernels
 from tirx_mini.passes import lower
 from tirx_mini.runtime import Executable, build, summarise
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
+from tirx_mini.course import Shape, load_kernels
 from tirx_mini.hardware import B200
 from tirx_mini.ir import PrimFunc
-from tirx_mini.ladder import Shape, load_kernels
 from utils import prepare_data
 
 REFERENCES = Path(__file__).parents[3] / "kernels_ref" / "sm100"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
-from tirx_mini.ladder import load_kernels
+from tirx_mini.course import load_kernels
 from tirx_mini.script import from_source
 from tirx_mini.sim import Finding, Report, StuckRole
 from utils import prepare_data

@@ -11,7 +11,7 @@ import pytest
 
 import tirx_mini as tvm
 from tests.tirx_mini.wrong_kernels import SOURCES
-from tirx_mini.ladder import load_kernels, load_module
+from tirx_mini.course import load_kernels, load_module
 from tirx_mini.sim.clock import Clock
 from tirx_mini.sim.explore import HoldingClock
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tirx_mini as tvm
-from tirx_mini.ladder import Shape, load_kernels
+from tirx_mini.course import Shape, load_kernels
 from tirx_mini.sim import Report
 from utils import prepare_data
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import tirx_mini as tvm
 from tests.tirx_mini.sim.bare import address, all_lanes, block, buffer, do, mapped, one_lane, run, tensor_map
+from tirx_mini.course import arch_folder, default_kernels, load_kernels
 from tirx_mini.hardware import B200, GPUS, H100, GpuSpec
-from tirx_mini.ladder import arch_folder, default_kernels, load_kernels
 from tirx_mini.script import tirx as T
 from tirx_mini.sim.warp import Warp
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tirx_mini.course import default_kernels, load_kernels
 from tirx_mini.ir import (
     INT32,
     AddressOf,
@@ -24,7 +25,6 @@ from tirx_mini.ir import (
     seq,
     walk,
 )
-from tirx_mini.ladder import default_kernels, load_kernels
 from tirx_mini.passes import lower
 from tirx_mini.sim.translate.pressure import BASE, MOST, OF_AN_SM, registers_of
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import tirx_mini as tvm
+from tirx_mini.course import load_kernels
 from tirx_mini.ir import (
     INT32,
     Buffer,
@@ -28,7 +29,6 @@ from tirx_mini.ir import (
     seq,
     special,
 )
-from tirx_mini.ladder import load_kernels
 from tirx_mini.passes import lower
 from tirx_mini.sim import (
     ArgumentError,

@@ -9,10 +9,8 @@ import pytest
 
 from tests.tirx_mini.wrong_kernels import ROOT, SHAPES, SMS
 from tirx_mini.__main__ import main
-from tirx_mini.check import Book, check_kernel, find_book
-from tirx_mini.check.book import Example
+from tirx_mini.course import Book, Example, check_kernel, find_book, load_kernels, load_module
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.ladder import load_kernels, load_module
 from tirx_mini.sim import Finding, codes, failed
 
 BOOK = Book.parse((ROOT / "docs" / "findings.md").read_text(encoding="utf-8"))
@@ -114,6 +112,6 @@ def test_explain_says_which_codes_there_are(capsys: pytest.CaptureFixture[str]) 
 def test_without_the_book_the_table_answers(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tirx_mini.check.cli.find_book", lambda: None)
+    monkeypatch.setattr("tirx_mini.commands.check.find_book", lambda: None)
     assert main(["explain", "TX201"]) == 0
     assert "ordered by synchronisation" in capsys.readouterr().out

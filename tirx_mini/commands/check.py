@@ -11,14 +11,21 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
+from ..course import (
+    Book,
+    Checked,
+    KernelFileError,
+    KernelRef,
+    Shape,
+    check_kernel,
+    find_book,
+    load_kernel,
+    product_text,
+)
 from ..hardware import gpu_spec
 from ..ir import TirxError
-from ..ladder import KernelFileError, Shape
 from ..report import barrier_table, finding_page, report_page
 from ..sim import DEFAULT_LIMIT, codes, failed, kind_with
-from .book import Book, find_book
-from .kernel import KernelRef, load_kernel
-from .run import Checked, check_kernel, product_text
 
 
 def parse_shape(text: str) -> Shape:

@@ -11,18 +11,18 @@ import pytest
 from rich.console import Console
 
 from tirx_mini.__main__ import main
-from tirx_mini.ir import TirxError
-from tirx_mini.ladder import (
+from tirx_mini.commands import parse_steps
+from tirx_mini.commands.ladder_table import ladder_table
+from tirx_mini.course import (
     STEPS,
     KernelFileError,
     Row,
     Task,
-    ladder_table,
     load_kernels,
-    parse_steps,
     run_task,
     shape_text,
 )
+from tirx_mini.ir import TirxError
 
 ROOT = Path(__file__).parents[3]
 REFERENCES = ROOT / "kernels_ref"
@@ -120,7 +120,7 @@ def test_a_mistake_in_a_file_is_a_page_with_its_line(
 
 def test_a_failure_inside_the_package_keeps_its_traceback(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
-    path.write_text("from tirx_mini.ladder import load_kernels\n\ndef hgemm_v4(M, N, K):\n    load_kernels(M)\n")
+    path.write_text("from tirx_mini.course import load_kernels\n\ndef hgemm_v4(M, N, K):\n    load_kernels(M)\n")
     with pytest.raises(TypeError):
         load_kernels(path)[4](128, 128, 64)
 

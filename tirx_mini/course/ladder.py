@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from .. import simulate
+from ..driver import simulate
 from ..hardware import gpu_spec
 from ..ir import PrimFunc, TirxError
 from ..report import product_error

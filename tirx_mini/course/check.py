@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import explore, simulate
+from ..driver import explore, simulate
 from ..ir import Buffer, PrimFunc
 from ..report import ProductError, product_error, product_shape, wrong_product
 from ..sim import ArgumentError, Exploration, Finding, Report, as_dict, numpy_dtype

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tirx_mini.course import STEPS, StepTimes, measured_times
 from tirx_mini.hardware import gpu_spec
-from tirx_mini.ladder import STEPS, StepTimes, measured_times
 
 DOCS = Path(__file__).parents[3] / "docs"
 HEADER = "M,N,K,dtype,kernel,ms,tflops,ratio_to_cublas"

@@ -15,12 +15,21 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..course import (
+    DTYPES,
+    STEPS,
+    KernelFileError,
+    Row,
+    Task,
+    arch_folder,
+    default_kernels,
+    load_kernels,
+    run_task,
+    shape_text,
+)
 from ..hardware import gpu_spec
 from ..ir import TirxError
-from .kernels import KernelFileError, arch_folder, default_kernels, load_kernels
-from .rows import DTYPES, Row, Task, run_task
-from .steps import STEPS, shape_text
-from .table import ladder_table
+from .ladder_table import ladder_table
 
 _STEPS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 

@@ -11,8 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from ..ir import IRModule, PrimFunc
-from ..ladder import STEPS, KernelFileError, Shape, explaining, load_module
 from ..sim import ArgumentError
+from .kernels import KernelFileError, explaining, load_module
+from .steps import STEPS, Shape
 
 _STEP = re.compile(r"hgemm_v(\d+)")
 _DEFAULT_SIZE = 1024

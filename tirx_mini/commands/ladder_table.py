@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from .rows import Row
-from .steps import shape_text
+from ..course import Row, shape_text
 
 _STYLES = {"ok": "green", "wrong": "bold red"}
 

@@ -11,10 +11,9 @@ import pytest
 
 from tests.tirx_mini.wrong_kernels import SOURCES, Edit
 from tirx_mini.__main__ import main
-from tirx_mini.check import KernelRef, check_kernel, load_kernel
-from tirx_mini.check.cli import parse_shape
+from tirx_mini.commands.check import parse_shape
+from tirx_mini.course import KernelFileError, KernelRef, check_kernel, load_kernel
 from tirx_mini.ir import ERROR_CODES, TirxError
-from tirx_mini.ladder import KernelFileError
 from tirx_mini.sim import KINDS, ArgumentError
 
 ROOT = Path(__file__).parents[3]
@@ -185,7 +184,7 @@ def test_the_sizes_of_a_step() -> None:
 def test_integers_that_are_made_up_are_small(tmp_path: Path) -> None:
     path = tmp_path / "native.py"
     path.write_text(NATIVE)
-    from tirx_mini.check.run import make_arguments
+    from tirx_mini.course import make_arguments
 
     a, b = make_arguments(load_kernel(KernelRef(path)))
     assert np.isfinite(a).all() and b.min() >= 0 and b.max() < 8

@@ -1,0 +1,46 @@
+"""The course: its steps, their kernels in files, and what one of them does in the simulator.
+
+A room of its own because it stands above `driver`, which it calls, and below `commands`, which only read command lines.
+
+`STEPS` says what the steps are and at which sizes they are judged; `load_kernels` finds their kernels in a file or a
+folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step at one size, `check_kernel` any kernel;
+`measured_times` has the times of the steps on a GPU, and `find_book` the book of findings.
+"""
+
+from .book import Book, Example, Section, find_book
+from .check import Checked, check_kernel, make_arguments, product_text
+from .kernel_ref import KernelRef, load_kernel
+from .kernels import Factory, KernelFileError, arch_folder, default_kernels, explaining, load_kernels, load_module
+from .ladder import DTYPES, Row, Task, run_task
+from .measured import StepTimes, measured_times
+from .steps import STEPS, Shape, Step, shape_text
+
+__all__ = [
+    "DTYPES",
+    "STEPS",
+    "Book",
+    "Checked",
+    "Example",
+    "Factory",
+    "KernelFileError",
+    "KernelRef",
+    "Row",
+    "Section",
+    "Shape",
+    "Step",
+    "StepTimes",
+    "Task",
+    "arch_folder",
+    "check_kernel",
+    "default_kernels",
+    "explaining",
+    "find_book",
+    "load_kernel",
+    "load_kernels",
+    "load_module",
+    "make_arguments",
+    "measured_times",
+    "product_text",
+    "run_task",
+    "shape_text",
+]
