@@ -9,9 +9,9 @@
 """
 
 from . import target
+from .diagnose import Finding, Report, SimulationError
 from .driver import GpuRunError, SimulatedExecutable, compile, explore, run, simulate
 from .ir import DataType, IRModule, PrimFunc, TirxError
-from .sim import Finding, Report, SimulationError
 from .target import Target
 
 __version__ = "0.1.0"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .diagnose import DEFAULT_LIMIT, Exploration, Report, SimulationError, failed
+from .diagnose import explore as explore_lowered
+from .diagnose import simulate as simulate_lowered
 from .hardware import GPUS, GpuSpec, gpu_spec
 from .ir import IRModule, PrimFunc, TirxError
 from .passes import lower
-from .sim import DEFAULT_LIMIT, Exploration, Report, SimulationError, failed
-from .sim import explore as explore_lowered
-from .sim import simulate as simulate_lowered
 from .target import Target
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def explore(
     """Run a small kernel in every order of its events, up to equivalence; `limit` bounds the number of runs.
 
     The report is that of the first run that is not "ok", else of the deterministic one. What is covered is written in
-    `tirx_mini.sim.explore`. Arguments are as in `simulate`.
+    `tirx_mini.diagnose.explore`. Arguments are as in `simulate`.
     """
     func = kernel.main if isinstance(kernel, IRModule) else kernel
     spec = gpu_spec(gpu)

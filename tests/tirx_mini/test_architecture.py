@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tirx_mini"
-ROOMS = ("ir", "layout", "isa", "tile", "script", "lang", "passes", "codegen", "runtime", "sim", "report")
+ROOMS = ("ir", "layout", "isa", "tile", "script", "lang", "passes", "codegen", "runtime", "sim", "diagnose", "report")
 FRONT = ("commands", "compat")  # what stands before the front door, as the user does
 
 
@@ -52,7 +52,8 @@ def test_the_designed_imports_are_legal(tmp_path: Path) -> None:
         ("codegen", "ir"), ("codegen", "isa"),
         ("runtime", "ir"), ("runtime", "codegen"),
         ("sim", "ir"), ("sim", "layout"), ("sim", "isa"),
-        ("report", "sim"), ("report", "ir"),
+        ("diagnose", "sim"), ("diagnose", "ir"),
+        ("report", "diagnose"), ("report", "ir"),
     ]  # fmt: skip
     result = lint_imports(package_with(tmp_path, designed))
     assert result.returncode == 0, result.stdout + result.stderr
@@ -68,7 +69,8 @@ def test_the_designed_imports_are_legal(tmp_path: Path) -> None:
         ("codegen", "script"), ("codegen", "sim"), ("codegen", "tile"), ("codegen", "passes"), ("codegen", "runtime"),
         ("sim", "script"), ("sim", "codegen"), ("sim", "tile"), ("sim", "passes"), ("sim", "report"),
         ("runtime", "sim"), ("runtime", "passes"),
-        ("report", "script"), ("report", "passes"), ("report", "codegen"), ("report", "runtime"),
+        ("sim", "diagnose"), ("runtime", "diagnose"), ("diagnose", "codegen"), ("diagnose", "passes"),
+        ("report", "script"), ("report", "passes"), ("report", "codegen"), ("report", "runtime"), ("report", "sim"),
     ],
 )  # fmt: skip
 def test_a_forbidden_import_is_found(tmp_path: Path, importer: str, imported: str) -> None:

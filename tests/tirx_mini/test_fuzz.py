@@ -16,7 +16,8 @@ from rich.console import Console
 
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import LayoutError
-from tirx_mini.sim.machine import Cta, Gpu
+from tirx_mini.sim import Gpu
+from tirx_mini.sim.machine import ResidentCta as Cta
 from tools.fuzz import Outcome, campaign, fuzz, is_explained, kernel_text
 from tools.pool import Lost, run_bounded
 
@@ -59,7 +60,7 @@ def test_a_seed_is_one_kernel() -> None:
 
 
 def test_a_broken_package_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tirx_mini.sim.clock.heapq", None)
+    monkeypatch.setattr("tirx_mini.sim.timing.clock.heapq", None)
     outcomes = [fuzz(seed) for seed in range(10)]
     crashes = [outcome for outcome in outcomes if outcome.how == "crash"]
     assert crashes and all("clock.py" in crash.where for crash in crashes)

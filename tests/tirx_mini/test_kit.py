@@ -17,9 +17,9 @@ import tirx_mini as tvm
 import utils
 from tests.conftest import page_errors, page_text
 from tirx_mini.course import STEPS, Factory, StepTimes, load_kernels
+from tirx_mini.diagnose import Finding
 from tirx_mini.ir import Span, TirxError
 from tirx_mini.runtime import KernelTimeout
-from tirx_mini.sim import Finding
 from utils import (
     Run,
     TooSlow,

@@ -9,9 +9,9 @@ import pytest
 import tirx_mini as tvm
 from tests.tirx_mini.wrong_hopper_kernels import GRID_WAIT, NEXT_TILE, SHAPES, WRONG, Wrong
 from tirx_mini.course import Shape, load_kernels
+from tirx_mini.diagnose import Report
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.passes import lower
-from tirx_mini.sim import Report
 from utils import WrongResult, prepare_data, verify
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import tirx_mini as tvm
 from tirx_mini.course import Shape, load_kernels
+from tirx_mini.diagnose import Report
 from tirx_mini.ir import PrimFunc
-from tirx_mini.sim import Report
 from utils import prepare_data
 
 ROOT = Path(__file__).parents[2]

@@ -22,10 +22,10 @@ from ..course import (
     load_kernel,
     product_text,
 )
+from ..diagnose import DEFAULT_LIMIT, codes, failed, kind_with
 from ..hardware import gpu_spec
 from ..ir import TirxError
 from ..report import barrier_table, finding_page, report_page
-from ..sim import DEFAULT_LIMIT, codes, failed, kind_with
 
 
 def parse_shape(text: str) -> Shape:

@@ -10,11 +10,11 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from ..diagnose import Report
 from ..driver import simulate
 from ..hardware import gpu_spec
 from ..ir import PrimFunc, TirxError
 from ..report import product_error
-from ..sim import Report
 from .kernels import KernelFileError, arch_folder, load_kernels
 from .steps import Shape
 

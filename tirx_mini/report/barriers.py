@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Any
 
 from rich.table import Table
 
+from tirx_mini.diagnose import BarrierEvent
+
 from .source import line_number
 
-Event = Sequence[Any]
-"""(time in cycles, CTA, barrier, what, role, span, arrivals, bytes, phase), as the simulator logs it."""
 
-
-def barrier_table(log: Iterable[Event], pattern: str = "*") -> Table:
+def barrier_table(log: Iterable[BarrierEvent], pattern: str = "*") -> Table:
     """The life of the mbarriers whose name fits `pattern` ("tma2mma*"), from ``report.stats["barriers"]``, by time.
 
     A line says what happened (arrive, expect_tx, TMA load, commit, complete), in which phase, how many arrivals and
@@ -24,12 +22,13 @@ def barrier_table(log: Iterable[Event], pattern: str = "*") -> Table:
     for name, justify in (("cycle", "right"), ("barrier", "left"), ("phase", "right"), ("what", "left"),
                           ("arrivals", "right"), ("bytes", "right"), ("by", "left"), ("line", "right")):  # fmt: skip
         table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for time, cta, barrier, what, role, span, count, nbytes, phase in sorted(log, key=lambda event: event[0]):
-        if fits(barrier, pattern):
-            by = role.removesuffix(f" of {cta}").replace("warpgroup", "WG")
-            amounts = (str(count) if count else "", str(nbytes) if nbytes else "")
-            line = line_number(span) if span is not None else ""
-            table.add_row(f"{time:.0f}", f"{cta} {barrier}", str(phase), what, *amounts, by, line)
+    for event in sorted(log, key=lambda event: event.time):
+        if fits(event.barrier, pattern):
+            by = event.role.removesuffix(f" of {event.cta}").replace("warpgroup", "WG")
+            amounts = (str(event.arrivals or ""), str(event.nbytes or ""))
+            line = line_number(event.span) if event.span is not None else ""
+            name = f"{event.cta} {event.barrier}"
+            table.add_row(f"{event.time:.0f}", name, str(event.phase), str(event.signal), *amounts, by, line)
     return table
 
 

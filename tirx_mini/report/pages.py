@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from tirx_mini.sim import Finding, Report, as_dict
+from tirx_mini.diagnose import Finding, Report, as_dict
 
 from .source import source_lines
 from .stuck import ring, stuck_page

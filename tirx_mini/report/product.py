@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tirx_mini.diagnose import Finding
 from tirx_mini.ir import Buffer, PrimFunc, Region, Span, TileCall, walk
-from tirx_mini.sim import Finding
 
 from .mismatch import explain_mismatch
 

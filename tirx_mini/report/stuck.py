@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tirx_mini.sim import StuckRole
+from tirx_mini.diagnose import StuckRole
 
 from .source import line_number, source_line
 

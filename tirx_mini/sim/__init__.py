@@ -1,48 +1,151 @@
-"""A simulated GPU: runs lowered kernels with every warp, engine and barrier, and reports what they do wrong.
+"""A simulated GPU: executes lowered kernels with every warp, engine and barrier, and states facts about what they do.
 
-report = simulate(lowered, [A, B, D], gpu="b200")
-report.verdict, report.findings, report.time_us
+outcome = Simulation(lowered, [A, B, D], gpu_spec("b200")).run()
+outcome.facts, outcome.blocked, outcome.cycles
+
+The rooms, from the bottom: `facts`; `ordering/` (happens-before) and `timing/` (the clock); `machine/` (SMs, warps,
+memories, barriers); `engines/` (TMA, tensor cores, tensor memory, cp.async); `translate/` (lowered IR to Python); and
+above them `gpu.py`, which puts a GPU together, and `run.py`, which executes a kernel on it. `tirx_mini.diagnose` turns
+the facts into findings.
 """
 
 from .arguments import ArgumentError
-from .dtypes import numpy_dtype
-from .explore import DEFAULT_LIMIT, Exploration, explore
-from .findings import (
-    Finding,
-    Report,
-    Severity,
-    StuckRole,
-    as_dict,
-    verdict_of,
-    worst_first,
+from .engines import (
+    AccumulatorLane,
+    AllocRule,
+    AllocWithoutPermit,
+    BadAllocation,
+    BadDealloc,
+    BadTensorMap,
+    BoxOutOfSharedMemory,
+    BulkWait,
+    ColumnsWait,
+    CommitAtExit,
+    CopyOutOfBounds,
+    LoadAtExit,
+    LostResult,
+    MisalignedBox,
+    MisalignedBoxStart,
+    MisalignedCopy,
+    MissingWgmmaFence,
+    MixedCtaGroups,
+    MmaAtExit,
+    NoPair,
+    OperandOutOfBounds,
+    PairWait,
+    StoreAtExit,
+    StoreBeforeTensor,
+    TensorMapRule,
+    TmemAtExit,
+    TmemColumnsExceeded,
+    TmemNotHeld,
+    WarpgroupTooSmall,
+    WgmmaAtExit,
+    WgmmasDiffer,
+    WgmmaWait,
+    WrongTmemLane,
 )
-from .kinds import CAUSES, KINDS, VERDICTS, Kind, Verdict, codes, kind_with
-from .simulate import SimulationError, failed, simulate
-from .translate import Translation, translate
+from .facts import Entry, Fact, Fault, OperandRule, Origin, place_key
+from .gpu import Gpu, Outcome
+from .hazards import Extent, Hazard, HazardKind, LastWait, Space
+from .launch import (
+    ClusterTooLarge,
+    GridTooLarge,
+    PartialCluster,
+    SharedMemoryExceeded,
+    TooManyRegisters,
+    TooManyThreads,
+)
+from .machine import (
+    LANES,
+    Arrival,
+    ArrivalOverflow,
+    BadInitCount,
+    BadRegisterCount,
+    BadThreadCount,
+    BarrierEvent,
+    BarrierOfEndedCta,
+    BarrierUse,
+    BorrowedRegister,
+    ClusterBarrierMisuse,
+    ClusterBarrierWait,
+    CountingBarrier,
+    CountingWait,
+    ElementOutOfBounds,
+    HostCluster,
+    HostCta,
+    IncompletePhase,
+    LanesDiffer,
+    LanesDisagree,
+    MatrixRowOutOfBounds,
+    Mbarrier,
+    MbarrierFact,
+    MbarrierWait,
+    MisalignedBarrier,
+    MisalignedMatrixRow,
+    MisalignedVector,
+    MissingInitFence,
+    NamedBarrierWait,
+    NoSuchBarrier,
+    PartialSetmaxnreg,
+    PartialWarp,
+    PendingRegister,
+    RegisterCountsDiffer,
+    RegisterOutOfBounds,
+    RegisterWait,
+    Reinitialised,
+    RoundsUnordered,
+    RunningWarp,
+    Signal,
+    SignalAtExit,
+    StoreOverBarrier,
+    ThreadCountsDiffer,
+    TraceEvent,
+    TxCountOverflow,
+    UninitialisedBarrier,
+    UninitialisedRegister,
+    UnorderedInit,
+    UnorderedPhases,
+    UnpairedClusterBarrier,
+    Wait,
+    WideRegisters,
+    WrongRegisterDirection,
+    numpy_dtype,
+)
+from .ordering import Access, EarlyAccess, Operation
+from .run import Simulation
+from .services import BadCtaMask, ForeignLoadBarrier, ForeignStoreSource, NoSharedMemory, NoSuchRank
+from .timing import Event, HoldingClock
+from .translate import (
+    DivisionByZero,
+    EndlessLoop,
+    Poll,
+    RunawayLoop,
+    Translation,
+    selected,
+    thread_values,
+    translate,
+)
 
 __all__ = [
-    "ArgumentError",
-    "CAUSES",
-    "DEFAULT_LIMIT",
-    "Exploration",
-    "Finding",
-    "KINDS",
-    "Kind",
-    "Report",
-    "Severity",
-    "SimulationError",
-    "StuckRole",
-    "Translation",
-    "VERDICTS",
-    "Verdict",
-    "as_dict",
-    "codes",
-    "explore",
-    "failed",
-    "kind_with",
-    "numpy_dtype",
-    "simulate",
-    "translate",
-    "verdict_of",
-    "worst_first",
-]
+    "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "ArgumentError", "Arrival", "ArrivalOverflow",
+    "BadAllocation", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount",
+    "BarrierEvent", "BarrierOfEndedCta", "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BulkWait",
+    "ClusterBarrierMisuse", "ClusterBarrierWait", "ClusterTooLarge", "ColumnsWait", "CommitAtExit", "CopyOutOfBounds",
+    "CountingBarrier", "CountingWait", "DivisionByZero", "EarlyAccess", "ElementOutOfBounds", "EndlessLoop", "Entry",
+    "Event", "Extent", "Fact", "Fault", "ForeignLoadBarrier", "ForeignStoreSource", "Gpu", "GridTooLarge", "Hazard",
+    "HazardKind", "HoldingClock", "HostCluster", "HostCta", "IncompletePhase", "LANES", "LanesDiffer",
+    "LanesDisagree", "LastWait", "LoadAtExit", "LostResult", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact",
+    "MbarrierWait", "MisalignedBarrier", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
+    "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
+    "NamedBarrierWait", "NoPair", "NoSharedMemory", "NoSuchBarrier", "NoSuchRank", "OperandOutOfBounds",
+    "OperandRule", "Operation", "Origin", "Outcome", "PairWait", "PartialCluster", "PartialSetmaxnreg", "PartialWarp",
+    "PendingRegister", "Poll", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait", "Reinitialised",
+    "RoundsUnordered", "RunawayLoop", "RunningWarp", "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation",
+    "Space", "StoreAtExit", "StoreBeforeTensor", "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer",
+    "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "TooManyRegisters", "TooManyThreads", "TraceEvent",
+    "Translation", "TxCountOverflow", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
+    "UnorderedPhases", "UnpairedClusterBarrier", "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait",
+    "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane", "numpy_dtype", "place_key",
+    "selected", "thread_values", "translate",
+]  # fmt: skip

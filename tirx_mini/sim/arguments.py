@@ -10,7 +10,7 @@ import numpy as np
 
 from tirx_mini.ir import Buffer, DataType, PrimFunc, Var, wrap
 
-from .dtypes import numpy_dtype
+from .machine import numpy_dtype
 
 _BITS = {"bfloat16": ("int16", ml_dtypes.bfloat16), "float8_e4m3fn": ("uint8", ml_dtypes.float8_e4m3fn),
          "float8_e5m2": ("uint8", ml_dtypes.float8_e5m2)}  # fmt: skip

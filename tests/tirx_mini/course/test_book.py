@@ -10,8 +10,8 @@ import pytest
 from tests.tirx_mini.wrong_kernels import ROOT, SHAPES, SMS
 from tirx_mini.__main__ import main
 from tirx_mini.course import Book, Example, check_kernel, find_book, load_kernels, load_module
+from tirx_mini.diagnose import Finding, codes, failed
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import Finding, codes, failed
 
 BOOK = Book.parse((ROOT / "docs" / "findings.md").read_text(encoding="utf-8"))
 PRELUDE = """\

@@ -23,7 +23,7 @@ from tests.tirx_mini.sim.bare import (
 )
 from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.isa import NAMES, TABLE, Instruction, InstructionDescriptor, Scope, SmemDescriptor, mma_format
-from tirx_mini.sim.warp import Warp
+from tirx_mini.sim import RunningWarp as Warp
 
 ENTRIES = [pytest.param(entry, id=name) for name, entry in TABLE.items()]
 REQUIRED = {"dim": 2, "count": 40, "n": 64}
@@ -280,7 +280,7 @@ def test_it_executes(names: tuple[str, ...]) -> None:
         arrays={"A": SOURCE, "D": target},
         maps=[tensor_map("A", SOURCE, (64, 64), 128), tensor_map("D", target, (64, 64), 128)],
     )
-    assert result.outcome.findings == () and not result.outcome.blocked
+    assert not result.findings and not result.outcome.blocked
     if "cp.reduce.async.bulk.tensor" in names:
         np.testing.assert_array_equal(target, 2 * SOURCE)
 

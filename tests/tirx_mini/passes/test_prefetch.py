@@ -14,7 +14,7 @@ from tirx_mini.passes import PIPELINE, lower
 from tirx_mini.runtime import build, summarise
 from tirx_mini.script import from_source
 from tirx_mini.script import tirx as T
-from tirx_mini.sim.translate import translate
+from tirx_mini.sim import translate
 
 PREFETCH = "prefetch.tensormap"
 

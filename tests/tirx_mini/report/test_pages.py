@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tirx_mini.diagnose import BarrierEvent, Finding, Report, Signal, StuckRole
 from tirx_mini.ir import Span
 from tirx_mini.report import barrier_table, finding_page, headline, plain, report_page, ring, stuck_page, to_json
-from tirx_mini.sim import Finding, Report, StuckRole
 
 SOURCE = """\
 def kernel(A, B):
@@ -144,8 +144,8 @@ def test_headlines(report: Report, text: str) -> None:
 
 def test_the_life_of_a_barrier(source: str) -> None:
     log = [
-        (12.0, "CTA 0", "bar[1]", "expect_tx", "warp 3 of CTA 0", Span(source, 4), 0, 4096, 0),
-        (90.5, "CTA 0", "bar[1]", "complete", "", None, 0, 0, 1),
+        BarrierEvent(12.0, "CTA 0", "bar[1]", Signal.EXPECT_TX, "warp 3 of CTA 0", Span(source, 4), 0, 4096, 0),
+        BarrierEvent(90.5, "CTA 0", "bar[1]", Signal.COMPLETE, "", None, 0, 0, 1),
     ]
     lines = plain(barrier_table(log)).splitlines()
     assert lines[1].split() == ["12", "CTA", "0", "bar[1]", "0", "expect_tx", "4096", "warp", "3", "4"]
@@ -158,7 +158,8 @@ def test_the_life_of_a_barrier(source: str) -> None:
                            ("f*[0]", {"full[0]"}), ("free*", {"free"}), ("none", set())],
 )  # fmt: skip
 def test_barriers_are_chosen_by_name(pattern: str, names: set[str]) -> None:
-    log = [(1.0, "CTA 0", name, "arrive", "warp 0", None, 1, 0, 0) for name in ("full[0]", "full[1]", "free")]
+    names_of_all = ("full[0]", "full[1]", "free")
+    log = [BarrierEvent(1.0, "CTA 0", name, Signal.ARRIVE, "warp 0", None, 1, 0, 0) for name in names_of_all]
     rows = plain(barrier_table(log, pattern)).splitlines()[1:]
     assert {row.split()[3] for row in rows} == names
 

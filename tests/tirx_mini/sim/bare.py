@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from tirx_mini.diagnose import Finding, finding_of
 from tirx_mini.hardware import B200, GpuSpec
 from tirx_mini.ir import Buffer, DataType, Launch, Span, TensorMap, Var
 from tirx_mini.isa import TABLE
-from tirx_mini.sim.findings import Finding
-from tirx_mini.sim.image import GlobalBuffer, KernelImage, SharedBuffer
-from tirx_mini.sim.machine import Gpu, Outcome
-from tirx_mini.sim.warp import Warp
+from tirx_mini.sim import Gpu, Outcome
+from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim.machine import GlobalBuffer, KernelImage, SharedBuffer
 
 
 def at(w: Warp, line: int) -> None:
@@ -77,16 +78,26 @@ class Result:
     gpu: Gpu
     seen: dict[Any, Any]
 
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """In the order in which their facts were stated."""
+        return [finding_of(entry) for entry in self.outcome.facts]
+
+    @property
+    def fault(self) -> Finding | None:
+        """The finding of the fault that ended the run, if one did."""
+        return self.findings[-1] if self.outcome.fault else None
+
     @property
     def kinds(self) -> list[str]:
         """Kinds of findings in the order they were found; warnings in parentheses."""
-        return [f.kind if f.severity == "error" else f"({f.kind})" for f in self.outcome.findings]
+        return [f.kind if f.severity == "error" else f"({f.kind})" for f in self.findings]
 
     @property
     def finding(self) -> Finding:
         """The only finding."""
-        assert len(self.outcome.findings) == 1, [f.message for f in self.outcome.findings]
-        return self.outcome.findings[0]
+        assert len(self.findings) == 1, [f.message for f in self.findings]
+        return self.findings[0]
 
     @property
     def lines(self) -> set[int]:

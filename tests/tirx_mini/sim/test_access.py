@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, one_lane, run
 from tests.tirx_mini.sim.test_barriers import initialised
 from tirx_mini.hardware import B200
-from tirx_mini.sim.memory import partition
-from tirx_mini.sim.warp import Warp
+from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim.machine import partition
 
 LANE = np.arange(32)
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "int8": np.int8,
@@ -129,7 +129,7 @@ def test_places_that_are_not_allowed(index: Any, lanes: int, kind: str, is_globa
     memory = {"arrays": {"data": array}} if is_global else {"shared": {"data": ("float32", 64, 4)}}
     result = only(body, **memory)
     assert result.finding.kind == kind and result.lines == {5} and result.finding.details["buffer"] == "data"
-    assert result.outcome.fault is result.finding
+    assert result.fault is result.finding
 
 
 def test_inactive_lanes_may_point_anywhere() -> None:
@@ -192,7 +192,7 @@ def test_the_grain_of_a_race_is_the_narrowest_access() -> None:
 def test_shared_memory_is_partitioned(ranges: list[tuple[int, int, int]]) -> None:
     """Every byte belongs to one segment, each buffer to one as well, no coarser than its accesses."""
     from tirx_mini.ir import DataType
-    from tirx_mini.sim.image import SharedBuffer
+    from tirx_mini.sim.machine import SharedBuffer
 
     size = 512
     buffers = [
@@ -293,4 +293,4 @@ def test_addresses_of_lanes_that_do_nothing_are_not_looked_at() -> None:
 
     result = only(body, shared={"tile": ("float32", 4)}, arrays={"A": np.zeros(4, np.float32)})
     assert result.kinds == ["out-of-bounds"]
-    assert "element 4 of tile" in result.outcome.findings[0].message
+    assert "element 4 of tile" in result.findings[0].message

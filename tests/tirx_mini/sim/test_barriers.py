@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, one_lane, run
-from tirx_mini.sim.warp import Warp
+from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import Signal
 
 BAR = {"bar": ("uint64", 1)}
 DATA = {**BAR, "data": ("float32", 64, 4)}
@@ -109,7 +110,7 @@ def test_an_mbarrier_orders_what_was_done_before_the_arrival(waits: bool) -> Non
     if waits:
         assert result.kinds == []
     else:
-        race = result.outcome.findings[-1]
+        race = result.findings[-1]
         assert race.kind == "race" and race.details["buffer"] == "data"
         assert {race.span.line, race.details["notes"][0][1].line} == {3, 7}
 
@@ -364,5 +365,5 @@ def test_the_life_of_a_barrier_is_logged() -> None:
 
     log = run(program, shared=BAR, log_barriers=True).outcome.barrier_log
     assert log is not None
-    assert [(name, what, count) for _, _, name, what, _, _, count, _, _ in log] == [
-        ("bar", "arrive", 32), ("bar", "complete", 0)]  # fmt: skip
+    assert [(event.barrier, event.signal, event.arrivals) for event in log] == [
+        ("bar", Signal.ARRIVE, 32), ("bar", Signal.COMPLETE, 0)]  # fmt: skip

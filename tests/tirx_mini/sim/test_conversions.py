@@ -7,7 +7,7 @@ import pytest
 
 import tirx_mini as tvm
 from tirx_mini.script import tirx as T
-from tirx_mini.sim.dtypes import numpy_dtype
+from tirx_mini.sim.machine import numpy_dtype
 
 CONVERSIONS = {
     "float8_e4m3fn": [448, 448, -448, 448, -448, 1.5],

@@ -13,8 +13,8 @@ import pytest
 
 import tirx_mini as tvm
 from tirx_mini.course import load_kernels
+from tirx_mini.diagnose import Finding, Report, StuckRole
 from tirx_mini.script import from_source
-from tirx_mini.sim import Finding, Report, StuckRole
 from utils import prepare_data
 
 ROOT = Path(__file__).parents[3]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirx_mini.sim.clock import Clock
-from tirx_mini.sim.fair_share import FairShare, Flow
+from tirx_mini.sim.timing import Clock, FairShare, Flow
 
 Request = tuple[float, int, float]
 """(when, by which flow, how much)"""
@@ -24,7 +23,7 @@ def ends_of(requests: list[Request], rate: float, most: float) -> list[float]:
         share.serve(flows[number], amount, lambda took: ends.__setitem__(index, clock.now))
 
     for index, (time, number, amount) in enumerate(requests):
-        clock.at(time, make, index, number, amount)
+        clock.at(time, None, make, index, number, amount)
     clock.run()
     assert share.flows == 0
     return ends

@@ -14,7 +14,7 @@ import tirx_mini as tvm
 from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, mapped, one_lane, run, tensor_map
 from tests.tirx_mini.sim.test_barriers import initialised
 from tests.tirx_mini.wrong_kernels import SHAPES, Edit
-from tirx_mini.sim.warp import Warp
+from tirx_mini.sim import RunningWarp as Warp
 from utils import prepare_data
 
 WAIT, ACCESS, SYNC = "griddepcontrol.wait", 20, "bar.sync.all"
@@ -205,7 +205,7 @@ def test_exactly_what_no_wait_precedes_is_found(phases: Phases, seed: int) -> No
                     expected.add(100 * number + 10 * place + warp)
         before = before or any("wait" in steps for steps in phase)
     result = run(program, arrays=arrays(), threads=64, programmatic=True, seed=seed or None)
-    assert {f.span.line for f in result.outcome.findings if f.span is not None} == expected
+    assert {f.span.line for f in result.findings if f.span is not None} == expected
     assert set(result.kinds) <= set(MISSING)
 
 
@@ -242,7 +242,7 @@ def test_tma_waits_too(waits: str, lines: list[int]) -> None:
         lambda w: through_tma(w, waits),
         shared=TILES, arrays={"A": SOURCE, "D": target}, maps=maps, programmatic=True,
     )  # fmt: skip
-    assert [f.span.line for f in result.outcome.findings if f.span is not None] == lines
+    assert [f.span.line for f in result.findings if f.span is not None] == lines
     assert set(result.kinds) <= set(MISSING)
     np.testing.assert_array_equal(target, SOURCE)
 

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from tirx_mini.sim import CAUSES, KINDS, Finding, as_dict, codes, kind_with
-from tirx_mini.sim.deadlock import RULES
+from tirx_mini.diagnose import CAUSES, KINDS, RULES, Finding, as_dict, codes, kind_with
 
 GROUPS = {"1": {"deadlock", "hazard", "fault"}, "2": {"hazard"}, "3": {"fault"}, "4": {"fault"}, "5": {"fault"}}
 
@@ -25,7 +24,8 @@ def test_only_one_mistake_seen_from_two_sides_shares_a_code() -> None:
 
 
 def test_every_rule_of_deadlocks_is_a_cause() -> None:
-    assert {rule.__name__.replace("_", "-") for rule in RULES} == set(CAUSES)
+    assert {rule.kind.name for rule in RULES} == set(CAUSES)
+    assert len({rule.certainty for rule in RULES}) == len(RULES)
 
 
 def test_a_finding_has_the_code_of_its_cause() -> None:
@@ -42,5 +42,5 @@ def test_codes_are_found() -> None:
 
 
 def test_unknown_kinds_are_refused() -> None:
-    with pytest.raises(ValueError, match="unknown kind"):
+    with pytest.raises(ValueError, match="not a kind of finding"):
         Finding("rase", "error", "")

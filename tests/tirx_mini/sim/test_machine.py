@@ -13,12 +13,9 @@ from hypothesis import given
 
 from tests.tirx_mini.sim.bare import at, block, buffer, do, one_lane, run
 from tirx_mini.hardware import B200, GPUS, GpuSpec, gpu_spec
-from tirx_mini.sim.bandwidth import WINDOW, Bandwidth
-from tirx_mini.sim.clock import Clock
-from tirx_mini.sim.machine import Sm
-from tirx_mini.sim.masks import EMPTY, FULL, Mask
-from tirx_mini.sim.traffic import Traffic
-from tirx_mini.sim.warp import Warp
+from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim.machine import EMPTY, FULL, Mask
+from tirx_mini.sim.timing import WINDOW, Bandwidth, Clock, SmTraffic, Traffic
 
 SMALL = replace(B200, sms=4)
 
@@ -129,7 +126,7 @@ def test_a_fault_stops_the_run() -> None:
         yield from ()
 
     result = run(program, threads=96, arrays={"A": np.zeros(8, np.float32)})
-    assert result.outcome.fault is result.finding and result.lines == {4}
+    assert result.fault is result.finding and result.lines == {4}
     assert result.seen == {0: True} and not result.outcome.blocked
     assert result.finding.details["role"] == "warp 1"
 
@@ -161,8 +158,9 @@ def test_the_timeline_has_waits() -> None:
 
     trace = run(program, threads=64, trace=True).outcome.trace
     assert trace is not None
-    (track, name, start, end, span) = trace[0]
-    assert "warp 0" in track and "barrier 0" in name and start == 0 and end >= 500 and span.line == 3
+    wait = trace[0]
+    assert "warp 0" in wait.track and "barrier 0" in wait.name and wait.start == 0 and wait.end >= 500
+    assert wait.span is not None and wait.span.line == 3
 
 
 # -- instructions of lanes -------------------------------------------------------------------------------------------
@@ -232,17 +230,17 @@ def test_masks_are_sets_of_lanes() -> None:
 
 def test_events_happen_in_the_order_of_time() -> None:
     clock, seen = Clock(), []
-    clock.at(3, seen.append, "third")
-    clock.at(1, seen.append, "first")
-    clock.at(1, seen.append, "second")
-    clock.at(2, lambda: clock.at(1, seen.append, "late"))
+    clock.at(3, None, seen.append, "third")
+    clock.at(1, None, seen.append, "first")
+    clock.at(1, None, seen.append, "second")
+    clock.at(2, None, lambda: clock.at(1, None, seen.append, "late"))
     clock.run()
     assert seen == ["first", "second", "late", "third"] and clock.now == 3
     shuffled = set()
     for seed in range(10):
         clock, seen = Clock(random.Random(seed)), []
         for name in "abc":
-            clock.at(0, seen.append, name)
+            clock.at(0, None, seen.append, name)
         clock.run()
         shuffled.add("".join(seen))
     assert len(shuffled) > 1
@@ -250,13 +248,13 @@ def test_events_happen_in_the_order_of_time() -> None:
 
 def test_an_sm_shares_its_port_and_all_share_l2_and_hbm() -> None:
     clock = Clock()
-    traffic, sms = Traffic(B200, clock, None), [Sm(i, B200, clock) for i in range(100)]
+    traffic, sms = Traffic(B200, clock, None), [SmTraffic(B200) for i in range(100)]
     one = traffic.store_tile(sms[0], 0, "a", 64_000)
     two = traffic.store_tile(sms[0], 0, "b", 64_000)
     assert two - one == pytest.approx(64_000 / B200.port_bytes_per_cycle)
     other = traffic.store_tile(sms[1], 0, "b", 64_000)
     assert other == pytest.approx(64_000 / B200.port_bytes_per_cycle + B200.l2_latency)
-    many = [traffic.store_tile(sm, 0, ("c", sm.index), 1_000_000) for sm in sms]
+    many = [traffic.store_tile(sm, 0, ("c", number), 1_000_000) for number, sm in enumerate(sms)]
     assert max(many) >= 100e6 / B200.hbm_bytes_per_cycle
     assert traffic.hbm_bytes == 128_000 + 100_000_000
     again = [traffic.store_tile(sm, 1e6, ("c", sm.index), 1_000_000) - 1e6 for sm in sms[:50]]
@@ -269,11 +267,11 @@ def loaded(spec: GpuSpec, sms: int, nbytes: int, times: int = 1) -> list[float]:
     traffic = Traffic(spec, clock, None)
     arrivals: list[float] = []
     for i in range(sms):
-        traffic.load_tile(Sm(i, spec, clock), ("tile", i), nbytes, lambda first, last: None)
+        traffic.load_tile(SmTraffic(spec), ("tile", i), nbytes, lambda first, last: None)
     clock.run()
     start, traffic.hbm_bytes = clock.now, 0
     for i in range(sms):
-        sm = Sm(i, spec, clock)
+        sm = SmTraffic(spec)
         for _ in range(times):
             traffic.load_tile(sm, ("tile", i), nbytes, lambda first, last: arrivals.append(last - start))
     clock.run()
@@ -293,14 +291,14 @@ def test_the_l2_answers_all_sms_in_turns() -> None:
 def test_a_tile_that_is_not_in_the_l2_comes_from_hbm() -> None:
     clock, arrivals = Clock(), []
     traffic = Traffic(B200, clock, None)
-    traffic.load_tile(Sm(0, B200, clock), "a", 64_000, lambda first, last: arrivals.append(last))
+    traffic.load_tile(SmTraffic(B200), "a", 64_000, lambda first, last: arrivals.append(last))
     clock.run()
     assert arrivals[0] >= 64_000 / B200.port_bytes_per_cycle + B200.hbm_latency
     assert traffic.hbm_bytes == traffic.l2_bytes == 64_000
 
 
 def test_all_that_use_the_shared_memory_of_an_sm_share_it() -> None:
-    traffic, sm, rate = Traffic(B200, Clock(), None), Sm(0, B200, Clock()), B200.smem_bytes_per_cycle
+    traffic, sm, rate = Traffic(B200, Clock(), None), SmTraffic(B200), B200.smem_bytes_per_cycle
     assert traffic.shared(sm, 0, 1220) == pytest.approx(1220 / rate)
     assert traffic.shared(sm, 0, 1220) == pytest.approx(2440 / rate)
     assert traffic.access(sm, 0, 1220) == pytest.approx(1220 / rate), "warps go before engines"
@@ -311,9 +309,9 @@ def test_all_that_use_the_shared_memory_of_an_sm_share_it() -> None:
 def test_ordinary_loads_wait_for_those_in_flight() -> None:
     traffic = Traffic(B200, Clock(), None)
     most = B200.loads_in_flight
-    few, more = (traffic.load(Sm(0, B200, Clock()), 0, 0, issues) for issues in (most, most + 1))
+    few, more = (traffic.load(SmTraffic(B200), 0, 0, issues) for issues in (most, most + 1))
     assert (few, more) == (0, B200.l2_latency)
-    slow = traffic.load(Sm(0, B200, Clock()), 0, 6400, 1)
+    slow = traffic.load(SmTraffic(B200), 0, 6400, 1)
     assert slow == pytest.approx(6400 / B200.l1_fill_bytes_per_cycle)
 
 
@@ -339,7 +337,7 @@ def test_an_early_request_is_not_held_up_by_a_late_one_made_before() -> None:
 def test_lanes_far_apart_move_whole_sectors() -> None:
     for apart, sectors in ((1, 16), (2, 32), (100, 32)):
         traffic = Traffic(B200, Clock(), None)
-        traffic.generic(Sm(0, B200, Clock()), 0, 0, np.arange(32) * apart, 16, 32, write=True)
+        traffic.generic(SmTraffic(B200), 0, 0, np.arange(32) * apart, 16, 32, write=True)
         assert traffic.l2_bytes == sectors * 32
 
 
@@ -352,7 +350,7 @@ def test_windows_that_have_passed_are_forgotten() -> None:
 
 def test_the_l2_forgets_what_was_not_used_for_long() -> None:
     spec = replace(B200, l2_bytes=1000)
-    traffic, sm = Traffic(spec, Clock(), None), Sm(0, spec, Clock())
+    traffic, sm = Traffic(spec, Clock(), None), SmTraffic(spec)
     for key in ("a", "b", "a", "c"):
         traffic.store_tile(sm, 0, key, 400)
     assert traffic.hbm_bytes == 1200

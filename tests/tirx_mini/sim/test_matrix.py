@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.tirx_mini.sim.bare import FakeRegisters, address, buffer, do, run
-from tirx_mini.sim.warp import Warp
+from tirx_mini.sim import RunningWarp as Warp
 
 LANE = np.arange(32)
 BLOCKS = np.arange(4 * 64, dtype=np.uint16).reshape(4, 8, 8)
@@ -41,7 +41,7 @@ def test_a_lane_gets_two_neighbours_of_a_row(num: int, transpose: bool) -> None:
                 assert (pairs[block, lane] == want[r, c : c + 2]).all()
 
     result = run(program, shared={"tile": ("uint16", 256)})
-    assert result.outcome.findings == ()
+    assert not result.findings
 
 
 @pytest.mark.parametrize("num", [1, 2, 4])
@@ -56,7 +56,7 @@ def test_stmatrix_is_the_way_back(num: int, transpose: bool) -> None:
         do(w, "stmatrix", rows(w), registers, num=num, transpose=transpose)
         assert (w.load(buffer(w, "tile"), LANE * 8, 8).reshape(4, 8, 8)[:num] == BLOCKS[:num]).all()
 
-    assert run(program, shared={"tile": ("uint16", 256)}).outcome.findings == ()
+    assert not run(program, shared={"tile": ("uint16", 256)}).findings
 
 
 @pytest.mark.parametrize(("stride", "kind"), [(8, "misaligned-access"), (1 << 12, "out-of-bounds")])
@@ -65,5 +65,5 @@ def test_rows_are_aligned_and_inside(stride: int, kind: str) -> None:
         yield from ()
         do(w, "ldmatrix", FakeRegisters(), rows(w, stride), num=4)
 
-    fault = run(program, shared={"tile": ("uint16", 256)}).outcome.fault
+    fault = run(program, shared={"tile": ("uint16", 256)}).fault
     assert fault is not None and fault.kind == kind

@@ -8,7 +8,7 @@ import pytest
 
 import tirx_mini as tvm
 from tirx_mini.course import Shape, load_kernels
-from tirx_mini.sim import Report
+from tirx_mini.diagnose import Report
 from utils import prepare_data
 
 REFERENCES = Path(__file__).parents[3] / "kernels_ref" / "sm100"
@@ -87,7 +87,7 @@ ORDERED = {
     ),
     "a wait that passes too early": (
         "wb_phase.init(is_producer=False)", "wb_phase.init(is_producer=True)",
-        "uninitialised-read", ("waited for is mma2ld, here", "mma2ld.wait("),
+        "uninitialised-read", ("waited last for mma2ld, here", "mma2ld.wait("),
     ),
 }  # fmt: skip
 

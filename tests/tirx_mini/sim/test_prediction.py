@@ -17,7 +17,7 @@ from tests.tirx_mini.sim.bare import address, all_lanes, block, buffer, do, mapp
 from tirx_mini.course import arch_folder, default_kernels, load_kernels
 from tirx_mini.hardware import B200, GPUS, H100, GpuSpec
 from tirx_mini.script import tirx as T
-from tirx_mini.sim.warp import Warp
+from tirx_mini.sim import RunningWarp as Warp
 
 SPECS = pytest.mark.parametrize("spec", [B200, H100], ids=lambda spec: spec.name)
 

@@ -8,8 +8,18 @@ import pytest
 from hypothesis import given
 
 from tirx_mini.ir import Span
-from tirx_mini.sim.causality import Causality
-from tirx_mini.sim.shadow import ASYNC, GENERIC, AccessLog, Actor, Conflict, Segment, Shadow, distinct
+from tirx_mini.sim.ordering import (
+    AccessLog,
+    Actor,
+    Causality,
+    Conflict,
+    ConflictKind,
+    Operation,
+    Proxy,
+    Segment,
+    Shadow,
+    distinct,
+)
 
 WARPS = 3
 
@@ -33,17 +43,18 @@ def test_races_are_found_exactly_where_there_are_any(trace: list[tuple[str, int,
     expected = False
     for number, (kind, who, start, length) in enumerate(trace):
         if kind == "sync":  # who releases, `start` acquires
-            knowledge = causality.knowledge()
-            knowledge.add(agents[who])
-            agents[start].learn(knowledge)
+            released = causality.sync_clock()
+            released.release(agents[who])
+            agents[start].acquire(released)
             continue
         granules = set(range(start, min(8, start + length)))
         writes = kind == "write"
         for agent, epoch, wrote, where in history:
-            if granules & where and (writes or wrote) and not agents[who].knows(agent, epoch):
+            if granules & where and (writes or wrote) and not agents[who].happens_after(agent, epoch):
                 expected = True
         history.append((agents[who].index, agents[who].epoch, writes, granules))
-        actor = Actor(agents[who], 0, GENERIC, kind, str(who), Span("kernel", number))
+        operation = Operation.STORE if writes else Operation.LOAD
+        actor = Actor(agents[who], 0, Proxy.GENERIC, operation, str(who), Span("kernel", number))
         select = np.array(sorted(granules)) if scattered else slice(min(granules), max(granules) + 1)
         (segment.write if writes else segment.read)(select, actor)
         assert bool(found) == expected, number
@@ -54,37 +65,37 @@ def causality() -> Causality:
     return Causality()
 
 
-def actor(causality: Causality, proxy: str = GENERIC, what: str = "store") -> Actor:
-    return Actor(causality.agent("agent"), 0, proxy, what, "warp 0", Span("kernel", len(causality.agents)))
+def actor(causality: Causality, proxy: Proxy = Proxy.GENERIC, operation: Operation = Operation.STORE) -> Actor:
+    return Actor(causality.agent("agent"), 0, proxy, operation, "warp 0", Span("kernel", len(causality.agents)))
 
 
 def test_the_conflict_says_where_and_with_whom(causality: Causality) -> None:
     found: list[Conflict] = []
     segment = Segment(1024, 2048, 16, AccessLog(), found.append)
-    first, second = actor(causality), actor(causality, what="load")
+    first, second = actor(causality), actor(causality, operation=Operation.LOAD)
     segment.write(segment.span(1024 + 64, 1024 + 128), first)
     segment.read(segment.span(1024 + 96, 1024 + 160), second)
-    race, uninitialised = sorted(found, key=lambda c: c.kind)
-    assert race.kind == "race" and race.earlier is not None and race.earlier.span == first.span
+    race, uninitialised = sorted(found, key=lambda c: c.kind.value)
+    assert race.kind is ConflictKind.RACE and race.earlier is not None and race.earlier.span == first.span
     assert race.extent() == (1024 + 96, 1024 + 128)
-    assert uninitialised.kind == "uninitialised" and uninitialised.extent() == (1024 + 128, 1024 + 160)
+    assert uninitialised.kind is ConflictKind.UNINITIALISED and uninitialised.extent() == (1024 + 128, 1024 + 160)
 
 
 def test_a_proxy_is_crossed_only_through_a_fence(causality: Causality) -> None:
-    kinds: list[str] = []
+    kinds: list[ConflictKind] = []
     segment = Segment(0, 64, 16, AccessLog(), lambda c: kinds.append(c.kind))
     warp = causality.agent("warp")
-    writer = Actor(warp, 0, GENERIC, "store", "warp 0")
+    writer = Actor(warp, 0, Proxy.GENERIC, Operation.STORE, "warp 0")
     segment.write(slice(0, 2), writer)
-    segment.read(slice(0, 2), Actor(causality.fork(warp, "copy"), 0, ASYNC, "TMA store", "warp 0"))
-    assert kinds == ["proxy"]
+    segment.read(slice(0, 2), Actor(causality.fork(warp, "copy"), 0, Proxy.ASYNC, Operation.TMA_STORE, "warp 0"))
+    assert kinds == [ConflictKind.PROXY]
     warp.fence_proxy()
-    segment.read(slice(0, 2), Actor(causality.fork(warp, "copy"), 0, ASYNC, "TMA store", "warp 0"))
-    assert kinds == ["proxy"]
+    segment.read(slice(0, 2), Actor(causality.fork(warp, "copy"), 0, Proxy.ASYNC, Operation.TMA_STORE, "warp 0"))
+    assert kinds == [ConflictKind.PROXY]
 
 
 def test_clusters_are_never_ordered(causality: Causality) -> None:
-    kinds: list[str] = []
+    kinds: list[ConflictKind] = []
     segment = Segment(0, 64, 16, AccessLog(), lambda c: kinds.append(c.kind), initialised=True, single_reader=True)
     one = actor(causality)
     segment.write(slice(0, 1), one)
@@ -93,21 +104,21 @@ def test_clusters_are_never_ordered(causality: Causality) -> None:
     other = actor(causality)
     other.agent, other.cluster = one.agent, 1
     segment.write(slice(0, 1), other)
-    assert kinds == ["race"]
+    assert kinds == [ConflictKind.RACE]
 
 
 def test_a_result_that_nobody_reads(causality: Causality) -> None:
     segment = Segment(0, 64, 16, AccessLog(), lambda _: None)
-    mma = actor(causality, ASYNC, "MMA")
-    assert segment.unread(slice(0, 4), "MMA") is None
+    mma = actor(causality, Proxy.ASYNC, Operation.TCGEN05_MMA)
+    assert segment.unread(slice(0, 4), Operation.TCGEN05_MMA) is None
     segment.write(slice(0, 4), mma)
-    lost = segment.unread(slice(0, 4), "MMA")
+    lost = segment.unread(slice(0, 4), Operation.TCGEN05_MMA)
     assert lost is not None and lost.span == mma.span
-    segment.read(slice(0, 3), actor(causality, what="tcgen05.ld"))
-    assert segment.unread(slice(0, 3), "MMA") is None
-    assert segment.unread(slice(2, 4), "MMA") is lost
+    segment.read(slice(0, 3), actor(causality, operation=Operation.TCGEN05_LD))
+    assert segment.unread(slice(0, 3), Operation.TCGEN05_MMA) is None
+    assert segment.unread(slice(2, 4), Operation.TCGEN05_MMA) is lost
     segment.forget(slice(0, 4))
-    assert segment.unread(slice(0, 4), "MMA") is None
+    assert segment.unread(slice(0, 4), Operation.TCGEN05_MMA) is None
 
 
 @given(st.lists(st.integers(0, 30), max_size=60))

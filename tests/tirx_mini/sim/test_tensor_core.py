@@ -9,8 +9,9 @@ import pytest
 
 from tests.tirx_mini.sim.bare import FakeRegisters, address, all_lanes, at, block, buffer, do, one_lane, run
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, mma_format, swizzle_bytes
-from tirx_mini.sim.dtypes import numpy_dtype
-from tirx_mini.sim.warp import Warp
+from tirx_mini.sim import ColumnsWait
+from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim.machine import numpy_dtype
 
 RNG = np.random.default_rng(7)
 COLUMNS = 128
@@ -355,7 +356,7 @@ def test_one_thing_wrong(wrong: dict[str, Any], kind: str, lines: set[int]) -> N
     result = gemm(**wrong)
     assert kind in result.kinds
     if lines:
-        finding = next(f for f in result.outcome.findings if f.kind == kind.strip("()"))
+        finding = next(f for f in result.findings if f.kind == kind.strip("()"))
         found = {finding.span.line, *(span.line for _, span in finding.details.get("notes", ()) if span)}
         assert found <= lines and finding.span.line in lines
 
@@ -420,8 +421,8 @@ def test_two_allocations_of_one_cta_that_do_not_fit() -> None:
         yield from block(w, "tcgen05.alloc", address(w, "slot"), 32)
 
     result = run(program, shared=SHARED)
-    assert [w.waiting.kind for w in result.outcome.blocked] == ["tcgen05.alloc"]
-    assert "512" in result.outcome.blocked[0].waiting.text
+    (wait,) = (w.waiting for w in result.outcome.blocked)
+    assert isinstance(wait, ColumnsWait) and (wait.columns, wait.held, wait.free) == (32, 512, 0)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import tirx_mini as tvm
+from tirx_mini.diagnose import Report, simulate
 from tirx_mini.ir import (
     INT32,
     AddressOf,
@@ -43,7 +44,7 @@ from tirx_mini.ir import (
     special,
 )
 from tirx_mini.script import tirx as T
-from tirx_mini.sim import Report, simulate, translate
+from tirx_mini.sim import translate
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -30,11 +30,12 @@ from tirx_mini.ir import (
     walk,
 )  # fmt: skip
 
-from ..image import GlobalBuffer, KernelImage, SharedBuffer
+from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .pressure import registers_of
 from .statements import Statements
 from .storage import Place
-from .support import NAMESPACE
+from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
+from .threads import selected, thread_values
 from .uniformity import analyse
 from .values import Value, ranged
 from .writer import Writer
@@ -178,4 +179,6 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
     return ranged(name, dtype)
 
 
-__all__ = ["Translation", "translate"]
+__all__ = [
+    "DivisionByZero", "EndlessLoop", "Poll", "RunawayLoop", "Translation", "selected", "thread_values", "translate",
+]  # fmt: skip

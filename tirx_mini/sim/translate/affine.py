@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tirx_mini.ir import INT64, Binary, Cast, Const, DataType, Expr, Unary, int_value
 
 from .values import Value, bounds, combined, literal
-
-if TYPE_CHECKING:
-    from .expressions import Expressions
 
 
 @dataclass
@@ -32,10 +29,10 @@ class Terms:
 
 
 class Affine:
-    """Splits one index expression."""
+    """Splits one index expression. build: translates a term that is not a sum."""
 
-    def __init__(self, expressions: Expressions) -> None:
-        self.expressions = expressions
+    def __init__(self, build: Callable[[Expr], Value]) -> None:
+        self._build = build
 
     def split(self, expr: Expr) -> tuple[Value | None, Value | None, Value | None]:
         """(uniform, static pattern, the rest): their sum is `expr`; None stands for zero."""
@@ -62,7 +59,7 @@ class Affine:
         elif isinstance(expr, Cast) and _widens(expr.value.dtype, expr.dtype):
             out.add(self.terms(expr.value))
         elif not (isinstance(expr, Binary) and self._binary(expr, out)):
-            value = self.expressions.build(expr)
+            value = self._build(expr)
             (out.static if value.static else out.other).append((1, value))
         return out
 

@@ -33,8 +33,7 @@ from tirx_mini.ir import (
     Var,
 )  # fmt: skip
 
-from ..dtypes import numpy_dtype
-from ..masks import LANES, Mask
+from ..machine import LANES, Mask, numpy_dtype
 from .affine import Affine
 from .values import Value, bounds, combined, literal, ranged, wrapped
 from .writer import Writer
@@ -158,7 +157,7 @@ class Expressions:
 
     def split(self, expr: Expr) -> tuple[Value | None, Value | None, Value | None]:
         """(uniform, static pattern, rest) whose sum is `expr`; None stands for zero."""
-        return Affine(self).split(expr)
+        return Affine(self.build).split(expr)
 
     def index(self, expr: Expr) -> Value:
         """A flat index as ``uniform + pattern``: one addition in the loop, whatever the layout."""

@@ -8,19 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from tirx_mini.ir import Bind, BufferLoad, BufferStore, Call, For, Ramp, Seq, Stmt, Var, int_value, walk
 
+from .expressions import Expressions
+from .storage import Storage
 from .values import Value
 
-if TYPE_CHECKING:
-    from .statements import Statements
+
+class StatementTranslator(Protocol):
+    """What translates the body of a loop."""
+
+    @property
+    def expressions(self) -> Expressions: ...
+    @property
+    def storage(self) -> Storage: ...
+    def stmt(self, stmt: Stmt | None) -> None: ...
 
 
-def together(statements: Statements, loop: For) -> bool:
+def together(statements: StatementTranslator, loop: For) -> bool:
     """Translate `loop` with all its iterations at once; False, with nothing emitted, where its form forbids it."""
     expressions = statements.expressions
     nest, body = _perfect_nest(loop)
@@ -57,7 +66,7 @@ def _trip(loop: For) -> int | None:
     return None if start is None or stop is None else len(range(start, stop, loop.step))
 
 
-def _iteration(statements: Statements, level: For, total: int, extent: int, inner: int) -> Value:
+def _iteration(statements: StatementTranslator, level: For, total: int, extent: int, inner: int) -> Value:
     """The loop variable in each of the `total` iterations of the nest, [total, 1] beside the lanes."""
     start = int_value(level.start) or 0
     values = start + level.step * (np.arange(total) // inner % extent)
@@ -66,7 +75,7 @@ def _iteration(statements: Statements, level: For, total: int, extent: int, inne
     return Value(name, level.var.dtype, True, int(values.min()), int(values.max()), static=True)
 
 
-def _elementwise(statements: Statements, body: Stmt, loop_vars: set[Var]) -> bool:
+def _elementwise(statements: StatementTranslator, body: Stmt, loop_vars: set[Var]) -> bool:
     """Whether the body only moves and computes elements, each iteration to places of its own."""
     dependent = set(loop_vars)
     for stmt in _flat(body):

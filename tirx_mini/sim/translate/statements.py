@@ -37,8 +37,7 @@ from tirx_mini.ir import (
 )  # fmt: skip
 from tirx_mini.isa import TABLE
 
-from ..dtypes import numpy_dtype
-from ..registers import RegisterArray, UniformArray
+from ..machine import RegisterArray, UniformArray, numpy_dtype
 from .calls import Calls
 from .expressions import Expressions
 from .parallel import together

@@ -9,8 +9,7 @@ import numpy as np
 
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Expr, Ramp, TirxError
 
-from ..dtypes import numpy_dtype
-from ..registers import Registers
+from ..machine import Registers, numpy_dtype
 from .expressions import flat_index
 from .values import Value, ranged
 

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
 
-from ..barriers import Wait
-from ..masks import EMPTY, Mask
+from ..facts import Fact, Fault
+from ..machine import EMPTY, Mask, Wait
 
 POLL_CYCLES = 200
 """Between two rounds of a loop that spins on memory."""
 
 MAX_ITERATIONS, MAX_POLLS = 5_000_000, 20_000
 """Iterations of while loops that a warp may make before it is taken to run for ever: in all, and spinning on memory."""
+
+
+@dataclass
+class Poll(Wait):
+    """A loop that reads memory until another thread has changed it."""
+
+    instruction: ClassVar[str] = "poll"
+
+
+@dataclass(frozen=True)
+class DivisionByZero(Fact):
+    """An integer is divided by zero."""
+
+
+@dataclass(frozen=True)
+class RunawayLoop(Fact):
+    """A warp is still in a loop after a great many iterations."""
+
+
+@dataclass(frozen=True)
+class EndlessLoop(Fact):
+    """A loop that cannot end. state: the scalars that decide about it, all of which an iteration left as they were."""
+
+    state: tuple[str, ...]
 
 
 def floor_div(w: Any, a: Any, b: Any) -> Any:
@@ -49,11 +74,7 @@ def _divisor(w: Any, b: Any) -> Any:
 
 
 def _by_zero(w: Any) -> Exception:
-    return w.fault(
-        "division-by-zero",
-        "an integer is divided by zero",
-        hint="guard the division, or check the value of the divisor",
-    )
+    return Fault(DivisionByZero(w.origin))
 
 
 def shift_left(a: Any, b: Any, bits: int) -> Any:
@@ -92,35 +113,19 @@ def finite(value: Any, kind: Any) -> Any:
 
 
 def runaway(w: Any) -> Exception:
-    """The fault of a warp whose loops go round too often."""
-    return w.fault(
-        "runaway-loop",
-        f"{w.role} is still in this loop after a great many iterations",
-        hint="check the loop's condition, and that each iteration brings it nearer to its end",
-    )
+    """The fault of a warp whose loops make too many iterations."""
+    return Fault(RunawayLoop(w.origin))
 
 
 def endless(w: Any, state: tuple[str, ...]) -> Exception:
     """The fault of a warp in a loop that cannot end."""
-    if not state:
-        return w.fault(
-            "runaway-loop",
-            "this loop never ends: nothing in it can make its condition false",
-            hint="let the condition depend on something that the loop changes, or leave it with `break`",
-        )
-    names = " and ".join([", ".join(state[:-1]), state[-1]] if len(state) > 1 else state)
-    kept = f"{names} as {'they were' if state[1:] else 'it was'}"
-    return w.fault(
-        "runaway-loop",
-        f"this loop never ends: an iteration left {kept}, and nothing else decides whether it goes on",
-        hint=f"change {names} in every iteration (a tile scheduler: call next_tile() at the end)",
-    )
+    return Fault(EndlessLoop(w.origin, state))
 
 
 def poll(w: Any) -> Wait:
     """Let others run for a while, in a loop that reads memory until another warp has changed it."""
     w.gpu.wake(w, w.time + POLL_CYCLES)
-    return Wait("poll", w, "another thread to change what this loop reads", since=w.time, span=w.span)
+    return Poll(w, w.time, w.span)
 
 
 def merge(mask: Mask, new: Any, old: Any) -> np.ndarray:

@@ -48,7 +48,7 @@ from tirx_mini.ir import (
     children,
 )  # fmt: skip
 
-from ..threads import selected
+from .threads import selected
 from .values import integer_range
 
 LANE_SPECIALS = frozenset({"threadIdx.x"})

@@ -1,0 +1,23 @@
+"""Facts into findings: what is wrong with a kernel, why, at which line, and what to write instead.
+
+report = simulate(lowered, [A, B, D], gpu="b200")
+report.verdict, report.findings, report.time_us
+
+Each module holds rules: `barriers`, `hazards`, `accesses`, `instructions`, `tensor_memory`, `launches`, and in
+`deadlock/` those for machines in which nothing can advance. A rule names the kind of its finding, with its code.
+"""
+
+from tirx_mini.sim import BarrierEvent, Signal
+
+from .deadlock import RULES, StuckRole
+from .explore import DEFAULT_LIMIT, Exploration, explore
+from .findings import Finding, Report, as_dict, verdict_of, worst_first
+from .judge import SimulationError, failed, finding_of, simulate
+from .kind import VERDICTS, Kind, Severity, Verdict
+from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
+
+__all__ = [
+    "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind", "RULES",
+    "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
+    "explore", "failed", "finding_of", "kind_with", "simulate", "verdict_of", "worst_first",
+]  # fmt: skip

@@ -1,0 +1,213 @@
+"""Rules about single accesses: bounds, alignment, registers, division, loops."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import Span
+from tirx_mini.sim import (
+    BorrowedRegister,
+    CopyOutOfBounds,
+    DivisionByZero,
+    ElementOutOfBounds,
+    EndlessLoop,
+    LanesDisagree,
+    MatrixRowOutOfBounds,
+    MisalignedCopy,
+    MisalignedMatrixRow,
+    MisalignedVector,
+    NoSharedMemory,
+    NoSuchRank,
+    PendingRegister,
+    RegisterOutOfBounds,
+    RunawayLoop,
+    UninitialisedRegister,
+    WideRegisters,
+)
+
+from .kind import (
+    ILLEGAL_INSTRUCTION,
+    MISALIGNED_ACCESS,
+    MISSING_TMEM_WAIT,
+    OUT_OF_BOUNDS,
+    RACE,
+    Explanation,
+    Kind,
+    Notes,
+    explains,
+)
+
+UNINITIALISED_REGISTER = Kind(
+    "uninitialised-register", "TX208", "hazard", "A register holds nothing until it is written."
+)
+MISSING_WGMMA_WAIT = Kind(
+    "missing-wgmma-wait", "TX212", "hazard", "Accumulators are not touched before wgmma.wait_group.",
+    "PTX ISA: wgmma.wait_group",
+)  # fmt: skip
+DIVISION_BY_ZERO = Kind("division-by-zero", "TX313", "fault", "A divisor is not zero.")
+RUNAWAY_LOOP = Kind(
+    "runaway-loop", "TX114", "deadlock", "A loop ends when its condition changes, and nothing in this one changes it."
+)
+
+INDEX_HINT = "check the loop bounds and offsets that lead to this index"
+
+
+def _declared(name: str, span: Span | None) -> Notes:
+    return ((f"{name} is declared here", span),) if span else ()
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+@explains(ElementOutOfBounds, OUT_OF_BOUNDS)
+def element_out_of_bounds(fact: ElementOutOfBounds) -> Explanation:
+    name = fact.buffer
+    return Explanation(
+        f"element {fact.element} of {name} is accessed, but {name} has {fact.size} elements",
+        INDEX_HINT,
+        about={"buffer": name},
+    )
+
+
+@explains(MisalignedVector, MISALIGNED_ACCESS)
+def misaligned_vector(fact: MisalignedVector) -> Explanation:
+    return Explanation(
+        f"a {fact.width}-byte access to {fact.buffer} is not at a multiple of {fact.width} bytes",
+        about={"buffer": fact.buffer},
+        rule="PTX ISA: vector loads and stores are aligned to their size",
+    )
+
+
+@explains(LanesDisagree, RACE)
+def lanes_disagree(fact: LanesDisagree) -> Explanation:
+    return Explanation(
+        f"several lanes of one warp write different values to the same element of {fact.buffer}",
+        "let one thread write it, or give each thread its own element",
+        about={"buffer": fact.buffer},
+    )
+
+
+@explains(NoSharedMemory, OUT_OF_BOUNDS)
+def no_shared_memory(fact: NoSharedMemory) -> Explanation:
+    return Explanation(
+        f"address {fact.address:#x} is not in the shared memory of the cluster",
+        "shared-memory addresses come from ptr_to, map_shared_rank and remote views",
+    )
+
+
+@explains(NoSuchRank, OUT_OF_BOUNDS)
+def no_such_rank(fact: NoSuchRank) -> Explanation:
+    return Explanation(f"a cluster of {fact.ctas} has no CTA {fact.rank}", rule="PTX ISA: mapa")
+
+
+@explains(MatrixRowOutOfBounds, OUT_OF_BOUNDS)
+def matrix_row_out_of_bounds(fact: MatrixRowOutOfBounds) -> Explanation:
+    return Explanation(
+        f"a row of {fact.instruction} is at address {fact.address:#x}, outside the shared memory of {fact.origin.cta}",
+        rule=f"PTX ISA: {fact.instruction}",
+    )
+
+
+@explains(MisalignedMatrixRow, MISALIGNED_ACCESS)
+def misaligned_matrix_row(fact: MisalignedMatrixRow) -> Explanation:
+    return Explanation(
+        f"a row of {fact.instruction} is not at a multiple of {fact.row_bytes} bytes",
+        rule=f"PTX ISA: {fact.instruction}",
+    )
+
+
+@explains(MisalignedCopy, MISALIGNED_ACCESS)
+def misaligned_copy(fact: MisalignedCopy) -> Explanation:
+    return Explanation(
+        f"a cp.async of {fact.nbytes} bytes is not at multiples of {fact.nbytes} bytes", rule="PTX ISA: cp.async"
+    )
+
+
+@explains(CopyOutOfBounds, OUT_OF_BOUNDS)
+def copy_out_of_bounds(fact: CopyOutOfBounds) -> Explanation:
+    where = "writes outside the shared memory of its CTA" if fact.writes else "reads outside its global buffer"
+    return Explanation(f"a cp.async {where}", INDEX_HINT, rule="PTX ISA: cp.async")
+
+
+# -- registers ---------------------------------------------------------------------------------------------------------
+
+
+@explains(RegisterOutOfBounds, OUT_OF_BOUNDS)
+def register_out_of_bounds(fact: RegisterOutOfBounds) -> Explanation:
+    name = fact.name
+    return Explanation(
+        f"element {fact.index} of {name} is accessed, but {name} has {fact.size} elements",
+        INDEX_HINT,
+        _declared(name, fact.declared),
+        {"buffer": name},
+    )
+
+
+@explains(UninitialisedRegister, UNINITIALISED_REGISTER)
+def uninitialised_register(fact: UninitialisedRegister) -> Explanation:
+    return Explanation(
+        f"{fact.name} is read before anything was written to it",
+        f"assign {fact.name} on every path that leads here",
+        _declared(fact.name, fact.declared),
+        {"buffer": fact.name},
+    )
+
+
+@explains(PendingRegister, MISSING_TMEM_WAIT)
+def pending_register(fact: PendingRegister) -> Explanation:
+    return Explanation(
+        f"{fact.element} is read before the tcgen05.ld that fills it was waited for",
+        "call Tx.ptx.tcgen05.wait.ld() between the load and the first use of its registers",
+        (("the load is issued here", fact.issued),),
+        {"buffer": fact.name},
+    )
+
+
+@explains(BorrowedRegister, MISSING_WGMMA_WAIT)
+def borrowed_register(fact: BorrowedRegister) -> Explanation:
+    return Explanation(
+        f"{fact.name} is {'written' if fact.writes else 'read'} while a wgmma that accumulates in it may be in flight",
+        "call commit_group(), then wait_group(0), before the accumulators are used",
+        (("the wgmma is issued here", fact.issued),),
+        {"buffer": fact.name},
+        "PTX ISA: wgmma.mma_async",
+    )
+
+
+@explains(WideRegisters, ILLEGAL_INSTRUCTION)
+def wide_registers(fact: WideRegisters) -> Explanation:
+    return Explanation(
+        f"{fact.name} holds {fact.dtype}, and registers have 32 bits",
+        "use a buffer of float32, uint32 or a 16-bit type",
+        about={"buffer": fact.name},
+    )
+
+
+# -- arithmetic and loops ----------------------------------------------------------------------------------------------
+
+
+@explains(DivisionByZero, DIVISION_BY_ZERO)
+def division_by_zero(fact: DivisionByZero) -> Explanation:
+    return Explanation("an integer is divided by zero", "guard the division, or check the value of the divisor")
+
+
+@explains(RunawayLoop, RUNAWAY_LOOP)
+def runaway_loop(fact: RunawayLoop) -> Explanation:
+    return Explanation(
+        f"{fact.origin.role} is still in this loop after a great many iterations",
+        "check the loop's condition, and that each iteration brings it nearer to its end",
+    )
+
+
+@explains(EndlessLoop, RUNAWAY_LOOP)
+def endless_loop(fact: EndlessLoop) -> Explanation:
+    state = fact.state
+    if not state:
+        return Explanation(
+            "this loop never ends: nothing in it can make its condition false",
+            "let the condition depend on something that the loop changes, or leave it with `break`",
+        )
+    names = " and ".join([", ".join(state[:-1]), state[-1]] if len(state) > 1 else state)
+    unchanged = f"{names} as {'they were' if state[1:] else 'it was'}"
+    return Explanation(
+        f"this loop never ends: an iteration left {unchanged}, and nothing else decides whether it goes on",
+        f"change {names} in every iteration (a tile scheduler: call next_tile() at the end)",
+    )

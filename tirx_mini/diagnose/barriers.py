@@ -1,0 +1,274 @@
+"""Rules about barriers: how they are initialised, who arrives, and which phases may be waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tirx_mini.sim import (
+    ArrivalOverflow,
+    BadInitCount,
+    BadThreadCount,
+    BarrierOfEndedCta,
+    BarrierUse,
+    ClusterBarrierMisuse,
+    IncompletePhase,
+    MbarrierFact,
+    MisalignedBarrier,
+    MissingInitFence,
+    NoSuchBarrier,
+    Reinitialised,
+    RoundsUnordered,
+    SignalAtExit,
+    StoreOverBarrier,
+    ThreadCountsDiffer,
+    TxCountOverflow,
+    UninitialisedBarrier,
+    UnorderedInit,
+    UnorderedPhases,
+    UnpairedClusterBarrier,
+)
+
+from .kind import ALIVE, IN_FLIGHT_AT_EXIT, MISALIGNED_ACCESS, RACE, Explanation, Kind, Notes, explains
+
+INCOMPLETE = Kind(
+    "barrier-incomplete", "TX115", "deadlock", "A phase that was begun gets all of its arrivals.",
+    "PTX ISA: mbarrier.init",
+)  # fmt: skip
+UNINITIALISED = Kind(
+    "barrier-uninitialised", "TX121", "fault", "An mbarrier is initialised before any other operation on it.",
+    "PTX ISA: mbarrier.init",
+)  # fmt: skip
+REINITIALISED = Kind(
+    "barrier-reinitialised", "TX122", "fault", "An mbarrier is initialised once, unless mbarrier.inval ends its life.",
+    "PTX ISA: mbarrier.init",
+)  # fmt: skip
+OVERFLOW = Kind(
+    "barrier-overflow", "TX123", "fault", "No more arrivals come in a phase than init was given.",
+    "PTX ISA: mbarrier, contents of the mbarrier object",
+)  # fmt: skip
+MISUSE = Kind(
+    "barrier-misuse", "TX124", "fault", "Barriers are used by their own operations, with counts that agree.",
+    "PTX ISA: mbarrier",
+)  # fmt: skip
+MISSING_FENCE = Kind(
+    "missing-mbarrier-fence", "TX205", "hazard",
+    "Other CTAs see an initialised mbarrier after fence.mbarrier_init and a cluster barrier.",
+    "PTX ISA: fence.mbarrier_init",
+)  # fmt: skip
+
+VERBS: Mapping[BarrierUse, str] = {
+    BarrierUse.INVALIDATE: "invalidates",
+    BarrierUse.ARRIVE: "arrives at",
+    BarrierUse.EXPECT: "expects bytes at",
+    BarrierUse.WAIT: "waits for",
+    BarrierUse.TEST: "tests",
+    BarrierUse.COMMIT: "commits to",
+    BarrierUse.LOAD: "loads for",
+}
+"""What a warp does to a barrier that it names."""
+
+
+def _here(fact: MbarrierFact) -> Notes:
+    return (("it is initialised here", fact.init),)
+
+
+def _barrier(fact: MbarrierFact) -> dict[str, str]:
+    return {"barrier": str(fact.barrier)}
+
+
+# -- mbarriers ---------------------------------------------------------------------------------------------------------
+
+
+@explains(BadInitCount, MISUSE)
+def bad_init_count(fact: BadInitCount) -> Explanation:
+    return Explanation(
+        f"{fact.barrier} is initialised for {fact.count} arrivals; the count must be 1 to {fact.most}",
+        about=_barrier(fact),
+        rule="PTX ISA: mbarrier.init",
+    )
+
+
+@explains(Reinitialised, REINITIALISED)
+def reinitialised(fact: Reinitialised) -> Explanation:
+    return Explanation(
+        f"{fact.barrier} is initialised a second time",
+        "initialise each barrier once, by one thread; mbarrier.inval must come before a second init",
+        (("it was initialised here before", fact.init),),
+        _barrier(fact),
+    )
+
+
+@explains(UninitialisedBarrier, UNINITIALISED)
+def uninitialised(fact: UninitialisedBarrier) -> Explanation:
+    return Explanation(
+        f"{fact.origin.role} {VERBS[fact.use]} {fact.barrier}, which was not initialised before",
+        f"let one thread initialise {fact.barrier} at the top level of the kernel, then fence and synchronise the CTA; "
+        "a guard that no thread satisfies leaves it uninitialised",
+        about=_barrier(fact),
+        rule="PTX ISA: mbarrier",
+    )
+
+
+@explains(UnorderedInit, RACE)
+def unordered_init(fact: UnorderedInit) -> Explanation:
+    return Explanation(
+        f"{fact.origin.role} uses {fact.barrier} with no synchronisation after its initialisation",
+        "after the initialisation: fence.mbarrier_init(), then cta_sync() (cluster_sync() in a cluster)",
+        _here(fact),
+        {**_barrier(fact), "buffer": str(fact.barrier)},
+    )
+
+
+@explains(MissingInitFence, MISSING_FENCE, "warning")
+def missing_init_fence(fact: MissingInitFence) -> Explanation:
+    return Explanation(
+        f"another CTA uses {fact.barrier}, and no fence.mbarrier_init lies between its initialisation and the "
+        "synchronisation of the cluster",
+        "call Tx.ptx.fence.mbarrier_init() after the initialisation, before the cluster barrier",
+        (("it is used here", fact.use),),
+        _barrier(fact),
+    )
+
+
+@explains(TxCountOverflow, OVERFLOW)
+def tx_count_overflow(fact: TxCountOverflow) -> Explanation:
+    return Explanation(
+        f"{fact.barrier} would expect {fact.tx} bytes; the tx-count of an mbarrier ends at {fact.most}",
+        about=_barrier(fact),
+        rule="PTX ISA: mbarrier, tx-count",
+    )
+
+
+@explains(ArrivalOverflow, OVERFLOW)
+def arrival_overflow(fact: ArrivalOverflow) -> Explanation:
+    waiting = f", while {fact.tx} bytes are outstanding" if fact.tx else ""
+    about = {**_barrier(fact), "role": fact.origin.role}
+    if fact.early:
+        return Explanation(
+            f"{fact.origin.role} arrives at {fact.barrier} again before its phase is complete{waiting}",
+            f"before this round of {fact.barrier}, wait for the barrier that says that the last round was consumed, in "
+            "its phase",
+            (("it was initialised here", fact.init),),
+            {**about, "consequence": True},
+            "PTX ISA: mbarrier, pending count",
+        )
+    return Explanation(
+        f"{fact.barrier} gets more arrivals in one phase than its init's {fact.expected}{waiting}",
+        f"initialise {fact.barrier} with the number of arrivals of one round, and arrive only that often",
+        (("it was initialised here", fact.init),),
+        about,
+        "PTX ISA: mbarrier, pending count",
+    )
+
+
+@explains(UnorderedPhases, RACE)
+def unordered_phases(fact: UnorderedPhases) -> Explanation:
+    last = fact.last
+    notes = ((f"the {last.signal} of {last.role} completes it here", last.span),) if last else ()
+    return Explanation(
+        f"{fact.origin.role} waits for the phase of parity {fact.parity} of {fact.barrier}, and nothing keeps the next "
+        "phase from completing first: a wait that comes so late does not end",
+        "check the stage and the phase of this wait: the arrivals that complete a phase must come after the waits for "
+        "the phase before",
+        notes,
+        {**_barrier(fact), "buffer": str(fact.barrier)},
+        "PTX ISA: mbarrier, phase completion",
+    )
+
+
+@explains(StoreOverBarrier, MISUSE)
+def store_over_barrier(fact: StoreOverBarrier) -> Explanation:
+    return Explanation(
+        f"an ordinary store overwrites {fact.barrier}, which is an mbarrier",
+        "give the barrier memory of its own, and check the offset of the store",
+        (("it was initialised here", fact.init),),
+        _barrier(fact),
+        "PTX ISA: mbarrier",
+    )
+
+
+@explains(MisalignedBarrier, MISALIGNED_ACCESS)
+def misaligned_barrier(fact: MisalignedBarrier) -> Explanation:
+    return Explanation(f"the mbarrier at byte {fact.offset} is not at a multiple of 8", rule="PTX ISA: mbarrier")
+
+
+@explains(BarrierOfEndedCta, IN_FLIGHT_AT_EXIT)
+def barrier_of_ended_cta(fact: BarrierOfEndedCta) -> Explanation:
+    return Explanation(f"{fact.origin.place} uses an mbarrier of {fact.owner}, which has ended", ALIVE)
+
+
+@explains(SignalAtExit, IN_FLIGHT_AT_EXIT)
+def signal_at_exit(fact: SignalAtExit) -> Explanation:
+    what = "arrival" if fact.signal.signal.value == "arrive" else fact.signal.signal
+    return Explanation(
+        f"{fact.origin.cta} may end before the {what} of {fact.signal.role} gets to its {fact.barrier}",
+        ALIVE,
+        about=_barrier(fact),
+    )
+
+
+@explains(IncompletePhase, INCOMPLETE, "warning")
+def incomplete_phase(fact: IncompletePhase) -> Explanation:
+    return Explanation(
+        f"{fact.barrier} got {fact.arrived} of its {fact.expected} arrivals in its last round: a wait for them would "
+        "never end",
+        f"initialise it with {fact.arrived}, or let {fact.expected} threads arrive in each round",
+        tuple((f"{arrival.signal} by {arrival.role}", arrival.span) for arrival in fact.by[:4]),
+        _barrier(fact),
+    )
+
+
+# -- barriers that count threads ---------------------------------------------------------------------------------------
+
+
+@explains(NoSuchBarrier, MISUSE)
+def no_such_barrier(fact: NoSuchBarrier) -> Explanation:
+    return Explanation(
+        f"barrier {fact.number} does not exist: a CTA has barriers 0 to {fact.barriers - 1}", rule="PTX ISA: bar.sync"
+    )
+
+
+@explains(BadThreadCount, MISUSE)
+def bad_thread_count(fact: BadThreadCount) -> Explanation:
+    return Explanation(
+        f"barrier {fact.number} cannot count {fact.threads} threads: it counts whole warps, and the CTA has "
+        f"{fact.limit} threads",
+        rule="PTX ISA: bar.sync",
+    )
+
+
+@explains(ThreadCountsDiffer, MISUSE)
+def thread_counts_differ(fact: ThreadCountsDiffer) -> Explanation:
+    return Explanation(
+        f"barrier {fact.number} is used for {fact.threads} threads while others wait at it for {fact.expected}",
+        "all threads that meet at a barrier name the same number of threads; use another barrier id",
+        ((f"{fact.place} arrived here", fact.span),),
+        {"barrier": f"barrier {fact.number}"},
+    )
+
+
+@explains(RoundsUnordered, RACE)
+def rounds_unordered(fact: RoundsUnordered) -> Explanation:
+    return Explanation(
+        f"{fact.origin.place} arrives at barrier {fact.number}, and nothing keeps it from the round before, which is "
+        f"{fact.place}'s",
+        "give each group of warps that synchronises by itself a barrier id of its own (1 to 15)",
+        ((f"{fact.place} was in that round here", fact.span),),
+        {"barrier": f"barrier {fact.number}"},
+        "PTX ISA: bar.sync",
+    )
+
+
+@explains(UnpairedClusterBarrier, MISUSE)
+def unpaired_cluster_barrier(fact: UnpairedClusterBarrier) -> Explanation:
+    if fact.misuse is ClusterBarrierMisuse.ARRIVES_TWICE:
+        return Explanation(
+            "a thread arrives at the cluster barrier twice without waiting in between",
+            "pair each barrier.cluster.arrive with one wait",
+            rule="PTX ISA: barrier.cluster",
+        )
+    return Explanation(
+        "barrier.cluster.wait without an arrive before it",
+        "call barrier.cluster.arrive first, or cluster_sync()",
+        rule="PTX ISA: barrier.cluster",
+    )

@@ -1,0 +1,99 @@
+"""What one round of a kernel announces to its barriers and delivers to them, in bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tirx_mini.ir import PrimFunc, Span, TensorMap, Var, int_value
+
+from ..kind import Explanation, Kind, Notes
+from .sites import ARRIVE, EXPECT, LOAD, Site, Sites, find_sites
+
+
+@dataclass(frozen=True)
+class ByteCount:
+    """What one round announces to a barrier and what its TMA loads deliver, in bytes. barrier: the buffer's name."""
+
+    barrier: str
+    announced: int
+    delivered: int
+    announce: Site
+    loads: tuple[Site, ...]
+
+    def sentence(self, name: str) -> str:
+        """What is wrong with `name`."""
+        return f"each round announces {self.announced} bytes to {name}, and its TMA loads deliver {self.delivered}"
+
+    @property
+    def notes(self) -> Notes:
+        return (
+            ("the bytes are announced here", self.announce.span),
+            *(("this load delivers bytes", site.span) for site in self.loads),
+        )
+
+
+def byte_count(func: PrimFunc, sites: Sites, barrier: str) -> ByteCount | None:
+    """The bytes of one round of the barriers of this name, where the program tells both sides; else None."""
+    announce = [site for site in sites.of(barrier, EXPECT, ARRIVE) if site.call.op.endswith("expect_tx")]
+    loads = sites.of(barrier, LOAD)
+    if len(announce) != 1 or not loads or func.launch is None:
+        return None
+    announced = int_value(announce[0].call.args[1])
+    delivered = [_delivered(func, site, announce[0]) for site in loads]
+    known = [count for count in delivered if count is not None]
+    if announced is None or len(known) < len(delivered):
+        return None
+    return ByteCount(barrier, announced, sum(known), announce[0], tuple(loads))
+
+
+def _delivered(func: PrimFunc, load: Site, announce: Site) -> int | None:
+    """The bytes of a load in one round of the loop that announces them; None where that is not known.
+
+    Loads that signal one CTA's barrier from every CTA of the cluster count once for each. A guard around the load alone
+    leaves it open how often it runs.
+    """
+    assert func.launch is not None
+    maps: dict[Var, TensorMap] = {tensor_map.var: tensor_map for tensor_map in func.tensor_maps}
+    found = next((maps[arg] for arg in load.call.args if isinstance(arg, Var) and arg in maps), None)
+    times = load.rounds_within(announce.loops)
+    own_guards = {id(guard.cond) for guard in load.guards} - {id(guard.cond) for guard in announce.guards}
+    if found is None or times is None or own_guards or load.call.attr("cta_mask", 0):
+        return None
+    return found.box_bytes * times * (func.launch.cluster_size if load.remote else 1)
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """Barriers whose two sides do not agree, whatever the run did. span: of the announcement."""
+
+    kind: Kind
+    explanation: Explanation
+    span: Span | None
+
+
+BYTE_COUNT = Kind(
+    "byte-count", "TX106", "hazard", "A phase completes when the bytes expected are those that landed.",
+    "PTX ISA: mbarrier, tx-count",
+)  # fmt: skip
+
+
+def suspects(func: PrimFunc) -> list[Suspect]:
+    """The barriers to which a round announces other bytes than it delivers."""
+    sites = find_sites(func)
+    names: Sequence[str] = list(dict.fromkeys(site.barrier for site in sites.all if site.role == LOAD))
+    found: list[Suspect] = []
+    for name in names:
+        count = byte_count(func, sites, name)
+        if count is not None and count.announced != count.delivered:
+            about = {"barrier": name}
+            explanation = Explanation(count.sentence(name), bytes_hint(func), count.notes[1:], about)
+            found.append(Suspect(BYTE_COUNT, explanation, count.announce.span))
+    return found
+
+
+def bytes_hint(func: PrimFunc) -> str:
+    """What to announce."""
+    hint = "announce the bytes of the copies that signal the barrier: elements of their tiles × bytes of an element"
+    clusters = func.launch is not None and func.launch.cluster_size > 1
+    return hint + (", of all CTAs whose copies signal it" if clusters else "")

@@ -1,0 +1,106 @@
+"""Deadlocks whose cause is the count that a barrier was initialised with: more than arrive in a round, or fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tirx_mini.sim import Mbarrier, RunningWarp
+
+from ..kind import Explanation, counted
+from .notes import guard_notes, site_notes
+from .rule import cause
+from .sites import ARRIVE, Site
+from .situation import Group, Situation, role_name
+
+
+@cause(
+    "too-few-arrive", "TX107", 130, "A phase completes after as many arrivals as init was given.",
+    "PTX ISA: mbarrier.init",
+)  # fmt: skip
+def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
+    """The barrier was initialised for more arrivals than there are instructions and threads to make."""
+    barrier = group.mbarrier
+    if barrier is None or not barrier.pending or barrier.pending == barrier.expected:
+        return None
+    signals = situation.signals(barrier)
+    later = _later(situation, group, barrier, signals)
+    if later is None:
+        return None
+    got = barrier.expected - barrier.pending
+    name = barrier.element.buffer
+    notes = site_notes(signals, "the {role} is here")
+    for site in signals:
+        if site.role == ARRIVE and site.threads.sum() < barrier.expected:
+            notes += guard_notes(situation.sites.own_guards(site))
+    own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.role == ARRIVE and not site.remote]
+    hint = f"initialise {name} with {got}, or let {counted(barrier.expected, 'thread')} arrive at it in each round"
+    message = (
+        f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, but only {got} "
+        f"{'arrives' if got == 1 else 'arrive'}"
+    )
+    if later:
+        waits = later[0].waits if len(later) == 1 else "wait"
+        message += (
+            f": {role_name([warp for g in later for warp in g.warps])} {waits} for those who have arrived, and cannot "
+            "arrive before the phase is complete"
+        )
+    return Explanation(
+        message,
+        hint + (f"; an arrive without cta_id is at the CTA's own {name}" if own else ""),
+        (("it is initialised here", barrier.init_span), *notes),
+    )
+
+
+def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Sequence[Site]) -> list[Group] | None:
+    """Who arrives too, but never in this phase, as they wait for those who have; None where others are still to come.
+
+    In the first phase, whoever has arrived at all has arrived in this one.
+    """
+    arrived: list[Group] = []
+    absent: list[Group] = []
+    for other in situation.groups:
+        coming = [warps for site in signals if (warps := other.coming(site, barrier))]
+        if other is not group and coming:
+            (arrived if all(_have_arrived(barrier, warps) for warps in coming) else absent).append(other)
+    if not absent:
+        return []
+    behind = situation.behind(arrived) if not barrier.phase else []
+    return absent if all(any(g is other for other in behind) for g in absent) else None
+
+
+def _have_arrived(barrier: Mbarrier, warps: Sequence[RunningWarp]) -> bool:
+    """Whether all of the warps have arrived at the barrier at some time."""
+    roles = {arrival.role for arrival in barrier.history.arrivals.values()}
+    return all(warp.place in roles or warp.role in roles for warp in warps)
+
+
+@cause(
+    "too-many-arrive", "TX116", 110, "A phase completes as soon as its arrivals have come.", "PTX ISA: mbarrier.init",
+)  # fmt: skip
+def too_many_arrive(situation: Situation, group: Group) -> Explanation | None:
+    """More threads arrive in a round than the barrier was initialised for, so its phases run ahead."""
+    for barrier in group.warps[0].cta.mbarriers.values():
+        sites = situation.signals(barrier)
+        own = group.mbarrier is barrier or all(g.mbarrier is not barrier for g in situation.groups)
+        if not own and any(site.by_thread for site in sites):
+            continue  # one of several, for a role each: the page is that of the role that waits for it
+        if not sites or not all(site.certain for site in sites) or not _ran_ahead(situation, barrier, sites):
+            continue
+        number, ranks = barrier.element.stage or 0, [cta.rank for cta in situation.cluster.ctas]
+        # A round has its arrivals from one site: where there are several, as for the last round, they are alike.
+        coming = {sum(site.arriving(number, barrier.cta.rank, rank) for rank in ranks) for site in sites}
+        if len(coming) == 1 and max(coming) > barrier.expected > 0 and situation.in_step(barrier):
+            name, few = barrier.element.buffer, counted(barrier.expected, "thread")
+            return Explanation(
+                f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, and {max(coming)} "
+                "arrive in each round: its phases run ahead of those who wait",
+                f"initialise {name} with {max(coming)}, or let {few} arrive at it in each round",
+                (("it is initialised here", barrier.init_span), *site_notes(sites, "the {role} is here")),
+            )
+    return None
+
+
+def _ran_ahead(situation: Situation, barrier: Mbarrier, sites: Sequence[Site]) -> bool:
+    """Whether it has completed more phases than any of those who arrive has made rounds."""
+    rounds = [situation.rounds_of(warp, barrier, sites) for cta in situation.cluster.ctas for warp in cta.warps]
+    return barrier.phase > max(rounds, default=0) > 0

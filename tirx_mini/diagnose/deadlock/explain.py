@@ -1,0 +1,62 @@
+"""Why nothing can advance: the most likely cause in one sentence, what to change in another.
+
+Each rule looks at one group of warps that wait for the same barrier at the same line, and recognises one mistake. Rules
+are tried in the order of their certainty; the first that applies to any group names the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from tirx_mini.ir import PrimFunc
+from tirx_mini.sim import RunningWarp
+
+from ..kind import Explanation, collect
+from . import bytes, counts, general, rounds, signals, threads
+from .rule import DeadlockRule
+from .sites import find_sites
+from .situation import Group, Situation
+
+RULES: tuple[DeadlockRule, ...] = tuple(
+    sorted(
+        collect((signals, threads, bytes, counts, rounds, general), DeadlockRule),
+        key=lambda rule: -rule.certainty,
+    )
+)
+"""All deadlock rules, the most certain first."""
+
+
+@dataclass(frozen=True)
+class Deadlock:
+    """The cause of a deadlock. situation, group: where the rule applies. situations: all ways of being stuck."""
+
+    rule: DeadlockRule
+    explanation: Explanation
+    situation: Situation
+    group: Group
+    situations: tuple[Situation, ...]
+
+
+def explain_deadlock(func: PrimFunc, blocked: Sequence[RunningWarp]) -> Deadlock:
+    """The most certain cause of a deadlock. blocked: the warps that wait for ever."""
+    situations = _situations(func, blocked)
+    for rule in RULES:
+        for situation in situations:
+            for group in situation.groups:
+                explanation = rule.diagnose(situation, group)
+                if explanation is not None:
+                    return Deadlock(rule, explanation, situation, group, tuple(situations))
+    raise AssertionError("some rule applies to every group")
+
+
+def _situations(func: PrimFunc, blocked: Sequence[RunningWarp]) -> list[Situation]:
+    """A situation for each way in which a cluster is stuck, the first cluster standing for all of them."""
+    sites = find_sites(func)
+    found: dict[Hashable, Situation] = {}
+    for cluster in dict.fromkeys(warp.cta.cluster for warp in blocked):
+        situation = Situation(func, sites, cluster)
+        first = found.setdefault(situation.key, situation)
+        if first is not situation:
+            first.clusters += 1
+    return list(found.values())

@@ -1,0 +1,37 @@
+"""What a stuck group lacks, where no rule knows why."""
+
+from __future__ import annotations
+
+from ..kind import Explanation
+from .rule import cause
+from .situation import Group, Situation
+
+
+@cause(
+    "in-general", "TX112", 20, "Each phase needs its arrivals, and each wait its phase.", "PTX ISA: mbarrier",
+    consequence=True,
+)  # fmt: skip
+def in_general(situation: Situation, group: Group) -> Explanation | None:
+    """What is missing, where no rule knows why."""
+    barrier = group.mbarrier
+    if barrier is None:
+        return None
+    name = barrier.element.buffer
+    lacking = situation.stuck_role(group).lacking
+    return Explanation(
+        f"{group.role} {group.waits} for {group.waits_for}, and nothing can complete it"
+        + (f": {lacking}" if lacking else ""),
+        f"check which phase is waited for, and who arrives at {name} how often in each round",
+        tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier)),
+    )
+
+
+@cause("anything", "TX113", 10, "A warp waits for something that a warp which can run provides.", consequence=True)
+def anything(situation: Situation, group: Group) -> Explanation | None:
+    """A wait for something else."""
+    if group.counting is not None and any(g.counting is None for g in situation.groups):
+        return None
+    return Explanation(
+        f"{group.role} {group.waits} for {group.waits_for}, and nothing can provide it",
+        "let every thread that is waited for get there",
+    )

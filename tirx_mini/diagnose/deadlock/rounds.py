@@ -1,0 +1,204 @@
+"""Deadlocks of roles that go round through the stages of a pipeline, and are not where the others expect them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tirx_mini.sim import Mbarrier
+
+from ..kind import Explanation, counted
+from .notes import site_notes
+from .rule import cause
+from .sites import ARRIVE, COMMIT, LOAD, WAIT, Site
+from .situation import Group, Situation
+
+
+@cause(
+    "wrong-first-phase", "TX108", 120, "A fresh barrier lets a wait for parity 1 through, and blocks parity 0.",
+    "PTX ISA: mbarrier.try_wait",
+)  # fmt: skip
+def wrong_first_phase(situation: Situation, group: Group) -> Explanation | None:
+    """Two roles wait for one another from the start: the producer's first wait must pass on a fresh barrier."""
+    barrier = group.mbarrier
+    if barrier is None or barrier.phase or group.parity != 0:
+        return None
+    for other in situation.cycle(group)[1:]:
+        peer = other.mbarrier
+        if peer is None or peer.phase or other.parity != 0:
+            continue
+        if _fullness(situation, barrier) < _fullness(situation, peer):
+            name = barrier.element.buffer
+            notes = tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier))
+            return Explanation(
+                f"{group.role} {group.waits} for phase 0 of {barrier.name} before anything was produced, and "
+                f"{other.role} {other.waits} for what {group.role} should produce: a producer's first wait must pass",
+                f"let {group.role} start with phase 1 for {name} (PipelineState.init(is_producer=True)): a fresh "
+                "barrier lets a wait for phase 1 through",
+                ((f"{other.role} {other.waits} here", other.span), *notes),
+            )
+    return _nobody_begins(situation, group)
+
+
+def _fullness(situation: Situation, barrier: Mbarrier) -> int:
+    """How surely a barrier says "data is there" (high) rather than "the place is free" (low), by who signals it."""
+    name = barrier.element.buffer
+    announced = any(site.call.op.endswith("expect_tx") for site in situation.sites.of(name, ARRIVE))
+    if announced or situation.sites.of(name, LOAD):
+        return 2
+    return 1 if situation.sites.of(name, COMMIT) else 0
+
+
+def _nobody_begins(situation: Situation, group: Group) -> Explanation | None:
+    """Roles that do the same wait for one another from the start: the first wait of one of them must pass."""
+    cycle = situation.cycle(group)
+    barriers = [g.mbarrier for g in cycle if g.mbarrier is not None and g.mbarrier.fresh and g.parity == 0]
+    if not cycle or cycle[0] is not group or len(barriers) < len(cycle):
+        return None
+    if len({_fullness(situation, barrier) for barrier in barriers}) > 1:
+        return None  # of a producer and a consumer, the producer's wait is the wrong one
+    if any(other not in cycle for g in cycle for other in situation.needed_by(g)):
+        return None
+    names = " or ".join(dict.fromkeys(barrier.name for barrier in barriers))
+    base = barriers[0].element.buffer
+    signals = [site for barrier in barriers for site in situation.signals(barrier)]
+    return Explanation(
+        f"{', and '.join(f'{g.role} {g.waits} for {b.name}' for g, b in zip(cycle, barriers, strict=True))}, each for "
+        f"what another does after that: nobody has ever arrived at {names}",
+        f"one of them has to begin: let it start with phase 1 for {base} (PipelineState.init(is_producer=True)), which "
+        "a fresh barrier lets through",
+        (
+            *((f"{other.role} {other.waits} here", other.span) for other in cycle[1:]),
+            *site_notes(signals, f"{base} is signalled here"),
+        ),
+    )
+
+
+@cause("wrong-stage", "TX120", 90, "A role signals the stage that it waited for.", "PTX ISA: mbarrier")
+def wrong_stage(situation: Situation, group: Group) -> Explanation | None:
+    """A role has signalled a stage more often than it has waited for that stage, in a loop that does both."""
+    for barrier in group.warps[0].cta.mbarriers.values():
+        name, sites = barrier.element.buffer, situation.signals(barrier)
+        for ring in _waited_before(situation, sites):
+            found = _more_often_than_waited(situation, barrier, ring, sites)
+            if found is not None:
+                return Explanation(
+                    found,
+                    f"signal {name} at the stage of the wait for {ring}, before the state goes on to another",
+                    site_notes(sites, f"{name} is signalled here"),
+                )
+    return None
+
+
+def _more_often_than_waited(situation: Situation, barrier: Mbarrier, ring: str, sites: list[Site]) -> str | None:
+    """Which warp of the barrier's CTA has arrived at it more often than it went through the same stage of `ring`."""
+    barriers = situation.cta_of(barrier).mbarriers.values()
+    stages = {b.element.stage: b for b in barriers if b.element.buffer == ring}
+    awaited = stages.get(barrier.element.stage)
+    if awaited is None or len(stages) != sum(b.element.buffer == barrier.element.buffer for b in barriers):
+        return None
+    for warp in situation.cta_of(barrier).warps:
+        arrived = situation.rounds_of(warp, barrier, sites)
+        waited = awaited.history.wait_counts[warp.place].count if warp.place in awaited.history.wait_counts else 0
+        if arrived > waited and any(warp.place in b.history.wait_counts for b in stages.values()):
+            return (
+                f"{warp.role} has arrived {counted(arrived, 'time')} at {barrier.name}, and waited "
+                f"{counted(waited, 'time')} for {awaited.name}: it signals another stage than it waited for"
+            )
+    return None
+
+
+def _waited_before(situation: Situation, sites: list[Site]) -> Iterator[str]:
+    """The rings of barriers that those who come to `sites` wait for before, in the same loop."""
+    if not sites or any(site.by_thread or not site.certain or not site.loops for site in sites):
+        return
+    threads = np.logical_or.reduce([site.threads for site in sites])
+    for wait in situation.sites.all:
+        if wait.role == WAIT and not wait.by_thread and (wait.threads & threads).any():
+            same = any(list(map(id, site.loops)) == list(map(id, wait.loops)) for site in sites)
+            if same and all(wait.order < site.order and wait.loops[0] is site.loops[0] for site in sites):
+                yield wait.barrier
+
+
+@cause("stage-stands-still", "TX109", 100, "Both sides of a pipeline go on to the next stage in each iteration.")
+def stage_stands_still(situation: Situation, group: Group) -> Explanation | None:
+    """All arrivals go to one stage of a barrier array, and none to the one that is waited for."""
+    barrier = group.mbarrier
+    if barrier is None:
+        return None
+    name = barrier.element.buffer
+    stages = [b for b in situation.cta_of(barrier).mbarriers.values() if b.element.buffer == name]
+    ahead = max(stages, key=lambda b: b.phase)
+    if ahead.phase < barrier.phase + 2 or not _stays(situation, ahead, barrier):
+        return None
+    notes = tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier))
+    return Explanation(
+        f"{ahead.name} has completed {ahead.phase} phases, and {barrier.name} {barrier.phase}: whoever signals {name} "
+        "does not go on to the next stage",
+        "advance the stage of the side that signals in each iteration (PipelineState.move_to_next_stage())",
+        notes,
+    )
+
+
+def _stays(situation: Situation, ahead: Mbarrier, behind: Mbarrier) -> bool:
+    """Whether somebody signals `ahead` again and again without the stage `behind`.
+
+    One of those who take turns may do so where they are as many as the stages, but not as often as all of them: there
+    it shows only in one who has been at no other stage.
+    """
+    name, sites = ahead.element.buffer, situation.signals(ahead)
+    others = [b for b in situation.cta_of(ahead).mbarriers.values() if b.element.buffer == name and b is not ahead]
+    for warp in (warp for cta in situation.cluster.ctas for warp in cta.warps):
+        again = situation.rounds_of(warp, ahead, sites) >= situation.rounds_of(warp, behind, sites) + 2
+        if again and (situation.in_step(ahead) or not any(situation.rounds_of(warp, b, sites) for b in others)):
+            return True
+    return False
+
+
+@cause(
+    "out-of-step", "TX119", 80, "Each round of a pipeline's stage is consumed before the next one is waited for.",
+    "PTX ISA: mbarrier", consequence=True,
+)  # fmt: skip
+def out_of_step(situation: Situation, group: Group) -> Explanation | None:
+    """A role waits for a round while the round before it was used by nobody, and all others wait for that role."""
+    barrier = group.mbarrier
+    if barrier is None or not barrier.phase or barrier.pending < barrier.expected or barrier.history.observers:
+        return None
+    name, behind = barrier.element.buffer, situation.behind([group])
+    waits = situation.sites.of(name, WAIT)
+    users = [g for site in waits for g in situation.coming(site, barrier)]
+    needed = situation.needed_by(group)
+    if not needed or any(other is not group and all(other is not g for g in behind) for other in (*needed, *users)):
+        return None
+    return Explanation(
+        f"{group.role} {group.waits} for round {barrier.phase + 1} of {barrier.name}, and nobody has used round "
+        f"{barrier.phase}: the stage or the phase that {group.role} {group.waits} for is out of step with those who "
+        f"signal {name}",
+        "go on by one stage for each round of the ring; a role that takes turns with another goes on by the other's "
+        "rounds too, before its first and after each of its own (PipelineState.skip)",
+        site_notes(situation.signals(barrier), f"{name} is signalled here"),
+    )
+
+
+@cause(
+    "rounds-differ", "TX110", 70, "Each wait needs its arrivals, so both sides make the same number of rounds.",
+    "PTX ISA: mbarrier", consequence=True,
+)  # fmt: skip
+def rounds_differ(situation: Situation, group: Group) -> Explanation | None:
+    """Those who should arrive have left the loop in which they did."""
+    barrier = group.mbarrier
+    if barrier is None or not barrier.phase:
+        return None
+    looped = [site for site in situation.signals(barrier) if site.loops]
+    if not looped or any(g is not group for site in looped for g in situation.coming(site)):
+        return None
+    name = barrier.element.buffer
+    stages = [b for b in situation.cta_of(barrier).mbarriers.values() if b.element.buffer == name]
+    rounds = sum(b.phase for b in stages)
+    return Explanation(
+        f"{group.role} {group.waits} for round {rounds + 1} of {name}, but those who signal it have left their "
+        f"loop after {rounds}: the two loops do not go round equally often",
+        "let both roles make the same number of iterations, and advance their stage in each of them",
+        tuple((f"{name} is signalled here", site.span) for site in looped),
+    )

@@ -1,0 +1,34 @@
+"""Deadlock rules: each looks at one group of stuck warps, and recognises one mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..kind import Explanation, Kind
+from .situation import Group, Situation
+
+Diagnosis = Callable[[Situation, Group], "Explanation | None"]
+
+
+@dataclass(frozen=True)
+class DeadlockRule:
+    """A rule that recognises a cause of deadlocks.
+
+    kind: of the finding. certainty: rules of higher certainty are asked first; no two have the same.
+    consequence: whether it says what is missing and not why: a race, where one is found, shows the cause better.
+    diagnose: the explanation of a group that the rule applies to, else None.
+    """
+
+    kind: Kind
+    certainty: int
+    consequence: bool
+    diagnose: Diagnosis
+
+
+def cause(
+    name: str, code: str, certainty: int, rule: str, isa: str = "", *, consequence: bool = False
+) -> Callable[[Diagnosis], DeadlockRule]:
+    """Decorates the function that recognises the cause `name`. The arguments are those of `Kind` and `DeadlockRule`."""
+    kind = Kind(name, code, "deadlock", rule, isa)
+    return lambda diagnose: DeadlockRule(kind, certainty, consequence, diagnose)

@@ -1,0 +1,151 @@
+"""Deadlocks in which nothing signals the barrier: no init, no arrival, guards that no thread satisfies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kind import Explanation
+from .notes import guard_notes, site_notes
+from .rule import cause
+from .sites import COMMIT, INIT, LOAD, Site
+from .situation import Group, Situation
+
+
+@cause(
+    "never-initialised", "TX101", 190, "A wait on memory that holds no mbarrier never ends.", "PTX ISA: mbarrier.init",
+)  # fmt: skip
+def never_initialised(situation: Situation, group: Group) -> Explanation | None:
+    """The barrier's memory holds no barrier."""
+    barrier = group.mbarrier
+    if barrier is None or barrier.expected:
+        return None
+    name = barrier.element.buffer
+    inits = situation.sites.of(name, INIT)
+    if not inits:
+        return Explanation(
+            f"{barrier.name} is never initialised: no mbarrier.init names {name}",
+            f"let one thread call Tx.ptx.mbarrier.init on each barrier of {name}, then fence and cta_sync()",
+        )
+    for site in inits:
+        if site.conflict():
+            return Explanation(
+                f"{barrier.name} is never initialised: {_contradiction(site)}, so its init never runs",
+                f"move the init of {name} out of the guard, to the top level of the kernel",
+                (("the init is here", site.span), *guard_notes(site.conflict())),
+            )
+    site = inits[0]
+    guards = " and ".join(f"`{guard.text}`" for guard in site.guards)
+    under = f", which is under {guards}" if guards else ""
+    return Explanation(
+        f"{barrier.name} was never initialised: no thread has executed its init{under}",
+        f"initialise every stage of {name} at the top level of the kernel, before the first wait",
+        (("the init is here", site.span), *guard_notes(site.guards)),
+    )
+
+
+@cause(
+    "nobody-signals", "TX103", 170, "A phase completes when its arrivals have come, and no code makes any.",
+    "PTX ISA: mbarrier",
+)  # fmt: skip
+def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
+    """No instruction of the kernel arrives at the barrier, or only such as come after the wait for it."""
+    barrier = group.mbarrier
+    if barrier is None or not barrier.pending:
+        return None
+    if situation.signals(barrier):
+        return _only_itself(situation, group)
+    name = barrier.element.buffer
+    if situation.sites.of(name, LOAD):
+        return Explanation(
+            f"no thread arrives at {barrier.name}: TMA loads deliver bytes to it, but nothing announces them",
+            f"let the thread that issues the loads call Tx.ptx.mbarrier.arrive.expect_tx on {name}, with their bytes",
+        )
+    multiplies = [site for site in situation.sites.all if site.role.startswith("tcgen05.mma")]
+    if multiplies and not any(group.coming(site) for site in multiplies):
+        return Explanation(
+            f"nothing ever arrives at {barrier.name}: no tcgen05.commit names it, so nothing tells when MMAs end",
+            f"call Tx.ptx.tcgen05.commit on {name} after the last gemm_async, in the same thread",
+        )
+    return Explanation(
+        f"nothing ever arrives at {barrier.name}: no instruction of the kernel names it but the wait",
+        f"let the threads that this waits for call Tx.ptx.mbarrier.arrive on {name}",
+    )
+
+
+def _only_itself(situation: Situation, group: Group) -> Explanation | None:
+    """Nobody has ever arrived at the barrier, and only those who wait for it would, once they have."""
+    barrier = group.mbarrier
+    if barrier is None or not barrier.fresh or not group.sites:
+        return None
+    number, passed = barrier.element.stage or 0, max(site.order for site in group.sites)
+    own: list[Site] = []
+    for site in situation.signals(barrier):
+        for cta in situation.cluster.ctas:
+            reach = set(np.flatnonzero(site.threads_for(number).any(axis=1)).tolist())
+            if not reach or not site.signals(barrier.cta.rank, cta.rank):
+                continue
+            if any(warp.warp_id in reach and warp not in group.warps for warp in cta.warps):
+                return None
+            own.append(site)
+    if not own or any(site.order < passed for site in own):
+        return None
+    return Explanation(
+        f"nothing arrives at {barrier.name} but {group.role} itself, after it has waited for it",
+        f"let the threads that this waits for arrive at {barrier.name}: the index of the arrive says at which",
+        site_notes(own, "the {role} is here"),
+    )
+
+
+@cause("signal-never-runs", "TX104", 160, "Code under guards that exclude each other runs in no thread.")
+def signal_never_runs(situation: Situation, group: Group) -> Explanation | None:
+    """The instructions that would arrive are under guards that no thread satisfies."""
+    barrier = group.mbarrier
+    if barrier is None or not barrier.pending:
+        return None
+    signals = situation.signals(barrier)
+    if not signals or any(site.reachable for site in signals):
+        return None
+    site = signals[0]
+    return Explanation(
+        f"nothing arrives at {barrier.name}: {_contradiction(site)}, so the {site.role} never runs",
+        "correct the guards, so that a thread gets there",
+        ((f"the {site.role} is here", site.span), *guard_notes(site.conflict())),
+    )
+
+
+@cause(
+    "one-cta-signals", "TX105", 150, "A commit arrives in each CTA of its mask, and in no other.",
+    "PTX ISA: tcgen05.commit",
+)  # fmt: skip
+def one_cta_signals(situation: Situation, group: Group) -> Explanation | None:
+    """The barrier of one CTA of the cluster gets arrivals, that of another does not."""
+    barrier = group.mbarrier
+    if barrier is None or barrier.phase or barrier.pending < barrier.expected:
+        return None
+    peers = [cta.mbarriers.get(barrier.offset) for cta in situation.cluster.ctas if cta is not barrier.cta]
+    served = next((b for b in peers if b is not None and b.phase), None)
+    signals = situation.signals(barrier)
+    if served is None or not signals:
+        return None
+    commits = [site for site in signals if site.role == COMMIT]
+    if not commits:
+        name = barrier.element.buffer
+        return Explanation(
+            f"every arrival at {name} goes to {served.cta.name}, and {group.role} of {barrier.cta.name} "
+            f"{group.waits} for {barrier.name} of its own CTA",
+            f"let only {served.cta.name} wait for {name}, or signal it in {barrier.cta.name} too: arrivals through a "
+            "remote_view or a cta_id go to that CTA only",
+            tuple((f"the {site.role} is here", site.span) for site in signals),
+        )
+    mask = (1 << len(situation.cluster.ctas)) - 1
+    return Explanation(
+        f"the commit signals {barrier.name} of {served.cta.name} only, and {barrier.cta.name} waits for its own",
+        f"commit with cta_mask={mask}, so that the barrier of every CTA of the cluster is signalled",
+        tuple(("the commit is here", site.span) for site in commits),
+    )
+
+
+def _contradiction(site: Site) -> str:
+    """Why no thread gets to the site."""
+    texts = [f"`{guard.text}`" for guard in site.conflict()]
+    return f"no thread satisfies {'both ' if len(texts) == 2 else ''}{' and '.join(texts)}"

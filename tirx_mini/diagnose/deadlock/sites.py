@@ -1,0 +1,260 @@
+"""Where a kernel touches each of its mbarriers, and under which guards: what a deadlock is explained with."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tirx_mini.ir import (
+    AddressOf,
+    Bind,
+    BufferLoad,
+    Call,
+    Expr,
+    For,
+    Hint,
+    If,
+    PrimFunc,
+    Seq,
+    Span,
+    Special,
+    Stmt,
+    Var,
+    While,
+    int_value,
+    walk,
+)
+from tirx_mini.sim import LANES, place_key, selected, thread_values
+
+INIT, WAIT, ARRIVE, EXPECT, COMMIT, LOAD = "init", "wait", "arrive", "expect_tx", "commit", "TMA load"
+
+ROLES: Mapping[str, str] = {
+    "mbarrier.init": INIT,
+    "mbarrier.try_wait": WAIT,
+    "mbarrier.arrive": ARRIVE,
+    "mbarrier.arrive.remote": ARRIVE,
+    "mbarrier.arrive.expect_tx": ARRIVE,
+    "mbarrier.expect_tx": EXPECT,
+    "cp.async.mbarrier.arrive.noinc": ARRIVE,
+    "tcgen05.commit": COMMIT,
+    "cp.async.bulk.tensor.load": LOAD,
+}
+"""What each instruction does to the barrier that is among its operands."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition around a site. holds: whether the site is in the arm where it is true."""
+
+    cond: Expr
+    holds: bool
+    span: Span | None
+
+    @property
+    def text(self) -> str:
+        """The condition as it was written."""
+        written = source_text(self.cond.span or self.span) or repr(self.cond)
+        return written if self.holds else f"not ({written})"
+
+    def threads(self, warps: int) -> np.ndarray:
+        """bool[warps, 32]: the threads that may get past it."""
+        holds, fails = selected(self.cond, warps)
+        return holds if self.holds else fails
+
+    @property
+    def known(self) -> bool:
+        """Whether which threads it lets through depends on nothing but their numbers."""
+        return self.elects or not any(isinstance(node, (BufferLoad, Call)) or _of_cta(node) for node in walk(self.cond))
+
+    @property
+    def elects(self) -> bool:
+        """Whether it lets one thread of each warp through."""
+        return self.holds and any(isinstance(node, Call) and node.op == "elect.sync" for node in walk(self.cond))
+
+
+def _of_cta(node: object) -> bool:
+    """Whether its value is another one in each CTA."""
+    return isinstance(node, Special) and node.name not in ("threadIdx.x", "warp_id_in_cta")
+
+
+@dataclass(frozen=True)
+class Site:
+    """An instruction, and what it does to which barrier ("" if to none).
+
+    index: which barrier of the buffer of that name. order: its place in the program.
+    """
+
+    role: str
+    call: Call
+    barrier: str
+    index: Expr | None
+    span: Span | None
+    guards: tuple[Guard, ...]
+    loops: tuple[Stmt, ...]
+    warps: int
+    order: int
+
+    def leads_to(self, other: Site) -> bool:
+        """Whether a thread that is here may come to `other`: it comes later, or a loop leads back to it."""
+        return self.order < other.order or any(loop in other.loops for loop in self.loops)
+
+    @property
+    def remote(self) -> bool:
+        """Whether it names a barrier that may be another CTA's."""
+        return any(isinstance(node, Call) and node.op == "mapa" for arg in self.call.args for node in walk(arg))
+
+    def rounds_within(self, loops: Sequence[Stmt]) -> int | None:
+        """How often it is executed in one round of `loops`, which are around it; None where that is not known."""
+        total = 1
+        for loop in self.loops:
+            if loop not in loops:
+                start, stop = (int_value(loop.start), int_value(loop.stop)) if isinstance(loop, For) else (None, None)
+                if start is None or stop is None:
+                    return None
+                total *= len(range(start, stop, loop.step if isinstance(loop, For) else 1))
+        return total
+
+    @cached_property
+    def threads(self) -> np.ndarray:
+        """bool[warps, 32]: the threads of a CTA that may get here."""
+        alive = np.ones((self.warps, LANES), bool)
+        for guard in self.guards:
+            alive &= guard.threads(self.warps)
+        if any(guard.elects for guard in self.guards):
+            alive[:, 1:] &= np.cumsum(alive[:, :-1], axis=1) == 0
+        return alive
+
+    def threads_for(self, stage: int) -> np.ndarray:
+        """bool[warps, 32]: the threads that may get here with the barrier of this stage."""
+        stages = None if self.index is None else thread_values(self.index, self.warps)
+        return self.threads if stages is None else self.threads & np.broadcast_to(stages == stage, self.threads.shape)
+
+    @property
+    def by_thread(self) -> bool:
+        """Whether threads name different barriers of the buffer here, each always the same one."""
+        stages = None if self.index is None else thread_values(self.index, self.warps)
+        return stages is not None and bool((stages != stages.flat[0]).any())
+
+    def signals(self, rank: int, own: int) -> bool:
+        """Whether, in the CTA of rank `own` of the cluster, it may arrive at a barrier of the CTA of rank `rank`."""
+        mask = self.call.attr("cta_mask", None)
+        if self.role == COMMIT and mask:
+            return bool(mask >> rank & 1)
+        return rank == own if self._target is None else int_value(self._target) in (None, rank)
+
+    def arriving(self, stage: int, rank: int, own: int) -> int:
+        """How many threads of the CTA of rank `own` may arrive here at the barrier of this stage of the CTA `rank`."""
+        if not self.signals(rank, own):
+            return 0
+        ranks = None if self._target is None else thread_values(self._target, self.warps)
+        threads = self.threads_for(stage)
+        return int((threads if ranks is None else threads & (ranks == rank)).sum())
+
+    @cached_property
+    def _target(self) -> Expr | None:
+        """The rank of the CTA whose barrier it names; None for its own."""
+        calls = [node for arg in self.call.args for node in walk(arg) if isinstance(node, Call)]
+        mapped = next((node for node in (self.call, *calls) if node.op in ("mapa", "mbarrier.arrive.remote")), None)
+        return None if mapped is None else mapped.args[1]
+
+    @property
+    def certain(self) -> bool:
+        """Whether each thread that may get here does, in each round of the loops around."""
+        return all(guard.known for guard in self.guards)
+
+    @property
+    def reachable(self) -> bool:
+        return bool(self.threads.any())
+
+    def conflict(self) -> tuple[Guard, ...]:
+        """The fewest guards that no thread satisfies together; () where some thread does."""
+        masks = [guard.threads(self.warps) for guard in self.guards]
+        for i, guard in enumerate(self.guards):
+            if not masks[i].any():
+                return (guard,)
+        for i, first in enumerate(self.guards):
+            for j in range(i + 1, len(self.guards)):
+                if not (masks[i] & masks[j]).any():
+                    return (first, self.guards[j])
+        return () if self.reachable else self.guards
+
+
+@dataclass(frozen=True)
+class Sites:
+    """All sites of one lowered function."""
+
+    all: tuple[Site, ...]
+    calls: frozenset[str]
+
+    def of(self, barrier: str, *roles: str) -> list[Site]:
+        """The sites of the barrier buffer with this name that play one of `roles`."""
+        return [site for site in self.all if site.barrier == barrier and site.role in roles]
+
+    def own_guards(self, site: Site) -> list[Guard]:
+        """The guards of a site that do not stand around all else in its innermost loop."""
+        inside = {id(loop) for loop in site.loops}
+        peers = [other for other in self.all if other is not site and {id(loop) for loop in other.loops} == inside]
+        around = [{id(guard) for guard in other.guards} for other in peers]
+        return [guard for guard in site.guards if any(id(guard) not in guards for guards in around)]
+
+    def at(self, span: Span | None) -> list[Site]:
+        """The sites of one place in the source."""
+        return [site for site in self.all if place_key(site.span) == place_key(span)]
+
+
+def find_sites(func: PrimFunc) -> Sites:
+    """The sites of a lowered function."""
+    assert func.launch is not None
+    found: list[Site] = []
+    bound: dict[Var, Expr] = {}
+
+    def visit(stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...]) -> None:
+        if isinstance(stmt, Seq):
+            for child in stmt.stmts:
+                visit(child, guards, loops)
+        elif isinstance(stmt, If):
+            visit(stmt.then, (*guards, Guard(stmt.cond, True, stmt.span)), loops)
+            visit(stmt.orelse, (*guards, Guard(stmt.cond, False, stmt.span)), loops)
+        elif isinstance(stmt, (For, While)):
+            visit(stmt.body, guards, (*loops, stmt))
+        elif isinstance(stmt, Hint):
+            visit(stmt.body, guards, loops)
+        elif stmt is not None:
+            if isinstance(stmt, Bind):
+                bound[stmt.var] = stmt.value
+            for node in walk(stmt):
+                if isinstance(node, Call):
+                    role = ROLES.get(node.op, node.op)
+                    span = node.span or stmt.span
+                    for name, index in _barriers(node, bound):
+                        found.append(Site(role, node, name, index, span, guards, loops, warps, len(found)))
+
+    warps = func.launch.warps
+    visit(func.body, (), ())
+    return Sites(tuple(found), frozenset(node.op for node in walk(func.body) if isinstance(node, Call)))
+
+
+def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr | None]]:
+    """The mbarriers among the operands, by the name and index of each; "" for an instruction that names none."""
+    names: dict[str, Expr] = {}
+    stack = list(call.args)
+    while stack:
+        for node in walk(stack.pop()):
+            if isinstance(node, Var) and node in bound:
+                stack.append(bound[node])
+            elif isinstance(node, AddressOf) and node.buffer.scope == "shared" and node.buffer.dtype == "uint64":
+                names.setdefault(node.buffer.name, node.indices[0])
+    yield from names.items() if names else (("", None),)
+
+
+def source_text(span: Span | None) -> str:
+    """The text of a span that lies in one line, else ""."""
+    if span is None:
+        return ""
+    line = linecache.getline(span.file, span.line)
+    same_line = span.end_line in (0, span.line) and span.end_column > span.column
+    return line[span.column : span.end_column].strip() if same_line else line.strip()

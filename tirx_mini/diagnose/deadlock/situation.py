@@ -1,0 +1,302 @@
+"""The warps of a machine in which nothing can advance, as the roles that a reader of the source knows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import PrimFunc, Span
+from tirx_mini.sim import (
+    CountingBarrier,
+    CountingWait,
+    HostCluster,
+    HostCta,
+    Mbarrier,
+    MbarrierWait,
+    RunningWarp,
+    Signal,
+    Wait,
+    place_key,
+)
+
+from .sites import ARRIVE, COMMIT, WAIT, Site, Sites, source_text
+from .stuck_role import StuckRole
+from .waits import wait_text
+
+SIGNALS = (ARRIVE, COMMIT)
+"""What counts as an arrival at an mbarrier."""
+
+BARRIER_CALLS = ("cta_sync", "cluster_sync", "warpgroup_sync", "syncthreads")
+
+
+@dataclass
+class Group:
+    """Warps that wait for one barrier in one state at one line. sites: the instruction, as often as it was inlined."""
+
+    wait: Wait
+    warps: list[RunningWarp]
+    sites: list[Site]
+
+    @property
+    def span(self) -> Span | None:
+        return self.wait.span
+
+    @property
+    def waits_for(self) -> str:
+        """What for, as the end of "warp 3 waits for …"."""
+        return wait_text(self.wait)
+
+    @property
+    def mbarrier(self) -> Mbarrier | None:
+        return self.wait.barrier if isinstance(self.wait, MbarrierWait) else None
+
+    @property
+    def parity(self) -> int | None:
+        """Of the phase that an mbarrier is waited for."""
+        return self.wait.parity if isinstance(self.wait, MbarrierWait) else None
+
+    @property
+    def counting(self) -> CountingBarrier | None:
+        return self.wait.barrier if isinstance(self.wait, CountingWait) else None
+
+    @cached_property
+    def role(self) -> str:
+        return role_name(self.warps)
+
+    @property
+    def waits(self) -> str:
+        """ "waits" or "wait"."""
+        return "wait" if " and " in self.role or self.role.startswith("warps") else "waits"
+
+    @property
+    def call(self) -> str:
+        """The call in the words of the source: "cta_sync", or the name of the instruction."""
+        text = source_text(self.span.user if self.span else None)
+        return next((name for name in BARRIER_CALLS if name in text), self.wait.instruction)
+
+    def coming(self, site: Site, barrier: Mbarrier | None = None) -> list[RunningWarp]:
+        """The warps of the group that would come to `site` if they ran on, and there signal `barrier`."""
+        if not any(here.leads_to(site) for here in self.sites):
+            return []
+        threads = site.threads if barrier is None else site.threads_for(barrier.element.stage or 0)
+        reach = [any(lanes) for lanes in threads.tolist()]
+        warps = [warp for warp in self.warps if reach[warp.warp_id]]
+        return warps if barrier is None else [w for w in warps if site.signals(barrier.cta.rank, w.cta.rank)]
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for groups that say the same in different CTAs."""
+        b = self.mbarrier
+        state = (b.name, b.expected, b.pending, b.phase, b.tx) if b is not None else self.wait.instruction
+        return place_key(self.span), state, self.parity, tuple(w.warp_id for w in self.warps)
+
+
+@dataclass
+class Situation:
+    """One cluster that is stuck. ctas: how many CTAs are stuck in just this way, `first` the first cluster of them."""
+
+    func: PrimFunc
+    sites: Sites
+    cluster: HostCluster
+    clusters: int = 1
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        found: dict[Hashable, Group] = {}
+        for warp in self._blocked():
+            wait = warp.waiting
+            assert wait is not None
+            if isinstance(wait, MbarrierWait):
+                b = wait.barrier
+                state: Hashable = (b.name, b.phase, b.pending, b.tx, wait.parity)
+            else:
+                state = wait.instruction
+            key = (place_key(wait.span), state)
+            if key not in found:
+                found[key] = Group(wait, [], self.sites.at(wait.span))
+            found[key].warps.append(warp)
+        return list(found.values())
+
+    def _blocked(self) -> Iterator[RunningWarp]:
+        for cta in self.cluster.ctas:
+            yield from (warp for warp in cta.warps if not warp.done and warp.waiting is not None)
+
+    @property
+    def key(self) -> Hashable:
+        return tuple(group.key for group in self.groups)
+
+    def cta_of(self, barrier: Mbarrier) -> HostCta:
+        """The CTA whose shared memory holds a barrier."""
+        return next(cta for cta in self.cluster.ctas if cta is barrier.cta)
+
+    def signals(self, barrier: Mbarrier) -> list[Site]:
+        """The instructions that arrive at a barrier of this name."""
+        return self.sites.of(barrier.element.buffer, *SIGNALS)
+
+    def coming(self, site: Site, barrier: Mbarrier | None = None) -> list[Group]:
+        """The groups that would come to `site` if they ran on, and there signal `barrier`."""
+        return [group for group in self.groups if group.coming(site, barrier)]
+
+    def needed_by(self, group: Group) -> list[Group]:
+        """The groups that have to run on before `group` can."""
+        barrier = group.mbarrier
+        if barrier is not None:
+            found = [g for site in self.signals(barrier) for g in self.coming(site, barrier)]
+        else:
+            found = [g for g in self.groups if barrier_of(g.wait) is not barrier_of(group.wait)]
+        return list({id(g): g for g in found if g is not group}.values())
+
+    def behind(self, ahead: Sequence[Group]) -> list[Group]:
+        """The groups that cannot run on before one of `ahead` does: all that each of them needs is there or behind."""
+        found: dict[int, Group] = {}
+        while True:
+            known = {*map(id, ahead), *found}
+            more = {
+                id(group): group
+                for group in self.groups
+                if id(group) not in known
+                and (needed := self.needed_by(group))
+                and all(id(other) in known for other in needed)
+            }
+            if not more:
+                return list(found.values())
+            found |= more
+
+    def rounds_of(self, warp: RunningWarp, barrier: Mbarrier, sites: Sequence[Site]) -> int:
+        """How often the warp has been at `sites`, the instructions that arrive at the barrier, and arrived there."""
+        threads = [int(site.threads_for(barrier.element.stage or 0)[warp.warp_id].sum()) for site in sites]
+        count = sum(a.count for a in barrier.history.arrivals.values() if a.role in (warp.place, warp.role))
+        return -(-count // min((number for number in threads if number), default=1))
+
+    def in_step(self, barrier: Mbarrier) -> bool:
+        """Whether those who arrive began with one round of each ring of barriers that they wait for.
+
+        Those who take turns begin at different stages, or in different phases: each arrives in rounds of its own, so
+        that two of them at one stage have come out of turn, and no count is wrong.
+        """
+        sites = self.signals(barrier)
+        loops = {id(loop) for site in sites for loop in site.loops}
+        threads = np.logical_or.reduce([site.threads for site in sites])
+        rings = {
+            wait.barrier
+            for wait in self.sites.all
+            if wait.role == WAIT and not wait.by_thread
+            if any(id(loop) in loops for loop in wait.loops) and (wait.threads & threads).any()
+        }
+        roles = {arrival.role for arrival in barrier.history.arrivals.values() if arrival.count}
+        for ring in rings:
+            stages = [b for cta in self.cluster.ctas for b in cta.mbarriers.values() if b.element.buffer == ring]
+            begun: set[Hashable] = set()
+            for role in roles:
+                first = [
+                    (counted.time, counted.phase, b.element.stage)
+                    for b in stages
+                    if (counted := b.history.wait_counts.get(role)) is not None
+                ]
+                begun |= {min(first, key=lambda wait: wait[0])[1:]} if first else set()
+            if len(begun) > 1:
+                return False
+        return True
+
+    def cycle(self, start: Group) -> list[Group]:
+        """Groups each of which waits for the next, and the last for the first; [] where none leads back."""
+        path: list[Group] = []
+
+        def visit(group: Group) -> list[Group]:
+            if group in path:
+                return path[path.index(group) :]
+            path.append(group)
+            for needed in self.needed_by(group):
+                found = visit(needed)
+                if found:
+                    return found
+            path.pop()
+            return []
+
+        return visit(start)
+
+    def stuck_role(self, group: Group) -> StuckRole:
+        """The group as a result."""
+        facts: dict[str, Any] = {}
+        barrier = group.mbarrier
+        if barrier is not None:
+            facts = {"barrier": barrier.name, "stage": barrier.element.stage, "parity": group.parity}
+            facts |= {"phase": barrier.phase, "expected": barrier.expected, "pending": barrier.pending}
+            facts |= {"tx_bytes": barrier.tx, "so_far": so_far(barrier)}
+        ctas = len({warp.cta for warp in group.warps}) * self.clusters
+        example, providers = group.warps[0].cta.name, self.providers(group)
+        return StuckRole(group.role, group.span, group.waits_for, ctas, example, providers=providers, **facts)
+
+    def providers(self, group: Group) -> tuple[str, ...]:
+        """Who should complete what the group waits for, and where they are."""
+        barrier = group.mbarrier
+        if barrier is None:
+            return tuple(f"{g.role} {g.waits} elsewhere ({line(g.span)})" for g in self.needed_by(group))
+        lines: list[str] = []
+        for site in self.signals(barrier):
+            coming = self.coming(site, barrier)
+            others = [f"{g.role}, which {g.waits} at {line(g.span)}" for g in coming if g is not group]
+            if others:
+                lines.append(f"the {site.role} of {line(site.span)} is up to {'; '.join(others)}")
+            else:
+                who = "comes after this wait" if coming else "will not be executed any more"
+                lines.append(f"the {site.role} of {line(site.span)} {who}")
+        return tuple(dict.fromkeys(lines))
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def so_far(barrier: Mbarrier) -> tuple[str, ...]:
+    """Who has arrived at the barrier, and how often: a phrase for each place."""
+    found: dict[tuple[Signal, str, Hashable], tuple[Span | None, list[str], int, int]] = {}
+    own = f" of {barrier.cta.name}"
+    for arrival in barrier.history.arrivals.values():
+        role = arrival.role.removesuffix(own)
+        key = (arrival.signal, role.partition(" of ")[2], place_key(arrival.span))
+        span, roles, count, nbytes = found.get(key, (arrival.span, [], 0, 0))
+        found[key] = (span, [*roles, role], count + arrival.count, nbytes + arrival.nbytes)
+    return tuple(
+        f"{signal} of {line(span)}: {f'{nbytes} bytes' if nbytes else f'{count}×'}, by "
+        + (roles[0] if len(set(roles)) == 1 else f"{len(set(roles))} warps{' of ' * bool(place)}{place}")
+        for (signal, place, _), (span, roles, count, nbytes) in found.items()
+    )
+
+
+def barrier_of(wait: Wait | None) -> Mbarrier | CountingBarrier | None:
+    """The barrier that is waited for; None for a wait for something else."""
+    return wait.barrier if isinstance(wait, (MbarrierWait, CountingWait)) else None
+
+
+def line(span: Span | None) -> str:
+    return f"line {span.user.line}" if span is not None else "an unknown line"
+
+
+def role_name(warps: Sequence[RunningWarp]) -> str:
+    """Warps in words: "warp 3 of warpgroup 1", "warpgroup 0", "warps 1 and 2 of warpgroup 1", "every warp"."""
+    total = warps[0].gpu.image.launch.warps
+    ids = sorted({warp.warp_id for warp in warps})
+    if len(ids) == 1:
+        return warps[0].role
+    if len(ids) == total:
+        return "every warp"
+    if total <= 4:
+        return f"warps {_listed(ids)}"
+    parts: list[str] = []
+    for group in range(-(-total // 4)):
+        inside = [number % 4 for number in ids if number // 4 == group]
+        if len(inside) == 4:
+            parts.append(f"warpgroup {group}")
+        elif inside:
+            parts.append(f"warp{'s' * (len(inside) > 1)} {_listed(inside)} of warpgroup {group}")
+    return " and ".join(parts)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return str(numbers[0])
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

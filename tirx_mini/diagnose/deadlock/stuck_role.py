@@ -1,0 +1,57 @@
+"""Warps that wait for the same thing, as a result that pages and JSON show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tirx_mini.ir import Span
+
+
+@dataclass(frozen=True)
+class StuckRole:
+    """Some warps that wait for the same thing at the same place, in a machine where nothing can advance.
+
+    role: which warps, in words ("warp 3 of warpgroup 1"). ctas: in how many CTAs, with `example` the first.
+    waits_for: what for, in words ("tma2mma[1] to complete phase 0").
+    barrier, stage: the barrier's name in the source and its index there. parity: the phase parity waited for.
+    phase: the number of phases the barrier has completed. expected, pending: arrivals per phase, and still missing.
+    tx_bytes: bytes expected that have not arrived (negative: bytes arrived that nobody expected).
+    providers: who should arrive, and where they are, one sentence each. so_far: who has arrived at the barrier, how
+        often in all rounds.
+    """
+
+    role: str
+    span: Span | None
+    waits_for: str
+    ctas: int = 1
+    example: str = ""
+    barrier: str | None = None
+    stage: int | None = None
+    parity: int | None = None
+    phase: int | None = None
+    expected: int | None = None
+    pending: int | None = None
+    tx_bytes: int | None = None
+    providers: tuple[str, ...] = ()
+    so_far: tuple[str, ...] = ()
+
+    @property
+    def lacking(self) -> str:
+        """What the barrier's current phase still lacks; "" where it is no mbarrier."""
+        if self.expected is None or self.pending is None:
+            return ""
+        if not self.expected:
+            return "it was never initialised"
+        parts: list[str] = []
+        if self.pending:
+            parts.append(f"{self.pending} of {self.expected} arrival{'s' * (self.expected > 1)} missing")
+        if self.tx_bytes:
+            parts.append(
+                f"{self.tx_bytes} bytes missing" if self.tx_bytes > 0 else f"{-self.tx_bytes} bytes came unannounced"
+            )
+        return ", ".join(parts)
+
+    def __str__(self) -> str:
+        where = f" (in {self.ctas} CTAs, first {self.example})" if self.ctas > 1 else ""
+        said = [self.lacking] if self.lacking else []
+        return "; ".join([f"{self.role}{where}: waiting for {self.waits_for}", *said, *self.providers])

@@ -1,0 +1,148 @@
+"""What was found out about a kernel: findings, and the report that holds them.
+
+Results only, no machinery: `report` renders these, tests compare them, and `as_dict` turns them into JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from tirx_mini.ir import Diagnostic, Span
+
+from .kind import VERDICTS, Kind, Severity, Verdict
+from .kinds import KINDS, kind_of
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong (`error`) or that only today's chips forgive (`warning`).
+
+    kind: a key of `KINDS`. message: one sentence. span: where in the source.
+    details: what else is known, by name: "hint" (one sentence: what to write instead), "notes" (a tuple of
+        (text, span)), "role" (which warps), "cta", "buffer", "barrier", "count" (how often it happened),
+        "rule" (the PTX ISA section), "consequence" (true where other findings are more likely to show the cause),
+        "cause" (of a deadlock, a key of `CAUSES`), "cycle" and "stuck" (the `StuckRole`s of a deadlock).
+    """
+
+    kind: str
+    severity: Severity
+    message: str
+    span: Span | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.kind!r} is not a kind of finding: no rule defines it")
+
+    @property
+    def verdict(self) -> Verdict:
+        """What this finding alone makes of the kernel."""
+        return KINDS[self.kind].verdict if self.severity == "error" else "ok"
+
+    @property
+    def about(self) -> Kind:
+        """The entry of the table of kinds: code and rule."""
+        return kind_of(self.kind, self.details.get("cause"))
+
+    @property
+    def code(self) -> str:
+        """The stable code, as in "TX201"; `docs/findings.md` has a section for each."""
+        return self.about.code
+
+    @property
+    def rule(self) -> str:
+        """Where the rule that is broken is written down, "" for plain sense."""
+        return self.details.get("rule") or self.about.isa
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """The finding as an error page of plain text: `.diagnostic.render()`."""
+        notes = [(text, span) for text, span in self.details.get("notes", ())]
+        notes += [(str(role), role.span) for role in self.details.get("stuck", ())]
+        return Diagnostic(self.message, self.span, self.details.get("hint"), tuple(notes), self.severity, self.code)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a simulation.
+
+    findings: worst first. time_us, tflops: predicted on the modelled GPU (None where the kernel did not finish, or
+        executed no MMA). cycles: of the SM clock. trace: the timeline's events. stats: figures by name.
+    schedules: how many were run; seed: the one that replays the worst finding.
+    """
+
+    verdict: Verdict
+    findings: tuple[Finding, ...] = ()
+    time_us: float | None = None
+    tflops: float | None = None
+    cycles: float | None = None
+    trace: Any = None
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    kernel: str = ""
+    gpu: str = ""
+    schedules: int = 1
+    seed: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict == "ok"
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity == "warning")
+
+    def __str__(self) -> str:
+        """The whole report as plain text: one line, then a page for each finding."""
+        name = self.kernel or "kernel"
+        head = f"{name}: {self.verdict}"
+        if self.time_us is not None:
+            head += f", {self.time_us:.1f} us predicted on {self.gpu}"
+        if self.tflops is not None:
+            head += f", {self.tflops:.0f} TFLOPS"
+        return "\n\n".join([head, *(finding.diagnostic.render() for finding in self.findings)])
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings ordered: errors before warnings, causes before consequences, by verdict; else as they were found."""
+
+    def rank(finding: Finding) -> tuple[bool, bool, int, bool]:
+        consequence = finding.details.get("consequence", False)
+        verdict = VERDICTS.index(KINDS[finding.kind].verdict)
+        # What is in flight at the end is often what races show at its place before.
+        return finding.severity != "error", consequence, verdict, finding.kind == "in-flight-at-exit"
+
+    return tuple(sorted(findings, key=rank))
+
+
+def verdict_of(findings: Iterable[Finding]) -> Verdict:
+    """The worst verdict among the findings; "ok" where there are only warnings."""
+    found = {finding.verdict for finding in findings}
+    for verdict in VERDICTS:
+        if verdict in found:
+            return verdict
+    return "ok"
+
+
+def as_dict(value: Any) -> Any:
+    """A result as JSON knows it: dataclasses as objects (without what is empty), spans as "file:line:column"."""
+    if isinstance(value, Span):
+        return f"{value.user.file}:{value.user.line}:{value.user.column + 1}"
+    if is_dataclass(value) and not isinstance(value, type):
+        items = {f.name: as_dict(getattr(value, f.name)) for f in fields(value) if f.name != "trace"}
+        if isinstance(value, Finding):
+            items = {"code": value.code, **items, "isa": value.rule}
+        return {name: item for name, item in items.items() if item not in (None, [], {}, "")}
+    if isinstance(value, Mapping):
+        return {str(key): as_dict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_dict(item) for item in value]
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return value
+    item = getattr(value, "item", None)
+    return item() if callable(item) else str(value)

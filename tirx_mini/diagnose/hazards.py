@@ -1,0 +1,196 @@
+"""Rules about the order of accesses: races, missing fences, memory that nothing has written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from tirx_mini.sim import Access, EarlyAccess, Extent, Hazard, HazardKind, Operation, Space
+
+from .kind import MISSING_TMEM_WAIT, RACE, Explanation, Kind, Notes, explains
+from .orders import between, missing_wait
+
+MISSING_PROXY_FENCE = Kind(
+    "missing-proxy-fence", "TX202", "hazard",
+    "TMA and MMA see what threads wrote after fence.proxy.async and a synchronisation.",
+    "PTX ISA: memory consistency model, proxies; fence.proxy.async",
+)  # fmt: skip
+MISSING_TCGEN05_FENCE = Kind(
+    "missing-tcgen05-fence", "TX203", "hazard",
+    "tcgen05 operations of different threads are ordered by fences around the synchronisation.",
+    "PTX ISA: tcgen05.fence",
+)  # fmt: skip
+IDENTICAL_WRITES = Kind(
+    "identical-writes", "TX206", "hazard", "Two writes to one place are ordered, also if their bytes are the same.",
+    "PTX ISA: memory consistency model, causality order",
+)  # fmt: skip
+UNINITIALISED_READ = Kind("uninitialised-read", "TX207", "hazard", "Memory holds nothing until it is written.")
+MISSING_GRID_WAIT = Kind(
+    "missing-grid-wait", "TX213", "hazard",
+    "A kernel that begins early waits for the one before it ahead of global memory.", "PTX ISA: griddepcontrol",
+)  # fmt: skip
+
+KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
+    HazardKind.RACE: RACE,
+    HazardKind.IDENTICAL_WRITES: IDENTICAL_WRITES,
+    HazardKind.MISSING_TMEM_WAIT: MISSING_TMEM_WAIT,
+    HazardKind.MISSING_PROXY_FENCE: MISSING_PROXY_FENCE,
+    HazardKind.MISSING_FENCE_AFTER: MISSING_TCGEN05_FENCE,
+    HazardKind.MISSING_FENCE_BEFORE: MISSING_TCGEN05_FENCE,
+    HazardKind.UNINITIALISED: UNINITIALISED_READ,
+})  # fmt: skip
+
+FORGIVEN = (HazardKind.MISSING_FENCE_AFTER, HazardKind.MISSING_FENCE_BEFORE, HazardKind.IDENTICAL_WRITES)
+"""What the ISA asks for, and today's chips do without."""
+
+PROXY_HINT = (
+    'each thread that writes shared memory calls Tx.ptx.fence.proxy_async("shared::cta") after its writes, then '
+    "synchronises with the thread that issues the asynchronous operation"
+)
+AFTER_HINT = "call Tx.ptx.tcgen05.fence.after_thread_sync() after the wait and before this operation"
+BEFORE_HINT = (
+    "each thread calls Tx.ptx.tcgen05.fence.before_thread_sync() after it is done with tensor memory, and before it "
+    "arrives or synchronises"
+)
+
+_UNWRITTEN: Mapping[Operation, str] = MappingProxyType({
+    Operation.TCGEN05_LD: "wait for the mbarrier of the MMA, in its right phase, before reading; and check the columns",
+    Operation.TCGEN05_MMA: "an MMA that begins a sum has accum=False; and what it reads is copied, and waited for, "
+    "before it is issued",
+})  # fmt: skip
+_UNWRITTEN_ELSE = "write it first, and check offsets, stages and loop bounds"
+
+_ORDERED_BY: Mapping[tuple[Operation, Operation], str] = MappingProxyType({
+    (Operation.TCGEN05_MMA, Operation.TCGEN05_LD):
+        "before reading, wait for the mbarrier that tcgen05.commit signals, in its right phase",
+    (Operation.TCGEN05_LD, Operation.TCGEN05_MMA):
+        "let readers arrive at an mbarrier after tcgen05.wait.ld(), and wait for it, in its right phase, before this "
+        "MMA",
+    (Operation.TMA_LOAD, Operation.TCGEN05_MMA):
+        "before the MMA, wait for the mbarrier of the TMA load, in its right phase",
+    (Operation.TCGEN05_MMA, Operation.TMA_LOAD):
+        "before loading again, wait for the mbarrier that the MMA's commit signals, in its right phase",
+    (Operation.TMA_LOAD, Operation.TMA_LOAD):
+        "before loading there again, wait for the mbarrier that says it is free, in its right phase",
+})  # fmt: skip
+"""What orders two operations, the earlier first."""
+
+
+@explains(Hazard)
+def hazard(fact: Hazard) -> Explanation:
+    where = extent_text(fact.extent)
+    message, hint = _words(fact, where)
+    about: dict[str, Any] = {"buffer": _buffer(fact.extent), "where": where, "role": fact.origin.role}
+    notes: Notes = ()
+    earlier = fact.earlier
+    if earlier is not None:
+        about["other_role"] = earlier.role
+        verb = "writes" if earlier.write else "reads"
+        notes = ((f"the {earlier.operation} of {earlier.role} {verb} it here", earlier.span),)
+    severity = "warning" if fact.kind in FORGIVEN else "error"
+    return Explanation(
+        message, hint, (*notes, *_barrier_notes(fact)), about, kind=KINDS[fact.kind], severity=severity
+    )
+
+
+def _words(fact: Hazard, where: str) -> tuple[str, str]:
+    """(what is wrong, what to write)."""
+    earlier = fact.earlier
+    does = f"the {fact.operation} of {fact.origin.role} {'writes' if fact.writes else 'reads'} {where}"
+    if earlier is None:
+        return f"{does}, which nothing has written", _UNWRITTEN.get(fact.operation, _UNWRITTEN_ELSE)
+    did = f"{'written' if earlier.write else 'read'} by the {earlier.operation} of {earlier.role}"
+    if fact.kind is HazardKind.MISSING_PROXY_FENCE:
+        return f"{does}, {did}, without fence.proxy.async between the two", PROXY_HINT
+    if fact.kind is HazardKind.MISSING_FENCE_BEFORE:
+        return f"{does}, {did}, which executed no tcgen05.fence.before_thread_sync() after it", BEFORE_HINT
+    if fact.kind is HazardKind.MISSING_FENCE_AFTER:
+        return f"{does}, {did}, without tcgen05.fence.after_thread_sync() between the two", AFTER_HINT
+    if fact.kind is HazardKind.MISSING_TMEM_WAIT:
+        return (
+            f"{does} while it may still be being {did}: tcgen05.wait.ld() is missing after the load",
+            "call Tx.ptx.tcgen05.wait.ld() after the loads, before signalling that tensor memory is free",
+        )
+    if fact.kind is HazardKind.IDENTICAL_WRITES:
+        return (
+            f"{does}, which is also {did}, in no order; both write the same bytes",
+            "let one thread write it: select one warp before electing a lane",
+        )
+    return f"{does} while it may be {did}: nothing orders the two", _race_hint(fact, earlier)
+
+
+def _race_hint(fact: Hazard, earlier: Access) -> str:
+    operations = {earlier.operation, fact.operation}
+    if fact.foreign:
+        return "CTAs of different clusters run in no order: let each write its own part"
+    if fact.operation is Operation.TMA_STORE and not fact.writes:
+        if earlier.time >= fact.time:
+            return "the store may read later: commit_group(), wait_group(0), then synchronise before writing again"
+        return "synchronise after the writes (warpgroup_sync or cta_sync), before one thread issues the TMA store"
+    if earlier.operation is Operation.TMA_STORE:
+        return "after the TMA store: commit_group(), wait_group(0), then synchronise before writing there again"
+    if (earlier.operation, fact.operation) in _ORDERED_BY:
+        return _ORDERED_BY[earlier.operation, fact.operation]
+    if earlier.operation is Operation.TCGEN05_MMA or fact.operation is Operation.TCGEN05_LD:
+        return "the MMA is asynchronous: tcgen05.commit to an mbarrier, and wait for it, in its right phase, first"
+    if fact.operation is Operation.TCGEN05_MMA:
+        return "cta_sync() between the copy and the MMA; and wait for that MMA before its tile is written again"
+    if Operation.TMA_LOAD in operations and not (fact.writes and earlier.write):
+        return "wait for the mbarrier of the TMA load before reading, and for its readers before loading again"
+    if Operation.TCGEN05_DEALLOC in operations:
+        return "synchronise all warps that use tensor memory (cta_sync or cluster_sync) before tcgen05.dealloc"
+    return "synchronise between the two: cta_sync(), warpgroup_sync() or an mbarrier"
+
+
+def _barrier_notes(fact: Hazard) -> Notes:
+    """Notes on the barriers around a race or an uninitialised read."""
+    cluster = fact.cluster
+    if cluster is None or fact.kind not in (HazardKind.RACE, HazardKind.UNINITIALISED):
+        return ()
+    if fact.earlier is not None:
+        return between(cluster, fact.earlier, fact.operation, fact.origin.role)
+    if fact.extent.space is Space.TENSOR and fact.operation is Operation.TCGEN05_MMA:
+        return ()
+    if fact.waited is not None:
+        return ((f"{fact.origin.role} waited last for {fact.waited.barrier}, here", fact.waited.span),)
+    return missing_wait(cluster, fact.operation)
+
+
+def _buffer(extent: Extent) -> str | None:
+    if extent.space is Space.TENSOR:
+        return extent.buffer or "tensor memory"
+    return extent.buffer
+
+
+def extent_text(extent: Extent) -> str:
+    """A range of memory in words: "Asmem[0, 0, 0] to Asmem[0, 127, 63]", "tmem, columns 0 to 127"."""
+    if extent.space is Space.TENSOR:
+        low, high = extent.low, extent.high
+        columns = f"columns {low} to {high}" if low != high else f"column {low}"
+        return f"{_buffer(extent)}, {columns}"
+    if extent.first is None:
+        return f"bytes {extent.low} to {extent.high - 1} of shared memory"
+    return str(extent.first) if extent.first == extent.last else f"{extent.first} to {extent.last}"
+
+
+@explains(EarlyAccess, MISSING_GRID_WAIT)
+def early_access(fact: EarlyAccess) -> Explanation:
+    does = f"the {fact.operation} of {fact.origin.place} {'writes' if fact.writes else 'reads'} {fact.buffer}"
+    danger = f"the kernel before this one may still {'use' if fact.writes else 'write'} it"
+    notes = tuple((f"{role} waits for that kernel here", span) for role, span in [*fact.before.waits.items()][:1])
+    about = {"buffer": fact.buffer}
+    if fact.late:
+        return Explanation(
+            f"{does} in {fact.late} lane{'s' * (fact.late > 1)} that did not wait with the others: {danger}",
+            "let every thread call Tx.ptx.griddepcontrol.wait(), or follow it by warp_sync() or cta_sync()",
+            notes,
+            about,
+        )
+    return Explanation(
+        f"{does} with no griddepcontrol.wait before it: {danger}",
+        "let this thread call Tx.ptx.griddepcontrol.wait() first, or synchronise (cta_sync, an mbarrier) with one that "
+        "has",
+        notes,
+        about,
+    )

@@ -1,0 +1,182 @@
+"""From a run to its report: facts become findings, a stuck machine becomes one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tirx_mini.hardware import GpuSpec, gpu_spec
+from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.sim import Entry, Outcome, Simulation, place_key
+
+from .deadlock import Deadlock, barrier_of, explain_deadlock, line, suspects
+from .findings import Finding, Report, verdict_of, worst_first
+from .kind import Explanation
+from .kinds import FACT_RULES
+
+
+class SimulationError(Exception):
+    """A kernel that the simulator found to be wrong. `report` is what it found; `str(error)` is the page."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        super().__init__(f"{report.kernel}: {report.verdict}")
+
+    def __str__(self) -> str:
+        return str(self.report)
+
+
+def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *, schedules: int = 1, seed: int = 0,
+             trace: bool = False, log_barriers: bool = False, checks: bool = True) -> Report:  # fmt: skip
+    """Run a lowered kernel and report what it did. Results are written into the arguments in place.
+
+    args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
+    gpu: "b200", "h100", "h200" or a `GpuSpec`.
+    schedules: how many orders of events to try; the first verdict that is not "ok" ends it.
+    seed: of the first schedule; the others count on from there. Seed 0 is the deterministic schedule, any other is
+        random.
+    trace: keep a timeline. log_barriers: keep every change of every mbarrier, in ``report.stats["barriers"]``.
+    checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
+
+    Whatever the kernel does wrong is in the report. Raises `ArgumentError` for arguments that do not fit the kernel,
+    and `ValueError` for an unknown GPU.
+    """
+    spec = gpu_spec(gpu)
+    try:
+        simulation = Simulation(func, args, spec)
+    except TirxError as error:
+        return failed(func.name, error, spec.name)
+    if schedules > 1:
+        simulation.keep()
+    report = Report("ok")
+    for number in range(max(1, schedules)):
+        if number:
+            simulation.restore()
+        outcome = simulation.run(seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks)
+        report = report_of(func, spec, outcome, number + 1, seed + number)
+        if not report.ok:
+            break
+    return report
+
+
+def failed(name: str, error: TirxError, gpu: str) -> Report:
+    """The report of a kernel of that name that could not be built or lowered."""
+    diagnostic = error.diagnostic
+    details = {"hint": diagnostic.hint, "notes": diagnostic.notes}
+    finding = Finding(error.kind, "error", diagnostic.message, diagnostic.span, details)
+    return Report("fault", (finding,), kernel=name, gpu=gpu)
+
+
+def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 1, seed: int = 0) -> Report:
+    """What is reported of a run."""
+    findings = [finding_of(entry) for entry in outcome.facts]
+    if outcome.blocked:
+        findings = _with_deadlock(findings, explain_deadlock(func, outcome.blocked))
+    elif any(f.severity == "error" and f.verdict == "hazard" for f in findings):
+        findings = [*_suspicions(func), *findings]
+    finished = not outcome.blocked and outcome.fault is None
+    stats: dict[str, Any] = dict(outcome.stats)
+    time_us = None
+    if finished:
+        time_us, stats["clock_ghz"] = predicted_time(func, spec, outcome)
+    flops = outcome.stats.get("flops", 0.0)
+    if outcome.barrier_log is not None:
+        stats["barriers"] = outcome.barrier_log
+    return Report(
+        verdict_of(findings),
+        worst_first(findings),
+        time_us,
+        flops / time_us / 1e6 if time_us and flops else None,
+        outcome.cycles if finished else None,
+        outcome.trace,
+        stats,
+        func.name,
+        spec.name,
+        schedules,
+        seed,
+    )
+
+
+def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[float, float]:
+    """(microseconds, GHz) of one of many launches in a row, at the clock that the GPU's power limit leaves it."""
+    launch, launch_us = func.launch, spec.launch_latency_us
+    assert launch is not None
+    if launch.cluster_size > 1:
+        launch_us += spec.cluster_launch_latency_us
+    if launch.programmatic:
+        launch_us -= spec.hidden_latency_us
+    busy = outcome.stats.get("tensor_cycles", 0.0) / spec.sms
+    clock_ghz = spec.clock_under(busy / (outcome.cycles + launch_us * spec.clock_ghz * 1e3))
+    return launch_us + outcome.cycles / (clock_ghz * 1e3), clock_ghz
+
+
+# -- findings ----------------------------------------------------------------------------------------------------------
+
+
+def finding_of(entry: Entry) -> Finding:
+    """The finding of a fact, and how often it happened."""
+    fact = entry.fact
+    rule = FACT_RULES[type(fact)]
+    explanation = rule.explain(fact)
+    kind = explanation.kind or rule.kind
+    assert kind is not None, f"the rule for {type(fact).__name__} names no kind"
+    origin = fact.origin
+    details: dict[str, Any] = {"role": origin.role, "cta": origin.cta, **_details(explanation)}
+    if entry.count > 1:
+        details["count"] = entry.count
+    known = {name: value for name, value in details.items() if value not in ("", None, ())}
+    return Finding(kind.name, explanation.severity or rule.severity, explanation.message, origin.span, known)
+
+
+def _details(explanation: Explanation) -> dict[str, Any]:
+    return {
+        **explanation.about,
+        "hint": explanation.hint,
+        "notes": explanation.notes,
+        "rule": explanation.rule,
+    }
+
+
+def _suspicions(func: PrimFunc) -> Iterable[Finding]:
+    """Mistakes that the program itself shows, and that explain hazards."""
+    for suspect in suspects(func):
+        details = {name: value for name, value in _details(suspect.explanation).items() if value}
+        yield Finding(suspect.kind.name, "error", suspect.explanation.message, suspect.span, details)
+
+
+# -- deadlocks ---------------------------------------------------------------------------------------------------------
+
+
+def _with_deadlock(findings: Sequence[Finding], deadlock: Deadlock) -> list[Finding]:
+    """The findings in their order and that of the deadlock, without those that its page includes."""
+    groups = [group for situation in deadlock.situations for group in situation.groups]
+    places = {place_key(group.span) for group in groups}
+    dead = {g.mbarrier.element.buffer for g in groups if g.mbarrier is not None and not g.mbarrier.expected}
+
+    def included(finding: Finding) -> bool:
+        if finding.kind == "barrier-uninitialised":
+            return finding.details.get("barrier", "").partition("[")[0] in dead
+        return finding.kind == "illegal-convergence" and place_key(finding.span) in places
+
+    return [*(finding for finding in findings if not included(finding)), _deadlock_finding(deadlock)]
+
+
+def _deadlock_finding(deadlock: Deadlock) -> Finding:
+    rule, explanation, situation, group = deadlock.rule, deadlock.explanation, deadlock.situation, deadlock.group
+    details: dict[str, Any] = {
+        "cause": rule.kind.name,
+        "hint": explanation.hint,
+        "notes": explanation.notes,
+        "role": group.role,
+        "cta": group.warps[0].cta.name,
+    }
+    if rule.consequence:
+        details["consequence"] = True
+    barrier = barrier_of(group.wait)
+    if barrier is not None:
+        details["barrier"] = barrier.name
+    cycle = situation.cycle(group)
+    if cycle:
+        details["cycle"] = tuple(f"{g.role} {g.waits} for {g.waits_for} ({line(g.span)})" for g in cycle)
+    details["stuck"] = tuple(situation.stuck_role(g) for g in situation.groups)
+    return Finding("deadlock", "error", explanation.message, group.span, details)

@@ -1,0 +1,133 @@
+"""What a finding is about: its kind, with a stable code, and the words that a rule finds for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType, ModuleType
+from typing import Any, Generic, Literal, TypeVar
+
+from tirx_mini.ir import Span
+from tirx_mini.sim import Fact
+
+Severity = Literal["error", "warning"]
+Verdict = Literal["ok", "hazard", "deadlock", "fault"]
+VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "ok")
+"""Worst first."""
+
+Notes = tuple[tuple[str, "Span | None"], ...]
+"""Sentences, each with the place in the source that it is about."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of finding. Codes and names never change their meaning; new ones are added.
+
+    name: as in "race". code: as in "TX201"; `docs/findings.md` has a section for each.
+    verdict: what an error of this kind makes of a kernel.
+    rule: the rule that is broken, in a sentence.
+    isa: where the rule is written down: sections of the PTX ISA by name, as numbers change ("" for plain sense).
+    """
+
+    name: str
+    code: str
+    verdict: Verdict
+    rule: str
+    isa: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is wrong, for a reader of the source.
+
+    message: one sentence that says what is wrong. hint: one that says what to write instead.
+    notes: other places that show it.
+    about: what else is known, by name: "buffer", "barrier", "where", "other_role", "consequence" (see `Finding`).
+    rule: a section of the PTX ISA, where it is another than that of the kind.
+    kind, severity: where a rule speaks about several, which.
+    """
+
+    message: str
+    hint: str | None = None
+    notes: Notes = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+    rule: str | None = None
+    kind: Kind | None = None
+    severity: Severity | None = None
+
+
+F = TypeVar("F", bound=Fact)
+
+
+@dataclass(frozen=True)
+class FactRule(Generic[F]):
+    """How facts of one class become findings. kind: None where the explanation says which."""
+
+    fact: type[F]
+    kind: Kind | None
+    severity: Severity
+    explain: Callable[[F], Explanation]
+
+
+def explains(
+    fact: type[F], kind: Kind | None = None, severity: Severity = "error"
+) -> Callable[[Callable[[F], Explanation]], FactRule[F]]:
+    """Decorates the function that explains facts of a class."""
+    return lambda explain: FactRule(fact, kind, severity, explain)
+
+
+Found = TypeVar("Found")
+
+
+def collect(modules: Iterable[ModuleType], what: type[Found]) -> list[Found]:
+    """All objects of a class that the modules define, once each, in the order of their definition."""
+    found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, what)}
+    return list(found.values())
+
+
+def by_name(kinds: Iterable[Kind]) -> Mapping[str, Kind]:
+    """A table of kinds. Raises `ValueError` where two share a name."""
+    table: dict[str, Kind] = {}
+    for kind in kinds:
+        if table.setdefault(kind.name, kind) != kind:
+            raise ValueError(f"two kinds of findings are called {kind.name!r}")
+    return MappingProxyType(table)
+
+
+# -- kinds that several rules share ----------------------------------------------------------------------------------
+
+RACE = Kind(
+    "race", "TX201", "hazard", "Two accesses to one place, of which one writes, are ordered by synchronisation.",
+    "PTX ISA: memory consistency model, causality order",
+)  # fmt: skip
+MISSING_TMEM_WAIT = Kind(
+    "missing-tcgen05-wait", "TX204", "hazard", "tcgen05.ld and tcgen05.st are complete after tcgen05.wait.",
+    "PTX ISA: tcgen05.wait",
+)  # fmt: skip
+IN_FLIGHT_AT_EXIT = Kind(
+    "in-flight-at-exit", "TX209", "hazard", "What uses a CTA's memory is complete before the CTA ends.",
+    "PTX ISA: asynchronous operations; cluster shared memory",
+)  # fmt: skip
+OUT_OF_BOUNDS = Kind("out-of-bounds", "TX301", "fault", "An access stays inside its buffer.")
+MISALIGNED_ACCESS = Kind(
+    "misaligned-access", "TX302", "fault", "An address is a multiple of what its access needs.", "PTX ISA: alignment",
+)  # fmt: skip
+ILLEGAL_CONVERGENCE = Kind(
+    "illegal-convergence", "TX306", "fault", "All threads of a warp execute an .aligned instruction together.",
+    "PTX ISA: .sync, .aligned",
+)  # fmt: skip
+ILLEGAL_INSTRUCTION = Kind(
+    "illegal-instruction", "TX307", "fault", "An instruction takes only some values of its operands.",
+)  # fmt: skip
+BAD_DESCRIPTOR = Kind(
+    "bad-descriptor", "TX311", "fault", "A descriptor describes a tile that the tensor core can read.",
+    "PTX ISA: matrix descriptors",
+)  # fmt: skip
+
+ALIVE = "call cluster_sync() before the kernel ends: it keeps every CTA alive until its peers are done"
+"""What to write where a CTA may end before its peers are done with it."""
+
+
+def counted(number: int, what: str) -> str:
+    """ "1 arrival", "2 arrivals"."""
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -1,0 +1,65 @@
+"""All kinds of findings, collected from the rules that define them.
+
+TX1xx: waiting and barriers. TX2xx: orders that the ISA does not give. TX3xx: rules of the hardware. TX4xx: what keeps a
+kernel from being compiled. TX5xx: results. `docs/findings.md` has a section for each code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from tirx_mini.ir import ERROR_CODES
+from tirx_mini.sim import Fact
+
+from . import accesses, barriers, hazards, instructions, kind, launches, tensor_memory
+from .deadlock import BYTE_COUNT, RULES
+from .kind import FactRule, Kind, by_name, collect
+
+_MODULES = (kind, barriers, hazards, accesses, instructions, tensor_memory, launches)
+
+CAUSES: Mapping[str, Kind] = by_name(rule.kind for rule in RULES)
+"""Why nothing can advance: what findings of the kind "deadlock" are told apart by."""
+
+KINDS: Mapping[str, Kind] = by_name((
+    Kind("deadlock", "TX113", "deadlock", CAUSES["anything"].rule),
+    BYTE_COUNT,
+    *collect(_MODULES, Kind),
+    # what keeps a kernel from being compiled
+    Kind("lowering", ERROR_CODES["lowering"], "fault", "A kernel has to be compiled before it runs."),
+    Kind("todo", ERROR_CODES["todo"], "fault", "A part that is left out does nothing."),
+    Kind("unknown-name", ERROR_CODES["unknown-name"], "fault", "A name is defined before it is used."),
+    Kind("pool-committed", ERROR_CODES["pool-committed"], "fault", "A pool's size is fixed when it is committed."),
+    Kind("no-dispatch", ERROR_CODES["no-dispatch"], "fault", "A tile operation becomes instructions that the GPU has."),
+    Kind("extents-differ", ERROR_CODES["extents-differ"], "fault", "The tiles of one operation have the same extents."),
+    Kind("not-constant", ERROR_CODES["not-constant"], "fault",
+         "The extents of a tile are known before the kernel runs."),
+    Kind("assigned-twice", ERROR_CODES["assigned-twice"], "fault",
+         "A name that changes is declared with its type first."),
+    # results
+    Kind("wrong-result", "TX501", "fault", "D is A multiplied by B transposed."),
+))  # fmt: skip
+"""Every kind of finding, by name."""
+
+FACT_RULES: Mapping[type[Fact], FactRule[Any]] = MappingProxyType(
+    {rule.fact: rule for rule in collect(_MODULES, FactRule)}
+)
+"""The rule that explains each class of facts."""
+
+_BY_CODE: Mapping[str, Kind] = MappingProxyType({kind.code: kind for kind in (*CAUSES.values(), *KINDS.values())})
+
+
+def kind_of(name: str, cause: str | None = None) -> Kind:
+    """The entry of a finding of this kind; that of its cause where it is a deadlock that has one."""
+    return CAUSES[cause] if cause is not None else KINDS[name]
+
+
+def kind_with(code: str) -> Kind:
+    """A kind with this code. Raises `KeyError` for a code that no kind has."""
+    return _BY_CODE[code]
+
+
+def codes() -> tuple[str, ...]:
+    """All codes, in their order."""
+    return tuple(sorted(_BY_CODE))

@@ -1,0 +1,71 @@
+"""Which mbarrier should have ordered two accesses, for the reader of a race: where it is signalled and waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from tirx_mini.sim import Access, Arrival, HostCluster, Mbarrier, Operation, Signal
+
+from .kind import Notes
+
+_SIGNALS: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
+    Operation.TCGEN05_MMA: (Signal.COMMIT,),
+    Operation.TMA_LOAD: (Signal.TMA_LOAD, Signal.EXPECT_TX),
+})  # fmt: skip
+"""What signals the end of an asynchronous operation; the end of a thread's own accesses is signalled by its arrival."""
+
+_BEFORE: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
+    Operation.TCGEN05_LD: (Signal.COMMIT,),
+    Operation.TCGEN05_MMA: (Signal.TMA_LOAD, Signal.EXPECT_TX),
+})  # fmt: skip
+"""What an operation should have waited for that reads memory which nothing has written."""
+
+
+def between(cluster: HostCluster, earlier: Access, operation: Operation, role: str) -> Notes:
+    """Notes on the mbarrier that lies between two accesses; for the end of the run, when all waits are known.
+
+    operation, role: of the access that was simulated later.
+    """
+    barriers = _barriers(cluster)
+    # The simulation saw the two in one order, and they may be meant in the other.
+    sides = (earlier.operation, earlier.role), (operation, role)
+    for (first, by), (_, waiter) in (sides, sides[::-1]):
+        signals = _SIGNALS.get(first, (Signal.ARRIVE,))
+        if notes := _never_waited(barriers, signals, by):
+            return notes
+        for barrier, signal in _signalled(barriers, signals, by):
+            if (wait := barrier.history.waits.get(waiter)) is not None:
+                return (
+                    (f"{barrier.element.buffer} is there to order the two: {waiter} waits for it here", wait.span),
+                    (f"and {by} signals it here", signal.span),
+                )
+    return ()
+
+
+def missing_wait(cluster: HostCluster, operation: Operation) -> Notes:
+    """A note on a barrier that tells of what an operation reads, and that nobody waits for; for the end of the run."""
+    return _never_waited(_barriers(cluster), _BEFORE.get(operation, ()), None)
+
+
+def _barriers(cluster: HostCluster) -> list[Mbarrier]:
+    return [barrier for barrier in cluster.mbarriers() if barrier.expected]
+
+
+def _never_waited(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: str | None) -> Notes:
+    """A note on a barrier that is signalled, and that nobody waits for."""
+    for barrier, signal in _signalled(barriers, signals, by):
+        if not barrier.history.waits and not barrier.waiters:
+            return ((f"nobody waits for {barrier.element.buffer}, which {signal.role} signals here", signal.span),)
+    return ()
+
+
+def _signalled(
+    barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: str | None
+) -> Iterator[tuple[Mbarrier, Arrival]]:
+    """The barriers that got such signals by a role, or by any, each with one of those."""
+    for barrier in barriers:
+        for arrival in barrier.history.arrivals.values():
+            if arrival.signal in signals and by in (arrival.role, None):
+                yield barrier, arrival
+                break

@@ -1,0 +1,191 @@
+"""Rules about tensor memory and the tensor core: allocation, access, what MMAs leave behind."""
+
+from __future__ import annotations
+
+from tirx_mini.sim import (
+    AccumulatorLane,
+    AllocRule,
+    AllocWithoutPermit,
+    BadAllocation,
+    BadDealloc,
+    CommitAtExit,
+    LostResult,
+    MixedCtaGroups,
+    MmaAtExit,
+    NoPair,
+    Operation,
+    TmemAtExit,
+    TmemColumnsExceeded,
+    TmemNotHeld,
+    WrongTmemLane,
+)
+
+from .kind import ALIVE, ILLEGAL_INSTRUCTION, IN_FLIGHT_AT_EXIT, Explanation, Kind, explains
+
+ALLOCATION = Kind(
+    "tmem-allocation", "TX308", "fault",
+    "Tensor memory is allocated in powers of two of 32 to 512 columns, as many as an SM has.",
+    "PTX ISA: tcgen05.alloc, tcgen05.dealloc",
+)  # fmt: skip
+ACCESS = Kind(
+    "tmem-access", "TX309", "fault",
+    "Tensor memory is accessed while it is allocated, by the warp whose lanes it is.",
+    "PTX ISA: Tensor Memory, access restrictions",
+)  # fmt: skip
+NOT_FREED = Kind(
+    "tmem-not-freed", "TX310", "fault", "All tensor memory is freed before the CTA ends.",
+    "PTX ISA: tcgen05.alloc, tcgen05.dealloc",
+)  # fmt: skip
+LOST_RESULT = Kind(
+    "lost-result", "TX210", "hazard", "An MMA that does not accumulate replaces what tensor memory held.",
+    "PTX ISA: tcgen05.mma, enable-input-d",
+)  # fmt: skip
+
+
+# -- allocation --------------------------------------------------------------------------------------------------------
+
+
+@explains(BadAllocation, ALLOCATION)
+def bad_allocation(fact: BadAllocation) -> Explanation:
+    message = {
+        AllocRule.POWER_OF_TWO: f"tcgen05.alloc of {fact.columns} columns: the number must be a power of two from 32 "
+        "to 512",
+        AllocRule.NOT_GROWING: f"tcgen05.alloc of {fact.columns} columns after one of {fact.other_columns}: a CTA's "
+        "allocations must not grow",
+        AllocRule.PAIR_AGREES: f"the CTAs of a pair allocate {fact.columns} and {fact.other_columns} columns; with "
+        "cta_group=2 both ask for the same",
+    }[fact.broken]
+    return Explanation(message, rule="PTX ISA: tcgen05.alloc")
+
+
+@explains(AllocWithoutPermit, ALLOCATION)
+def alloc_without_permit(fact: AllocWithoutPermit) -> Explanation:
+    return Explanation(
+        "tcgen05.alloc after the CTA gave up its permit to allocate",
+        "allocate first, and relinquish the permit at the end, before dealloc",
+        (("the permit was given up here", fact.relinquished),),
+        rule="PTX ISA: tcgen05.relinquish_alloc_permit",
+    )
+
+
+@explains(BadDealloc, ALLOCATION)
+def bad_dealloc(fact: BadDealloc) -> Explanation:
+    held = ", ".join(f"{block.columns} columns at address {block.column:#x}" for block in fact.held) or "nothing"
+    return Explanation(
+        f"tcgen05.dealloc of {fact.columns} columns at address {fact.address:#x}, but the CTA holds {held}",
+        "free each allocation once, with the address that alloc wrote and the same number of columns",
+        (("it was freed here", fact.freed),) if fact.freed else (),
+        rule="PTX ISA: tcgen05.dealloc",
+    )
+
+
+@explains(TmemAtExit, NOT_FREED)
+def tmem_at_exit(fact: TmemAtExit) -> Explanation:
+    return Explanation(
+        f"{fact.origin.cta} ends while it holds {fact.columns} columns of tensor memory",
+        "one warp frees every allocation with tcgen05.dealloc before the kernel ends",
+        rule="PTX ISA: tcgen05.alloc",
+    )
+
+
+@explains(MixedCtaGroups, ILLEGAL_INSTRUCTION)
+def mixed_cta_groups(fact: MixedCtaGroups) -> Explanation:
+    return Explanation(
+        f"a tcgen05 instruction with cta_group={fact.cta_group} in a kernel that uses cta_group={fact.before}",
+        "give alloc, mma, commit and dealloc the same cta_group",
+        rule="PTX ISA: tcgen05, .cta_group",
+    )
+
+
+@explains(NoPair, ILLEGAL_INSTRUCTION)
+def no_pair(fact: NoPair) -> Explanation:
+    who = f"{fact.instruction} with cta_group=2" if fact.instruction else "cta_group=2"
+    return Explanation(
+        f"{who} needs a cluster of an even number of CTAs",
+        "launch clusters of two CTAs, or use cta_group=1",
+        rule="PTX ISA: tcgen05, CTA pair",
+    )
+
+
+# -- access ------------------------------------------------------------------------------------------------------------
+
+
+@explains(TmemNotHeld, ACCESS)
+def tmem_not_held(fact: TmemNotHeld) -> Explanation:
+    what = "the accumulator of an MMA" if fact.operation is Operation.TCGEN05_MMA else str(fact.operation)
+    if fact.held:
+        held = ", ".join(f"{block.column} to {block.column + block.columns - 1}" for block in fact.held)
+        return Explanation(
+            f"{what} touches columns {fact.column} to {fact.column + fact.columns - 1} of tensor memory, but the CTA "
+            f"holds {held}",
+            notes=tuple(("allocated here", block.span) for block in fact.held),
+            rule="PTX ISA: Tensor Memory",
+        )
+    if fact.freed is not None:
+        return Explanation(
+            f"{what} touches tensor memory after it was freed",
+            "free tensor memory after every warp is done with it: cta_sync() before dealloc",
+            (("it was freed here", fact.freed),),
+            rule="PTX ISA: tcgen05.dealloc",
+        )
+    return Explanation(
+        f"{what} touches tensor memory, but the CTA has allocated none",
+        "one warp allocates it with tcgen05.alloc before its first use",
+        rule="PTX ISA: tcgen05.alloc",
+    )
+
+
+@explains(AccumulatorLane, ACCESS)
+def accumulator_lane(fact: AccumulatorLane) -> Explanation:
+    return Explanation(
+        f"an MMA's accumulator is at address {fact.address:#x}, lane {fact.address >> 16}; it must begin at lane 0",
+        rule="PTX ISA: tcgen05.mma",
+    )
+
+
+@explains(WrongTmemLane, ACCESS)
+def wrong_tmem_lane(fact: WrongTmemLane) -> Explanation:
+    return Explanation(
+        f"{fact.origin.role} accesses tensor memory from lane {fact.lane} on; warp {fact.warp_in_warpgroup} of a "
+        f"warpgroup can only reach lanes {fact.first} to {fact.first + 31}",
+        "the address's lane is 32 × the warp's number in its warpgroup",
+        rule="PTX ISA: tcgen05.ld, access restrictions",
+    )
+
+
+@explains(TmemColumnsExceeded, ACCESS)
+def tmem_columns_exceeded(fact: TmemColumnsExceeded) -> Explanation:
+    return Explanation(
+        f"{fact.operation} of {fact.width} columns from column {fact.column} on leaves the 512 columns of tensor "
+        "memory",
+        rule="PTX ISA: Tensor Memory",
+    )
+
+
+# -- MMAs --------------------------------------------------------------------------------------------------------------
+
+
+@explains(CommitAtExit, IN_FLIGHT_AT_EXIT)
+def commit_at_exit(fact: CommitAtExit) -> Explanation:
+    return Explanation(
+        f"{fact.origin.cta} ends while a tcgen05.commit is to arrive at its {fact.barrier}",
+        ALIVE,
+        about={"barrier": str(fact.barrier)},
+    )
+
+
+@explains(MmaAtExit, IN_FLIGHT_AT_EXIT)
+def mma_at_exit(fact: MmaAtExit) -> Explanation:
+    return Explanation(
+        f"{fact.origin.cta} or its peer ends while an MMA is in flight",
+        "wait for the MMA's commit before the kernel ends",
+    )
+
+
+@explains(LostResult, LOST_RESULT)
+def lost_result(fact: LostResult) -> Explanation:
+    return Explanation(
+        f"the MMA of {fact.origin.role} overwrites an accumulator that nobody has read since the last MMA wrote it",
+        "accumulate (accum=True) on every K tile but the first; read the result before the next tile",
+        (("the result that is lost is computed here", fact.earlier.span),),
+    )

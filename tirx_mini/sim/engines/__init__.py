@@ -1,0 +1,43 @@
+"""The asynchronous engines: TMA, tensor cores, tensor memory, cp.async; each works on its own time."""
+
+from .cp_async import CopyOutOfBounds, CpAsync, MisalignedCopy
+from .operands import OperandOutOfBounds
+from .tcgen05 import CommitAtExit, LostResult, MmaAtExit, TensorCores, pair
+from .tensor_map import BoxCopier, TensorMapRule, broken_rule
+from .tma import (
+    BadTensorMap,
+    BoxOutOfSharedMemory,
+    BulkWait,
+    LoadAtExit,
+    MisalignedBox,
+    MisalignedBoxStart,
+    StoreAtExit,
+    StoreBeforeTensor,
+    TmaEngine,
+)
+from .tmem import (
+    AllocRule,
+    AllocWithoutPermit,
+    BadAllocation,
+    BadDealloc,
+    Block,
+    ColumnsWait,
+    MixedCtaGroups,
+    NoPair,
+    PairWait,
+    TmemAllocators,
+    TmemAtExit,
+    TmemNotHeld,
+)
+from .tmem_access import AccumulatorLane, TmemAccesses, TmemColumnsExceeded, WrongTmemLane, check_column
+from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmaEngines, WgmmasDiffer, WgmmaWait
+
+__all__ = [
+    "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAllocation", "BadDealloc", "BadTensorMap", "Block",
+    "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit", "CopyOutOfBounds", "CpAsync",
+    "LoadAtExit", "LostResult", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence",
+    "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit", "StoreBeforeTensor",
+    "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit",
+    "TmemColumnsExceeded", "TmemNotHeld", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait",
+    "WgmmasDiffer", "WrongTmemLane", "broken_rule", "check_column", "pair",
+]  # fmt: skip

@@ -1,0 +1,136 @@
+"""cp.async: copies of a few bytes a thread, in groups that the thread waits for (PTX ISA: "cp.async").
+
+The copies of one warp between two commits are one agent: an ordinary, unordered write until the wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..facts import Fact, Fault
+from ..machine import OFFSET_MASK, WINDOW_BITS, BarrierUse, Mbarrier, Signal, Warp
+from ..ordering import Actor, Agent, Operation, Proxy
+
+
+@dataclass(frozen=True)
+class MisalignedCopy(Fact):
+    """A cp.async that is not at multiples of its `nbytes`."""
+
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class CopyOutOfBounds(Fact):
+    """A cp.async leaves its memory. writes: whether the shared memory of its CTA; else the global buffer it reads."""
+
+    writes: bool
+
+
+@dataclass(frozen=True)
+class Copy:
+    """The cp.async of a warp that were issued together.
+
+    done: when they are complete, in cycles. items: where they write, in units of `nbytes`. data: what.
+    """
+
+    agent: Agent
+    done: float
+    items: np.ndarray
+    data: np.ndarray
+    nbytes: int
+
+
+class CpAsyncGroups:
+    """The cp.async of one warp: the open group, and those that were committed."""
+
+    def __init__(self) -> None:
+        self._open: list[Copy] = []
+        self._groups: list[list[Copy]] = []
+
+    def copy(self, w: Warp, dst: Any, src: Any, nbytes: int) -> None:
+        """Each active thread copies `nbytes` bytes. The shared memory changes when the copy is waited for."""
+        lanes = w.mask.lanes
+        targets = np.broadcast_to(np.asarray(dst), 32)[lanes].astype(np.int64)
+        sources = np.broadcast_to(np.asarray(src), 32)[lanes].astype(np.int64)
+        if (targets % nbytes).any() or (sources % nbytes).any():
+            raise Fault(MisalignedCopy(w.origin, nbytes))
+        cta, offsets = w.cta, targets & OFFSET_MASK
+        if (targets >> WINDOW_BITS != cta.rank).any() or offsets.max() + nbytes > cta.smem.size:
+            raise Fault(CopyOutOfBounds(w.origin, writes=True))
+        found = w.gpu.memory.locate(int(sources[0]))
+        last = w.gpu.memory.locate(int(sources.max()) + nbytes - 1)
+        if found is None or last is None or last[0] is not found[0]:
+            raise Fault(CopyOutOfBounds(w.origin, writes=False))
+        buffer = found[0]
+        if w.dependence is not None:
+            w.dependence.check(w, Operation.CP_ASYNC, buffer.name, writes=False)
+        places = sources - w.gpu.memory.base(buffer.slot)
+        segment = w.gpu.memory.segments.get(buffer.slot)
+        if segment is not None:
+            w.loads.span = w.span
+            segment.read(np.unique(places // segment.granule), w.loads)
+        data = w.gpu.memory.view(buffer.slot, nbytes)[places // nbytes]
+        traffic, sm = w.gpu.traffic, cta.sm.traffic
+        done = traffic.generic(sm, w.time, buffer.slot, places // nbytes, nbytes, len(lanes), False)
+        done = max(done, traffic.load(sm, w.time, nbytes * len(lanes), 1))
+        agent = cta.cluster.causality.fork(w.agent, "cp.async")
+        actor = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span)
+        cta.smem.shadow.write_items(offsets, nbytes, actor)
+        self._open.append(Copy(agent, done, offsets // nbytes, data, nbytes))
+
+    def commit(self) -> None:
+        """cp.async.commit_group."""
+        self._groups.append(self._open)
+        self._open = []
+
+    def wait(self, w: Warp, count: int) -> None:
+        """cp.async.wait_group: land all groups but the `count` most recent."""
+        while len(self._groups) > count:
+            for copy in self._groups.pop(0):
+                self._land(w, copy)
+                w.agent.acquire_epoch(copy.agent.index, copy.agent.epoch)
+                w.time = max(w.time, copy.done)
+
+    @staticmethod
+    def _land(w: Warp, copy: Copy) -> None:
+        w.cta.smem.view(copy.nbytes)[copy.items] = copy.data
+        w.cta.cluster.causality.finish(copy.agent)
+
+    def arrive(self, w: Warp, barrier: Mbarrier) -> None:
+        """cp.async.mbarrier.arrive.noinc: each thread's arrival follows all its copies so far."""
+        if not barrier.usable(w, BarrierUse.ARRIVE):
+            return
+        copies = [copy for group in [*self._groups, self._open] for copy in group]
+        released = w.cta.cluster.causality.transient_clock()
+        done = w.time
+        for copy in copies:
+            self._land(w, copy)
+            released.release_epoch(copy.agent.index, copy.agent.epoch)
+            done = max(done, copy.done)
+        self._groups = [[] for _ in self._groups]
+        self._open = []
+        released.release_past(w.agent)
+        for _ in range(w.mask.count):
+            by = (Signal.CP_ASYNC, w.place, w.span)
+            w.gpu.clock.at(done, barrier, barrier.arrive_async, w.cta, w.agent.index, released, done, *by)
+
+
+class CpAsync:
+    """The cp.async of all warps."""
+
+    def __init__(self) -> None:
+        self._warps: dict[Warp, CpAsyncGroups] = {}
+
+    def of(self, w: Warp) -> CpAsyncGroups:
+        """The cp.async of a warp."""
+        found = self._warps.get(w)
+        if found is None:
+            found = self._warps[w] = CpAsyncGroups()
+        return found
+
+    def warp_ended(self, w: Warp) -> None:
+        """Forget a warp."""
+        self._warps.pop(w, None)

@@ -1,0 +1,134 @@
+"""What MMAs read of shared memory, as their descriptors say: operands as matrices of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from tirx_mini.ir import Span
+from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, operand_chunks
+
+from ..facts import Fact, Fault, Origin
+from ..machine import SharedMemory, numpy_dtype
+from ..ordering import Actor
+
+PHASE = 1024
+"""Swizzles repeat every 1024 bytes, so operand patterns are shared by all places that agree modulo this."""
+
+
+@dataclass(frozen=True)
+class OperandOutOfBounds(Fact):
+    """A descriptor leads outside of shared memory. operand: "a" or "b". low, high, size: in bytes."""
+
+    operand: str
+    low: int
+    high: int
+    size: int
+
+
+class MatrixProduct(Protocol):
+    """An MMA as it was issued. a, b: operand layouts, one object for one layout; a_start, b_start: their places."""
+
+    @property
+    def a(self) -> SmemDescriptor: ...
+    @property
+    def a_start(self) -> int: ...
+    @property
+    def b(self) -> SmemDescriptor: ...
+    @property
+    def b_start(self) -> int: ...
+    @property
+    def shape(self) -> InstructionDescriptor: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def span(self) -> Span | None: ...
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Where an operand of one or several MMAs lies, relative to `base`: 16-byte items, and the bytes they span.
+
+    items: int64[rows, chunks] (K-major) or int64[depth, chunks]. low, high: in bytes. dense: no gaps between.
+    """
+
+    items: np.ndarray
+    low: int
+    high: int
+    dense: bool
+    mn_major: bool
+
+
+class Operands:
+    """Reads operands; where they lie is worked out once for each layout."""
+
+    def __init__(self) -> None:
+        self._patterns: dict[Any, Pattern] = {}
+
+    def read(
+        self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, actor: Actor
+    ) -> np.ndarray:
+        """The operand of all MMAs of a group, side by side along K: float32[rows, depth]."""
+        mma = group[0]
+        layout: SmemDescriptor = getattr(mma, which)
+        fmt = getattr(mma.shape, which)
+        starts = [m.a_start if which == "a" else m.b_start for m in group]
+        base = min(starts) // PHASE * PHASE
+        offsets = tuple(start - base for start in starts)
+        key = (which, id(layout), id(mma.shape), rows, offsets)
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            pattern = self._patterns[key] = make_pattern(mma, which, rows, offsets)
+        if base + pattern.low < 0 or base + pattern.high > smem.size:
+            origin = Origin(mma.role, mma.role, "", mma.span)
+            raise Fault(OperandOutOfBounds(origin, which, base + pattern.low, base + pattern.high, smem.size))
+        if pattern.dense:
+            smem.shadow.read(base + pattern.low, base + pattern.high, actor)
+        else:
+            smem.shadow.read_items(pattern.items.reshape(-1) * 16 + base, 16, actor)
+        chunks = smem.view(16)[pattern.items + base // 16]
+        values = to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
+        return values.T if pattern.mn_major else values
+
+
+SERIAL_GEMM = 1 << 18
+"""OpenBLAS starts threads for products of more multiply-adds than this. They cost more than they bring at these sizes,
+and stall for milliseconds where cores are busy with other simulations."""
+
+
+def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """left @ right.T, in blocks of rows that BLAS computes in the calling thread."""
+    rows, depth = left.shape
+    block = rows
+    while block % 2 == 0 and block * len(right) * depth > SERIAL_GEMM:
+        block //= 2
+    if block == rows:
+        return left @ right.T
+    return np.matmul(left.reshape(-1, block, depth), right.T).reshape(rows, len(right))
+
+
+def to_float(values: np.ndarray, dtype: str) -> np.ndarray:
+    """Operand values as float32; tf32 keeps the upper 19 bits."""
+    if dtype == "bfloat16":
+        return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    if dtype == "float32":
+        return (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    return values.astype(np.float32)
+
+
+def make_pattern(mma: MatrixProduct, which: str, rows: int, offsets: Sequence[int]) -> Pattern:
+    """Where operand `which` ("a" or "b") of MMAs lies whose places are `offsets` bytes from a multiple of 1024."""
+    layout: SmemDescriptor = getattr(mma, which)
+    fmt: Format = getattr(mma.shape, which)
+    mn_major = mma.shape.transpose_a if which == "a" else mma.shape.transpose_b
+    parts = [
+        operand_chunks(replace(layout, start=offset), rows, mma.shape.depth, fmt.itemsize, mn_major)
+        for offset in offsets
+    ]
+    items = np.concatenate(parts, axis=0 if mn_major else 1) // 16
+    low, high = int(items.min()), int(items.max()) + 1
+    dense = high - low == items.size == len(np.unique(items))
+    return Pattern(items, low * 16, high * 16, dense, mn_major)

@@ -1,0 +1,327 @@
+"""The tensor cores: MMAs that a thread issues, executed in order and on their own time.
+
+Each warp issues to a pipe of its own. A pipe is an agent, which acquires what the issuing thread has acquired at each
+MMA. The MMAs read and write when the commit that tracks them completes, as late as the ISA allows, and consecutive MMAs
+to one accumulator are then one matrix product (PTX ISA: "tcgen05.mma", "tcgen05.commit").
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import Span
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
+
+from ..facts import Fact, Origin
+from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, TraceEvent, Warp
+from ..ordering import Access, Actor, Agent, Operation, Proxy, Snapshot, SyncClock
+from .operands import Operands, multiply
+
+
+@dataclass(frozen=True)
+class CommitAtExit(Fact):
+    """A CTA ends while a tcgen05.commit is to arrive at its barrier."""
+
+    barrier: Element
+
+
+@dataclass(frozen=True)
+class MmaAtExit(Fact):
+    """A CTA, or its peer, ends while an MMA is in flight."""
+
+
+@dataclass(frozen=True)
+class LostResult(Fact):
+    """An MMA overwrites an accumulator that nobody has read. earlier: the MMA that wrote it."""
+
+    earlier: Access
+
+    @property
+    def other(self) -> Span | None:
+        return self.earlier.span
+
+
+@dataclass(frozen=True)
+class Mma:
+    """One tcgen05.mma as it was issued.
+
+    column: of the accumulator. a, b: operand layouts, one object for one layout; a_start, b_start: their places.
+    """
+
+    column: int
+    a: SmemDescriptor
+    a_start: int
+    b: SmemDescriptor
+    b_start: int
+    shape: InstructionDescriptor
+    accumulate: bool
+    cta_group: int
+    snapshot: Snapshot
+    time: float
+    role: str
+    span: Span | None
+
+    def continues(self, first: Mma) -> bool:
+        """Whether this can be one product with the MMAs that `first` begins."""
+        return (
+            self.accumulate
+            and self.column == first.column
+            and self.shape is first.shape
+            and self.snapshot is first.snapshot
+            and self.span is first.span
+            and self.a is first.a
+            and self.b is first.b
+        )
+
+
+class Pipe:
+    """What one warp gave the tensor core. pending: MMAs not yet committed. queued, running: commits, in their order."""
+
+    def __init__(self, cta: Cta, agent: Agent) -> None:
+        self.cta = cta
+        self.agent = agent
+        self.pending: list[Mma] = []
+        self.seen = -1
+        self.snapshot: Snapshot | None = None
+        self.free = 0.0
+        self.queued: deque[Batch] = deque()
+        self.running: deque[Batch] = deque()
+
+    @property
+    def cluster_index(self) -> int:
+        return self.cta.cluster.index
+
+    @property
+    def event(self) -> str:
+        return f"the tensor core of {self.cta.name}"
+
+    def delay(self, now: float) -> None:
+        """Its commits have times of their own."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one commit tracks. arrivals: the barriers it signals."""
+
+    cta: Cta
+    mmas: tuple[Mma, ...]
+    arrivals: tuple[Mbarrier, ...]
+    released: SyncClock
+    role: str
+    span: Span | None
+
+
+class TensorCores:
+    """The tensor cores of the GPU."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+        self._pipes: dict[Warp, Pipe] = {}
+        self._operands = Operands()
+
+    def pipe(self, w: Warp) -> Pipe:
+        """The pipe that a warp issues to."""
+        pipe = self._pipes.get(w)
+        if pipe is None:
+            agent = w.cta.cluster.causality.agent(f"{w.cta.name} MMA of {w.role}")
+            pipe = self._pipes[w] = Pipe(w.cta, agent)
+        return pipe
+
+    # -- instructions --------------------------------------------------------------------------------------------
+
+    def mma(
+        self,
+        w: Warp,
+        column: int,
+        a: SmemDescriptor,
+        a_start: int,
+        b: SmemDescriptor,
+        b_start: int,
+        shape: InstructionDescriptor,
+        accumulate: bool,
+        cta_group: int,
+    ) -> None:
+        """Issue an MMA whose operands are in shared memory, at the same place in both CTAs of a pair."""
+        pipe = self.pipe(w)
+        agent = w.agent
+        if pipe.snapshot is None or pipe.seen != agent.version:
+            pipe.agent.acquire_from(agent)
+            pipe.snapshot = pipe.agent.snapshot(agent.fenced)
+            pipe.seen = agent.version
+        pipe.pending.append(
+            Mma(column, a, a_start, b, b_start, shape, accumulate, cta_group, pipe.snapshot, w.time, w.place, w.span)
+        )
+
+    def commit(self, w: Warp, barriers: Sequence[Mbarrier]) -> None:
+        """Let the barriers observe the completion of all the warp's MMAs so far."""
+        pipe = self.pipe(w)
+        released = w.cta.cluster.causality.transient_clock()
+        released.release(pipe.agent)
+        released.release_past(w.agent)
+        batch = Batch(w.cta, tuple(pipe.pending), tuple(barriers), released, w.place, w.span)
+        pipe.pending = []
+        pipe.snapshot = None
+        pipe.queued.append(batch)
+        self.gpu.clock.at(w.time, pipe, self._start, pipe)
+
+    def forget(self, w: Warp) -> None:
+        """The warp has ended."""
+        self._pipes.pop(w, None)
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def _start(self, pipe: Pipe) -> None:
+        # A commit tracks all that its thread issued before, so the order of commits is kept even at equal times.
+        batch = pipe.queued.popleft()
+        pipe.running.append(batch)
+        gpu = self.gpu
+        spec = gpu.spec
+        sms = self._sms(batch)
+        end = max(gpu.clock.now, pipe.free)
+        for mma in batch.mmas:
+            begin = max(mma.time, *(sm.tensor_free for sm in sms))
+            operands = max(gpu.traffic.shared(sm.traffic, begin, self._operand_bytes(mma)) for sm in sms)
+            end = max(begin + self._cycles(mma), operands)
+            for sm in sms:
+                sm.tensor_free = end
+            gpu.count("tensor_cycles", self._cycles(mma) * len(sms))
+        if batch.mmas:
+            pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
+            if gpu.trace is not None:
+                first = end - sum(map(self._cycles, batch.mmas))
+                gpu.trace.append(TraceEvent(f"{batch.cta.name} tensor core", "MMA", first, end, batch.mmas[0].span))
+        done = max(gpu.clock.now, pipe.free) + spec.commit_latency
+        gpu.clock.at(done, pipe, self._complete, pipe)
+
+    @staticmethod
+    def _sms(batch: Batch) -> list[Sm]:
+        cta = batch.cta
+        if batch.mmas and batch.mmas[0].cta_group == 2:
+            return [peer.sm for peer in pair(cta)]
+        return [cta.sm]
+
+    def _cycles(self, mma: Mma) -> float:
+        """How long the arithmetic of an MMA takes; 64 rows take as long as 128."""
+        shape, spec = mma.shape, self.gpu.spec
+        rows = max(128, shape.m // mma.cta_group)
+        return rows * shape.n * shape.depth * shape.a.itemsize / spec.tensor_flops_per_cycle
+
+    @staticmethod
+    def _operand_bytes(mma: Mma) -> float:
+        """What an MMA reads of one SM's shared memory: its rows of A, and its rows of B once for each CTA of a pair."""
+        shape = mma.shape
+        return (shape.m // mma.cta_group + shape.n) * shape.depth * shape.a.itemsize
+
+    # -- effects -------------------------------------------------------------------------------------------------
+
+    def _complete(self, pipe: Pipe) -> None:
+        batch = pipe.running.popleft()
+        group: list[Mma] = []
+        for mma in batch.mmas:
+            if group and not mma.continues(group[0]):
+                self._execute(batch.cta, group)
+                group = []
+            group.append(mma)
+        if group:
+            self._execute(batch.cta, group)
+        now = self.gpu.clock.now
+        for barrier in batch.arrivals:
+            if barrier.cta.alive:
+                if barrier.expected:
+                    agent = pipe.agent.index
+                    barrier.arrive_async(
+                        batch.cta, agent, batch.released, now, Signal.COMMIT, batch.role, batch.span
+                    )
+            else:
+                origin = Origin(batch.role, batch.role, barrier.cta.name, batch.span)
+                self.gpu.facts.record(CommitAtExit(origin, barrier.element))
+
+    def _execute(self, cta: Cta, group: list[Mma]) -> None:
+        """Carry out MMAs that continue one another."""
+        mma = group[0]
+        shape = mma.shape
+        actor = Actor(
+            mma.snapshot, cta.cluster.index, Proxy.ASYNC, Operation.TCGEN05_MMA, mma.role, mma.span, mma.time
+        )
+        actor.tcgen05 = True
+        actor.fenced = mma.snapshot.fenced
+        ctas = pair(cta) if mma.cta_group == 2 else [cta]
+        if not all(c.alive for c in ctas):
+            self.gpu.facts.record(MmaAtExit(Origin(mma.role, mma.role, cta.name, mma.span)))
+            return
+        rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
+        a = [self._operands.read(c.smem, group, "a", rows, actor) for c in ctas]
+        b = [self._operands.read(c.smem, group, "b", columns, actor) for c in ctas]
+        right = b[0] if len(b) == 1 else np.concatenate(b)
+        if shape.negate_a != shape.negate_b:
+            right = -right
+        for c, left in zip(ctas, a, strict=True):
+            self._accumulate(c, mma, multiply(left, right), actor)
+        flops = 2.0 * shape.m * shape.n * shape.depth * len(group)
+        self.gpu.count("flops", flops)
+
+    def _accumulate(self, cta: Cta, mma: Mma, product: np.ndarray, actor: Actor) -> None:
+        """Add (or store) a product of one CTA's rows × all N columns to its tensor memory."""
+        lanes, columns, product = place_rows(mma, product)
+        where = (slice(None), slice(mma.column, mma.column + columns))
+        shadow = cta.tmem.shadow
+        if mma.accumulate:
+            shadow.inspect(where, actor)
+        elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:
+            origin = Origin(mma.role, mma.role, cta.name, mma.span)
+            self.gpu.facts.record(LostResult(origin, lost))
+        shadow.write(where, actor)
+        target = cta.tmem.floats[:, mma.column : mma.column + columns]
+        if mma.shape.d == "float32":
+            if isinstance(lanes, slice):
+                block = target[lanes]
+                if mma.accumulate:
+                    block += product
+                else:
+                    block[...] = product
+            else:
+                target[lanes] = target[lanes] + product if mma.accumulate else product
+            return
+        words = cta.tmem.words[:, mma.column : mma.column + columns]
+        store_narrow(words, lanes, product, mma.shape.d, mma.accumulate)
+
+
+def pair(cta: Cta) -> Sequence[Cta]:
+    """The two CTAs of a pair, even rank first."""
+    ctas, even = cta.cluster.ctas, cta.rank & ~1
+    return ctas[even : even + 2]
+
+
+_LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
+
+
+def place_rows(mma: Mma, product: np.ndarray) -> tuple[Any, int, np.ndarray]:
+    """(lanes, columns, product) as tensor memory holds one CTA's part of the result (PTX ISA: "Data path layout").
+
+    M = 128 rows a CTA: row r in lane r. M = 64 in one CTA: lanes 0-15, 32-47, 64-79, 96-111. A pair's M = 128: 64 rows
+    a CTA, whose right half of columns lies in lanes 64-127.
+    """
+    rows, columns = product.shape
+    if rows == 128:
+        return slice(None), columns, product
+    if mma.cta_group == 1:
+        return _LAYOUT_F, columns, product
+    half = columns // 2
+    return slice(None), half, np.concatenate([product[:, :half], product[:, half:]])
+
+
+def store_narrow(words: np.ndarray, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool) -> None:
+    """Results of 16 bits (one in each column's lower half) and of 32-bit integers."""
+    if dtype == "int32":
+        result = product.astype(np.int64)
+        old = words[lanes].view(np.int32).astype(np.int64)
+        words[lanes] = ((result + old if accumulate else result) & 0xFFFFFFFF).astype(np.uint32)
+        return
+    old = np.ascontiguousarray(words[lanes] & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float32)
+    result = (product + old if accumulate else product).astype(np.float16)
+    words[lanes] = np.ascontiguousarray(result).view(np.uint16).astype(np.uint32)

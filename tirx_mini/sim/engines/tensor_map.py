@@ -1,0 +1,188 @@
+"""What a tensor map says, carried out: where a box lies in global memory and in shared memory.
+
+A box is read and written through a strided view of the tensor; elements outside the tensor are zero in a load and
+skipped in a store. In shared memory the box lies densely, innermost dimension first, with the 16-byte chunks of its
+rows XORed by the map's swizzle, which works on address bits (PTX ISA: "Tensor swizzling modes").
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from functools import lru_cache
+
+import numpy as np
+
+from tirx_mini.ir import TensorMap
+from tirx_mini.isa import swizzle_bytes
+
+from ..machine import GlobalMemory, SharedMemory, numpy_dtype
+from ..ordering import Actor
+
+CHUNK = 16
+
+
+class TensorMapRule(Enum):
+    """What `cuTensorMapEncodeTiled` demands of a tensor map (CUDA driver API)."""
+
+    RANK = auto()
+    """One to five dimensions, the box as many."""
+    BOX_EXTENT = auto()
+    """Each extent of the box from 1 to 256 elements."""
+    ROW_MULTIPLE = auto()
+    """Rows of the box of a multiple of 16 bytes."""
+    SWIZZLE = auto()
+    """A swizzle of 0, 32, 64 or 128 bytes."""
+    ROW_IN_SWIZZLE = auto()
+    """Rows of the box no wider than the swizzle."""
+    STRIDES = auto()
+    """Strides that are multiples of 16 bytes, below 2^40."""
+
+
+def broken_rule(tensor_map: TensorMap) -> TensorMapRule | None:
+    """The first rule of `cuTensorMapEncodeTiled` that a tensor map breaks; None where it keeps them all."""
+    inner = tensor_map.box[0] * tensor_map.buffer.dtype.itemsize
+    if not 1 <= tensor_map.rank <= 5 or len(tensor_map.box) != tensor_map.rank:
+        return TensorMapRule.RANK
+    if any(not 1 <= extent <= 256 for extent in tensor_map.box):
+        return TensorMapRule.BOX_EXTENT
+    if inner % CHUNK:
+        return TensorMapRule.ROW_MULTIPLE
+    if tensor_map.swizzle not in (0, 32, 64, 128):
+        return TensorMapRule.SWIZZLE
+    if tensor_map.swizzle and inner > tensor_map.swizzle:
+        return TensorMapRule.ROW_IN_SWIZZLE
+    if any(stride % CHUNK or stride >= 1 << 40 for stride in tensor_map.strides):
+        return TensorMapRule.STRIDES
+    return None
+
+
+@lru_cache(maxsize=256)
+def smem_chunks(count: int, swizzle: int, phase: int) -> np.ndarray:
+    """Where each 16-byte chunk of a dense box goes: chunk numbers relative to the box's place.
+
+    count: chunks in the box. phase: the place modulo 1024, which the swizzle depends on.
+    """
+    addresses = phase + CHUNK * np.arange(count)
+    return (swizzle_bytes(addresses, swizzle) - phase) // CHUNK
+
+
+class BoxCopier:
+    """One tensor map over the memory of one launch. box_bytes: of a whole box, what complete_tx counts."""
+
+    def __init__(self, tensor_map: TensorMap, memory: GlobalMemory, slot: int) -> None:
+        self.name = tensor_map.buffer.name
+        self.slot = slot
+        self.tensor_map = tensor_map
+        self.box = tensor_map.box[::-1]
+        self.dims = tensor_map.dims[::-1]
+        self.dtype = numpy_dtype(tensor_map.buffer.dtype)
+        self.box_bytes = tensor_map.box_bytes
+        self.chunks = self.box_bytes // CHUNK
+        self.swizzle = tensor_map.swizzle
+        data = memory.bytes[slot]
+        self.strides = (*tensor_map.strides[::-1], self.dtype.itemsize)
+        self.last = sum((d - 1) * s for d, s in zip(self.dims, self.strides, strict=True)) + self.dtype.itemsize
+        if self.last > len(data):
+            raise ValueError(f"the tensor map of {self.name} describes {self.last} bytes; the array has {len(data)}")
+        typed = data[: len(data) // self.dtype.itemsize * self.dtype.itemsize].view(self.dtype)
+        self.tensor = np.lib.stride_tricks.as_strided(typed, self.dims, self.strides)
+        self.segment = memory.segments.get(slot)
+        self._pattern = self._granules() if self.segment is not None else None
+
+    def _granules(self) -> np.ndarray:
+        """Granule numbers of a box at the origin, relative to its first."""
+        assert self.segment is not None
+        granule = self.segment.granule
+        row = np.arange(self.box[-1] * self.dtype.itemsize // granule) * granule
+        offsets = row
+        for extent, stride in zip(self.box[-2::-1], self.strides[-2::-1], strict=True):
+            offsets = (np.arange(extent) * stride)[(...,) + (None,) * offsets.ndim] + offsets
+        return offsets // granule
+
+    # -- global memory -------------------------------------------------------------------------------------------
+
+    def _clip(self, coords: tuple[int, ...]) -> tuple[tuple[slice, ...], tuple[slice, ...], bool]:
+        """(part of the tensor, part of the box, whether the whole box is inside)."""
+        tensor: list[slice] = []
+        box: list[slice] = []
+        whole = True
+        for start, extent, limit in zip(coords[::-1], self.box, self.dims, strict=True):
+            low, high = min(max(start, 0), limit), max(min(start + extent, limit), 0)
+            whole = whole and high - low == extent
+            tensor.append(slice(low, max(low, high)))
+            box.append(slice(low - start, max(low, high) - start))
+        return tuple(tensor), tuple(box), whole
+
+    def read(self, coords: tuple[int, ...]) -> np.ndarray:
+        """The box at `coords` (innermost first) as 16-byte chunks; zero outside the tensor."""
+        tensor, box, whole = self._clip(coords)
+        if whole:
+            block = np.ascontiguousarray(self.tensor[tensor])
+        else:
+            block = np.zeros(self.box, self.dtype)
+            block[box] = self.tensor[tensor]
+        return block.reshape(-1).view(np.complex128)
+
+    def write(self, coords: tuple[int, ...], chunks: np.ndarray) -> None:
+        """Store a box; elements outside the tensor are skipped."""
+        tensor, box, whole = self._clip(coords)
+        block = chunks.view(self.dtype).reshape(self.box)
+        self.tensor[tensor] = block if whole else block[box]
+
+    def add(self, coords: tuple[int, ...], chunks: np.ndarray) -> None:
+        """cp.reduce.async.bulk.tensor with .add."""
+        tensor, box, _ = self._clip(coords)
+        self.tensor[tensor] += chunks.view(self.dtype).reshape(self.box)[box]
+
+    def matches(self, coords: tuple[int, ...], chunks: np.ndarray) -> bool:
+        """Whether global memory holds this box already."""
+        tensor, box, _ = self._clip(coords)
+        return self.tensor[tensor].tobytes() == chunks.view(self.dtype).reshape(self.box)[box].tobytes()
+
+    def _places(self, coords: tuple[int, ...]) -> np.ndarray:
+        assert self.segment is not None and self._pattern is not None
+        _, box, whole = self._clip(coords)
+        granule = self.segment.granule
+        origin = sum(c * s for c, s in zip(coords[::-1], self.strides, strict=True)) // granule
+        if whole:
+            return self._pattern + origin
+        per_element = max(1, self.dtype.itemsize)
+        inner = slice(box[-1].start * per_element // granule, -(-box[-1].stop * per_element // granule))
+        return (self._pattern + origin)[(*box[:-1], inner)].reshape(-1)
+
+    def read_shadow(self, coords: tuple[int, ...], actor: Actor) -> None:
+        """Note that the box is read."""
+        if self.segment is not None:
+            places = self._places(coords)
+            if places.size:
+                self.segment.read(places, actor)
+
+    def write_shadow(self, coords: tuple[int, ...], actor: Actor) -> None:
+        """Note that the box is written."""
+        if self.segment is not None:
+            places = self._places(coords)
+            if places.size:
+                self.segment.write(places, actor)
+
+    # -- shared memory -------------------------------------------------------------------------------------------
+
+    def write_smem(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> None:
+        """Put a box at byte `offset`."""
+        first = offset // CHUNK
+        items = smem.view(CHUNK)
+        if self.swizzle:
+            items[smem_chunks(self.chunks, self.swizzle, offset % 1024) + first] = chunks
+        else:
+            items[first : first + self.chunks] = chunks
+
+    def read_smem(self, smem: SharedMemory, offset: int) -> np.ndarray:
+        """The box at byte `offset`, as 16-byte chunks in the box's order."""
+        first = offset // CHUNK
+        items = smem.view(CHUNK)
+        if self.swizzle:
+            return items[smem_chunks(self.chunks, self.swizzle, offset % 1024) + first]
+        return items[first : first + self.chunks].copy()
+
+    def holds(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> bool:
+        """Whether shared memory holds this box already."""
+        return self.read_smem(smem, offset).tobytes() == chunks.tobytes()

@@ -1,0 +1,394 @@
+"""The tensor memory accelerator: copies of boxes between global and shared memory, on their own time.
+
+A load gathers its box when it completes, and a store reads shared memory at the last moment before `wait_group.read`
+would let the source be reused: a missing wait shows as wrong data. Each copy is an agent of its own, which comes after
+what happens before its issue (PTX ISA: "cp.async.bulk.tensor", "Async proxy").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from tirx_mini.ir import Span, TensorMap
+
+from ..facts import Fact, Fault, Origin
+from ..machine import Blocking, Cta, Element, Gpu, Mbarrier, TraceEvent, Wait, Warp
+from ..ordering import Actor, Agent, Operation, Proxy
+from .tensor_map import BoxCopier, TensorMapRule, broken_rule
+
+
+@dataclass(eq=False)
+class BulkCopy:
+    """A copy in flight. targets: for a load, the CTAs that receive it, each with the barrier it signals there."""
+
+    cta: Cta
+    agent: Agent
+    copier: BoxCopier
+    coords: tuple[int, ...]
+    offset: int
+    role: str
+    span: Span | None
+    issued: float
+    targets: tuple[tuple[Cta, Mbarrier], ...] = ()
+    groups: BulkGroups | None = None
+    read_done: bool = False
+    write_done: bool = False
+    read_time: float = 0.0
+    write_time: float = 0.0
+    read_epoch: int = 0
+    reduce: str | None = None
+
+    @property
+    def operation(self) -> Operation:
+        """A load or a store."""
+        return Operation.TMA_LOAD if self.targets else Operation.TMA_STORE
+
+    @property
+    def cluster_index(self) -> int:
+        return self.cta.cluster.index
+
+    @property
+    def event(self) -> str:
+        return f"the {self.operation} of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
+
+    def delay(self, now: float) -> None:
+        """It has no time of its own."""
+
+
+@dataclass
+class BulkWait(Wait):
+    """cp.async.bulk.wait_group. read: whether until sources are read, rather than writes made."""
+
+    instruction: ClassVar[str] = "bulk-group"
+    read: bool
+
+
+@dataclass
+class BulkGroups:
+    """The bulk groups of one thread: `open` gathers copies until the next commit (PTX ISA: "bulk async-group")."""
+
+    open: list[BulkCopy] = field(default_factory=list)
+    committed: list[list[BulkCopy]] = field(default_factory=list)
+    finished: dict[int, int] = field(default_factory=dict)
+    """Agents and epochs of copies that are done, of which the thread has not waited for the writes."""
+    waiter: Wait | None = None
+    needs: tuple[int, bool] = (0, False)
+    """What the waiter waits for: at most so many unfinished groups; whether `.read`."""
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A TMA load into a CTA's shared memory: the epoch of its agent, what it loads, who issued it and where."""
+
+    epoch: int
+    buffer: str
+    role: str
+    span: Span | None
+
+
+GRANULE = 16
+"""Bytes that the start of a box in global memory is a multiple of."""
+SMEM_ALIGNMENT = 128
+"""Bytes that a box in shared memory begins at a multiple of."""
+
+
+# -- facts ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BadTensorMap(Fact):
+    """A tensor map that the driver would refuse to encode. broken: the rule that it breaks."""
+
+    tensor_map: TensorMap
+    broken: TensorMapRule
+
+
+@dataclass(frozen=True)
+class MisalignedBox(Fact):
+    """A box in shared memory is not at a multiple of `alignment` bytes.
+
+    source: whether a store reads it, or a load writes it. element: what lies there. offset: in bytes.
+    """
+
+    source: bool
+    element: Element
+    offset: int
+    alignment: int
+
+
+@dataclass(frozen=True)
+class BoxOutOfSharedMemory(Fact):
+    """A box leaves the shared memory of its CTA. nbytes: of the box; offset: where it begins; size: of the memory."""
+
+    nbytes: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class MisalignedBoxStart(Fact):
+    """A box begins in the middle of 16 bytes of its row in global memory. column: the element; itemsize: its bytes."""
+
+    buffer: str
+    column: int
+    itemsize: int
+    granule: int
+
+
+@dataclass(frozen=True)
+class StoreBeforeTensor(Fact):
+    """A TMA store begins before the tensor. coords: outermost first."""
+
+    buffer: str
+    coords: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LoadAtExit(Fact):
+    """A CTA ends while a TMA load into its shared memory may be in flight. buffer: what it loads."""
+
+    buffer: str
+
+
+@dataclass(frozen=True)
+class StoreAtExit(Fact):
+    """A CTA ends while a TMA store may still read its shared memory."""
+
+
+class TmaEngine:
+    """The TMA units of the GPU."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+        self._copiers: dict[str, BoxCopier] = {}
+        self._groups: dict[Warp, dict[int, BulkGroups]] = {}
+        self._incoming: dict[Cta, dict[int, Incoming]] = {}
+
+    def groups(self, w: Warp, lane: int) -> BulkGroups:
+        """The bulk groups of one thread."""
+        lanes = self._groups.setdefault(w, {})
+        groups = lanes.get(lane)
+        if groups is None:
+            groups = lanes[lane] = BulkGroups()
+        return groups
+
+    def copier(self, w: Warp, tensor_map: TensorMap) -> BoxCopier:
+        """The decoded tensor map, checked once."""
+        name = tensor_map.var.name
+        copier = self._copiers.get(name)
+        if copier is None:
+            broken = broken_rule(tensor_map)
+            if broken is not None:
+                raise Fault(BadTensorMap(w.origin, tensor_map, broken))
+            slot = next(s for s, b in self.gpu.memory.buffers.items() if b.name == tensor_map.buffer.name)
+            copier = self._copiers[name] = BoxCopier(tensor_map, self.gpu.memory, slot)
+        return copier
+
+    # -- loads ---------------------------------------------------------------------------------------------------
+
+    def load(
+        self,
+        w: Warp,
+        tensor_map: TensorMap,
+        offset: int,
+        coords: Sequence[int],
+        bars: Sequence[tuple[Cta, Mbarrier]],
+    ) -> None:
+        """Copy the box at `coords` to byte `offset` in each CTA of `bars`, and complete its bytes on the barrier."""
+        copier = self.copier(w, tensor_map)
+        self._check_place(w, copier, offset, source=False)
+        self._check_start(w, copier, coords[0])
+        if w.dependence is not None:
+            w.dependence.check(w, Operation.TMA_LOAD, copier.name, writes=False)
+        agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
+        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, targets=tuple(bars))
+        for cta, _ in bars:
+            self._incoming.setdefault(cta, {})[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
+        self.gpu.clock.at(w.time, copy, self._start_load, copy)
+
+    def _start_load(self, copy: BulkCopy) -> None:
+        gpu = self.gpu
+        begin, nbytes = gpu.clock.now, copy.copier.box_bytes
+        gpu.count("tma_load_bytes", nbytes)
+        key = (copy.copier.slot, copy.coords)
+        sm = copy.cta.sm.traffic
+        gpu.traffic.load_tile(sm, key, nbytes, lambda first, last: self._fill(copy, begin, first, last))
+
+    def _fill(self, copy: BulkCopy, begin: float, first: float, last: float) -> None:
+        """The bytes come to the SM from `first` to `last`, and into shared memory, in each CTA that receives them."""
+        gpu, spec = self.gpu, self.gpu.spec
+        nbytes = copy.copier.box_bytes
+        written = max(gpu.traffic.shared(cta.sm.traffic, first, nbytes) for cta, _ in copy.targets)
+        done = max(last, written) + spec.tma_latency - spec.l2_latency
+        if gpu.trace is not None:
+            name = f"load {copy.copier.name}"
+            gpu.trace.append(TraceEvent(f"{copy.cta.name} TMA", name, begin, done, copy.span))
+        gpu.clock.at(done, copy, self._land_load, copy)
+
+    def _land_load(self, copy: BulkCopy) -> None:
+        copier = copy.copier
+        actor = _actor(copy)
+        copier.read_shadow(copy.coords, actor)
+        data = copier.read(copy.coords)
+        now = self.gpu.clock.now
+        for cta, _ in copy.targets:
+            if not cta.alive:
+                continue
+            actor.same = lambda cta=cta: copier.holds(cta.smem, copy.offset, data)
+            cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
+            copier.write_smem(cta.smem, copy.offset, data)
+        for _, barrier in copy.targets:
+            if barrier.cta.alive and barrier.expected:
+                barrier.complete_tx(copy.cta, copy.agent, copier.box_bytes, now, copy.role, copy.span)
+        copy.cta.cluster.causality.finish(copy.agent)
+
+    # -- stores --------------------------------------------------------------------------------------------------
+
+    def store(
+        self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], reduce: str | None = None
+    ) -> None:
+        """Copy byte `offset` of the CTA's shared memory to the box at `coords`, in the thread's open bulk group."""
+        copier = self.copier(w, tensor_map)
+        self._check_place(w, copier, offset, source=True)
+        self._check_start(w, copier, coords[0])
+        if min(coords) < 0:
+            raise Fault(StoreBeforeTensor(w.origin, copier.name, tuple(coords[::-1])))
+        if w.dependence is not None:
+            w.dependence.check(w, Operation.TMA_STORE, copier.name, writes=True)
+        agent = w.cta.cluster.causality.fork(w.agent, "TMA store")
+        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, reduce=reduce)
+        copy.groups = self.groups(w, w.lane)
+        copy.groups.open.append(copy)
+        self.gpu.clock.at(w.time, copy, self._start_store, copy)
+
+    def _start_store(self, copy: BulkCopy) -> None:
+        gpu, sm = self.gpu, copy.cta.sm
+        spec = gpu.spec
+        begin = max(gpu.clock.now, sm.stores_free)
+        nbytes = copy.copier.box_bytes
+        moved = gpu.traffic.shared(sm.traffic, begin, nbytes)
+        sm.stores_free = max(begin + nbytes / spec.tma_store_bytes_per_cycle, moved)
+        copy.read_time = sm.stores_free + gpu.traffic.jitter(spec.tma_store_read_latency)
+        passed = gpu.traffic.store_tile(sm.traffic, begin, (copy.copier.slot, copy.coords), nbytes)
+        copy.write_time = max(copy.read_time, passed) + spec.tma_store_latency - spec.l2_latency
+        gpu.lasts(copy.write_time)
+        gpu.count("tma_store_bytes", nbytes)
+        if gpu.trace is not None:
+            name = f"store {copy.copier.name}"
+            gpu.trace.append(TraceEvent(f"{copy.cta.name} TMA", name, begin, copy.write_time, copy.span))
+        gpu.clock.at(copy.read_time, copy, self._read_store, copy)
+
+    def _read_store(self, copy: BulkCopy) -> None:
+        actor = _actor(copy)
+        smem = copy.cta.smem
+        smem.shadow.read(copy.offset, copy.offset + copy.copier.box_bytes, actor)
+        data = copy.copier.read_smem(smem, copy.offset)
+        copy.read_epoch = copy.agent.epoch
+        copy.agent.advance()
+        copy.read_done = True
+        self._progress(copy)
+        self.gpu.clock.at(copy.write_time, copy, self._write_store, copy, data)
+
+    def _write_store(self, copy: BulkCopy, data: np.ndarray) -> None:
+        actor = _actor(copy)
+        if copy.reduce is None:
+            actor.same = lambda: copy.copier.matches(copy.coords, data)
+            copy.copier.write_shadow(copy.coords, actor)
+            copy.copier.write(copy.coords, data)
+        else:
+            copy.copier.add(copy.coords, data)
+        copy.write_done = True
+        self._progress(copy)
+        copy.cta.cluster.causality.finish(copy.agent)
+
+    def _progress(self, copy: BulkCopy) -> None:
+        groups = copy.groups
+        if groups is None or groups.waiter is None:
+            return
+        warp = groups.waiter.warp
+        if self._pending(groups, *groups.needs) is None:
+            groups.waiter = None
+            self.gpu.wake(warp, self.gpu.clock.now)
+
+    # -- bulk groups ---------------------------------------------------------------------------------------------
+
+    def commit(self, w: Warp, lane: int) -> None:
+        """cp.async.bulk.commit_group by one thread."""
+        groups = self.groups(w, lane)
+        groups.committed.append(groups.open)
+        groups.open = []
+
+    @staticmethod
+    def _pending(groups: BulkGroups, count: int, read: bool) -> BulkCopy | None:
+        """A copy that is not done in a group older than the `count` most recent ones."""
+        for group in groups.committed[: len(groups.committed) - count]:
+            for copy in group:
+                if not (copy.read_done if read else copy.write_done):
+                    return copy
+        return None
+
+    def wait(self, w: Warp, lane: int, count: int, read: bool) -> Blocking:
+        """cp.async.bulk.wait_group{.read}: block until at most `count` groups of the thread are unfinished."""
+        groups = self.groups(w, lane)
+        while self._pending(groups, count, read) is not None:
+            groups.needs = (count, read)
+            groups.waiter = BulkWait(w, w.time, w.span, read)
+            yield groups.waiter
+        for group in groups.committed[: len(groups.committed) - count]:
+            for copy in group:
+                w.agent.acquire_epoch(copy.agent.index, copy.read_epoch if read else copy.read_epoch + 1)
+                w.time = max(w.time, copy.read_time if read else copy.write_time)
+        self._forget(w, groups, count, read)
+
+    @staticmethod
+    def _forget(w: Warp, groups: BulkGroups, count: int, read: bool) -> None:
+        """Drop groups whose copies are done."""
+        while len(groups.committed) > count and all(copy.write_done for copy in groups.committed[0]):
+            for copy in groups.committed.pop(0):
+                groups.finished[copy.agent.index] = copy.read_epoch + 1
+        if not read:
+            for agent, epoch in groups.finished.items():
+                w.agent.acquire_epoch(agent, epoch)
+            groups.finished.clear()
+
+    # -- ends ----------------------------------------------------------------------------------------------------
+
+    def cta_ended(self, cta: Cta, ordered: np.ndarray) -> None:
+        """Record copies that may still use the shared memory of a CTA that ends."""
+        facts = self.gpu.facts
+        for agent, load in self._incoming.pop(cta, {}).items():
+            if ordered[agent] < load.epoch:
+                facts.record(LoadAtExit(Origin(load.role, load.role, cta.name, load.span), load.buffer))
+        for warp in cta.warps:
+            for groups in self._groups.pop(warp, {}).values():
+                for copy in (copy for group in (*groups.committed, groups.open) for copy in group):
+                    if not copy.read_done or not warp.agent.happens_after(copy.agent.index, copy.read_epoch):
+                        facts.record(StoreAtExit(Origin(copy.role, copy.role, cta.name, copy.span)))
+
+    # -- checks --------------------------------------------------------------------------------------------------
+
+    def _check_place(self, w: Warp, copier: BoxCopier, offset: int, source: bool) -> None:
+        if offset % SMEM_ALIGNMENT:
+            element = self.gpu.locator.element(offset)
+            raise Fault(MisalignedBox(w.origin, source, element, offset, SMEM_ALIGNMENT))
+        if not 0 <= offset <= w.cta.smem.size - copier.box_bytes:
+            raise Fault(BoxOutOfSharedMemory(w.origin, copier.box_bytes, offset, w.cta.smem.size))
+
+    @staticmethod
+    def _check_start(w: Warp, copier: BoxCopier, column: int) -> None:
+        """A box begins at a multiple of 16 bytes in its row of the tensor, also outside of it: Hopper ends the kernel
+        with an illegal instruction where it does not.
+        """
+        size = copier.dtype.itemsize
+        if column * size % GRANULE:
+            raise Fault(MisalignedBoxStart(w.origin, copier.name, column, size, GRANULE))
+
+
+def _actor(copy: BulkCopy) -> Actor:
+    """On whose behalf a copy accesses memory."""
+    cluster = copy.cta.cluster.index
+    return Actor(copy.agent, cluster, Proxy.ASYNC, copy.operation, copy.role, copy.span, copy.issued)

@@ -1,0 +1,314 @@
+"""Allocation of tensor memory: columns of an SM, handed to CTAs (PTX ISA: "tcgen05.alloc")."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import ClassVar
+
+from tirx_mini.ir import Span
+
+from ..facts import Fact, Fault
+from ..machine import TMEM_COLUMNS, Cta, Sm, Wait, Warp
+from ..ordering import Actor, Operation, Proxy
+
+MIN_COLUMNS = 32
+
+
+@dataclass
+class ColumnsWait(Wait):
+    """tcgen05.alloc waits for columns. columns: asked for; free: on the SM; held: by the CTA itself."""
+
+    instruction: ClassVar[str] = "tcgen05.alloc"
+    columns: int
+    free: int
+    held: int
+
+
+@dataclass
+class PairWait(Wait):
+    """tcgen05.alloc with cta_group=2 waits for the pair's other CTA."""
+
+    instruction: ClassVar[str] = "tcgen05.alloc"
+
+
+@dataclass(frozen=True)
+class Block:
+    """An allocation: first column, number of columns, and where it was made."""
+
+    column: int
+    columns: int
+    cta_group: int
+    span: Span | None
+
+
+# -- facts ---------------------------------------------------------------------------------------------------------
+
+
+class AllocRule(Enum):
+    """What tcgen05.alloc demands (PTX ISA: "tcgen05.alloc")."""
+
+    POWER_OF_TWO = auto()
+    """A power of two of columns, from 32 to all of them."""
+    NOT_GROWING = auto()
+    """No more columns than the CTA's allocation before."""
+    PAIR_AGREES = auto()
+    """With cta_group=2, both CTAs ask for the same number."""
+
+
+@dataclass(frozen=True)
+class BadAllocation(Fact):
+    """tcgen05.alloc of a number of columns that it may not have. other_columns: of the one that it depends on."""
+
+    broken: AllocRule
+    columns: int
+    other_columns: int = 0
+
+    @property
+    def variety(self) -> Hashable:
+        return self.broken
+
+
+@dataclass(frozen=True)
+class AllocWithoutPermit(Fact):
+    """tcgen05.alloc after the CTA gave up its permit, at `relinquished`."""
+
+    relinquished: Span | None
+
+
+@dataclass(frozen=True)
+class BadDealloc(Fact):
+    """tcgen05.dealloc of columns that the CTA does not hold so. held: its allocations; freed: the last dealloc."""
+
+    address: int
+    columns: int
+    held: tuple[Block, ...]
+    freed: Span | None
+
+
+@dataclass(frozen=True)
+class MixedCtaGroups(Fact):
+    """A tcgen05 instruction with another cta_group than those before it."""
+
+    cta_group: int
+    before: int
+
+
+@dataclass(frozen=True)
+class NoPair(Fact):
+    """A tcgen05 instruction with cta_group=2 in a CTA that has no pair. instruction: in PTX, "" for an MMA."""
+
+    instruction: str
+
+
+@dataclass(frozen=True)
+class TmemNotHeld(Fact):
+    """An access to columns that the CTA does not hold.
+
+    operation: what accesses them. column, columns: which. held: its allocations; freed: the last dealloc.
+    """
+
+    operation: Operation
+    column: int
+    columns: int
+    held: tuple[Block, ...]
+    freed: Span | None
+
+
+@dataclass(frozen=True)
+class TmemAtExit(Fact):
+    """A CTA ends while it holds tensor memory. columns: how many."""
+
+    columns: int
+
+
+class TmemColumns:
+    """Which columns of an SM's tensor memory are taken, in units of 32."""
+
+    def __init__(self) -> None:
+        self.taken = [False] * (TMEM_COLUMNS // MIN_COLUMNS)
+        self.waiters: list[Wait] = []
+
+    def find(self, columns: int, also: TmemColumns | None = None) -> int | None:
+        """The first column of a free range here (and in `also`), or None."""
+        count = columns // MIN_COLUMNS
+        for first in range(len(self.taken) - count + 1):
+            units = range(first, first + count)
+            if not any(self.taken[u] or (also is not None and also.taken[u]) for u in units):
+                return first * MIN_COLUMNS
+        return None
+
+    def mark(self, column: int, columns: int, taken: bool) -> None:
+        """Take or free a range; those who wait for columns look again when some become free."""
+        for unit in range(column // MIN_COLUMNS, (column + columns) // MIN_COLUMNS):
+            self.taken[unit] = taken
+        if not taken:
+            waiters, self.waiters = self.waiters, []
+            for wait in waiters:
+                wait.warp.gpu.wake(wait.warp, wait.warp.gpu.clock.now)
+
+
+class TmemAllocator:
+    """The tensor memory that one CTA holds."""
+
+    def __init__(self, allocators: TmemAllocators, cta: Cta) -> None:
+        self._allocators = allocators
+        self.cta = cta
+        self.columns = allocators.columns(cta.sm)
+        self.blocks: dict[int, Block] = {}
+        self.relinquished: Span | None = None
+        self.given_up = False
+        self.freed: Span | None = None
+        self.cta_group = 0
+        self._last_columns = TMEM_COLUMNS
+        self._asking: tuple[int, Warp] | None = None
+        self._granted: int | None = None
+
+    @property
+    def peer(self) -> TmemAllocator | None:
+        """The allocator of the pair's other CTA, where the cluster has one."""
+        ctas = self.cta.cluster.ctas
+        rank = self.cta.rank ^ 1
+        return self._allocators.of(ctas[rank]) if rank < len(ctas) else None
+
+    # -- instructions --------------------------------------------------------------------------------------------
+
+    def alloc(self, w: Warp, columns: int, cta_group: int) -> Generator[Wait, None, int]:
+        """tcgen05.alloc: block until `columns` are free, and return their address."""
+        w.require_converged("tcgen05.alloc")
+        self.use_group(w, cta_group)
+        if columns not in (32, 64, 128, 256, 512):
+            raise Fault(BadAllocation(w.origin, AllocRule.POWER_OF_TWO, columns))
+        if self.given_up:
+            raise Fault(AllocWithoutPermit(w.origin, self.relinquished))
+        if columns > self._last_columns:
+            w.gpu.facts.record(BadAllocation(w.origin, AllocRule.NOT_GROWING, columns, self._last_columns))
+        self._last_columns = columns
+        column = yield from self._pair_alloc(w, columns) if cta_group == 2 else self._own_alloc(w, columns)
+        self.blocks[column] = Block(column, columns, cta_group, w.span)
+        self.cta.tmem.clear(column, columns)
+        return column
+
+    def _own_alloc(self, w: Warp, columns: int) -> Generator[Wait, None, int]:
+        pool = self.columns
+        while (column := pool.find(columns)) is None:
+            yield self._wait_for_columns(w, columns)
+        pool.mark(column, columns, True)
+        return column
+
+    def _wait_for_columns(self, w: Warp, columns: int) -> Wait:
+        pool = self.columns
+        held = sum(b.columns for b in self.blocks.values())
+        free = TMEM_COLUMNS - pool.taken.count(True) * MIN_COLUMNS
+        wait = ColumnsWait(w, w.time, w.span, columns, free, held)
+        pool.waiters.append(wait)
+        return wait
+
+    def _pair_alloc(self, w: Warp, columns: int) -> Generator[Wait, None, int]:
+        """Both CTAs of a pair allocate together, at one address."""
+        peer = self._peer(w, "tcgen05.alloc")
+        self._asking, self._granted = (columns, w), None
+        while self._granted is None:
+            if peer._asking is None:
+                yield PairWait(w, w.time, w.span)
+                continue
+            if peer._asking[0] != columns:
+                raise Fault(BadAllocation(w.origin, AllocRule.PAIR_AGREES, columns, peer._asking[0]))
+            column = self.columns.find(columns, peer.columns)
+            if column is None:
+                yield self._wait_for_columns(w, columns)
+                continue
+            for side in (self, peer):
+                side.columns.mark(column, columns, True)
+                side._granted = column
+            w.gpu.wake(peer._asking[1], w.time)
+        self._asking = None
+        return self._granted
+
+    def dealloc(self, w: Warp, address: int, columns: int, cta_group: int) -> None:
+        """tcgen05.dealloc: give back an allocation.
+
+        The ISA lets a pair's first warp wait for the other CTA's, and lets it not wait; here it does not.
+        """
+        w.require_converged("tcgen05.dealloc")
+        self.use_group(w, cta_group)
+        block = self.blocks.get(address)
+        if block is None or block.columns != columns:
+            raise Fault(BadDealloc(w.origin, address, columns, tuple(self.blocks.values()), self.freed))
+        actor = _actor(w)
+        where = (slice(None), slice(address, address + columns))
+        self.cta.tmem.shadow.write(where, actor)
+        self.cta.tmem.shadow.forget(where)
+        del self.blocks[address]
+        self.freed = w.span
+        self.columns.mark(address, columns, False)
+
+    def _peer(self, w: Warp, what: str) -> TmemAllocator:
+        peer = self.peer
+        if peer is None:
+            raise Fault(NoPair(w.origin, what))
+        return peer
+
+    def relinquish(self, w: Warp) -> None:
+        """tcgen05.relinquish_alloc_permit."""
+        w.require_converged("tcgen05.relinquish_alloc_permit")
+        self.given_up = True
+        self.relinquished = w.span
+
+    # -- checks --------------------------------------------------------------------------------------------------
+
+    def use_group(self, w: Warp, cta_group: int) -> None:
+        """All tcgen05 instructions of a kernel have one cta_group."""
+        if self.cta_group and self.cta_group != cta_group:
+            raise Fault(MixedCtaGroups(w.origin, cta_group, self.cta_group))
+        self.cta_group = cta_group
+
+    def check(self, w: Warp, column: int, columns: int, operation: Operation) -> None:
+        """Raise a fault unless this CTA holds the columns."""
+        for block in self.blocks.values():
+            if block.column <= column and column + columns <= block.column + block.columns:
+                return
+        held = tuple(self.blocks.values())
+        raise Fault(TmemNotHeld(w.origin, operation, column, columns, held, self.freed))
+
+    def end(self) -> None:
+        """The CTA has ended: record what it holds. The SM's columns are free, whether it gave them back or not."""
+        for block in self.blocks.values():
+            self.cta.gpu.facts.record(TmemAtExit(self.cta.origin(block.span), block.columns))
+            self.columns.mark(block.column, block.columns, False)
+
+
+class TmemAllocators:
+    """The tensor memory of the GPU: the columns of each SM, and what each CTA holds of them."""
+
+    def __init__(self) -> None:
+        self._columns: dict[int, TmemColumns] = {}
+        self._allocators: dict[Cta, TmemAllocator] = {}
+
+    def columns(self, sm: Sm) -> TmemColumns:
+        """The columns of an SM."""
+        columns = self._columns.get(sm.index)
+        if columns is None:
+            columns = self._columns[sm.index] = TmemColumns()
+        return columns
+
+    def of(self, cta: Cta) -> TmemAllocator:
+        """What a CTA holds."""
+        allocator = self._allocators.get(cta)
+        if allocator is None:
+            allocator = self._allocators[cta] = TmemAllocator(self, cta)
+        return allocator
+
+    def cta_ended(self, cta: Cta) -> None:
+        """Record and free what a CTA holds."""
+        allocator = self._allocators.pop(cta, None)
+        if allocator is not None:
+            allocator.end()
+
+
+def _actor(w: Warp) -> Actor:
+    """On whose behalf a dealloc frees columns."""
+    return Actor(
+        w.agent, w.cta.cluster.index, Proxy.GENERIC, Operation.TCGEN05_DEALLOC, w.place, w.span, w.time
+    )

@@ -1,0 +1,174 @@
+"""A warp's loads and stores of tensor memory (PTX ISA: "tcgen05.ld", "tcgen05.st", "tcgen05.wait").
+
+Both are asynchronous: what a warp has in flight is an agent of its own, whose accesses the warp acquires at the wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..facts import Fact, Fault
+from ..machine import TMEM_COLUMNS, Cluster, Cta, Registers, Warp
+from ..ordering import Actor, Agent, Operation, Proxy
+from .tmem import TmemAllocators
+
+
+@dataclass(frozen=True)
+class AccumulatorLane(Fact):
+    """An MMA's accumulator does not begin at lane 0. address: its address in tensor memory."""
+
+    address: int
+
+
+@dataclass(frozen=True)
+class WrongTmemLane(Fact):
+    """A warp accesses lanes that it cannot reach. lane: the first one; first: the first one that it can reach."""
+
+    lane: int
+    first: int
+    warp_in_warpgroup: int
+
+
+@dataclass(frozen=True)
+class TmemColumnsExceeded(Fact):
+    """An access leaves the columns of tensor memory. column: where it begins; width: in columns."""
+
+    operation: Operation
+    column: int
+    width: int
+
+
+def check_column(w: Warp, address: int) -> int:
+    """The column of an accumulator's address; a fault where the lane field is not 0."""
+    if address >> 16:
+        raise Fault(AccumulatorLane(w.origin, address))
+    return address & 0xFFFF
+
+
+class WarpTmem:
+    """Tensor memory as one warp uses it. loads, stores: the agents of what is in flight, once there was any."""
+
+    def __init__(self, w: Warp, allocators: TmemAllocators) -> None:
+        self._warp = w
+        self._allocators = allocators
+        self.loads: Agent | None = None
+        self.stores: Agent | None = None
+        self._loading: list[tuple[Registers, np.ndarray]] = []
+        self._stored = False
+        self._done = 0.0
+
+    def _actor(self, operation: Operation, agent: Agent) -> Actor:
+        w = self._warp
+        actor = Actor(agent, w.cta.cluster.index, Proxy.GENERIC, operation, w.place, w.span, w.time)
+        actor.tcgen05 = True
+        actor.fenced = w.agent.fenced
+        actor.own = tuple(a.index for a in (self.loads, self.stores, w.agent) if a is not None)
+        return actor
+
+    def _start(self, operation: Operation) -> Agent:
+        """The agent for another load or store, which comes after what the warp has done and acquired."""
+        w = self._warp
+        agent = self.loads if operation is Operation.TCGEN05_LD else self.stores
+        if agent is None:
+            agent = w.cta.cluster.causality.agent(f"{w.cta.name} {operation} of {w.role}")
+            if operation is Operation.TCGEN05_LD:
+                self.loads = agent
+            else:
+                self.stores = agent
+        agent.acquire_from(w.agent)
+        return agent
+
+    def _place(
+        self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, operation: Operation
+    ) -> tuple[int, slice]:
+        """(lane offset, columns) of an access, checked."""
+        w.require_converged(operation.value)
+        column, lane = address & 0xFFFF, address >> 16
+        quarter = 32 * (w.warp_id % 4)
+        extent = int(lanes.max()) + 1
+        if lane != quarter and not (extent == 16 and lane == quarter + 16):
+            raise Fault(WrongTmemLane(w.origin, lane, quarter, w.warp_id % 4))
+        width = int(columns.max()) + 1
+        if column + width > TMEM_COLUMNS:
+            raise Fault(TmemColumnsExceeded(w.origin, operation, column, width))
+        self._allocators.of(w.cta).check(w, column, width, operation)
+        return lane, slice(column, column + width)
+
+    def load(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
+        """tcgen05.ld: the registers are undefined until the wait."""
+        lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_LD)
+        agent = self._start(Operation.TCGEN05_LD)
+        tmem = w.cta.tmem
+        tmem.shadow.read((w.warp_id % 4, where), self._actor(Operation.TCGEN05_LD, agent))
+        if lanes.shape[0] == where.stop - where.start and lanes.shape[1] == 32 and lane % 32 == 0:
+            values = tmem.words[lane : lane + 32, where].T.copy()
+            if not _is_rows(lanes):
+                values = tmem.words[lanes + lane, columns + where.start]
+        else:
+            values = tmem.words[lanes + lane, columns + where.start]
+        registers.invalidate(len(values))
+        self._loading.append((registers, values))
+        begin = max(w.time, self._done)
+        self._done = begin + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
+
+    def store(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
+        """tcgen05.st."""
+        lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_ST)
+        agent = self._start(Operation.TCGEN05_ST)
+        w.cta.tmem.shadow.write((w.warp_id % 4, where), self._actor(Operation.TCGEN05_ST, agent))
+        w.cta.tmem.words[lanes + lane, columns + where.start] = registers.read(len(lanes))
+        self._stored = True
+        self._done = max(w.time, self._done) + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
+
+    def wait(self, w: Warp, loads: bool) -> None:
+        """tcgen05.wait::ld or ::st."""
+        w.require_converged("tcgen05.wait")
+        agent = self.loads if loads else self.stores
+        if agent is not None:
+            w.agent.acquire_epoch(agent.index, agent.epoch)
+            agent.advance()
+        if loads:
+            for registers, values in self._loading:
+                registers.write(values)
+            if self._loading:
+                w.time = max(w.time, self._done + w.gpu.spec.tmem_load_latency)
+            self._loading.clear()
+        elif self._stored:
+            w.time = max(w.time, self._done)
+            self._stored = False
+
+
+def _is_rows(lanes: np.ndarray) -> bool:
+    """Whether register i of thread t is a column of lane t (shape 32x32b)."""
+    return bool(lanes.strides[0] == 0 and lanes[0, 1] == 1 and lanes[0, -1] == 31)
+
+
+class TmemAccesses:
+    """The loads and stores of tensor memory of all warps."""
+
+    def __init__(self, allocators: TmemAllocators) -> None:
+        self._allocators = allocators
+        self._warps: dict[Warp, WarpTmem] = {}
+
+    def of(self, w: Warp) -> WarpTmem:
+        """Tensor memory as a warp uses it."""
+        found = self._warps.get(w)
+        if found is None:
+            found = self._warps[w] = WarpTmem(w, self._allocators)
+        return found
+
+    def awaited(self, cluster: Cluster, agent: int, epoch: int) -> bool:
+        """Whether the warp whose tcgen05.ld accessed memory as `agent` at `epoch` has waited for it."""
+        for cta in cluster.ctas:
+            for warp in cta.warps:
+                found = self._warps.get(warp)
+                if found is not None and found.loads is not None and found.loads.index == agent:
+                    return warp.agent.happens_after(agent, epoch)
+        return True
+
+    def cta_ended(self, cta: Cta) -> None:
+        """Forget its warps."""
+        for warp in cta.warps:
+            self._warps.pop(warp, None)

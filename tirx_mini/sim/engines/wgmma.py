@@ -1,0 +1,351 @@
+"""wgmma: MMAs that the four warps of a warpgroup issue together, with accumulators in their registers.
+
+A warp runs ahead of its warpgroup, so each keeps what it has issued. Once all four have committed a group, the tensor
+core takes it up; its effects, on registers too, come when it is done, and the groups of a warpgroup are done in order.
+An MMA comes after what happens before its issue in each of the four warps. Registers of an MMA belong to the tensor
+core from its issue until its warp has waited for it (PTX ISA: "wgmma.mma_async", "wgmma.fence", "wgmma.wait_group").
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tirx_mini.ir import Span
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
+
+from ..facts import Fact, Fault, Origin
+from ..machine import Blocking, Cta, Flight, Gpu, Registers, TraceEvent, Wait, Warp
+from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
+from ..timing import Flow
+from .operands import Operands, multiply
+
+WARPS = 4
+ROWS_PER_WARP = 16
+
+
+@dataclass
+class WgmmaWait(Wait):
+    """wgmma.wait_group. warpgroup: which; missing: how many of its `warps` have not committed the group."""
+
+    instruction: ClassVar[str] = "wgmma"
+    warpgroup: str
+    missing: int
+    warps: int
+
+
+@dataclass(frozen=True)
+class WgmmasDiffer(Fact):
+    """The warps of a warpgroup issue different wgmmas."""
+
+    warpgroup: str
+
+
+@dataclass(frozen=True)
+class WarpgroupTooSmall(Fact):
+    """wgmma in a warpgroup of fewer than four warps. warps: of the CTA."""
+
+    warps: int
+
+
+@dataclass(frozen=True)
+class MissingWgmmaFence(Fact):
+    """A wgmma on registers that no wgmma.fence precedes. first: whether the warp has executed no such fence at all."""
+
+    registers: str
+    first: bool
+
+
+@dataclass(frozen=True)
+class WgmmaAtExit(Fact):
+    """A warp ends without having waited for its wgmma."""
+
+
+@dataclass(eq=False)
+class Issued:
+    """One wgmma as one warp issued it. registers: where its accumulator begins. clocks: of the warp then."""
+
+    registers: Registers
+    a: SmemDescriptor
+    a_start: int
+    b: SmemDescriptor
+    b_start: int
+    shape: InstructionDescriptor
+    accumulate: bool
+    clocks: np.ndarray
+    time: float
+    role: str
+    span: Span | None
+    flight: Flight
+
+    @property
+    def same(self) -> tuple[Any, ...]:
+        """What has to be alike in all four warps."""
+        return (self.registers.index, self.a, self.a_start, self.b, self.b_start, self.shape, self.accumulate)
+
+    def continues(self, first: Issued) -> bool:
+        """Whether this can be one product with the MMAs that `first` begins."""
+        return (
+            self.accumulate
+            and self.registers.index == first.registers.index
+            and self.registers.array is first.registers.array
+            and self.shape is first.shape
+            and self.clocks is first.clocks
+            and self.a is first.a
+            and self.b is first.b
+        )
+
+
+@dataclass(eq=False)
+class Group:
+    """A committed group of a warpgroup. parts: the MMAs of each warp that has committed it. epoch: of its accesses."""
+
+    number: int
+    parts: dict[int, tuple[Issued, ...]] = field(default_factory=dict)
+    epoch: int = 0
+    time: float = 0.0
+    done: bool = False
+    done_at: float = 0.0
+
+
+class Warpgroup:
+    """The MMAs of the four warps of a warpgroup. waiters: the warps that wait for a group.
+
+    free: when its last MMA was over. done: when its last group is.
+    """
+
+    def __init__(self, cta: Cta, number: int, agent: Agent) -> None:
+        self.cta = cta
+        self.name = f"warpgroup {number}" if len(cta.warps) > WARPS else "the warpgroup"
+        self.agent = agent
+        self.groups: list[Group] = []
+        self.running: deque[Group] = deque()
+        self.waiters: dict[int, Warp] = {}
+        self.flow = Flow()
+        self.free = self.done = 0.0
+        self._operands = Operands()
+
+    @property
+    def cluster_index(self) -> int:
+        return self.cta.cluster.index
+
+    @property
+    def event(self) -> str:
+        return f"the tensor core of {self.name} of {self.cta.name}"
+
+    def delay(self, now: float) -> None:
+        """Its groups have times of their own."""
+
+    def committed(self, w: Warp, number: int, issued: tuple[Issued, ...]) -> None:
+        """Warp `w` has committed its group `number`; with the fourth warp, the tensor core takes the group up."""
+        if number == len(self.groups):
+            self.groups.append(Group(number))
+        group = self.groups[number]
+        for other in group.parts.values():
+            if [mma.same for mma in other] != [mma.same for mma in issued]:
+                raise Fault(WgmmasDiffer(w.origin, self.name))
+        group.parts[w.warp_id % WARPS] = issued
+        group.time = max(group.time, w.time)
+        if len(group.parts) == WARPS:
+            group.epoch = self.agent.epoch
+            self.agent.advance()
+            self.cta.gpu.clock.at(w.time, self, self._start, group)
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def _start(self, group: Group) -> None:
+        """All four warps have committed the group. Its first MMA may have begun when the last of them issued that."""
+        gpu, sm, mmas = self.cta.gpu, self.cta.sm, group.parts[0]
+        self.running.append(group)
+        begin = now = gpu.clock.now
+        if mmas:
+            begin = min(now, max(self.free, *(part[0].time for part in group.parts.values())))
+        nbytes = sum(_operand_bytes(mma.shape) for mma in mmas)
+        operands = gpu.traffic.shared(sm.traffic, begin, nbytes) if mmas else now
+        cycles = sum(_cycles(gpu, mma.shape) for mma in mmas)
+        gpu.count("tensor_cycles", cycles)
+        left = cycles - (now - begin) / (1 + sm.tensor.flows)
+        sm.tensor.serve(self.flow, left, lambda took: self._multiplied(group, begin, operands))
+
+    def _multiplied(self, group: Group, begin: float, operands: float) -> None:
+        """The arithmetic of a group is done, and its operands were read by the time `operands`."""
+        gpu, mmas = self.cta.gpu, group.parts[0]
+        group.done_at = self.done
+        if mmas:
+            self.free = max(gpu.clock.now, operands)
+            group.done_at = max(self.done, self.free + gpu.traffic.jitter(gpu.spec.mma_latency))
+            if gpu.trace is not None:
+                track = f"{self.cta.name} tensor core"
+                gpu.trace.append(TraceEvent(track, "wgmma", begin, self.free, mmas[0].span))
+        self.done = group.done_at
+        gpu.clock.at(group.done_at, self, self._complete)
+
+    def _complete(self) -> None:
+        group = self.running.popleft()
+        batch: list[int] = []
+        for position in range(len(group.parts[0])):
+            if batch and not all(p[position].continues(p[batch[0]]) for p in group.parts.values()):
+                self._execute(group, batch)
+                batch = []
+            batch.append(position)
+        if batch:
+            self._execute(group, batch)
+        group.done = True
+        now = self.cta.gpu.clock.now
+        waiters, self.waiters = self.waiters, {}
+        for warp in waiters.values():
+            self.cta.gpu.wake(warp, now)
+
+    # -- effects -------------------------------------------------------------------------------------------------
+
+    def _execute(self, group: Group, batch: list[int]) -> None:
+        """Carry out MMAs that continue one another."""
+        mmas = [group.parts[0][position] for position in batch]
+        mma = mmas[0]
+        shape = mma.shape
+        clocks = [part[batch[0]].clocks for part in group.parts.values()]
+        width = min(each.shape[1] for each in clocks)
+        common = np.minimum.reduce([each[:, :width] for each in clocks])
+        snapshot = Snapshot(self.agent.index, group.epoch, common, None)
+        cluster = self.cta.cluster.index
+        actor = Actor(snapshot, cluster, Proxy.ASYNC, Operation.WGMMA, mma.role, mma.span, mma.time)
+        left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor)
+        right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor)
+        product = fragments(multiply(left, right))
+        for warp, part in group.parts.items():
+            part[batch[0]].registers.accumulate(product[warp], mma.accumulate)
+        self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
+
+
+class WarpWgmma:
+    """What one warp gave the tensor core of its warpgroup. fences: how often it has executed wgmma.fence."""
+
+    def __init__(self, w: Warp, warpgroup: Warpgroup) -> None:
+        self._warp = w
+        self.warpgroup = warpgroup
+        self._open: list[Issued] = []
+        self._committed: deque[tuple[int, tuple[Issued, ...]]] = deque()
+        self._number = 0
+        self._clocks_then: np.ndarray | None = None
+        self._seen = -1
+
+    def fence(self) -> None:
+        """wgmma.fence."""
+        self._warp.register_fences += 1
+
+    def issue(
+        self,
+        d: Registers,
+        a: SmemDescriptor,
+        a_start: int,
+        b: SmemDescriptor,
+        b_start: int,
+        shape: InstructionDescriptor,
+        accumulate: bool,
+    ) -> None:
+        """wgmma.mma_async."""
+        w = self._warp
+        if w.warp_id // WARPS * WARPS + WARPS > len(w.cta.warps):
+            raise Fault(WarpgroupTooSmall(w.origin, len(w.cta.warps)))
+        if accumulate:
+            d.check_defined(shape.n // 2)
+        flight = d.lend(shape.n // 2, w.span)
+        if w.register_fences == 0 or d.array.touched == w.register_fences:
+            w.gpu.facts.record(MissingWgmmaFence(w.origin, d.array.name, w.register_fences == 0))
+        clocks = self._clocks()
+        self._open.append(Issued(d, a, a_start, b, b_start, shape, accumulate, clocks, w.time, w.place, w.span, flight))
+
+    def _clocks(self) -> np.ndarray:
+        """The warp's clocks as they are now; the same array as long as they do not change."""
+        agent = self._warp.agent
+        clocks = self._clocks_then
+        if clocks is None or self._seen != agent.version:
+            clocks = self._clocks_then = agent.clocks.copy()
+            self._seen = agent.version
+        return clocks
+
+    def commit(self) -> None:
+        """wgmma.commit_group."""
+        issued, self._open = tuple(self._open), []
+        self._committed.append((self._number, issued))
+        self.warpgroup.committed(self._warp, self._number, issued)
+        self._number += 1
+
+    def wait(self, count: int) -> Blocking:
+        """wgmma.wait_group: block until at most `count` of the warp's groups are unfinished."""
+        w = self._warp
+        while len(self._committed) > count:
+            number, issued = self._committed[0]
+            group = self.warpgroup.groups[number]
+            while not group.done:
+                self.warpgroup.waiters[w.warp_id] = w
+                missing = WARPS - len(group.parts)
+                yield WgmmaWait(w, w.time, w.span, self.warpgroup.name, missing, WARPS)
+            w.time = max(w.time, group.done_at)
+            w.agent.acquire_epoch(self.warpgroup.agent.index, group.epoch)
+            for part in group.parts.values():  # it could only be done once all four warps had issued it
+                if part:
+                    w.agent.acquire_past(part[-1].clocks)
+            for mma in issued:
+                mma.registers.array.flights.remove(mma.flight)
+            self._committed.popleft()
+
+    def exited(self) -> None:
+        """The warp has ended: record what it has not waited for."""
+        left = [mma for _, issued in self._committed for mma in issued] + self._open
+        if left:
+            w = self._warp
+            w.gpu.facts.record(WgmmaAtExit(Origin(w.role, w.place, w.cta.name, left[0].span)))
+
+
+class WgmmaEngines:
+    """The warpgroups of the GPU, as their warps issue wgmma."""
+
+    def __init__(self) -> None:
+        self._warpgroups: dict[tuple[Cta, int], Warpgroup] = {}
+        self._warps: dict[Warp, WarpWgmma] = {}
+
+    def of(self, w: Warp) -> WarpWgmma:
+        """What a warp gave the tensor core of its warpgroup."""
+        found = self._warps.get(w)
+        if found is None:
+            number = w.warp_id // WARPS
+            warpgroup = self._warpgroups.get((w.cta, number))
+            if warpgroup is None:
+                agent = w.cta.cluster.causality.agent(f"{w.cta.name} wgmma of warpgroup {number}")
+                warpgroup = self._warpgroups[w.cta, number] = Warpgroup(w.cta, number, agent)
+            found = self._warps[w] = WarpWgmma(w, warpgroup)
+        return found
+
+    def warp_ended(self, w: Warp) -> None:
+        """Record what a warp has not waited for."""
+        found = self._warps.pop(w, None)
+        if found is not None:
+            found.exited()
+
+    def cta_ended(self, cta: Cta) -> None:
+        """Forget its warpgroups."""
+        for number in range(-(-len(cta.warps) // WARPS)):
+            self._warpgroups.pop((cta, number), None)
+
+
+def fragments(product: np.ndarray) -> np.ndarray:
+    """A 64 × n product as the registers of four warps: float32[4, n / 2, 32] (PTX ISA: "wgmma", matrix D)."""
+    n = product.shape[1]
+    # (warp, upper or lower 8 rows, row) × (8 columns, quad, pair)
+    parts = product.reshape(WARPS, 2, 8, n // 8, 4, 2)
+    return np.ascontiguousarray(parts.transpose(0, 3, 1, 5, 2, 4)).reshape(WARPS, n // 2, 32)
+
+
+def _cycles(gpu: Gpu, shape: InstructionDescriptor) -> float:
+    """How long the arithmetic of an MMA holds the SM's tensor cores."""
+    depth_bytes = shape.depth * shape.a.itemsize
+    return 2 * shape.m * shape.n * depth_bytes / 2 / gpu.spec.tensor_flops_per_cycle
+
+
+def _operand_bytes(shape: InstructionDescriptor) -> float:
+    """What an MMA reads of shared memory."""
+    return (shape.m + shape.n) * shape.depth * shape.a.itemsize

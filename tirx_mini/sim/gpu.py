@@ -1,0 +1,223 @@
+"""The modelled GPU: its engines, the clusters that come and go on its SMs, and the run that drives them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx_mini.hardware import GpuSpec
+
+from .engines import CpAsync, TensorCores, TmaEngine, TmemAccesses, TmemAllocators, WgmmaEngines
+from .facts import Entry, Fact, FactLog, Fault
+from .hazards import HazardWatch, Space
+from .launch import check_launch
+from .machine import (
+    BarrierEvent,
+    GlobalMemory,
+    KernelImage,
+    Locator,
+    Multiprocessor,
+    ResidentCluster,
+    ResidentCta,
+    RunningWarp,
+    TraceEvent,
+    Wait,
+)
+from .services import Services
+from .timing import Clock, Traffic
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left behind.
+
+    cycles: of the SM clock, from launch to the end of the last warp.
+    facts: in the order in which they were first stated, the fault last.
+    fault: what stopped the run, if something did.
+    blocked: warps that wait for ever, in the order of their CTAs; each has its `waiting`.
+    stats: figures by name. trace: the timeline, by cycles, where asked for. barrier_log: likewise.
+    """
+
+    cycles: float
+    facts: tuple[Entry, ...]
+    fault: Fact | None
+    blocked: tuple[RunningWarp, ...]
+    stats: dict[str, float]
+    trace: list[TraceEvent] | None = None
+    barrier_log: list[BarrierEvent] | None = None
+
+
+class Gpu(Services):
+    """One launch of a kernel on a modelled GPU.
+
+    arrays: the global buffers by slot; written in place.
+    seed: None for the deterministic schedule, else randomises the order of simultaneous events, engine latencies and
+        the placement of CTAs.
+    clock: what orders the events, by default their times.
+    trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
+    checks: whether to look for accesses that nothing orders, and for those of memory that nothing has written.
+    """
+
+    def __init__(
+        self,
+        image: KernelImage,
+        arrays: Sequence[np.ndarray],
+        spec: GpuSpec,
+        *,
+        seed: int | None = None,
+        trace: bool = False,
+        log_barriers: bool = False,
+        clock: Clock | None = None,
+        checks: bool = True,
+    ) -> None:
+        self.image = image
+        self.spec = spec
+        self.checks = checks
+        self.rng = None if seed is None else random.Random(seed)
+        self.clock = clock or Clock(self.rng)
+        self.facts = FactLog()
+        self.locator = Locator(image.shared)
+        self.allocators = TmemAllocators()
+        self.tmem = TmemAccesses(self.allocators)
+        watch = HazardWatch(self, self.tmem, Space.GLOBAL, None) if checks else None
+        self.memory = GlobalMemory(image.globals, arrays, watch)
+        self.traffic = Traffic(spec, self.clock, self.rng, sum(buffer.nbytes for buffer in image.globals))
+        self.tma = TmaEngine(self)
+        self.tensor = TensorCores(self)
+        self.wgmma = WgmmaEngines()
+        self.cp_async_groups = CpAsync()
+        self.trace: list[TraceEvent] | None = [] if trace else None
+        self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
+        self.sms = [Multiprocessor(index, spec, self.clock) for index in range(spec.sms)]
+        self.clusters: list[ResidentCluster] = []
+        self.stats: dict[str, float] = {}
+        self.end = 0.0
+        size = image.launch.cluster_size
+        self._groups = [self.sms[i : i + size] for i in range(0, spec.sms - size + 1, size)]
+        if self.rng:
+            self.rng.shuffle(self._groups)
+        self._waiting = range(image.launch.num_ctas // size)
+
+    # -- running -------------------------------------------------------------------------------------------------
+
+    def run(self) -> Outcome:
+        """Execute the kernel to its end, to a fault, or until nothing can advance."""
+        fault: Fact | None = None
+        try:
+            check_launch(self.image, self.spec)
+            self._fill(0.0)
+            self.clock.run()
+        except Fault as stop:
+            fault = stop.fact
+        facts = (*self.facts, *((Entry(fault),) if fault else ()))
+        blocked = () if fault else tuple(w for c in self.clusters for cta in c.ctas for w in cta.warps if not w.done)
+        stats = {**self.stats, **self.traffic.figures()}
+        return Outcome(self.end, facts, fault, blocked, stats, self.trace, self.barrier_log)
+
+    def wake(self, warp: RunningWarp, time: float) -> None:
+        """Let a blocked warp run on from `time`."""
+        if time > warp.time:
+            if self.trace is not None and warp.waiting is not None:
+                wait: Wait = warp.waiting
+                track = f"{warp.cta.name} {warp.role}"
+                self.trace.append(TraceEvent(track, f"wait {wait.subject}", wait.since, time, wait.span))
+            warp.time = time
+        self.clock.at(warp.time, warp, warp.resume)
+
+    def lasts(self, time: float) -> None:
+        """The kernel is not over before `time`: a warp has ended, or a store arrives."""
+        if time > self.end:
+            self.end = time
+
+    def count(self, name: str, amount: float) -> None:
+        """Add to a figure of the statistics."""
+        self.stats[name] = self.stats.get(name, 0.0) + amount
+
+    # -- what CTAs ask for ---------------------------------------------------------------------------------------
+
+    def watch_shared(self, cta: ResidentCta) -> HazardWatch:
+        """What records conflicts in the shared memory of a CTA."""
+        return HazardWatch(self, self.tmem, Space.SHARED, cta)
+
+    def watch_tensor(self, cta: ResidentCta) -> HazardWatch:
+        """What records conflicts in the tensor memory of a CTA."""
+        return HazardWatch(self, self.tmem, Space.TENSOR, cta)
+
+    def warp_ended(self, warp: RunningWarp) -> None:
+        """Engines record what a warp leaves behind, and forget it."""
+        self.wgmma.warp_ended(warp)
+        self.tensor.forget(warp)
+        self.cp_async_groups.warp_ended(warp)
+
+    def cta_ended(self, cta: ResidentCta, ordered: np.ndarray) -> None:
+        """Engines record what a CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""
+        self.tma.cta_ended(cta, ordered)
+        self.allocators.cta_ended(cta)
+        self.tmem.cta_ended(cta)
+        self.wgmma.cta_ended(cta)
+
+    # -- placement -----------------------------------------------------------------------------------------------
+
+    def _fill(self, time: float) -> None:
+        """Start clusters wherever there is room, one on each group of SMs before a second one on any."""
+        placed = True
+        while self._waiting and placed:
+            placed = False
+            for group in self._groups:
+                if self._waiting and self._fits(group):
+                    self._start(group, time)
+                    placed = True
+
+    def _needs(self) -> tuple[int, int, int]:
+        launch = self.image.launch
+        threads = launch.warps * 32
+        return launch.smem_bytes + self.spec.smem_reserved, threads, threads * self.image.registers
+
+    def _fits(self, group: list[Multiprocessor]) -> bool:
+        smem, threads, registers = self._needs()
+        return all(
+            sm.smem_room >= smem and sm.threads_free >= threads and sm.registers_free >= registers and sm.ctas_free >= 1
+            for sm in group
+        )
+
+    def _take(self, group: Sequence[Multiprocessor], sign: int) -> None:
+        smem, threads, registers = self._needs()
+        for sm in group:
+            sm.smem_room -= sign * smem
+            sm.threads_free -= sign * threads
+            sm.registers_free -= sign * registers
+            sm.ctas_free -= sign
+
+    def _start(self, group: list[Multiprocessor], time: float) -> None:
+        launch = self.image.launch
+        number, self._waiting = self._waiting[0], self._waiting[1:]
+        self._take(group, 1)
+        cluster = ResidentCluster(self, number)
+        shape = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
+        origin = _unflatten(number, shape)
+        for rank, sm in enumerate(group):
+            inner = _unflatten(rank, launch.cluster)
+            x, y, z = (o * c + i for o, c, i in zip(origin, launch.cluster, inner, strict=True))
+            cluster.ctas.append(ResidentCta(self, cluster, sm, (x, y, z), inner, rank))
+        cluster.live_ctas = len(group)
+        cluster.live_warps = len(group) * launch.warps
+        self.clusters.append(cluster)
+        for cta in cluster.ctas:
+            cta.start(time)
+
+    def retire(self, cluster: ResidentCluster, time: float) -> None:
+        """A cluster has ended: its SMs take the next one."""
+        group = [cta.sm for cta in cluster.ctas]
+        self._take(group, -1)
+        self.clusters.remove(cluster)
+        while self._waiting and self._fits(group):
+            self._start(group, time + self.spec.cta_launch_latency)
+
+
+def _unflatten(number: int, shape: Sequence[int]) -> tuple[int, int, int]:
+    """Coordinates of a number, x fastest."""
+    x, rest = number % shape[0], number // shape[0]
+    return x, rest % shape[1], rest // shape[1]

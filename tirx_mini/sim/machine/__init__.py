@@ -1,0 +1,85 @@
+"""The machine as mechanism: SMs, resident CTAs and warps, their memories, registers and barriers."""
+
+from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector
+from .addresses import OFFSET_MASK, WINDOW_BITS, offset_of
+from .barriers import (
+    Arrival,
+    ArrivalOverflow,
+    BadInitCount,
+    BadThreadCount,
+    BarrierEvent,
+    BarrierOfEndedCta,
+    BarrierUse,
+    ClusterBarrierMisuse,
+    IncompletePhase,
+    MbarrierFact,
+    MisalignedBarrier,
+    MissingInitFence,
+    NoSuchBarrier,
+    Reinitialised,
+    RemoteSignal,
+    RoundsUnordered,
+    Signal,
+    SignalAtExit,
+    StoreOverBarrier,
+    ThreadCountsDiffer,
+    TxCountOverflow,
+    UninitialisedBarrier,
+    UnorderedInit,
+    UnorderedPhases,
+    UnpairedClusterBarrier,
+)
+from .counting import ClusterBarrierWait, CountingBarrier, CountingWait, NamedBarrierWait
+from .cta import Multiprocessor, ResidentCluster, ResidentCta
+from .dtypes import numpy_dtype
+from .image import GlobalBuffer, KernelImage, SharedBuffer
+from .interfaces import Blocking, Cluster, Cta, Gpu, Sm, TraceEvent, Wait, Warp
+from .masks import EMPTY, FULL, LANES, Mask
+from .matrix import MatrixRowOutOfBounds, MisalignedMatrixRow
+from .mbarrier import Mbarrier, MbarrierWait
+from .memory import (
+    TMEM_COLUMNS,
+    Element,
+    GlobalMemory,
+    Locator,
+    SharedMemory,
+    TensorMemory,
+    element_of,
+    partition,
+)
+from .register_pool import (
+    BadRegisterCount,
+    PartialSetmaxnreg,
+    RegisterCountsDiffer,
+    RegisterPool,
+    RegisterWait,
+    WrongRegisterDirection,
+)
+from .registers import (
+    BorrowedRegister,
+    Flight,
+    PendingRegister,
+    RegisterArray,
+    RegisterOutOfBounds,
+    Registers,
+    UniformArray,
+    UninitialisedRegister,
+    WideRegisters,
+)
+from .warp import HostCluster, HostCta, LanesDiffer, PartialWarp, RunningWarp
+
+__all__ = [
+    "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
+    "BarrierOfEndedCta", "BarrierUse", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
+    "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "Element", "ElementOutOfBounds", "FULL",
+    "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "HostCluster", "HostCta", "IncompletePhase", "KernelImage",
+    "LANES", "LanesDiffer", "LanesDisagree", "Locator", "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact",
+    "MbarrierWait", "MisalignedBarrier", "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence",
+    "Multiprocessor", "NamedBarrierWait", "NoSuchBarrier", "OFFSET_MASK", "PartialSetmaxnreg", "PartialWarp",
+    "PendingRegister", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool", "RegisterWait",
+    "Registers", "Reinitialised", "RemoteSignal", "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp",
+    "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit", "Sm", "StoreOverBarrier", "TMEM_COLUMNS",
+    "TensorMemory", "ThreadCountsDiffer", "TraceEvent", "TxCountOverflow", "UniformArray", "UninitialisedBarrier",
+    "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "WINDOW_BITS", "Wait",
+    "Warp", "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition",
+]  # fmt: skip

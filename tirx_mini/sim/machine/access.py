@@ -1,0 +1,220 @@
+"""Plain loads and stores of a warp: bounds, alignment, hazards, values, time; all lanes in one NumPy operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..facts import Fact, Fault
+from ..ordering import Operation, Segment
+from .dtypes import numpy_dtype
+from .image import GlobalBuffer, SharedBuffer
+from .interfaces import Warp
+
+Buffer = SharedBuffer | GlobalBuffer
+
+
+@dataclass(frozen=True)
+class ElementOutOfBounds(Fact):
+    """An access outside of a buffer. element: which; size: elements of the buffer."""
+
+    buffer: str
+    element: int
+    size: int
+
+
+@dataclass(frozen=True)
+class MisalignedVector(Fact):
+    """A vector access that is not at a multiple of its width, in bytes."""
+
+    buffer: str
+    width: int
+
+
+@dataclass(frozen=True)
+class LanesDisagree(Fact):
+    """Several lanes of one warp write different values to the same element."""
+
+    buffer: str
+
+
+
+class _Span:
+    """Where an access goes: `items` of the access's width, of which `where` are touched.
+
+    index: element offsets of the active lanes. granules: what it touches in `segment`.
+    """
+
+    __slots__ = ("granules", "index", "items", "segment", "where", "width")
+
+    def __init__(self, w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
+        size = buffer.dtype.itemsize
+        self.width = width = size * lanes
+        self.index = index = active(w, index) if isinstance(index, np.ndarray) else int(index)
+        check_bounds(w, buffer, index, lanes)
+        if lanes > 1:
+            _check_alignment(w, buffer, index, lanes)
+        if isinstance(buffer, SharedBuffer):
+            smem = w.cta.smem
+            self.items, offset, self.segment = smem.view(width), buffer.byte_offset, smem.segment_of(buffer)
+        else:
+            memory = w.gpu.memory
+            self.items, offset, self.segment = memory.view(buffer.slot, width), 0, memory.segments.get(buffer.slot)
+        self.where = (index // lanes if lanes > 1 else index) + offset // width
+        self.granules = None if self.segment is None else _granules(self.segment, index, size, offset, width)
+
+
+def _granules(segment: Segment, index: Any, size: int, offset: int, width: int) -> Any:
+    granule, start = segment.granule, offset - segment.start
+    if not isinstance(index, np.ndarray):
+        first = index * size + start
+        return slice(first // granule, -(-(first + width) // granule))
+    if width <= granule:
+        return (
+            index // (granule // size) + start // granule if start % granule == 0 else (index * size + start) // granule
+        )
+    first = (index * size + start) // granule
+    return first[..., None] + np.arange(width // granule)
+
+
+def active(w: Warp, index: Any) -> Any:
+    """The element offsets of the active lanes: what the others would access does not matter."""
+    return index[..., w.mask.lanes] if isinstance(index, np.ndarray) and index.ndim and not w.mask.full else index
+
+
+def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
+    """Raise an out-of-bounds fault where a thread's elements are not all inside `buffer`."""
+    limit = buffer.size - lanes
+    if isinstance(index, np.ndarray):
+        if not index.size or index.view(f"u{index.itemsize}").max() <= limit:
+            return
+        bad = index[(index < 0) | (index > limit)]
+        element = int(bad.flat[0])
+    else:
+        if 0 <= index <= limit:
+            return
+        element = int(index)
+    raise Fault(ElementOutOfBounds(w.origin, buffer.name, element, buffer.size))
+
+
+def _check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
+    width = lanes * buffer.dtype.itemsize
+    bad = (index & (lanes - 1)).any() if isinstance(index, np.ndarray) else index & (lanes - 1)
+    start = buffer.byte_offset if isinstance(buffer, SharedBuffer) else 0
+    if bad or start % width:
+        raise Fault(MisalignedVector(w.origin, buffer.name, width))
+
+
+def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
+    """See `RunningWarp.load`."""
+    span = _Span(w, buffer, index, lanes)
+    items = _read(w, buffer, span)
+    dtype = numpy_dtype(buffer.dtype)
+    if not isinstance(items, np.ndarray):
+        values = np.asarray(items).view(dtype) if lanes == 1 else np.asarray(items).reshape(1).view(dtype)
+        return values.item() if lanes == 1 else values
+    if lanes > 1:
+        values = np.ascontiguousarray(items).view(dtype).reshape(*items.shape, lanes)
+    else:
+        values = items.view(dtype)
+    return values if w.mask.full else _spread(w, values, items.ndim)
+
+
+def _spread(w: Warp, values: np.ndarray, rank: int) -> np.ndarray:
+    """Values of the active lanes at their places among all lanes (axis rank - 1)."""
+    shape = (*values.shape[: rank - 1], 32, *values.shape[rank:])
+    full = np.zeros(shape, values.dtype)
+    full[(..., w.mask.lanes, *(slice(None),) * (values.ndim - rank))] = values
+    return full
+
+
+def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int) -> None:
+    """See `RunningWarp.store`."""
+    span = _Span(w, buffer, index, lanes)
+    dtype = numpy_dtype(buffer.dtype)
+    uniform = not isinstance(index, np.ndarray)
+    if isinstance(value, np.ndarray):
+        rank = value.ndim - (lanes > 1)
+        if rank > 0 and not w.mask.full:
+            value = value[(..., w.mask.lanes, *(slice(None),) * (lanes > 1))]
+        if uniform and rank > 0:
+            value = _one_value(w, buffer, value)
+    value = np.ascontiguousarray(value, dtype)
+    if lanes > 1:
+        value = np.ascontiguousarray(np.broadcast_to(value, (*np.shape(span.index), lanes)))
+        value = value.reshape(-1).view(span.items.dtype).reshape(np.shape(span.index))
+    else:
+        value = value.view(span.items.dtype).reshape(value.shape if value.ndim and not uniform else ())
+    _write(w, buffer, span, value)
+
+
+def _one_value(w: Warp, buffer: Buffer, value: np.ndarray) -> np.ndarray:
+    """What remains where all active lanes write to one place: the last one's value, and a finding if they differ."""
+    if (value != value[:1]).any():
+        _lanes_disagree(w, buffer)
+    return value[-1]
+
+
+def _lanes_disagree(w: Warp, buffer: Buffer) -> None:
+    w.gpu.facts.record(LanesDisagree(w.origin, buffer.name))
+
+
+def copy(w: Warp, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int) -> None:
+    """See `RunningWarp.copy`."""
+    source = _Span(w, src, src_index, lanes)
+    target = _Span(w, dst, dst_index, lanes)
+    items = _read(w, src, source)
+    if not isinstance(dst_index, np.ndarray) and isinstance(items, np.ndarray):
+        items = _one_value(w, dst, items)
+    _write(w, dst, target, items)
+
+
+def _read(w: Warp, buffer: Buffer, span: _Span) -> Any:
+    if w.dependence is not None and isinstance(buffer, GlobalBuffer):
+        w.dependence.check(w, Operation.LOAD, buffer.name, writes=False)
+    if span.segment is not None:
+        actor = w.loads
+        actor.span = w.span
+        actor.time = w.time
+        span.segment.read(span.granules, actor)
+    _spend(w, buffer, span, write=False)
+    return span.items[span.where]
+
+
+def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
+    segment, where = span.segment, span.where
+    if w.dependence is not None and isinstance(buffer, GlobalBuffer):
+        w.dependence.check(w, Operation.STORE, buffer.name, writes=True)
+    if segment is not None:
+        actor = w.stores
+        actor.span = w.span
+        actor.time = w.time
+        actor.same = lambda: span.items[where].tobytes() == np.asarray(items).tobytes()
+        segment.write(span.granules, actor)
+        w.wrote |= w.mask.word
+    span.items[where] = items
+    if np.shape(items) == np.shape(where) != () and span.items[where].tobytes() != items.tobytes():
+        _lanes_disagree(w, buffer)
+    if segment is not None and segment.barriers:
+        w.cta.stored_over_barrier(w, buffer, span.index, span.width)
+    _spend(w, buffer, span, write=True)
+
+
+def _spend(w: Warp, buffer: Buffer, span: _Span, write: bool) -> None:
+    """The time the access takes: issue and bank cycles in shared memory; latency and bandwidth beyond."""
+    traffic, sm, begin = w.gpu.traffic, w.cta.sm.traffic, w.time
+    count = span.index.size if isinstance(span.index, np.ndarray) else 1
+    issues = count / w.mask.count if count > 1 else 1
+    w.time += issues
+    if isinstance(buffer, SharedBuffer):
+        w.time = max(w.time, traffic.access(sm, begin, count * span.width))
+        if not write:
+            w.time += w.gpu.spec.smem_latency
+        return
+    done = traffic.generic(sm, w.time, buffer.slot, span.where, span.width, count, write)
+    if write:
+        w.gpu.lasts(done)
+    else:
+        w.time = max(done, traffic.load(sm, begin, count * span.width, issues))

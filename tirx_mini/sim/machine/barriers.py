@@ -1,0 +1,298 @@
+"""What barriers of every kind have in common: the facts that they state, and what their users wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from tirx_mini.ir import Span
+
+from ..facts import Fact
+from .memory import Element
+
+
+class BarrierUse(Enum):
+    """What an operation does to an mbarrier that it names."""
+
+    INVALIDATE = auto()
+    ARRIVE = auto()
+    EXPECT = auto()
+    WAIT = auto()
+    TEST = auto()
+    COMMIT = auto()
+    LOAD = auto()
+
+
+class Signal(Enum):
+    """What reaches an mbarrier, and what becomes of it. The values are the words of a barrier's log."""
+
+    ARRIVE = "arrive"
+    EXPECT_TX = "expect_tx"
+    TMA_LOAD = "TMA load"
+    COMMIT = "commit"
+    CP_ASYNC = "cp.async"
+    WAIT = "wait"
+    COMPLETE = "complete"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class BarrierEvent:
+    """A change of an mbarrier, for its log.
+
+    time: in cycles. cta, barrier: which. signal: what happened. role, span: who did it, and where; "" and None for the
+    completion of a phase. arrivals, nbytes: how much it brought. phase: how many phases were complete before.
+    """
+
+    time: float
+    cta: str
+    barrier: str
+    signal: Signal
+    role: str
+    span: Span | None
+    arrivals: int
+    nbytes: int
+    phase: int
+
+
+@dataclass
+class Arrival:
+    """Signals of one kind from one place. role: who. count: arrivals; nbytes: bytes expected or delivered, so far."""
+
+    signal: Signal
+    role: str
+    span: Span | None
+    count: int = 0
+    nbytes: int = 0
+
+
+@dataclass(frozen=True)
+class CompletedWait:
+    """A wait that found a phase complete. epoch: of the agent that waited. role, span: who and where. time: its own."""
+
+    epoch: int
+    role: str
+    span: Span | None
+    time: float
+
+
+@dataclass
+class WaitCount:
+    """How often a role found a phase complete. time, phase: of the first time, the phases that were complete then."""
+
+    time: float
+    phase: int
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class RemoteSignal:
+    """The last signal by an agent of another CTA. epoch: of that agent."""
+
+    epoch: int
+    signal: Signal
+    role: str
+    span: Span | None
+
+
+# -- facts ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MbarrierFact(Fact):
+    """Something about an mbarrier. barrier: which, as the source names it. init: where it was initialised."""
+
+    barrier: Element
+    init: Span | None
+
+
+@dataclass(frozen=True)
+class BadInitCount(MbarrierFact):
+    """mbarrier.init with a count that the hardware does not have. most: the largest."""
+
+    count: int
+    most: int
+
+
+@dataclass(frozen=True)
+class Reinitialised(MbarrierFact):
+    """A second mbarrier.init without mbarrier.inval. init: where the first one is."""
+
+    @property
+    def other(self) -> Span | None:
+        return self.init
+
+
+@dataclass(frozen=True)
+class UninitialisedBarrier(MbarrierFact):
+    """An operation on memory that holds no mbarrier. use: which."""
+
+    use: BarrierUse
+
+
+@dataclass(frozen=True)
+class UnorderedInit(MbarrierFact):
+    """The initialisation does not happen before this use."""
+
+    @property
+    def other(self) -> Span | None:
+        return self.init
+
+
+@dataclass(frozen=True)
+class MissingInitFence(MbarrierFact):
+    """Another CTA uses a barrier, whose init no fence.mbarrier_init follows. origin: of the init; use: of the use."""
+
+    use: Span | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.use
+
+
+@dataclass(frozen=True)
+class TxCountOverflow(MbarrierFact):
+    """The tx-count leaves its range. tx: what it would be, in bytes. most: its largest magnitude."""
+
+    tx: int
+    most: int
+
+
+@dataclass(frozen=True)
+class ArrivalOverflow(MbarrierFact):
+    """More arrivals in a phase than are pending.
+
+    expected: of a phase. tx: bytes outstanding. early: whether the arrivals of one round fit, so this one belongs to
+    the next round.
+    """
+
+    expected: int
+    tx: int
+    early: bool
+
+    @property
+    def other(self) -> Span | None:
+        return self.init
+
+
+@dataclass(frozen=True)
+class UnorderedPhases(MbarrierFact):
+    """Nothing keeps the next phase from completing before a wait for this one looks. origin: of the wait.
+
+    parity: of the phase waited for. last: the signal that completes the next phase.
+    """
+
+    parity: int
+    last: Arrival | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.last and self.last.span
+
+
+@dataclass(frozen=True)
+class StoreOverBarrier(MbarrierFact):
+    """An ordinary store overwrites an mbarrier."""
+
+    @property
+    def other(self) -> Span | None:
+        return self.init
+
+
+@dataclass(frozen=True)
+class BarrierOfEndedCta(Fact):
+    """An operation names an mbarrier of a CTA that has ended. owner: that CTA."""
+
+    owner: str
+
+
+@dataclass(frozen=True)
+class MisalignedBarrier(Fact):
+    """An mbarrier is not at a multiple of 8 bytes. offset: its byte of shared memory."""
+
+    offset: int
+
+
+@dataclass(frozen=True)
+class SignalAtExit(MbarrierFact):
+    """A CTA may end before a signal from another one gets to its barrier. signal: by whom, and where."""
+
+    signal: RemoteSignal
+
+
+@dataclass(frozen=True)
+class IncompletePhase(MbarrierFact):
+    """Only some of a phase's arrivals came, and nobody waits for it. arrived, expected: how many; by: from whom."""
+
+    arrived: int
+    expected: int
+    by: tuple[Arrival, ...]
+
+
+@dataclass(frozen=True)
+class NoSuchBarrier(Fact):
+    """bar.sync of a number that a CTA does not have. number: of the barrier; barriers: how many there are."""
+
+    number: int
+    barriers: int
+
+
+@dataclass(frozen=True)
+class BadThreadCount(Fact):
+    """A named barrier for a number of threads that it cannot count. limit: threads of the CTA."""
+
+    number: int
+    threads: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class ThreadCountsDiffer(Fact):
+    """A named barrier used for `threads` while `place` waits at it for `expected`, at `span`."""
+
+    number: int
+    threads: int
+    expected: int
+    place: str
+    span: Span | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.span
+
+
+@dataclass(frozen=True)
+class RoundsUnordered(Fact):
+    """A warp arrives at a named barrier, and nothing keeps it from the round before, which is another group's.
+
+    place, span: one of that group, and where.
+    """
+
+    number: int
+    place: str
+    span: Span | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.span
+
+
+class ClusterBarrierMisuse(Enum):
+    """How barrier.cluster.arrive and wait do not pair."""
+
+    ARRIVES_TWICE = auto()
+    WAITS_WITHOUT_ARRIVE = auto()
+
+
+@dataclass(frozen=True)
+class UnpairedClusterBarrier(Fact):
+    """barrier.cluster.arrive and wait do not alternate."""
+
+    misuse: ClusterBarrierMisuse
+
+    @property
+    def variety(self) -> Hashable:
+        return self.misuse

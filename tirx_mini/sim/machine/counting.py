@@ -1,0 +1,218 @@
+"""Barriers that count threads: `bar.sync` and `barrier.cluster`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tirx_mini.ir import Span
+
+from ..facts import Fault
+from ..ordering import Causality, SyncClock
+from .barriers import (
+    BadThreadCount,
+    ClusterBarrierMisuse,
+    NoSuchBarrier,
+    RoundsUnordered,
+    ThreadCountsDiffer,
+    UnpairedClusterBarrier,
+)
+from .interfaces import Blocking, Cluster, Cta, Wait, Warp
+from .masks import LANES
+
+NAMED_BARRIERS = 16
+"""Barriers of a CTA (PTX ISA: "bar.sync")."""
+
+
+@dataclass
+class CountingWait(Wait):
+    """A wait for the current round of a counting barrier."""
+
+    instruction: ClassVar[str] = "barrier"
+    barrier: CountingBarrier
+
+    @property
+    def subject(self) -> str:
+        return self.barrier.name
+
+
+@dataclass
+class NamedBarrierWait(CountingWait):
+    """bar.sync. number: of the barrier; threads: how many it counts."""
+
+    instruction: ClassVar[str] = "bar.sync"
+    number: int
+    threads: int
+
+
+@dataclass
+class ClusterBarrierWait(CountingWait):
+    """barrier.cluster.wait."""
+
+    instruction: ClassVar[str] = "barrier.cluster"
+
+
+@dataclass
+class Round:
+    """Who arrived in one round. epochs: of each agent. places: who, and where."""
+
+    epochs: dict[int, int] = field(default_factory=dict)
+    places: list[tuple[str, Span | None]] = field(default_factory=list)
+
+
+class CountingBarrier:
+    """A barrier for a number of threads, used again and again.
+
+    expected: threads of a round. everyone: whether they are all threads of the CTA that have not ended.
+    arrived: threads so far. current: who they are; previous: who was in the last complete round.
+    rounds: how often it completed. time: of the latest arrival, in cycles.
+    """
+
+    __slots__ = (
+        "arrived", "current", "everyone", "expected", "name", "previous", "released", "rounds", "time", "waiters",
+    )  # fmt: skip
+
+    def __init__(self, name: str, causality: Causality) -> None:
+        self.name = name
+        self.released = causality.sync_clock()
+        self.arrived = 0
+        self.expected = 0
+        self.everyone = False
+        self.rounds = 0
+        self.time = 0.0
+        self.waiters: list[CountingWait] = []
+        self.current = Round()
+        self.previous: Round | None = None
+
+    def arrive(self, w: Warp, threads: int) -> None:
+        """`threads` threads of `w` arrive and release."""
+        self.current.epochs[w.agent.index] = w.agent.epoch
+        self.current.places.append((w.place, w.span))
+        self.released.release(w.agent)
+        self.arrived += threads
+        if w.time > self.time:
+            self.time = w.time
+
+    def enqueue(self, wait: CountingWait) -> CountingWait:
+        """A warp waits for the current round."""
+        self.waiters.append(wait)
+        return wait
+
+    def complete(self, latency: float) -> None:
+        """All have arrived: those who wait acquire, and a new round begins."""
+        time = self.time + latency
+        for wait in self.waiters:
+            warp = wait.warp
+            warp.agent.acquire(self.released)
+            warp.gpu.wake(warp, time)
+        self.waiters = []
+        self.previous, self.current = self.current, Round()
+        self.arrived = 0
+        self.rounds += 1
+        self.released.clear()
+
+
+class NamedBarriers:
+    """The barriers of a CTA (PTX ISA: "bar", "barrier")."""
+
+    def __init__(self, cta: Cta) -> None:
+        self.cta = cta
+        self.barriers: dict[int, CountingBarrier] = {}
+
+    def sync(self, w: Warp, number: int, count: int | None) -> Blocking:
+        """bar.sync: arrive, and wait until `count` threads have, or all of the CTA where it is None."""
+        barrier = self._arrive(w, number, count, "bar.sync")
+        if barrier.arrived >= self._needed(barrier):
+            w.agent.acquire(barrier.released)
+            w.time = max(w.time, barrier.time + w.gpu.spec.bar_latency)
+            barrier.complete(w.gpu.spec.bar_latency)
+        else:
+            yield barrier.enqueue(NamedBarrierWait(w, w.time, w.span, barrier, number, barrier.expected))
+
+    def arrive(self, w: Warp, number: int, threads: int) -> None:
+        """bar.arrive: arrive without waiting."""
+        barrier = self._arrive(w, number, threads, "bar.arrive")
+        if barrier.arrived >= self._needed(barrier):
+            barrier.complete(w.gpu.spec.bar_latency)
+
+    def warp_exited(self) -> None:
+        """Complete the barriers at which only exited threads are missing."""
+        for barrier in self.barriers.values():
+            if barrier.arrived and barrier.arrived >= self._needed(barrier):
+                barrier.complete(self.cta.gpu.spec.bar_latency)
+
+    def _arrive(self, w: Warp, number: int, count: int | None, what: str) -> CountingBarrier:
+        barrier = self._barrier(w, number, count)
+        w.converged(what)
+        if barrier.previous is not None and not barrier.everyone:
+            self._check_rounds(w, number, barrier.previous)
+        barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count)
+        return barrier
+
+    def _barrier(self, w: Warp, number: int, count: int | None) -> CountingBarrier:
+        limit = w.gpu.image.launch.threads
+        most = -(-limit // LANES) * LANES
+        threads = most if count is None else count
+        if not 0 <= number < NAMED_BARRIERS:
+            raise Fault(NoSuchBarrier(w.origin, number, NAMED_BARRIERS))
+        if threads % LANES or not 0 < threads <= most:
+            raise Fault(BadThreadCount(w.origin, number, threads, limit))
+        barrier = self.barriers.get(number)
+        if barrier is None:
+            barrier = self.barriers[number] = CountingBarrier(f"barrier {number}", self.cta.cluster.causality)
+        if barrier.arrived and barrier.expected != threads:
+            place, span = barrier.current.places[0]
+            w.gpu.facts.record(ThreadCountsDiffer(w.origin, number, threads, barrier.expected, place, span))
+        barrier.expected = threads
+        barrier.everyone = count is None
+        return barrier
+
+    def _check_rounds(self, w: Warp, number: int, previous: Round) -> None:
+        """Record a warp that might have arrived in the previous round, which was for others."""
+        place, span = previous.places[0]
+        if all(w.agent.happens_after(agent, epoch) for agent, epoch in previous.epochs.items()):
+            return
+        if not w.gpu.facts.seen(RoundsUnordered, w.span, span):
+            w.gpu.facts.record(RoundsUnordered(w.origin, number, place, span))
+
+    def _needed(self, barrier: CountingBarrier) -> int:
+        """Threads that must arrive. One that was to gather the whole CTA does not wait for threads that have exited."""
+        return barrier.expected - LANES * self.cta.exited if barrier.everyone else barrier.expected
+
+
+class ClusterBarrier:
+    """barrier.cluster: every thread of the cluster that has not exited (PTX ISA: "barrier.cluster")."""
+
+    def __init__(self, cluster: Cluster, causality: Causality) -> None:
+        self.cluster = cluster
+        self.barrier = CountingBarrier("the cluster barrier", causality)
+        self._released: SyncClock = causality.sync_clock()
+        self._joined: dict[Warp, int] = {}
+
+    def arrive(self, w: Warp) -> None:
+        """Arrive once in this round, with release semantics."""
+        w.converged("barrier.cluster.arrive")
+        if self._joined.get(w) == self.barrier.rounds:
+            raise Fault(UnpairedClusterBarrier(w.origin, ClusterBarrierMisuse.ARRIVES_TWICE))
+        self._joined[w] = self.barrier.rounds
+        self.barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count)
+        self.check()
+
+    def check(self) -> None:
+        """Complete the round if no thread is missing."""
+        cluster = self.cluster
+        if self.barrier.arrived and self.barrier.arrived >= LANES * cluster.live_warps:
+            self._released.copy_from(self.barrier.released)
+            self.barrier.complete(cluster.gpu.spec.cluster_barrier_latency)
+
+    def wait(self, w: Warp) -> Blocking:
+        """Wait for the round that this warp arrived in, with acquire semantics."""
+        w.converged("barrier.cluster.wait")
+        joined = self._joined.pop(w, None)
+        if joined is None:
+            raise Fault(UnpairedClusterBarrier(w.origin, ClusterBarrierMisuse.WAITS_WITHOUT_ARRIVE))
+        if joined == self.barrier.rounds:
+            yield self.barrier.enqueue(ClusterBarrierWait(w, w.time, w.span, self.barrier))
+        else:
+            w.agent.acquire(self._released)
+            w.time = max(w.time, self.barrier.time + w.gpu.spec.cluster_barrier_latency)

@@ -1,0 +1,213 @@
+"""Streaming multiprocessors, and the CTAs and clusters that are resident on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from tirx_mini.hardware import GpuSpec
+from tirx_mini.ir import Span
+
+from ..facts import Origin
+from ..ordering import ORDER, AccessLog, Causality, Complain, Conflict, GridBefore, GridDependence, UncheckedCausality
+from ..timing import Clock, FairShare, SmTraffic
+from .barriers import StoreOverBarrier
+from .counting import ClusterBarrier, NamedBarriers
+from .interfaces import Gpu, Warp
+from .mbarrier import Mbarrier
+from .memory import SharedMemory, TensorMemory
+from .register_pool import RegisterPool
+from .warp import RunningWarp
+
+
+class Multiprocessor:
+    """A streaming multiprocessor: what its resident CTAs share.
+
+    smem_room: bytes of shared memory that are free; threads_free, registers_free, ctas_free: likewise.
+    tensor: its tensor cores. tensor_free, stores_free: when they and its TMA stores are idle again, in cycles.
+    """
+
+    def __init__(self, index: int, spec: GpuSpec, clock: Clock) -> None:
+        self.index = index
+        self.smem_room = spec.smem_per_sm
+        self.threads_free = spec.threads_per_sm
+        self.registers_free = spec.registers_per_sm
+        self.ctas_free = spec.ctas_per_sm
+        self.traffic = SmTraffic(spec)
+        self.tensor = FairShare(clock, rate=1.0, most=1.0)
+        self.tensor_free = 0.0
+        self.stores_free = 0.0
+
+
+class Host(Gpu, Protocol):
+    """What CTAs and clusters need of the GPU besides what engines see."""
+
+    @property
+    def checks(self) -> bool: ...
+    def watch_shared(self, cta: Any) -> Callable[[Conflict], None]:
+        """What records conflicts in the shared memory of a CTA."""
+        ...
+
+    def watch_tensor(self, cta: Any) -> Callable[[Conflict], None]:
+        """What records conflicts in the tensor memory of a CTA."""
+        ...
+
+    def warp_ended(self, warp: Any) -> None:
+        """Engines record what the warp leaves behind, and forget it."""
+        ...
+
+    def cta_ended(self, cta: Any, ordered: np.ndarray) -> None:
+        """Engines record what the CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""
+        ...
+
+    def retire(self, cluster: Any, time: float) -> None:
+        """A cluster has ended."""
+        ...
+
+
+class ResidentCta:
+    """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)".
+
+    mbarriers: by their byte of shared memory. exited: how many of its warps have ended.
+    """
+
+    def __init__(
+        self,
+        gpu: Host,
+        cluster: ResidentCluster,
+        sm: Multiprocessor,
+        block_idx: tuple[int, int, int],
+        cluster_ctaid: tuple[int, int, int],
+        rank: int,
+    ) -> None:
+        self.gpu = gpu
+        self.cluster = cluster
+        self.sm = sm
+        self.block_idx = block_idx
+        self.cluster_ctaid = cluster_ctaid
+        self.rank = rank
+        grid = gpu.image.launch.grid
+        used = max((axis + 1 for axis in range(3) if grid[axis] > 1), default=1)
+        self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
+        shared: Complain | None = gpu.watch_shared(self) if gpu.checks else None
+        tensor: Complain | None = gpu.watch_tensor(self) if gpu.checks else None
+        self.smem = SharedMemory(gpu.image.launch.smem_bytes, gpu.image.shared, cluster.log, shared)
+        self.tmem = TensorMemory(cluster.tmem_log, tensor)
+        self.mbarriers: dict[int, Mbarrier] = {}
+        self.named = NamedBarriers(self)
+        self.registers = RegisterPool(self)
+        self.warps: list[RunningWarp] = []
+        self.exited = 0
+        self.alive = True
+
+    @property
+    def dependence(self) -> GridDependence | None:
+        """For a new warp, where the launch begins before the grid before it has ended."""
+        return None if self.cluster.before is None else GridDependence(self.cluster.before)
+
+    @property
+    def initialised(self) -> Sequence[Mbarrier]:
+        """The mbarriers that were initialised so far."""
+        return [barrier for barrier in self.mbarriers.values() if barrier.expected]
+
+    def origin(self, span: Span | None) -> Origin:
+        """The CTA itself, where no warp acts."""
+        return Origin("", "", self.name, span)
+
+    def start(self, time: float) -> None:
+        """Create the warps and let them run from `time` on."""
+        causality = self.cluster.causality
+        for warp_id in range(self.gpu.image.launch.warps):
+            self.warps.append(RunningWarp(self, warp_id, causality.agent(f"{self.name} warp {warp_id}"), time))
+        for warp in self.warps:
+            self.gpu.clock.at(time, warp, warp.resume)
+
+    def mbarrier(self, offset: int) -> Mbarrier:
+        """The mbarrier at a byte of shared memory, initialised or not."""
+        barrier = self.mbarriers.get(offset)
+        if barrier is None:
+            barrier = self.mbarriers[offset] = Mbarrier(self, offset, self.gpu.locator.element(offset))
+            segment = self.smem.shadow.segment(offset)
+            if segment is not None:
+                segment.barriers = True
+        return barrier
+
+    def stored_over_barrier(self, w: Warp, buffer: Any, index: Any, width: int) -> None:
+        """Record an ordinary store onto an mbarrier."""
+        first = buffer.byte_offset + index * buffer.dtype.itemsize
+        for offset, barrier in self.mbarriers.items():
+            if barrier.expected and np.any((first < offset + 8) & (first + width > offset)):
+                w.gpu.facts.record(StoreOverBarrier(w.origin, barrier.element, barrier.init_span))
+
+    def warp_ended(self, warp: RunningWarp) -> None:
+        """A warp has executed its last instruction."""
+        self.gpu.warp_ended(warp)
+        self.registers.exited(warp)
+        self.gpu.clock.at(warp.time, self, self._warp_exited, warp)
+
+    def _warp_exited(self, warp: RunningWarp) -> None:
+        """A warp is gone; with the last one the CTA ends."""
+        self.exited += 1
+        self.gpu.lasts(warp.time)
+        self.named.warp_exited()
+        self.cluster.warp_exited()
+        if self.exited == len(self.warps):
+            self.alive = False
+            self._end()
+            self.cluster.cta_exited(warp.time)
+
+    def _end(self) -> None:
+        """Record what must be over by now, judged by what happens before the end: engines may be fast or slow."""
+        ordered = np.maximum.reduce([warp.agent.clocks[ORDER] for warp in self.warps])
+        self.gpu.cta_ended(self, ordered)
+        for barrier in self.mbarriers.values():
+            barrier.check_signals(ordered)
+            barrier.check_phase()
+
+    # -- as the owner of events ------------------------------------------------------------------------------------
+
+    @property
+    def cluster_index(self) -> int:
+        return self.cluster.index
+
+    @property
+    def event(self) -> str:
+        return f"the end of a warp of {self.name}"
+
+    def delay(self, now: float) -> None:
+        """Warps have ended at their own times."""
+
+
+class ResidentCluster:
+    """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run."""
+
+    def __init__(self, gpu: Host, index: int) -> None:
+        self.gpu = gpu
+        self.index = index
+        self.causality: Causality = Causality() if gpu.checks else UncheckedCausality()
+        early = gpu.checks and gpu.image.launch.programmatic
+        self.before = GridBefore(self.causality.agent("the grid before")) if early else None
+        self.log = AccessLog()
+        self.tmem_log = AccessLog()
+        self.ctas: list[ResidentCta] = []
+        self.barrier = ClusterBarrier(self, self.causality)
+        self.live_warps = 0
+        self.live_ctas = 0
+
+    def mbarriers(self) -> Iterator[Mbarrier]:
+        """All mbarriers of its CTAs."""
+        for cta in self.ctas:
+            yield from cta.mbarriers.values()
+
+    def warp_exited(self) -> None:
+        """A warp of one of its CTAs is gone."""
+        self.live_warps -= 1
+        self.barrier.check()
+
+    def cta_exited(self, time: float) -> None:
+        """One of its CTAs has ended."""
+        self.live_ctas -= 1
+        if self.live_ctas == 0:
+            self.gpu.retire(self, time)

@@ -1,0 +1,79 @@
+"""What the simulator is given: a kernel as a function of one warp, and the buffers that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tirx_mini.ir import DataType, Launch, Span, TensorMap
+
+WarpProgram = Callable[[Any], Generator[Any, None, None]]
+"""Executes one warp (`RunningWarp`) from its first instruction to its last, yielding each `Wait`."""
+
+
+@dataclass(frozen=True)
+class SharedBuffer:
+    """A named range of the dynamic shared memory of a CTA.
+
+    byte_offset: where it starts. size: elements. shape: as in the source, for naming a stage. access_bytes: the
+    narrowest access the kernel makes to it (a power of two); races are told apart at this grain, at most 16 bytes.
+    """
+
+    name: str
+    dtype: DataType
+    byte_offset: int
+    size: int
+    shape: tuple[int, ...] = ()
+    access_bytes: int = 16
+    span: Span | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def end(self) -> int:
+        return self.byte_offset + self.nbytes
+
+
+@dataclass(frozen=True)
+class GlobalBuffer:
+    """A kernel argument in global memory. slot: its place among the arguments that are buffers.
+
+    written: whether the kernel writes it, by stores or by TMA; only then are accesses to it checked for races.
+    access_bytes: as in `SharedBuffer`.
+    """
+
+    name: str
+    dtype: DataType
+    size: int
+    slot: int
+    shape: tuple[int, ...] = ()
+    written: bool = True
+    access_bytes: int = 16
+    span: Span | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class KernelImage:
+    """A kernel ready to run.
+
+    warp: the program of one warp. shared: every named buffer in dynamic shared memory, the pool itself excluded.
+    globals: by slot. tensor_maps: by the name of their variable. registers: a thread, 0 where unknown.
+    tmem_names: source names of tensor memory, for messages.
+    """
+
+    name: str
+    launch: Launch
+    warp: WarpProgram
+    shared: tuple[SharedBuffer, ...] = ()
+    globals: tuple[GlobalBuffer, ...] = ()
+    tensor_maps: dict[str, TensorMap] = field(default_factory=dict)
+    registers: int = 0
+    tmem_names: tuple[str, ...] = ()
+    span: Span | None = None

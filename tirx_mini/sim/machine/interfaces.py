@@ -1,0 +1,210 @@
+"""The machine as its parts see one another: what barriers, memories and engines may ask of a warp, a CTA, the GPU.
+
+The classes here are protocols. `RunningWarp`, `ResidentCta`, `ResidentCluster` and `sim.gpu.Gpu` satisfy them; no part
+imports those, so parts can be read, tested and replaced one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from tirx_mini.hardware import GpuSpec
+from tirx_mini.ir import Span, TensorMap
+
+from ..facts import FactLog, Origin
+from ..ordering import Actor, Agent, Causality, GridDependence
+from ..timing import Clock, FairShare, SmTraffic, Traffic
+from .image import KernelImage
+from .masks import Mask
+from .memory import GlobalMemory, Locator, SharedMemory, TensorMemory
+
+
+@dataclass
+class Wait:
+    """Why a warp does not run. warp: which. since: its time when the wait began, in cycles. span: where.
+
+    instruction: what waits, in PTX.
+    """
+
+    instruction: ClassVar[str]
+    warp: Warp
+    since: float
+    span: Span | None
+
+    @property
+    def subject(self) -> str:
+        """The name of what is waited for, for a timeline."""
+        return self.instruction
+
+
+Blocking = Generator[Wait, None, None]
+"""What a function returns that blocks: it yields what the warp waits for."""
+
+
+@dataclass(frozen=True)
+class TraceEvent:
+    """An interval of the timeline. track: whose. start, end: in cycles."""
+
+    track: str
+    name: str
+    start: float
+    end: float
+    span: Span | None
+
+
+class Sm(Protocol):
+    """A streaming multiprocessor. tensor_free, stores_free: when its tensor core and its TMA stores are idle again."""
+
+    tensor_free: float
+    stores_free: float
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def traffic(self) -> SmTraffic: ...
+    @property
+    def tensor(self) -> FairShare:
+        """Its tensor cores, which serve the MMAs of several warpgroups in turns."""
+        ...
+
+
+class Gpu(Protocol):
+    """The GPU. trace: the timeline, None where it is not asked for."""
+
+    trace: list[TraceEvent] | None
+
+    @property
+    def spec(self) -> GpuSpec: ...
+    @property
+    def image(self) -> KernelImage: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def traffic(self) -> Traffic: ...
+    @property
+    def memory(self) -> GlobalMemory: ...
+    @property
+    def locator(self) -> Locator: ...
+    @property
+    def facts(self) -> FactLog: ...
+    @property
+    def barrier_log(self) -> list[Any] | None: ...
+    def wake(self, warp: Any, time: float) -> None:
+        """Let a blocked warp run on from `time`."""
+        ...
+
+    def lasts(self, time: float) -> None:
+        """The kernel is not over before `time`."""
+        ...
+
+    def count(self, name: str, amount: float) -> None:
+        """Add to a figure of the statistics."""
+        ...
+
+    def wgmma_of(self, warp: Any) -> Any:
+        """The warp's path to the tensor core of its warpgroup."""
+        ...
+
+
+class Cluster(Protocol):
+    """CTAs that are launched together. live_warps: those that have not ended."""
+
+    @property
+    def gpu(self) -> Gpu: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def causality(self) -> Causality: ...
+    @property
+    def ctas(self) -> Sequence[Cta]: ...
+    @property
+    def live_warps(self) -> int: ...
+
+
+class Cta(Protocol):
+    """A resident CTA. rank: its %cluster_ctarank. exited: how many of its warps have ended."""
+
+    @property
+    def gpu(self) -> Gpu: ...
+    @property
+    def cluster(self) -> Cluster: ...
+    @property
+    def sm(self) -> Sm: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def exited(self) -> int: ...
+    @property
+    def smem(self) -> SharedMemory: ...
+    @property
+    def tmem(self) -> TensorMemory: ...
+    @property
+    def warps(self) -> Sequence[Warp]: ...
+    def origin(self, span: Span | None) -> Origin:
+        """The CTA itself, where no warp acts."""
+        ...
+
+    def stored_over_barrier(self, w: Any, buffer: Any, index: Any, width: int) -> None:
+        """Record an ordinary store onto an mbarrier."""
+        ...
+
+
+class Warp(Protocol):
+    """A warp with its active lanes.
+
+    time: its own, in cycles. span: the place being executed. mask: the active lanes.
+    wrote: the lanes that wrote since they last executed fence.proxy.async. register_fences: how many wgmma.fence it
+    has executed. dependence: while some lanes may run beside the grid before.
+    """
+
+    time: float
+    span: Span | None
+    mask: Mask
+    wrote: int
+    register_fences: int
+    dependence: GridDependence | None
+
+    @property
+    def gpu(self) -> Gpu: ...
+    @property
+    def cta(self) -> Cta: ...
+    @property
+    def warp_id(self) -> int: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def origin(self) -> Origin: ...
+    @property
+    def all_lanes(self) -> Mask: ...
+    @property
+    def lane(self) -> int: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def agent(self) -> Agent: ...
+    @property
+    def loads(self) -> Actor: ...
+    @property
+    def stores(self) -> Actor: ...
+    def tensor_map(self, name: str) -> TensorMap: ...
+    def uniform(self, value: Any, what: str) -> Any:
+        """The value that all active lanes give; a fault where they differ."""
+        ...
+
+    def converged(self, what: str) -> bool:
+        """Whether the whole warp executes this; records illegal convergence otherwise."""
+        ...
+
+    def require_converged(self, what: str) -> None:
+        """Raise a fault unless the whole warp executes this."""
+        ...
+
+

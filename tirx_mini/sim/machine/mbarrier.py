@@ -1,0 +1,352 @@
+"""mbarrier objects: phases, arrivals, bytes (PTX ISA: "mbarrier").
+
+A barrier counts arrivals, joins what those who arrive release, and wakes those who wait at the time of the arrival that
+completes the phase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from tirx_mini.ir import Span
+
+from ..facts import Fault, Origin
+from ..ordering import ORDER, Agent, SyncClock
+from .barriers import (
+    Arrival,
+    ArrivalOverflow,
+    BadInitCount,
+    BarrierEvent,
+    BarrierUse,
+    CompletedWait,
+    IncompletePhase,
+    MissingInitFence,
+    Reinitialised,
+    RemoteSignal,
+    Signal,
+    SignalAtExit,
+    TxCountOverflow,
+    UninitialisedBarrier,
+    UnorderedInit,
+    UnorderedPhases,
+    WaitCount,
+)  # fmt: skip
+from .interfaces import Blocking, Cta, Wait, Warp
+from .memory import Element
+
+MAX_COUNT = (1 << 20) - 1
+"""Largest expected count and largest magnitude of the tx-count (PTX ISA: "mbarrier", contents)."""
+
+
+@dataclass
+class MbarrierWait(Wait):
+    """A wait for a phase of an mbarrier. parity: of that phase."""
+
+    instruction: ClassVar[str] = "mbarrier"
+    barrier: Mbarrier
+    parity: int
+
+    @property
+    def subject(self) -> str:
+        return self.barrier.name
+
+
+@dataclass
+class Init:
+    """An mbarrier.init. agent, epoch: of its thread. fenced: the epoch of that agent's later fence.mbarrier_init."""
+
+    span: Span | None
+    agent: int
+    epoch: int
+    fenced: int | None = None
+
+
+@dataclass
+class History:
+    """What an mbarrier went through, for those who explain it.
+
+    arrivals: signals by what they are, by whom, and where. last: the latest of them.
+    waits: the last completed wait of each role; wait_counts: how often each completed one.
+    observers: of each agent, its wait that found the previous phase complete.
+    remote: the last signal by each agent of another CTA.
+    """
+
+    arrivals: dict[tuple[int, Signal, str], Arrival] = field(default_factory=dict)
+    last: Arrival | None = None
+    waits: dict[str, CompletedWait] = field(default_factory=dict)
+    wait_counts: dict[str, WaitCount] = field(default_factory=dict)
+    observers: dict[int, CompletedWait] = field(default_factory=dict)
+    remote: dict[int, RemoteSignal] = field(default_factory=dict)
+
+
+class Mbarrier:
+    """An mbarrier object in the shared memory of `cta`.
+
+    element: which, as the source names it; name: the same as text. offset: its byte.
+    expected: arrivals of a phase, 0 while it is not initialised. pending: how many the current phase lacks.
+    tx: bytes expected that have not arrived (negative: arrived and not yet expected).
+    phase: completed phases; the current one has parity phase & 1.
+    done_time: when the last phase completed. phase_time: the latest signal of the current one.
+    """
+
+    __slots__ = (
+        "_current", "_released", "cta", "done_time", "element", "expected", "history", "init_by", "name", "offset",
+        "pending", "phase", "phase_time", "tx", "waiters",
+    )  # fmt: skip
+
+    def __init__(self, cta: Cta, offset: int, element: Element) -> None:
+        self.cta = cta
+        self.offset = offset
+        self.element = element
+        self.name = str(element)
+        self.expected = self.pending = self.tx = self.phase = 0
+        self._current = cta.cluster.causality.sync_clock()
+        self._released = cta.cluster.causality.sync_clock()
+        self.done_time = self.phase_time = 0.0
+        self.waiters: list[MbarrierWait] = []
+        self.init_by = Init(None, 0, 0)
+        self.history = History()
+
+    @property
+    def init_span(self) -> Span | None:
+        """Where it was initialised."""
+        return self.init_by.span
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it is initialised, and nobody has ever arrived."""
+        return bool(self.expected) and not self.phase and self.pending == self.expected
+
+    # -- threads -------------------------------------------------------------------------------------------------
+
+    def init(self, w: Warp, count: int) -> None:
+        """mbarrier.init: phase 0, `count` arrivals expected in each phase."""
+        if not 1 <= count <= MAX_COUNT:
+            raise Fault(BadInitCount(w.origin, self.element, w.span, count, MAX_COUNT))
+        if self.expected:
+            w.gpu.facts.record(Reinitialised(w.origin, self.element, self.init_span))
+        self.expected = self.pending = count
+        self.tx = self.phase = 0
+        self._released.clear()
+        self._current.clear()
+        self.done_time = self.phase_time = w.time
+        self.init_by = Init(w.span, w.agent.index, w.agent.epoch)
+        self.history.observers.clear()
+
+    def fence_init(self, w: Warp) -> None:
+        """fence.mbarrier_init, which counts if the warp that initialised the barrier executes it."""
+        if self.init_by.agent == w.agent.index and self.init_by.fenced is None:
+            self.init_by.fenced = w.agent.epoch
+
+    def invalidate(self, w: Warp) -> None:
+        """mbarrier.inval: the memory may be used for something else."""
+        if self.usable(w, BarrierUse.INVALIDATE):
+            self.expected = 0
+
+    def usable(self, w: Warp, use: BarrierUse) -> bool:
+        """Whether the barrier is initialised, and that happens before; records what is wrong otherwise."""
+        if not self.expected:
+            w.gpu.facts.record(UninitialisedBarrier(w.origin, self.element, None, use))
+            return False
+        self._check_init(w)
+        return True
+
+    def _check_init(self, w: Warp) -> None:
+        """Record a use of the barrier that its initialisation does not happen before."""
+        init, facts = self.init_by, w.gpu.facts
+        if not w.agent.happens_after(init.agent, init.epoch):
+            if not facts.seen(UnorderedInit, w.span, init.span):
+                facts.record(UnorderedInit(w.origin, self.element, init.span))
+        elif (
+            w.cta is not self.cta
+            and (init.fenced is None or not w.agent.happens_after(init.agent, init.fenced))
+            and not facts.seen(MissingInitFence, init.span, w.span)
+        ):
+            facts.record(MissingInitFence(Origin("", "", "", init.span), self.element, init.span, w.span))
+
+    def arrive(self, w: Warp, count: int = 1) -> None:
+        """mbarrier.arrive by `count` threads of `w`, with release semantics."""
+        if self.usable(w, BarrierUse.ARRIVE):
+            time = w.time
+            if w.cta is not self.cta:
+                self.history.remote[w.agent.index] = RemoteSignal(w.agent.epoch, Signal.ARRIVE, w.place, w.span)
+                time += w.gpu.spec.remote_latency
+            self._current.release(w.agent)
+            self._record(Signal.ARRIVE, w.place, w.span, count, 0, time)
+            self._arrived(count, time, w.origin)
+
+    def expect(self, w: Warp, nbytes: int) -> bool:
+        """mbarrier.expect_tx: `nbytes` more are to arrive in this phase. False where the barrier is unusable."""
+        if not self.usable(w, BarrierUse.EXPECT):
+            return False
+        self._record(Signal.EXPECT_TX, w.place, w.span, 0, nbytes, w.time)
+        self.tx += nbytes
+        if abs(self.tx) > MAX_COUNT:
+            raise Fault(TxCountOverflow(w.origin, self.element, self.init_span, self.tx, MAX_COUNT))
+        return True
+
+    def completed(self, parity: int) -> bool:
+        """Whether the phase of this parity is complete: the one before the current one."""
+        return bool(self.expected) and (self.phase & 1) != (parity & 1)
+
+    def wait(self, w: Warp, parity: int) -> Blocking:
+        """mbarrier.try_wait.parity in a loop: block until the phase is complete, then acquire what it released."""
+        if not self.expected:
+            self.usable(w, BarrierUse.WAIT)
+        while not self.completed(parity):
+            wait = MbarrierWait(w, w.time, w.span, self, parity & 1)
+            self.waiters.append(wait)
+            yield wait
+        self._acquire(w)
+
+    def test(self, w: Warp, parity: int) -> bool:
+        """mbarrier.test_wait.parity: whether the phase is complete now; then acquire what it released."""
+        if self.usable(w, BarrierUse.TEST) and self.completed(parity):
+            self._acquire(w)
+            return True
+        return False
+
+    def _acquire(self, w: Warp) -> None:
+        """After a completed wait."""
+        self._check_init(w)
+        log = self.cta.gpu.barrier_log
+        if log is not None:
+            time = max(w.time, self.done_time)
+            log.append(BarrierEvent(time, self.cta.name, self.name, Signal.WAIT, w.place, w.span, 0, 0, self.phase))
+        w.agent.acquire(self._released)
+        if w.dependence is not None:
+            w.dependence.acquired(w, self._released)
+        history = self.history
+        counted = history.wait_counts.get(w.place)
+        if counted is None:
+            counted = history.wait_counts[w.place] = WaitCount(w.time, self.phase)
+        counted.count += 1
+        done = CompletedWait(w.agent.epoch, w.place, w.span, w.time)
+        history.observers[w.agent.index] = history.waits[w.place] = done
+        w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)
+
+    # -- engines -------------------------------------------------------------------------------------------------
+
+    def complete_tx(self, cta: Cta, agent: Agent, nbytes: int, time: float, role: str, span: Span | None) -> None:
+        """`nbytes` of a copy that `cta` issued landed: releases what that copy wrote, and nothing else."""
+        if cta is not self.cta:
+            self.history.remote[agent.index] = RemoteSignal(agent.epoch, Signal.TMA_LOAD, role, span)
+        self._current.release_epoch(agent.index, agent.epoch)
+        self._current.release_past(agent)
+        self._record(Signal.TMA_LOAD, role, span, 0, nbytes, time)
+        self.tx -= nbytes
+        if time > self.phase_time:
+            self.phase_time = time
+        if self.pending == 0 and self.tx == 0:
+            self._complete()
+
+    def arrive_async(
+        self, cta: Cta, agent: int, released: SyncClock, time: float, signal: Signal, role: str, span: Span | None
+    ) -> None:
+        """One arrival by an agent of `cta`, with what it `released`."""
+        if cta is not self.cta:
+            self.history.remote[agent] = RemoteSignal(released.clocks.item(ORDER, agent), signal, role, span)
+        self._current.join(released)
+        self._record(signal, role, span, 1, 0, time)
+        self._arrived(1, time, Origin(role, role, self.cta.name, span))
+
+    # -- phases --------------------------------------------------------------------------------------------------
+
+    def _record(self, signal: Signal, role: str, span: Span | None, count: int, nbytes: int, time: float) -> None:
+        history = self.history
+        key = (id(span), signal, role)
+        entry = history.arrivals.get(key)
+        if entry is None:
+            entry = history.arrivals[key] = Arrival(signal, role, span)
+        entry.count += count
+        entry.nbytes += nbytes
+        history.last = entry
+        self._log(signal, role, span, count, nbytes, time)
+
+    def _log(self, signal: Signal, role: str, span: Span | None, count: int, nbytes: int, time: float) -> None:
+        log = self.cta.gpu.barrier_log
+        if log is not None:
+            log.append(BarrierEvent(time, self.cta.name, self.name, signal, role, span, count, nbytes, self.phase))
+
+    def _arrived(self, count: int, time: float, origin: Origin) -> None:
+        if time > self.phase_time:
+            self.phase_time = time
+        if count > self.pending:
+            self._overflow(count, origin)
+            count = self.pending
+        self.pending -= count
+        if self.pending == 0 and self.tx == 0:
+            self._complete()
+
+    def _overflow(self, count: int, origin: Origin) -> None:
+        """Record arrivals that the current phase has no room for."""
+        sources = sum(1 for arrival in self.history.arrivals.values() if arrival.count)
+        early = count <= self.expected and sources <= self.expected
+        by = Origin(origin.role, origin.place, self.cta.name, origin.span)
+        self.cta.gpu.facts.record(
+            ArrivalOverflow(by, self.element, self.init_span, self.expected, self.tx, early)
+        )
+
+    def _complete(self) -> None:
+        """All arrivals and bytes of the phase are there: release it, and begin the next one."""
+        self._check_observers()
+        self.phase += 1
+        self.pending = self.expected
+        self._released.copy_from(self._current)
+        self.done_time = self.phase_time
+        self._log(Signal.COMPLETE, "", None, 0, 0, self.done_time)
+        if not self.waiters:
+            return
+        still: list[MbarrierWait] = []
+        for wait in self.waiters:
+            if self.completed(wait.parity):
+                self.cta.gpu.wake(wait.warp, self.done_time)
+            else:
+                still.append(wait)
+        self.waiters = still
+
+    def _check_observers(self) -> None:
+        """Record each wait for the previous phase that might come only now, when the next one hides it."""
+        facts, last = self.cta.gpu.facts, self.history.last
+        for agent, wait in self.history.observers.items():
+            if self._current.follows(agent, wait.epoch) or facts.seen(UnorderedPhases, wait.span, last and last.span):
+                continue
+            by = Origin(wait.role, wait.role, self.cta.name, wait.span)
+            facts.record(UnorderedPhases(by, self.element, self.init_span, self.phase + 1 & 1, last))
+        self.history.observers.clear()
+
+    # -- as the owner of events ------------------------------------------------------------------------------------
+
+    @property
+    def cluster_index(self) -> int:
+        return self.cta.cluster.index
+
+    @property
+    def event(self) -> str:
+        return f"an arrival at {self.name} of {self.cta.name}"
+
+    def delay(self, now: float) -> None:
+        """Arrivals have times of their own."""
+
+    # -- the end of the CTA --------------------------------------------------------------------------------------
+
+    def check_signals(self, ordered: np.ndarray) -> None:
+        """Record signals that may come after the CTA's end. ordered: the epochs that happen before it, by agent."""
+        cta = self.cta
+        for agent, signal in self.history.remote.items():
+            if ordered[agent] < signal.epoch:
+                by = Origin(signal.role, signal.role, cta.name, signal.span)
+                cta.gpu.facts.record(SignalAtExit(by, self.element, self.init_span, signal))
+
+    def check_phase(self) -> None:
+        """Record a phase in which only some threads arrived: nobody waits for it, or this would be a deadlock."""
+        if 0 < self.pending < self.expected:
+            by = tuple(arrival for arrival in self.history.arrivals.values() if arrival.count)
+            arrived = self.expected - self.pending
+            origin = self.cta.origin(self.init_span)
+            self.cta.gpu.facts.record(
+                IncompletePhase(origin, self.element, self.init_span, arrived, self.expected, by)
+            )

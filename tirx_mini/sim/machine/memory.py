@@ -1,0 +1,196 @@
+"""The memories of a GPU, as bytes: shared memory of a CTA, tensor memory of an SM, global memory.
+
+Fresh shared and tensor memory is poisoned: filled with bytes that are NaN in every floating-point type, and known to
+the shadow as never written.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..ordering import AccessLog, Complain, Segment, Shadow, Unwatched
+from .image import GlobalBuffer, SharedBuffer
+
+POISON = 0xFF
+WIDTHS = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16"),
+          32: np.dtype("V32"), 64: np.dtype("V64"), 128: np.dtype("V128")}  # fmt: skip
+"""Item types that move so many bytes at once. A complex128 is 16 bytes that NumPy copies without looking at them."""
+
+MAX_GRANULE = 16
+GLOBAL_SPACING = 40
+"""Global buffer `slot` begins at address (slot + 1) << 40."""
+
+TMEM_LANES, TMEM_COLUMNS, LANE_GROUPS = 128, 512, 4
+
+
+class SharedMemory:
+    """The dynamic shared memory of one CTA. size: bytes. complain: None where accesses are not checked."""
+
+    def __init__(self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain | None) -> None:
+        self.size = size
+        self.bytes = np.full(-(-size // 128) * 128, POISON, np.uint8)
+        self._views: dict[int, np.ndarray] = {}
+        self._segments: dict[int, Segment | None] = {}
+        ranges = partition(buffers, size) if complain is not None else []
+        self.shadow = Shadow([Segment(*place, log, complain) for place in ranges if complain is not None])
+
+    def view(self, width: int) -> np.ndarray:
+        """All of it as items of `width` bytes."""
+        items = self._views.get(width)
+        if items is None:
+            items = self._views[width] = self.bytes.view(WIDTHS[width])
+        return items
+
+    def segment_of(self, buffer: SharedBuffer) -> Segment | None:
+        """The shadow of a buffer, or None where accesses are not checked."""
+        if buffer.byte_offset not in self._segments:
+            self._segments[buffer.byte_offset] = self.shadow.segment(buffer.byte_offset)
+        return self._segments[buffer.byte_offset]
+
+
+def partition(buffers: Sequence[SharedBuffer], size: int) -> list[tuple[int, int, int]]:
+    """(start, stop, granule) of disjoint ranges that cover `size` bytes; overlapping buffers share a range."""
+    ranges: list[tuple[int, int, int]] = []
+    for buffer in sorted(buffers, key=lambda b: b.byte_offset):
+        start, stop = buffer.byte_offset, min(buffer.end, size)
+        granule = min(MAX_GRANULE, buffer.access_bytes, start & -start or MAX_GRANULE)
+        if start >= stop:
+            continue
+        if ranges and start < ranges[-1][1]:
+            first, last, finest = ranges[-1]
+            ranges[-1] = (first, max(last, stop), min(finest, granule))
+        else:
+            ranges.append((start, stop, granule))
+    covered: list[tuple[int, int, int]] = []
+    end = 0
+    for start, stop, granule in [*ranges, (size, size, 1)]:
+        if end < start:
+            covered.append((end, start, min(MAX_GRANULE, end & -end or MAX_GRANULE)))
+        if start < stop:
+            covered.append((start, stop, granule))
+        end = stop
+    return covered
+
+
+def buffer_at(buffers: Sequence[SharedBuffer], offset: int) -> SharedBuffer | None:
+    """The smallest buffer that holds a byte of shared memory."""
+    holding = [b for b in buffers if b.byte_offset <= offset < b.end]
+    return min(holding, key=lambda b: b.nbytes, default=None)
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of a buffer, as the source names it: `tma2mma[1]`, `Asmem[0, 12, 8]`; a scalar has no indices.
+
+    buffer: its name. Memory that no buffer covers is named by its byte.
+    """
+
+    buffer: str
+    indices: tuple[int, ...] = ()
+
+    @property
+    def stage(self) -> int | None:
+        """The index in a buffer of one dimension."""
+        return self.indices[0] if len(self.indices) == 1 else None
+
+    def __str__(self) -> str:
+        return f"{self.buffer}[{', '.join(map(str, self.indices))}]" if self.indices else self.buffer
+
+
+def element_of(buffer: SharedBuffer | GlobalBuffer, number: int) -> Element:
+    """The element at a flat offset of a buffer."""
+    if buffer.size <= 1:
+        return Element(buffer.name)
+    indices: list[int] = []
+    for extent in reversed(buffer.shape or (buffer.size,)):
+        number, index = divmod(number, extent)
+        indices.append(index)
+    return Element(buffer.name, tuple(reversed(indices)))
+
+
+class GlobalMemory:
+    """The kernel's arguments. Writes go into the arrays that were given. complain: as for shared memory."""
+
+    def __init__(
+        self, buffers: Sequence[GlobalBuffer], arrays: Sequence[np.ndarray], complain: Complain | None
+    ) -> None:
+        self.buffers = {buffer.slot: buffer for buffer in buffers}
+        self.bytes = {b.slot: _flat_bytes(a) for b, a in zip(buffers, arrays, strict=True)}
+        self._views: dict[tuple[int, int], np.ndarray] = {}
+        self.log = AccessLog()
+        self.segments: dict[int, Segment] = {}
+        for buffer in buffers:
+            if buffer.written and complain is not None:
+                granule = min(MAX_GRANULE, buffer.access_bytes)
+                self.segments[buffer.slot] = Segment(
+                    0, buffer.nbytes, granule, self.log, complain, initialised=True, single_reader=True
+                )
+
+    def view(self, slot: int, width: int) -> np.ndarray:
+        """A buffer as items of `width` bytes."""
+        items = self._views.get((slot, width))
+        if items is None:
+            data = self.bytes[slot]
+            items = self._views[slot, width] = data[: len(data) // width * width].view(WIDTHS[width])
+        return items
+
+    @staticmethod
+    def base(slot: int) -> int:
+        """The 64-bit address of a buffer's first byte."""
+        return (slot + 1) << GLOBAL_SPACING
+
+    def locate(self, address: int) -> tuple[GlobalBuffer, int] | None:
+        """The buffer and byte offset of a 64-bit address, or None where nothing is."""
+        buffer = self.buffers.get((address >> GLOBAL_SPACING) - 1)
+        offset = address & ((1 << GLOBAL_SPACING) - 1)
+        return None if buffer is None or offset >= buffer.nbytes else (buffer, offset)
+
+
+def _flat_bytes(array: np.ndarray) -> np.ndarray:
+    if not array.flags.c_contiguous:
+        raise ValueError("kernel arguments are contiguous arrays")
+    return array.reshape(-1).view(np.uint8)
+
+
+class TensorMemory:
+    """Tensor memory as one CTA sees it: uint32[128 lanes, 512 columns] (PTX ISA: "Tensor Memory").
+
+    complain: as for shared memory.
+    """
+
+    def __init__(self, log: AccessLog, complain: Complain | None) -> None:
+        self.words = np.full((TMEM_LANES, TMEM_COLUMNS), POISON * 0x01010101, np.uint32)
+        self.floats = self.words.view(np.float32)
+        shape = (LANE_GROUPS, TMEM_COLUMNS)
+        watched = complain is not None
+        self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
+
+    def clear(self, column: int, columns: int) -> None:
+        """Columns that were just allocated hold nothing."""
+        where = (slice(None), slice(column, column + columns))
+        self.words[where] = POISON * 0x01010101
+        self.shadow.forget(where)
+
+
+class Locator:
+    """Names for addresses of shared memory: which buffer, which element."""
+
+    def __init__(self, buffers: Sequence[SharedBuffer]) -> None:
+        edges = sorted({0, *(b.byte_offset for b in buffers), *(b.end for b in buffers)})
+        self._edges = edges
+        self._buffers = [buffer_at(buffers, edge) for edge in edges]
+
+    def find(self, offset: int) -> SharedBuffer | None:
+        return self._buffers[bisect_right(self._edges, offset) - 1]
+
+    def element(self, offset: int) -> Element:
+        """The element at a byte of shared memory."""
+        buffer = self.find(offset)
+        if buffer is None:
+            return Element(f"shared memory at byte {offset}")
+        return element_of(buffer, (offset - buffer.byte_offset) // buffer.dtype.itemsize)

@@ -1,0 +1,125 @@
+"""The registers of a CTA, which setmaxnreg moves between its warps (PTX ISA: "setmaxnreg")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..facts import Fact, Fault
+from .interfaces import Blocking, Cta, Wait, Warp
+from .masks import LANES
+
+STEP = 8
+FEWEST, MOST = 24, 256
+
+
+@dataclass
+class RegisterWait(Wait):
+    """setmaxnreg.inc waits for registers. needed: of a warp. count: of a thread, to have. free: in the CTA."""
+
+    instruction: ClassVar[str] = "setmaxnreg"
+    needed: int
+    count: int
+    free: int
+
+
+@dataclass(frozen=True)
+class BadRegisterCount(Fact):
+    """setmaxnreg to a number that it does not take. It is a multiple of `step` from `fewest` to `most`."""
+
+    count: int
+    step: int
+    fewest: int
+    most: int
+
+
+@dataclass(frozen=True)
+class WrongRegisterDirection(Fact):
+    """setmaxnreg.inc to fewer registers a thread than it `held`, or .dec to more."""
+
+    count: int
+    held: int
+    increase: bool
+
+
+@dataclass(frozen=True)
+class RegisterCountsDiffer(Fact):
+    """Two warps of a warpgroup ask for different numbers. peer: the other warp; peer_count: its number."""
+
+    count: int
+    peer: str
+    peer_count: int
+
+
+@dataclass(frozen=True)
+class PartialSetmaxnreg(Fact):
+    """A warp executes a setmaxnreg that another warp of its warpgroup does not. many, few: those warps."""
+
+    many: str
+    few: str
+
+
+class RegisterPool:
+    """What the warps of a CTA have given up and not taken.
+
+    share: registers of a thread at the beginning, of every warp. held: of a thread of each warp now.
+    free: registers given up. changed: the counts that each warp has asked for, in order.
+    """
+
+    def __init__(self, cta: Cta) -> None:
+        warps = cta.gpu.image.launch.warps
+        whole = cta.gpu.spec.registers_per_sm // (warps * LANES) // STEP * STEP
+        self.share = cta.gpu.image.registers or min(MOST, whole)
+        self.free = 0
+        self.held = [self.share] * warps
+        self.changed: list[list[int]] = [[] for _ in range(warps)]
+        self._waiting: list[tuple[int, Warp]] = []
+
+    def set(self, w: Warp, count: int, increase: bool) -> Blocking:
+        """setmaxnreg.inc (which waits until there are enough) or .dec, by one warp."""
+        self._check(w, count, increase)
+        need = (count - self.held[w.warp_id]) * LANES
+        while need > self.free:
+            self._waiting.append((need, w))
+            yield RegisterWait(w, w.time, w.span, need, count, max(0, self.free))
+        self.free -= need
+        self.held[w.warp_id] = count
+        if need < 0:
+            self._hand_out(w.time)
+
+    def _hand_out(self, time: float) -> None:
+        """Wake the warps for which the free registers may suffice; they check again."""
+        waiting, self._waiting = self._waiting, []
+        for need, warp in waiting:
+            if need <= self.free:
+                warp.gpu.wake(warp, time)
+            else:
+                self._waiting.append((need, warp))
+
+    def _check(self, w: Warp, count: int, increase: bool) -> None:
+        w.require_converged("setmaxnreg")
+        if count % STEP or not FEWEST <= count <= MOST:
+            raise Fault(BadRegisterCount(w.origin, count, STEP, FEWEST, MOST))
+        held = self.held[w.warp_id]
+        if count < held if increase else count > held:
+            raise Fault(WrongRegisterDirection(w.origin, count, held, increase))
+        self.changed[w.warp_id].append(count)
+        number = len(self.changed[w.warp_id]) - 1
+        for peer in peers(w):
+            other = self.changed[peer.warp_id]
+            if len(other) > number and other[number] != count:
+                raise Fault(RegisterCountsDiffer(w.origin, count, peer.role, other[number]))
+
+    def exited(self, w: Warp) -> None:
+        """A warp has ended: record it where its warpgroup did not execute setmaxnreg together."""
+        for peer in peers(w):
+            if peer.done and len(self.changed[peer.warp_id]) != len(self.changed[w.warp_id]):
+                few, many = sorted((w, peer), key=lambda warp: len(self.changed[warp.warp_id]))
+                w.gpu.facts.record(PartialSetmaxnreg(w.origin, many.role, few.role))
+                return
+
+
+def peers(w: Warp) -> list[Warp]:
+    """The other warps of the warpgroup."""
+    first = w.warp_id // 4 * 4
+    return [warp for warp in w.cta.warps[first : first + 4] if warp is not w]

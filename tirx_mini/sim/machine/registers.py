@@ -1,0 +1,363 @@
+"""Register arrays: the local buffers of a kernel, 32 lanes side by side, with a record of what was ever written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tirx_mini.ir import Span
+
+from ..facts import Fact, FactLog, Fault, Origin
+from .masks import LANES, Mask
+
+LANE = np.arange(LANES)
+
+
+class Facts(Protocol):
+    """Where facts are kept."""
+
+    @property
+    def facts(self) -> FactLog: ...
+
+
+class Owner(Protocol):
+    """What registers need of their warp."""
+
+    mask: Mask
+    span: Span | None
+    register_fences: int
+
+    @property
+    def origin(self) -> Origin: ...
+    @property
+    def gpu(self) -> Facts: ...
+
+
+@dataclass(frozen=True)
+class RegisterFact(Fact):
+    """Something about a local buffer. name: of the buffer. declared: where it is."""
+
+    name: str
+    declared: Span | None
+
+
+@dataclass(frozen=True)
+class RegisterOutOfBounds(RegisterFact):
+    """An index outside of a local buffer. index: which; size: elements of the buffer."""
+
+    index: int
+    size: int
+
+
+@dataclass(frozen=True)
+class UninitialisedRegister(RegisterFact):
+    """A register is read before anything was written to it."""
+
+
+@dataclass(frozen=True)
+class PendingRegister(RegisterFact):
+    """A register is read before the tcgen05.ld that fills it was waited for. element: "reg[3]"; issued: the load."""
+
+    element: str
+    issued: Span | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.issued
+
+
+@dataclass(frozen=True)
+class BorrowedRegister(RegisterFact):
+    """Registers are used while a wgmma that accumulates in them may be in flight. issued: the wgmma."""
+
+    writes: bool
+    issued: Span | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.issued
+
+
+@dataclass(frozen=True)
+class WideRegisters(RegisterFact):
+    """An instruction on 32-bit registers is given a buffer of wider elements. dtype: of those."""
+
+    dtype: str
+
+
+@dataclass(eq=False)
+class Flight:
+    """Registers [start, stop) that belong to the tensor core, since the MMA at `span` was issued."""
+
+    start: int
+    stop: int
+    span: Span | None
+
+
+class UniformArray:
+    """A local buffer whose elements are the same in all lanes that use them: Python numbers."""
+
+    __slots__ = ("name", "span", "values")
+
+    def __init__(self, name: str, size: int, span: Span | None) -> None:
+        self.name = name
+        self.span = span
+        self.values: list[Any] = [None] * size
+
+    def load(self, w: Owner, index: int) -> Any:
+        """Element `index`. Finding: uninitialised-register. Fault: out-of-bounds."""
+        if not 0 <= index < len(self.values):
+            raise _outside(w, self.name, self.span, index, len(self.values))
+        value = self.values[index]
+        if value is None:
+            _uninitialised(w, self.name, self.span)
+            return 0
+        return value
+
+    def store(self, w: Owner, index: int, value: Any) -> None:
+        """Write element `index`. Fault: out-of-bounds."""
+        if not 0 <= index < len(self.values):
+            raise _outside(w, self.name, self.span, index, len(self.values))
+        self.values[index] = value
+
+
+class RegisterArray:
+    """A local buffer of one warp.
+
+    data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
+    defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
+    pending: for elements that an asynchronous load (tcgen05.ld) has not delivered yet, the place of that load.
+    flights: what MMAs (wgmma) hold of the array. touched: how many wgmma.fence the warp had executed when an ordinary
+    instruction last used it.
+
+    Values that are loaded and stored have the lanes as their last axis; vectors of several elements have those last.
+    In a parallel loop the iterations come first.
+    """
+
+    __slots__ = ("complete", "data", "defined", "flights", "name", "pending", "span", "touched")
+
+    def __init__(self, name: str, size: int, dtype: Any, span: Span | None = None) -> None:
+        self.name = name
+        self.span = span
+        self.data = np.zeros((size, LANES), dtype)
+        self.defined = np.zeros((size, LANES), bool)
+        self.complete = False
+        self.pending: dict[int, Span | None] = {}
+        self.flights: list[Flight] = []
+        self.touched = -1
+
+    # -- one index for all lanes -----------------------------------------------------------------------------------
+
+    def block(self, w: Owner, start: int, steps: int, lanes: int) -> np.ndarray:
+        """`steps` vectors of `lanes` elements from `start` on, a view: [steps, 32, lanes] without axes of one.
+
+        steps = 0 stands for one vector outside a parallel loop, which has no axis of steps.
+        Finding: uninitialised-register. Fault: out-of-bounds.
+        """
+        stop = start + max(steps, 1) * lanes
+        self._check_inside(w, start, stop)
+        self._touch(w, slice(start, stop), False)
+        if not self.complete:
+            self._check_defined(w, slice(start, stop), self.defined[start:stop])
+        return self._shaped(self.data, start, steps, lanes)
+
+    def store_block(self, w: Owner, start: int, steps: int, lanes: int, value: Any) -> None:
+        """Write what `block` would return, in the active lanes. Fault: out-of-bounds."""
+        stop = start + max(steps, 1) * lanes
+        self._check_inside(w, start, stop)
+        self._touch(w, slice(start, stop), True)
+        target = self._shaped(self.data, start, steps, lanes)
+        if w.mask.full:
+            target[...] = value
+            if not self.complete:
+                self.defined[start:stop] = True
+        else:
+            bits = w.mask.bits
+            np.copyto(target, np.asarray(value).astype(self.data.dtype), where=bits[:, None] if lanes > 1 else bits)
+            if not self.complete:
+                self.defined[start:stop] |= bits
+        self._settle(slice(start, stop))
+
+    @staticmethod
+    def _shaped(data: np.ndarray, start: int, steps: int, lanes: int) -> np.ndarray:
+        if lanes == 1:
+            return data[start : start + steps] if steps else data[start]
+        if not steps:
+            return data[start : start + lanes].T
+        return data[start : start + steps * lanes].reshape(steps, lanes, LANES).transpose(0, 2, 1)
+
+    # -- an index for each lane ------------------------------------------------------------------------------------
+
+    def load(self, w: Owner, index: Any, lanes: int = 1) -> np.ndarray:
+        """The elements at `index`: an int, or integers of shape (32,) or (n, 32); `lanes` from there on.
+
+        Never a view. Finding: uninitialised-register. Fault: out-of-bounds.
+        """
+        rows = self._rows(w, index, lanes)
+        self._touch(w, rows[0], False)
+        if not self.complete:
+            self._check_defined(w, rows[0], self.defined[rows], vector=lanes > 1)
+        return self.data[rows]
+
+    def store(self, w: Owner, index: Any, value: Any, lanes: int = 1) -> None:
+        """Write a scalar, or an array as `load` returns, in the active lanes. Fault: out-of-bounds."""
+        rows = self._rows(w, index, lanes)
+        self._touch(w, rows[0], True)
+        data, defined = self.data, self.defined
+        if w.mask.full:
+            data[rows] = value
+            defined[rows] = True
+        else:
+            bits = w.mask.bits[:, None] if lanes > 1 else w.mask.bits
+            data[rows] = np.where(bits, np.asarray(value).astype(data.dtype), data[rows])
+            defined[rows] |= bits
+        self._settle(rows[0])
+
+    def _rows(self, w: Owner, index: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
+        """The NumPy index of the elements in `data`; that of inactive lanes may be any."""
+        size = len(self.data)
+        at = np.broadcast_to(index, (*np.shape(index)[:-1], LANES))
+        active = at if w.mask.full else at[..., w.mask.lanes]
+        if active.size and (active.min() < 0 or active.max() > size - lanes):
+            worst = active.min() if active.min() < 0 else active.max() + lanes - 1
+            raise _outside(w, self.name, self.span, int(worst), size)
+        inside = at if w.mask.full else np.clip(at, 0, size - lanes)
+        if lanes == 1:
+            return inside, LANE
+        return inside[..., None] + np.arange(lanes), LANE[:, None]
+
+    # -- instructions that read and write registers ------------------------------------------------------------------
+
+    def define(self, start: int, count: int) -> None:
+        """The elements [start, start + count) of all lanes hold values now."""
+        self.defined[start : start + count] = True
+        self._settle(slice(start, start + count))
+
+    def expect(self, start: int, count: int, span: Span | None) -> None:
+        """An asynchronous load issued at `span` will write [start, start + count): until `define`, nothing is there."""
+        self.defined[start : start + count] = False
+        self.complete = False
+        self.pending.update(dict.fromkeys(range(start, start + count), span))
+
+    def check_defined(self, w: Owner, start: int, stop: int) -> None:
+        """Record it where [start, stop) holds nothing yet and is read."""
+        self._check_defined(w, slice(start, stop), self.defined[start:stop])
+
+    def _touch(self, w: Owner, rows: Any, writes: bool) -> None:
+        """An ordinary instruction uses these elements."""
+        self.touched = w.register_fences
+        for flight in self.flights:
+            elements = np.arange(len(self.data))[rows]
+            if np.any((elements >= flight.start) & (elements < flight.stop)):
+                w.gpu.facts.record(BorrowedRegister(w.origin, self.name, self.span, writes, flight.span))
+                return
+
+    # -- details -----------------------------------------------------------------------------------------------------
+
+    def _settle(self, rows: Any) -> None:
+        """After a write: what was pending there is no longer, and the array may be complete."""
+        if self.pending:
+            for element in np.unique(np.arange(len(self.data))[rows]):
+                self.pending.pop(int(element), None)
+        if not self.complete:
+            self.complete = bool(self.defined.all())
+
+    def _check_inside(self, w: Owner, start: int, stop: int) -> None:
+        if start < 0 or stop > len(self.data):
+            raise _outside(w, self.name, self.span, start if start < 0 else stop - 1, len(self.data))
+
+    def _check_defined(self, w: Owner, rows: Any, known: np.ndarray, vector: bool = False) -> None:
+        """Record that some active lane reads an element that holds nothing yet."""
+        if known.all():
+            return
+        missing = ~known & (w.mask.bits[:, None] if vector else w.mask.bits)
+        if not missing.any():
+            return
+        elements = np.arange(len(self.data))[rows]
+        if elements.ndim < missing.ndim:
+            elements = elements.reshape(elements.shape + (1,) * (missing.ndim - elements.ndim))
+        first = int(np.broadcast_to(elements, missing.shape)[missing][0])
+        name = f"{self.name}[{first}]" if len(self.data) > 1 else self.name
+        if first not in self.pending:
+            _uninitialised(w, name, self.span)
+            return
+        w.gpu.facts.record(PendingRegister(w.origin, self.name, self.span, name, self.pending[first]))
+
+
+class Registers:
+    """An operand of an instruction: the elements of a register array from `index` on, in all lanes of a warp.
+
+    Instructions see them as 32-bit registers, two elements of 16 bits in each, uint32[words, 32].
+    """
+
+    __slots__ = ("array", "index", "warp")
+
+    def __init__(self, w: Owner, array: RegisterArray, index: int) -> None:
+        self.warp = w
+        self.array = array
+        self.index = index
+
+    def read(self, words: int) -> np.ndarray:
+        """The values of the next `words` registers. Finding: uninitialised-register. Fault: out-of-bounds."""
+        count = self._elements(words)
+        values = self.array.block(self.warp, self.index, count, 1)
+        packed = np.ascontiguousarray(values.reshape(words, count // words, LANES).transpose(0, 2, 1))
+        return packed.view(np.uint32)[..., 0]
+
+    def write(self, values: np.ndarray) -> None:
+        """Set the next registers. Fault: out-of-bounds."""
+        count = self._elements(len(values))
+        array = self.array
+        if array.data.itemsize == 4:
+            array.data.view(np.uint32)[self.index : self.index + count] = values
+        else:
+            packed = np.ascontiguousarray(values)[..., None].view(array.data.dtype)
+            array.data[self.index : self.index + count] = packed.transpose(0, 2, 1).reshape(count, LANES)
+        array.define(self.index, count)
+
+    def check_defined(self, words: int) -> None:
+        """Record it where the next registers hold nothing, and no MMA in flight will give them values."""
+        array, stop = self.array, self.index + self._elements(words)
+        coming = any(flight.start <= self.index and stop <= flight.stop for flight in array.flights)
+        if not array.complete and not coming:
+            array.check_defined(self.warp, self.index, stop)
+
+    def lend(self, words: int, span: Span | None) -> Flight:
+        """The next registers belong to the tensor core, for an MMA issued at `span`, until the flight is removed."""
+        flight = Flight(self.index, self.index + self._elements(words), span)
+        self.array.flights.append(flight)
+        return flight
+
+    def accumulate(self, values: np.ndarray, add: bool) -> None:
+        """An MMA adds `values`, float32[words, 32], to the next registers, or stores them."""
+        array, stop = self.array, self.index + len(values)
+        target = array.data[self.index : stop]
+        if add:
+            target += values
+        else:
+            target[...] = values
+        array.define(self.index, len(values))
+
+    def invalidate(self, words: int) -> None:
+        """An asynchronous load will write the next `words` registers: reading them before `write` is a finding."""
+        self.array.expect(self.index, self._elements(words), self.warp.span)
+
+    def _elements(self, words: int) -> int:
+        """How many elements of the array so many registers are; a fault where they are not inside it."""
+        array, w = self.array, self.warp
+        if array.data.itemsize > 4:
+            raise Fault(WideRegisters(w.origin, array.name, array.span, str(array.data.dtype)))
+        count = words * (4 // array.data.itemsize)
+        if self.index < 0 or self.index + count > len(array.data):
+            raise _outside(w, array.name, array.span, self.index + count - 1, len(array.data))
+        return count
+
+
+def _outside(w: Owner, name: str, span: Span | None, index: int, size: int) -> Fault:
+    return Fault(RegisterOutOfBounds(w.origin, name, span, index, size))
+
+
+def _uninitialised(w: Owner, name: str, span: Span | None) -> None:
+    w.gpu.facts.record(UninitialisedRegister(w.origin, name, span))

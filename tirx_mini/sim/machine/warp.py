@@ -1,0 +1,311 @@
+"""A warp: the `thread` that instruction semantics receive, and `w` in generated code.
+
+What generated code uses (everything else is the simulator's own business):
+
+    w.thread_idx      int32[32], threadIdx.x of each lane            w.warp_id          int, threadIdx.x >> 5
+    w.block_idx       (x, y, z) of the CTA in the grid               w.grid_dim         (x, y, z)
+    w.cluster_ctaid   (x, y, z) of the CTA in its cluster            w.cluster_ctarank  int
+    w.mask            active lanes, a `Mask`; set by divergent branches
+    w.span            the place being executed; set before anything that can fault, race or block
+    w.time            cycles; generated code adds the issue cost of the instructions it executes
+    w.window          cluster_ctarank << 24: the shared::cluster address of the CTA's byte 0
+    w.load, w.store, w.copy                                          plain accesses to shared and global memory
+    w.shared_address, w.global_address, w.tensor_map                 values of AddressOf and tensor maps
+    w.fault                                                          an instruction with operands that it does not take
+
+Values: uniform ones are Python ints, floats and bools; varying ones are arrays whose last axis is the 32 lanes. A
+compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 32).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tirx_mini.ir import Span, TensorMap
+
+from ..facts import Fact, Fault, OperandRule, Origin
+from ..ordering import Actor, Agent, GridDependence, Operation, Proxy
+from . import access, matrix
+from .addresses import window
+from .counting import ClusterBarrier, NamedBarriers
+from .image import GlobalBuffer, SharedBuffer
+from .interfaces import Cluster, Cta, Gpu, Wait
+from .masks import FULL, LANES, Mask
+from .mbarrier import Mbarrier
+from .register_pool import RegisterPool
+
+Buffer = SharedBuffer | GlobalBuffer
+
+
+@dataclass(frozen=True)
+class PartialWarp(Fact):
+    """An instruction for the whole warp is executed by some lanes. instruction: in PTX. lanes: how many, of `all`."""
+
+    instruction: str
+    lanes: int
+    all: int
+
+
+@dataclass(frozen=True)
+class LanesDiffer(Fact):
+    """The lanes of a warp give different values for an operand that must be the same. operand: which, in words."""
+
+    operand: str
+
+
+class HostCluster(Cluster, Protocol):
+    """A cluster as those see it who know what a warp is."""
+
+    @property
+    def ctas(self) -> Sequence[HostCta]: ...
+    @property
+    def barrier(self) -> ClusterBarrier: ...
+    def mbarriers(self) -> Iterator[Mbarrier]:
+        """All mbarriers of its CTAs."""
+        ...
+
+
+class HostCta(Cta, Protocol):
+    """A CTA as those see it who know what a warp is. mbarriers: by their byte of shared memory."""
+
+    @property
+    def block_idx(self) -> tuple[int, int, int]: ...
+    @property
+    def cluster(self) -> HostCluster: ...
+    @property
+    def cluster_ctaid(self) -> tuple[int, int, int]: ...
+    @property
+    def warps(self) -> Sequence[RunningWarp]: ...
+    @property
+    def mbarriers(self) -> Mapping[int, Mbarrier]: ...
+    @property
+    def named(self) -> NamedBarriers: ...
+    @property
+    def registers(self) -> RegisterPool: ...
+    @property
+    def dependence(self) -> GridDependence | None:
+        """For a new warp, where the launch begins before the grid before it has ended."""
+        ...
+
+    @property
+    def initialised(self) -> Sequence[Mbarrier]:
+        """The mbarriers that are initialised."""
+        ...
+
+    def mbarrier(self, offset: int) -> Mbarrier:
+        """The mbarrier at a byte of shared memory, initialised or not."""
+        ...
+
+    def warp_ended(self, warp: Any) -> None:
+        """The warp has executed its last instruction, at its own time."""
+        ...
+
+
+class RunningWarp:
+    """Warp `warp_id` of a CTA, while the CTA is resident.
+
+    role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
+    waiting: what it waits for, None while it runs.
+    """
+
+    __slots__ = (
+        "agent", "all_lanes", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "dependence", "done", "gpu",
+        "grid_dim", "loads", "mask", "place", "program", "register_fences", "role", "span", "stores", "thread_idx",
+        "threads", "time", "waiting", "warp_id", "window", "wrote",
+    )  # fmt: skip
+
+    def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
+        launch = cta.gpu.image.launch
+        self.gpu: Gpu = cta.gpu
+        self.cta = cta
+        self.warp_id = warp_id
+        self.role = warp_name(warp_id, launch.warps)
+        self.place = f"{self.role} of {cta.name}" if launch.num_ctas > 1 else self.role
+        self.block_idx = cta.block_idx
+        self.grid_dim = launch.grid
+        self.cluster_ctaid = cta.cluster_ctaid
+        self.cluster_ctarank = cta.rank
+        self.window = window(cta.rank)
+        self.threads = launch.threads
+        self.thread_idx = np.arange(warp_id * LANES, warp_id * LANES + LANES, dtype=np.int32)
+        lanes = min(LANES, launch.threads - warp_id * LANES)
+        self.all_lanes: Mask = FULL if lanes == LANES else Mask.of((1 << lanes) - 1)
+        self.mask = self.all_lanes
+        self.span: Span | None = None
+        self.time = time
+        self.agent = agent
+        self.loads = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.LOAD, self.place)
+        self.stores = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.STORE, self.place)
+        self.wrote = 0
+        self.register_fences = 0
+        self.dependence = cta.dependence
+        self.waiting: Wait | None = None
+        self.done = False
+        self.program: Generator[Wait, None, None] = cta.gpu.image.warp(self)
+
+    @property
+    def origin(self) -> Origin:
+        """This warp, at the place being executed."""
+        return Origin(self.role, self.place, self.cta.name, self.span)
+
+    @property
+    def wgmma(self) -> Any:
+        """Its path to the tensor core of its warpgroup."""
+        return self.gpu.wgmma_of(self)
+
+    # -- lanes ---------------------------------------------------------------------------------------------------
+
+    @property
+    def lane(self) -> int:
+        """The first active lane: the thread that a one-thread instruction runs in."""
+        return self.mask.first
+
+    def agreeing(self, operands: Sequence[Any]) -> Iterator[tuple[Mask, tuple[Any, ...]]]:
+        """Groups of active lanes for which all operands are the same, with the operands as scalars."""
+        left = self.mask
+        while left:
+            first = left.first
+            values = tuple(o[first].item() if isinstance(o, np.ndarray) else o for o in operands)
+            same = left
+            for operand, value in zip(operands, values, strict=True):
+                if isinstance(operand, np.ndarray):
+                    same = same.where(operand == value)
+            yield same, values
+            left = left.minus(same)
+
+    def uniform(self, value: Any, what: str) -> Any:
+        """The value that all active lanes give; a fault where they differ."""
+        if not isinstance(value, np.ndarray):
+            return value
+        active = value[self.mask.lanes]
+        if (active != active[0]).any():
+            raise Fault(LanesDiffer(self.origin, what))
+        return active[0].item()
+
+    def converged(self, what: str) -> bool:
+        """Whether the whole warp executes this; records illegal convergence otherwise.
+
+        Where all lanes have met, any of them may fence what each of them wrote.
+        """
+        if self.mask is self.all_lanes:
+            self.wrote = 0
+            if self.dependence is not None:
+                self.dependence.converged()
+            return True
+        self.gpu.facts.record(self._partial(what))
+        return False
+
+    def require_converged(self, what: str) -> None:
+        """Raise a fault unless the whole warp executes this."""
+        if self.mask is not self.all_lanes:
+            raise Fault(self._partial(what))
+
+    def _partial(self, what: str) -> Fact:
+        return PartialWarp(self.origin, what, self.mask.count, self.all_lanes.count)
+
+    def fault(self, kind: str, message: str, *, rule: str, hint: str | None = None) -> Fault:
+        """The exception to raise where an instruction does not take its operands: ``raise thread.fault(…)``."""
+        return Fault(OperandRule(self.origin, kind, message, rule, hint))
+
+    # -- fences --------------------------------------------------------------------------------------------------
+
+    def fence_proxy_async(self) -> None:
+        """fence.proxy.async by the active lanes: it covers what they wrote, and what happens before."""
+        self.agent.fence_proxy(own=not self.wrote & ~self.mask.word)
+        self.wrote &= ~self.mask.word
+
+    def fence_mbarrier_init(self) -> None:
+        """fence.mbarrier_init: a later release carries the barriers that this warp initialised to the cluster."""
+        for barrier in self.cta.initialised:
+            barrier.fence_init(self)
+
+    def fence_tcgen05_before(self) -> None:
+        """tcgen05.fence::before_thread_sync."""
+        self.agent.fence_tcgen05_before()
+
+    def fence_tcgen05_after(self) -> None:
+        """tcgen05.fence::after_thread_sync."""
+        self.agent.fence_tcgen05()
+
+    def wait_for_grids(self) -> None:
+        """griddepcontrol.wait. The simulator runs one grid: this only orders what comes after it."""
+        if self.dependence is not None:
+            self.dependence.wait(self)
+
+    # -- memory --------------------------------------------------------------------------------------------------
+
+    def load(self, buffer: Buffer, index: Any, lanes: int = 1) -> Any:
+        """The elements of `buffer` at `index`, of its dtype.
+
+        index: flat element offsets; an int (uniform), or integers of shape (32,) or (n, 32).
+        lanes: elements a thread reads from there on (a `Ramp`); the offset is a multiple of it.
+        Returns a scalar for a uniform index with lanes = 1, else an array of the index's shape, with a last axis of
+        `lanes` where lanes > 1. Elements of inactive lanes are unspecified.
+        Faults: out-of-bounds, misaligned-access. Records races and reads of uninitialised memory.
+        """
+        return access.load(self, buffer, index, lanes)
+
+    def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1) -> None:
+        """Write `value` (a scalar, or an array as `load` returns) to the elements of `buffer` at `index`."""
+        access.store(self, buffer, index, value, lanes)
+
+    def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
+        """``dst[dst_index] = src[src_index]`` without looking at the values: both have element types of one width."""
+        access.copy(self, dst, dst_index, src, src_index, lanes)
+
+    def load_matrices(self, registers: Any, addresses: Any, count: int, transpose: bool) -> None:
+        """ldmatrix."""
+        matrix.load_matrices(self, registers, addresses, count, transpose)
+
+    def store_matrices(self, addresses: Any, registers: Any, count: int, transpose: bool) -> None:
+        """stmatrix."""
+        matrix.store_matrices(self, addresses, registers, count, transpose)
+
+    def shared_address(self, buffer: SharedBuffer, index: Any) -> Any:
+        """The shared::cluster address of an element: cluster_ctarank << 24 | byte offset. Faults: out-of-bounds."""
+        access.check_bounds(self, buffer, access.active(self, index), 1)
+        return index * buffer.dtype.itemsize + (self.window + buffer.byte_offset)
+
+    def global_address(self, buffer: GlobalBuffer, index: Any) -> Any:
+        """The 64-bit address of an element of global memory. Faults: out-of-bounds."""
+        access.check_bounds(self, buffer, access.active(self, index), 1)
+        return index * buffer.dtype.itemsize + self.gpu.memory.base(buffer.slot)
+
+    def tensor_map(self, name: str) -> TensorMap:
+        """The tensor map held by the variable `name`."""
+        return self.gpu.image.tensor_maps[name]
+
+    # -- running -------------------------------------------------------------------------------------------------
+
+    def resume(self) -> None:
+        """Run until the warp waits for something or ends. Called by the clock."""
+        self.waiting = None
+        try:
+            self.waiting = next(self.program)
+        except StopIteration:
+            self.done = True
+            self.cta.warp_ended(self)
+
+    # -- as the owner of events ------------------------------------------------------------------------------------
+
+    @property
+    def cluster_index(self) -> int:
+        return self.cta.cluster.index
+
+    @property
+    def event(self) -> str:
+        where = "its start" if self.span is None else f"line {self.span.user.line}"
+        return f"{self.place} at {where}"
+
+    def delay(self, now: float) -> None:
+        """It goes on no earlier than `now`."""
+        self.time = max(self.time, now)
+
+
+def warp_name(warp_id: int, warps: int) -> str:
+    """'warp 3', or in CTAs of several warpgroups 'warp 3 of warpgroup 1'."""
+    return f"warp {warp_id}" if warps <= 4 else f"warp {warp_id % 4} of warpgroup {warp_id // 4}"

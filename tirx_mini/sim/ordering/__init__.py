@@ -1,0 +1,24 @@
+"""Happens-before: the vector clocks of a cluster, and the shadow memories that hold accesses against them."""
+
+from .clocks import BEFORE, ORDER, PAST, PROXY, ROWS, Agent, Causality, Snapshot, SyncClock, UncheckedCausality
+from .griddepcontrol import EarlyAccess, GridBefore, GridDependence
+from .shadow import (
+    Access,
+    AccessLog,
+    Actor,
+    Complain,
+    Conflict,
+    ConflictKind,
+    Operation,
+    Proxy,
+    Segment,
+    Shadow,
+    Unwatched,
+    distinct,
+)  # fmt: skip
+
+__all__ = [
+    "Access", "AccessLog", "Actor", "Agent", "BEFORE", "Causality", "Complain", "Conflict", "ConflictKind",
+    "EarlyAccess", "GridBefore", "GridDependence", "ORDER", "Operation", "PAST", "PROXY", "Proxy", "ROWS", "Segment",
+    "Shadow", "Snapshot", "SyncClock", "UncheckedCausality", "Unwatched", "distinct",
+]  # fmt: skip

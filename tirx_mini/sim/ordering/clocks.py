@@ -1,0 +1,320 @@
+"""Happens-before, kept with vector clocks over everything in a cluster that accesses memory on its own.
+
+An agent is a warp, the tensor pipe that a warp issues to, the tensor-memory loads (or stores) a warp has in flight, or
+an asynchronous copy. Each has an epoch, a count that grows whenever the agent releases what it did; an access is
+stamped with the agent and its epoch. Four clocks of agent a say how it stands to what agent b did at epoch e:
+
+    clocks[ORDER][b] >= e    b's access happens before a's next one (PTX ISA: "Memory consistency model")
+    clocks[PROXY][b] >= e    and a fence.proxy.async lies between, so the async proxy sees b's ordinary writes
+    clocks[BEFORE][b] >= e   and a tcgen05.fence::before_thread_sync lies between b's access and its release
+    clocks[PAST][b] >= e     b executed e earlier, though nothing may make its accesses visible to a
+
+Synchronisation copies clocks from one agent to another through a `SyncClock`: `SyncClock.release`, `Agent.acquire`. The
+other fence of tcgen05 (`fence::after_thread_sync`) orders only the later tcgen05 operations of the executing thread; it
+is the snapshot `fenced` of a warp, and is not released.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+ORDER, PROXY, BEFORE, PAST = 0, 1, 2, 3
+ROWS = 4
+
+
+class Agent:
+    """One agent's vector clocks.
+
+    clocks: int32[ROWS, capacity].
+    epoch: the stamp of its accesses from now on.
+    version: changes whenever the agent may have acquired something, or accessed memory since it last released.
+    fenced: its ORDER clock at its last `tcgen05.fence::after_thread_sync`.
+    """
+
+    __slots__ = ("causality", "clocks", "epoch", "fenced", "index", "name", "version")
+
+    def __init__(self, causality: Causality, index: int, name: str) -> None:
+        self.causality = causality
+        self.index = index
+        self.name = name
+        self.clocks = np.zeros((ROWS, causality.capacity), np.int32)
+        self.epoch = 0
+        self.version = 0
+        self.fenced: np.ndarray | None = None
+        self.advance()
+
+    def advance(self) -> None:
+        """Begin a new epoch: no earlier release covers accesses from now on."""
+        self.epoch += 1
+        self.clocks[ORDER, self.index] = self.epoch
+
+    def acquire(self, released: SyncClock) -> None:
+        """Acquire what others released."""
+        clocks = self.clocks
+        np.maximum(clocks, released.clocks, out=clocks)
+        self.version += 1
+
+    def acquire_from(self, other: Agent) -> None:
+        """Acquire all that another agent did and acquired; it begins a new epoch."""
+        np.maximum(self.clocks, other.clocks, out=self.clocks)
+        self.version += 1
+        other.advance()
+
+    def acquire_epoch(self, agent: int, epoch: int) -> None:
+        """Acquire one agent's accesses up to `epoch`, and nothing that it had acquired itself."""
+        clocks = self.clocks
+        if clocks[ORDER, agent] < epoch:
+            clocks[ORDER, agent] = epoch
+            self.version += 1
+
+    def acquire_past(self, clocks: np.ndarray) -> None:
+        """Put what an agent with these clocks did into this one's past, without making it visible."""
+        past = self.clocks[PAST, : clocks.shape[1]]
+        np.maximum(past, clocks[ORDER], out=past)
+        np.maximum(past, clocks[PAST], out=past)
+        self.version += 1
+
+    def happens_after(self, agent: int, epoch: int) -> bool:
+        """Whether the accesses of `agent` at `epoch` happen before this agent's next one."""
+        return agent == self.index or self.clocks.item(ORDER, agent) >= epoch
+
+    def snapshot(self, fenced: np.ndarray | None = None) -> Snapshot:
+        """This agent as it is now, for checking an access that takes effect later."""
+        return Snapshot(self.index, self.epoch, self.clocks.copy(), fenced)
+
+    def fence_proxy(self, own: bool = True) -> None:
+        """fence.proxy.async: the async proxy sees all writes that happen before this point.
+
+        own: whether that includes this agent's own writes (not where lanes that wrote did not execute the fence).
+        """
+        self.version += 1
+        order, proxy = self.clocks[ORDER], self.clocks[PROXY]
+        before = proxy.item(self.index)
+        np.maximum(proxy, order, out=proxy)
+        if own:
+            self.advance()
+        else:
+            proxy[self.index] = before
+
+    def fence_tcgen05_before(self) -> None:
+        """tcgen05.fence::before_thread_sync: later releases carry the fence."""
+        self.version += 1
+        np.maximum(self.clocks[BEFORE], self.clocks[ORDER], out=self.clocks[BEFORE])
+
+    def fence_tcgen05(self) -> None:
+        """tcgen05.fence::after_thread_sync."""
+        self.version += 1
+        self.fenced = self.clocks[ORDER].copy()
+
+
+class UncheckedAgent(Agent):
+    """The one agent of a run whose accesses are not checked: everything happens before its accesses."""
+
+    __slots__ = ()
+
+    def __init__(self, causality: Causality) -> None:
+        super().__init__(causality, 0, "any")
+        self.clocks.fill(np.iinfo(np.int32).max)
+
+    def advance(self) -> None:
+        """One epoch is enough."""
+
+    def acquire(self, released: SyncClock) -> None:
+        """Nothing is kept."""
+
+    def acquire_from(self, other: Agent) -> None:
+        """Nothing is kept."""
+
+    def acquire_epoch(self, agent: int, epoch: int) -> None:
+        """Nothing is kept."""
+
+    def acquire_past(self, clocks: np.ndarray) -> None:
+        """Nothing is kept."""
+
+    def happens_after(self, agent: int, epoch: int) -> bool:
+        """Always."""
+        return True
+
+    def fence_proxy(self, own: bool = True) -> None:
+        """Nothing is kept."""
+
+    def fence_tcgen05_before(self) -> None:
+        """Nothing is kept."""
+
+    def fence_tcgen05(self) -> None:
+        """Nothing is kept."""
+
+
+class Snapshot:
+    """An agent as it was at some moment. The attributes are those of `Agent`."""
+
+    __slots__ = ("clocks", "epoch", "fenced", "index")
+
+    def __init__(self, index: int, epoch: int, clocks: np.ndarray, fenced: np.ndarray | None) -> None:
+        self.index = index
+        self.epoch = epoch
+        self.clocks = clocks
+        self.fenced = fenced
+
+    def happens_after(self, agent: int, epoch: int) -> bool:
+        """As `Agent.happens_after`."""
+        return agent == self.index or (agent < self.clocks.shape[1] and self.clocks.item(ORDER, agent) >= epoch)
+
+
+class Causality:
+    """The agents of one cluster. Clocks have room for `capacity` agents, and grow together when that is used up."""
+
+    def __init__(self, capacity: int = 48) -> None:
+        self.capacity = capacity
+        self.agents: list[Agent] = []
+        self._shared: list[SyncClock] = []
+        self._idle: list[Agent] = []
+
+    def agent(self, name: str) -> Agent:
+        """A new agent, which has acquired nothing."""
+        if len(self.agents) == self.capacity:
+            self._grow()
+        agent = Agent(self, len(self.agents), name)
+        self.agents.append(agent)
+        return agent
+
+    def fork(self, issuer: Agent, name: str) -> Agent:
+        """An agent for one asynchronous operation: all that its issuer did and acquired happens before it.
+
+        The agent of a finished operation is used again where its end happens before the issuer's next access: then
+        nobody can take the old operation for the new one.
+        """
+        for position, idle in enumerate(self._idle):
+            if issuer.happens_after(idle.index, idle.epoch):
+                agent = self._idle.pop(position)
+                agent.name = name
+                break
+        else:
+            agent = self.agent(name)
+        epoch = agent.epoch
+        np.copyto(agent.clocks, issuer.clocks)
+        agent.epoch = epoch
+        agent.advance()
+        issuer.advance()
+        return agent
+
+    def finish(self, agent: Agent) -> None:
+        """The operation of a forked agent is over; whoever acquired its last epoch keeps it."""
+        self._idle.append(agent)
+
+    def sync_clock(self) -> SyncClock:
+        """An empty clock for a barrier, which grows with the others."""
+        shared = SyncClock(self.capacity)
+        self._shared.append(shared)
+        return shared
+
+    def transient_clock(self) -> SyncClock:
+        """An empty clock for what one operation releases when it is over."""
+        return SyncClock(self.capacity)
+
+    def _grow(self) -> None:
+        extra = self.capacity
+        self.capacity *= 2
+        for holder in (*self.agents, *self._shared):
+            holder.clocks = np.pad(holder.clocks, ((0, 0), (0, extra)))
+        for agent in self.agents:
+            if agent.fenced is not None:
+                agent.fenced = np.pad(agent.fenced, (0, extra))
+
+
+class UncheckedCausality(Causality):
+    """The clocks of a cluster whose accesses are not checked: one agent and one clock for all."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self._any = UncheckedAgent(self)
+        self._everything = UncheckedClock()
+
+    def agent(self, name: str) -> Agent:
+        """The agent for all."""
+        return self._any
+
+    def fork(self, issuer: Agent, name: str) -> Agent:
+        """The agent for all."""
+        return self._any
+
+    def finish(self, agent: Agent) -> None:
+        """The agent for all goes on."""
+
+    def sync_clock(self) -> SyncClock:
+        """The clock for all."""
+        return self._everything
+
+    def transient_clock(self) -> SyncClock:
+        """The clock for all."""
+        return self._everything
+
+
+class SyncClock:
+    """What was released to a barrier: the join of clocks. clocks: int32[ROWS, capacity]."""
+
+    __slots__ = ("clocks",)
+
+    def __init__(self, capacity: int) -> None:
+        self.clocks = np.zeros((ROWS, capacity), np.int32)
+
+    def release(self, agent: Agent) -> None:
+        """`agent` releases all that it did and acquired so far."""
+        np.maximum(self.clocks, agent.clocks, out=self.clocks)
+        agent.advance()
+
+    def release_epoch(self, agent: int, epoch: int) -> None:
+        """Release one agent's accesses up to `epoch`, alone."""
+        if self.clocks.item(ORDER, agent) < epoch:
+            self.clocks[ORDER, agent] = epoch
+
+    def release_past(self, agent: Agent) -> None:
+        """Put what `agent` did into the past of those who acquire this, without making it visible to them."""
+        past = self.clocks[PAST, : agent.clocks.shape[1]]
+        np.maximum(past, agent.clocks[ORDER], out=past)
+        np.maximum(past, agent.clocks[PAST], out=past)
+
+    def join(self, other: SyncClock) -> None:
+        """Release all that was released to `other`, which may be older than the last growth of the clocks."""
+        clocks = self.clocks[:, : other.clocks.shape[1]]
+        np.maximum(clocks, other.clocks, out=clocks)
+
+    def follows(self, agent: int, epoch: int) -> bool:
+        """Whether this was released after `agent` executed its epoch `epoch`."""
+        return self.clocks.item(ORDER, agent) >= epoch or self.clocks.item(PAST, agent) >= epoch
+
+    def copy_from(self, other: SyncClock) -> None:
+        """Hold exactly what was released to `other`."""
+        np.copyto(self.clocks, other.clocks)
+
+    def clear(self) -> None:
+        """Hold nothing."""
+        self.clocks.fill(0)
+
+
+class UncheckedClock(SyncClock):
+    """The clock of a run whose accesses are not checked: everything was released to it."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.clocks.fill(np.iinfo(np.int32).max)
+
+    def release(self, agent: Agent) -> None:
+        """Nothing is kept."""
+
+    def release_epoch(self, agent: int, epoch: int) -> None:
+        """Nothing is kept."""
+
+    def release_past(self, agent: Agent) -> None:
+        """Nothing is kept."""
+
+    def join(self, other: SyncClock) -> None:
+        """Nothing is kept."""
+
+    def copy_from(self, other: SyncClock) -> None:
+        """Nothing is kept."""
+
+    def clear(self) -> None:
+        """Nothing is kept."""

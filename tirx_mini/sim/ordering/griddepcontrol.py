@@ -1,0 +1,124 @@
+"""The grid before a launch that begins early, and which accesses to global memory are ordered after it.
+
+To each cluster the grid before is one more agent: it may touch all of global memory, and griddepcontrol.wait acquires
+its end (PTX ISA: "griddepcontrol"); barriers then release that like everything that a warp acquired. A warp has a
+`GridDependence` until all of its lanes are ordered; in a kernel that does not wait, none has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tirx_mini.ir import Span
+
+from ..facts import Fact, FactLog, Origin
+from .clocks import ORDER, PAST, Agent, SyncClock
+from .shadow import Operation
+
+
+class LaneSet(Protocol):
+    """Lanes of a warp. word: as a 32-bit integer, lane 0 lowest."""
+
+    @property
+    def word(self) -> int: ...
+
+
+class Machine(Protocol):
+    """Where facts are kept."""
+
+    @property
+    def facts(self) -> FactLog: ...
+
+
+class DependentWarp(Protocol):
+    """What launch order concerns of a warp."""
+
+    span: Span | None
+    dependence: GridDependence | None
+
+    @property
+    def agent(self) -> Agent: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def mask(self) -> LaneSet: ...
+    @property
+    def all_lanes(self) -> LaneSet: ...
+    @property
+    def origin(self) -> Origin: ...
+    @property
+    def gpu(self) -> Machine: ...
+
+
+@dataclass(frozen=True)
+class EarlyAccess(Fact):
+    """An access to global memory that the grid before may still be using.
+
+    operation: as in "TMA load". buffer: its name. late: how many lanes did not wait with the others of their warp; 0
+    where no lane has waited. before: the grid before.
+    """
+
+    operation: Operation
+    buffer: str
+    writes: bool
+    late: int
+    before: GridBefore
+
+
+class GridBefore:
+    """The grid before, as a cluster sees it. waits: where the cluster waits for it, by role."""
+
+    __slots__ = ("agent", "waits")
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.waits: dict[str, Span | None] = {}
+
+
+class GridDependence:
+    """Whether the end of the grid before happens before what one warp does next.
+
+    waited: the lanes that have waited, while only some have and the warp has not converged since; else 0.
+    """
+
+    __slots__ = ("before", "waited")
+
+    def __init__(self, before: GridBefore) -> None:
+        self.before = before
+        self.waited = 0
+
+    def wait(self, w: DependentWarp) -> None:
+        """griddepcontrol.wait by the active lanes."""
+        self.before.waits.setdefault(w.place, w.span)
+        if self.waited or not self._follows(w):
+            self.waited |= w.mask.word
+            w.agent.acquire_epoch(self.before.agent.index, self.before.agent.epoch)
+        if self.waited in (0, w.all_lanes.word):
+            w.dependence = None
+
+    def converged(self) -> None:
+        """All lanes of the warp have met: what one of them acquired, all have."""
+        self.waited = 0
+
+    def acquired(self, w: DependentWarp, released: SyncClock) -> None:
+        """The active lanes have acquired what an mbarrier released."""
+        if self.waited and released.follows(self.before.agent.index, self.before.agent.epoch):
+            self.waited |= w.mask.word
+
+    def check(self, w: DependentWarp, operation: Operation, buffer: str, writes: bool) -> None:
+        """Record an access to the global `buffer` that the grid before may still be using."""
+        late = (w.mask.word & ~self.waited).bit_count() if self.waited else 0
+        if late or (not self.waited and not self._follows(w)):
+            if not w.gpu.facts.seen(EarlyAccess, w.span):
+                w.gpu.facts.record(EarlyAccess(w.origin, operation, buffer, writes, late, self.before))
+        elif not self.waited:
+            w.dependence = None
+
+    def _follows(self, w: DependentWarp) -> bool:
+        """Whether the end of the grid before lies in the past of the warp.
+
+        What it wrote is visible to the whole grid as soon as one thread has waited, so no release has to lie between.
+        """
+        clocks, agent = w.agent.clocks, self.before.agent
+        return clocks.item(ORDER, agent.index) >= agent.epoch or clocks.item(PAST, agent.index) >= agent.epoch

@@ -1,0 +1,394 @@
+"""Who touched each piece of memory last, and whether the next one may.
+
+A shadow holds, for each granule of a memory, the number of the access that wrote it last and, for each agent that has
+read it since, the number of that read; 0 means none. Granules are as wide as the narrowest access that the kernel makes
+there, so two accesses meet in a granule exactly where they meet in memory. Two conflicting accesses of which neither
+happens before the other are a race, in whichever order they were simulated.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import Span
+
+from .clocks import BEFORE, PROXY, Agent, Snapshot
+
+
+class Proxy(Enum):
+    """PTX ISA: "Proxies". GENERIC: ordinary loads and stores. ASYNC: TMA, and the shared-memory operands of MMAs."""
+
+    GENERIC = auto()
+    ASYNC = auto()
+
+
+class Operation(Enum):
+    """What accesses memory."""
+
+    LOAD = "load"
+    STORE = "store"
+    CP_ASYNC = "cp.async"
+    TMA_LOAD = "TMA load"
+    TMA_STORE = "TMA store"
+    TCGEN05_LD = "tcgen05.ld"
+    TCGEN05_ST = "tcgen05.st"
+    TCGEN05_DEALLOC = "dealloc"
+    TCGEN05_MMA = "MMA"
+    WGMMA = "wgmma"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+THREADS_TMEM = (Operation.TCGEN05_LD, Operation.TCGEN05_ST)
+"""Operations of threads on tensor memory, whose end no commit signals."""
+
+
+class Access:
+    """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued."""
+
+    __slots__ = ("agent", "cluster", "epoch", "operation", "proxy", "role", "span", "time", "write")
+
+    def __init__(self, actor: Actor, write: bool) -> None:
+        self.agent = actor.agent.index
+        self.epoch = actor.agent.epoch
+        self.cluster = actor.cluster
+        self.proxy = actor.proxy
+        self.write = write
+        self.operation = actor.operation
+        self.role = actor.role
+        self.span = actor.span
+        self.time = actor.time
+
+
+class Actor:
+    """Who accesses memory.
+
+    agent: whose clocks order the access. cluster: its number.
+    role: the warp that issued the operation, with its CTA. span: where. time: when, in cycles.
+    tcgen05: whether these are accesses of tcgen05 operations, which `fence::after_thread_sync` of the issuing thread
+        orders after others.
+    fenced: the ORDER clock of that thread at its last such fence.
+    own: the agents whose accesses need no such fence, because the same thread issued and awaited them.
+    same: for a write, whether it writes the bytes that are there already.
+    """
+
+    __slots__ = ("agent", "cluster", "fenced", "operation", "own", "proxy", "role", "same", "span", "tcgen05", "time")
+
+    def __init__(
+        self,
+        agent: Agent | Snapshot,
+        cluster: int,
+        proxy: Proxy,
+        operation: Operation,
+        role: str,
+        span: Span | None = None,
+        time: float = 0.0,
+    ) -> None:
+        self.agent = agent
+        self.cluster = cluster
+        self.proxy = proxy
+        self.operation = operation
+        self.role = role
+        self.span = span
+        self.time = time
+        self.tcgen05 = False
+        self.fenced: np.ndarray | None = None
+        self.own: tuple[int, ...] = ()
+        self.same: Callable[[], bool] | None = None
+
+    def sees(self, agent: int, epoch: int) -> bool:
+        """Whether the issuing thread has executed fence::after_thread_sync since an access of `agent` at `epoch`."""
+        if agent in self.own or agent == self.agent.index:
+            return True
+        return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
+
+    def follows(self, agent: int, epoch: int) -> bool:
+        """Whether the thread of `agent` has executed fence::before_thread_sync between that access and its release."""
+        if agent in self.own or agent == self.agent.index:
+            return True
+        clocks = self.agent.clocks
+        return agent < clocks.shape[1] and clocks.item(BEFORE, agent) >= epoch
+
+
+Select = Any
+"""Which granules of a segment: a slice, or an integer array."""
+
+
+class ConflictKind(Enum):
+    """Why an access may not follow the one before it."""
+
+    RACE = auto()
+    """Nothing orders the two."""
+    PROXY = auto()
+    """No fence.proxy.async lies between them."""
+    TCGEN05_AFTER = auto()
+    """No tcgen05.fence::after_thread_sync lies between them."""
+    TCGEN05_BEFORE = auto()
+    """No tcgen05.fence::before_thread_sync lies between the earlier one and its release."""
+    UNINITIALISED = auto()
+    """Nothing was written there."""
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A hazard at some granules of a segment.
+
+    earlier: the access that was simulated first, None for an uninitialised read.
+    actor: of the later access; writes: whether that is a write.
+    ids[where] == number selects the granules.
+    """
+
+    kind: ConflictKind
+    segment: Segment
+    where: Select
+    ids: np.ndarray
+    number: int
+    earlier: Access | None
+    actor: Actor
+    writes: bool
+
+    def extent(self) -> tuple[int, int]:
+        """The first unit of the memory that is concerned, and the end of the last granule."""
+        segment = self.segment
+        places = np.arange(self.ids.size).reshape(self.ids.shape)[self.where]
+        hit = places[self.ids[self.where] == self.number]
+        low, high = int(hit.min()), int(hit.max()) + 1
+        return segment.start + low * segment.granule, min(segment.stop, segment.start + high * segment.granule)
+
+
+Complain = Callable[[Conflict], None]
+
+
+class AccessLog:
+    """The numbered accesses of one memory. Number 0 stands for none."""
+
+    __slots__ = ("accesses",)
+
+    def __init__(self) -> None:
+        self.accesses: list[Any] = [None]
+
+    def number(self, actor: Actor, write: bool) -> int:
+        """The number of an access by `actor` now; the same one for the same place in the same epoch."""
+        agent, last = actor.agent, self.accesses[-1]
+        if (
+            last is None
+            or last.epoch != agent.epoch
+            or last.agent != agent.index
+            or last.span is not actor.span
+            or last.write != write
+            or last.operation is not actor.operation
+            or last.cluster != actor.cluster
+        ):
+            self.accesses.append(Access(actor, write))
+        return len(self.accesses) - 1
+
+
+class Segment:
+    """The shadow of the units [start, stop) of a memory (bytes, as a rule), `granule` of them to an entry.
+
+    shape: how the entries are arranged; one row unless given. initialised: whether they hold data from the beginning.
+    barriers: whether mbarriers lie in it.
+    single_reader: remember one reader of each granule, not one of each agent (for memories of very many agents).
+    """
+
+    __slots__ = ("barriers", "complain", "granule", "log", "readers", "single_reader", "start", "stop", "writes")
+
+    def __init__(
+        self,
+        start: int,
+        stop: int,
+        granule: int,
+        log: AccessLog,
+        complain: Complain,
+        *,
+        shape: tuple[int, ...] | None = None,
+        initialised: bool = False,
+        single_reader: bool = False,
+    ) -> None:
+        self.start, self.stop, self.granule = start, stop, granule
+        self.log, self.complain = log, complain
+        self.writes = np.full(shape or -(-(stop - start) // granule), -1 if initialised else 0, np.int32)
+        self.readers: dict[int, np.ndarray] = {}
+        self.single_reader = single_reader
+        self.barriers = False
+
+    def span(self, start: int, stop: int) -> slice:
+        """The granules of a byte range of the memory."""
+        return slice((start - self.start) // self.granule, -(-(stop - self.start) // self.granule))
+
+    def read(self, where: Select, actor: Actor) -> None:
+        """`actor` reads the granules `where`."""
+        for number in distinct(self.writes[where]):
+            self._check(number, where, self.writes, actor, False)
+        key = 0 if self.single_reader else actor.agent.index
+        reads = self.readers.get(key)
+        if reads is None:
+            reads = self.readers[key] = np.zeros_like(self.writes)
+        reads[where] = self.log.number(actor, False)
+
+    def write(self, where: Select, actor: Actor) -> None:
+        """`actor` writes the granules `where`."""
+        for number in distinct(self.writes[where]):
+            if number > 0:
+                self._check(number, where, self.writes, actor, True)
+        for reads in self.readers.values():
+            found = reads[where]
+            if found.any():
+                for number in distinct(found):
+                    if number:
+                        self._check(number, where, reads, actor, True)
+                reads[where] = 0
+        self.writes[where] = self.log.number(actor, True)
+
+    def inspect(self, where: Select, actor: Actor) -> None:
+        """Check a read whose write follows at once: uninitialised granules."""
+        for number in distinct(self.writes[where]):
+            if number == 0:
+                self._check(number, where, self.writes, actor, False)
+
+    def unread(self, where: Select, operation: Operation) -> Access | None:
+        """A write by such an operation among the granules that nobody has read since, or None."""
+        writes = self.writes[where]
+        if self.readers:
+            read = np.zeros(writes.shape, bool)
+            for reads in self.readers.values():
+                read |= reads[where] > 0
+            writes = np.where(read, 0, writes)
+        for number in distinct(writes):
+            if number > 0 and self.log.accesses[number].operation is operation:
+                return self.log.accesses[number]
+        return None
+
+    def forget(self, where: Select) -> None:
+        """The granules hold nothing any more: reading them is reading uninitialised memory."""
+        self.writes[where] = 0
+        for reads in self.readers.values():
+            reads[where] = 0
+
+    def _check(self, number: int, where: Select, ids: np.ndarray, actor: Actor, writes: bool) -> None:
+        if number < 0:
+            return
+        earlier = self.log.accesses[number] if number else None
+        kind = ConflictKind.UNINITIALISED if earlier is None else self._conflict(earlier, actor)
+        if kind is not None:
+            self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
+
+    @staticmethod
+    def _conflict(earlier: Access, actor: Actor) -> ConflictKind | None:
+        """Why `actor` may not access what `earlier` accessed, or None where it may."""
+        if earlier.cluster != actor.cluster or not actor.agent.happens_after(earlier.agent, earlier.epoch):
+            return ConflictKind.RACE
+        if (
+            earlier.proxy is Proxy.GENERIC
+            and actor.proxy is Proxy.ASYNC
+            and earlier.write
+            and actor.agent.clocks.item(PROXY, earlier.agent) < earlier.epoch
+        ):
+            return ConflictKind.PROXY
+        if actor.tcgen05:
+            if not actor.sees(earlier.agent, earlier.epoch):
+                return ConflictKind.TCGEN05_AFTER
+            if earlier.operation in THREADS_TMEM and not actor.follows(earlier.agent, earlier.epoch):
+                return ConflictKind.TCGEN05_BEFORE
+        return None
+
+
+class Unwatched(Segment):
+    """A segment whose accesses are not checked."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(0, 0, 1, AccessLog(), lambda conflict: None)
+
+    def read(self, where: Select, actor: Actor) -> None:
+        """Every access is allowed."""
+
+    def write(self, where: Select, actor: Actor) -> None:
+        """Every access is allowed."""
+
+    def inspect(self, where: Select, actor: Actor) -> None:
+        """Every access is allowed."""
+
+    def unread(self, where: Select, operation: Operation) -> Access | None:
+        """Nothing is kept."""
+        return None
+
+    def forget(self, where: Select) -> None:
+        """Nothing is kept."""
+
+
+def distinct(ids: np.ndarray) -> list[int]:
+    """The different numbers in an array, few as a rule."""
+    flat = ids.reshape(-1)
+    found: list[int] = []
+    while flat.size:
+        first = flat.item(0)
+        found.append(first)
+        flat = flat[flat != first]
+        if len(found) == 8:
+            return found + np.unique(flat).tolist()
+    return found
+
+
+class Shadow:
+    """The segments of one linear memory, in order of address; bytes between them are not watched."""
+
+    def __init__(self, segments: list[Segment]) -> None:
+        self.segments = segments
+        self._starts = [segment.start for segment in segments]
+
+    def segment(self, address: int) -> Segment | None:
+        """The segment that holds the byte `address`."""
+        position = bisect_right(self._starts, address) - 1
+        if position >= 0 and address < self.segments[position].stop:
+            return self.segments[position]
+        return None
+
+    def pieces(self, start: int, stop: int) -> Iterator[tuple[Segment, slice]]:
+        """The watched parts of a byte range."""
+        position = max(0, bisect_right(self._starts, start) - 1)
+        for segment in self.segments[position:]:
+            if segment.start >= stop:
+                break
+            low, high = max(start, segment.start), min(stop, segment.stop)
+            if low < high:
+                yield segment, segment.span(low, high)
+
+    def read(self, start: int, stop: int, actor: Actor) -> None:
+        """`actor` reads a byte range."""
+        for segment, where in self.pieces(start, stop):
+            segment.read(where, actor)
+
+    def write(self, start: int, stop: int, actor: Actor) -> None:
+        """`actor` writes a byte range."""
+        for segment, where in self.pieces(start, stop):
+            segment.write(where, actor)
+
+    def scattered(self, addresses: np.ndarray, width: int) -> Iterator[tuple[Segment, np.ndarray]]:
+        """The watched granules of items of `width` bytes at scattered addresses."""
+        low, high = int(addresses.min()), int(addresses.max()) + width
+        for segment, _ in self.pieces(low, high):
+            inside = addresses[(addresses + width > segment.start) & (addresses < segment.stop)]
+            if inside.size:
+                first = (np.maximum(inside, segment.start) - segment.start) // segment.granule
+                last = (np.minimum(inside + width, segment.stop) - segment.start - 1) // segment.granule
+                granules = first[:, None] + np.arange(int((last - first).max()) + 1)
+                yield segment, granules[granules <= last[:, None]]
+
+    def read_items(self, addresses: np.ndarray, width: int, actor: Actor) -> None:
+        """`actor` reads items of `width` bytes."""
+        for segment, granules in self.scattered(addresses, width):
+            segment.read(granules, actor)
+
+    def write_items(self, addresses: np.ndarray, width: int, actor: Actor) -> None:
+        """`actor` writes items of `width` bytes."""
+        for segment, granules in self.scattered(addresses, width):
+            segment.write(granules, actor)

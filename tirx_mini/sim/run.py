@@ -1,0 +1,65 @@
+"""A lowered kernel with its arguments, ready to be executed on a modelled GPU as often as one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.hardware import GpuSpec
+from tirx_mini.ir import PrimFunc
+from tirx_mini.isa import check_target
+
+from .arguments import bind_arguments
+from .gpu import Gpu, Outcome
+from .timing import Clock
+from .translate import translate
+
+
+class Simulation:
+    """One kernel, one set of arguments, one GPU.
+
+    args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one; the buffers are written
+    in place. Raises `ArgumentError` for arguments that do not fit the kernel, and `TirxError` for a kernel that the
+    GPU's architecture cannot execute.
+    """
+
+    def __init__(self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec) -> None:
+        self.func = func
+        self.spec = spec
+        self._arrays, scalars = bind_arguments(func, args)
+        check_target(func, spec.arch)
+        self.image = translate(func, scalars).image
+        self._written = [buffer.slot for buffer in self.image.globals if buffer.written]
+        self._originals: dict[int, np.ndarray] = {}
+
+    def keep(self) -> None:
+        """Remember what the arguments hold now, for `restore`."""
+        self._originals = {slot: self._arrays[slot].copy() for slot in self._written}
+
+    def restore(self) -> None:
+        """Give the arguments back what they held at `keep`."""
+        for slot, original in self._originals.items():
+            np.copyto(self._arrays[slot], original)
+
+    def results(self) -> tuple[bytes, ...]:
+        """The bytes of all buffers that the kernel writes."""
+        return tuple(self._arrays[slot].tobytes() for slot in self._written)
+
+    def run(
+        self,
+        *,
+        seed: int | None = None,
+        clock: Clock | None = None,
+        trace: bool = False,
+        log_barriers: bool = False,
+        checks: bool = True,
+    ) -> Outcome:
+        """Execute the kernel once. The arguments are those of `Gpu`."""
+        with np.errstate(all="ignore"):
+            machine = Gpu(
+                self.image, self._arrays, self.spec,
+                seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks,
+            )  # fmt: skip
+            return machine.run()

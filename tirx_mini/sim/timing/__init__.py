@@ -1,0 +1,11 @@
+"""Time: the event clock, and the resources that work has to share."""
+
+from .bandwidth import WINDOW, Bandwidth
+from .clock import Clock, Event, EventOwner, HoldingClock
+from .fair_share import FairShare, Flow
+from .traffic import SmTraffic, Traffic
+
+__all__ = [
+    "Bandwidth", "Clock", "Event", "EventOwner", "FairShare", "Flow", "HoldingClock", "SmTraffic", "Traffic",
+    "WINDOW",
+]  # fmt: skip

@@ -1,0 +1,106 @@
+"""The event clock of a simulation: what happens next, and on whose behalf."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class EventOwner(Protocol):
+    """What events happen to, one after the other: a warp, a copy, what one warp gave a tensor core.
+
+    cluster_index: its cluster. event: what happens next, for a reader: "warp 3 at line 120".
+    """
+
+    @property
+    def cluster_index(self) -> int: ...
+    @property
+    def event(self) -> str: ...
+    def delay(self, now: float) -> None:
+        """Its next event was held back until `now`."""
+        ...
+
+
+Action = Callable[..., None]
+
+
+class Clock:
+    """A discrete-event scheduler. Times are cycles of the SM clock, as floats.
+
+    Events at the same time happen in the order they were posted, or in a random order where `rng` is given.
+    """
+
+    def __init__(self, rng: random.Random | None = None) -> None:
+        self.now = 0.0
+        self._heap: list[tuple[float, float, int, EventOwner | None, Action, tuple[Any, ...]]] = []
+        self._sequence = 0
+        self._rng = rng
+
+    def at(self, time: float, owner: EventOwner | None, action: Action, *args: Any) -> None:
+        """Call ``action(*args)`` when the clock reaches `time` (now, if that has passed).
+
+        owner: what it happens to; None for bookkeeping of time itself, which nothing delays.
+        """
+        self._sequence += 1
+        tie = self._rng.random() if self._rng else 0.0
+        heapq.heappush(self._heap, (time, tie, self._sequence, owner, action, args))
+
+    def run(self) -> None:
+        """Let time pass until nothing more can happen."""
+        heap = self._heap
+        while heap:
+            time, _, _, _, action, args = heapq.heappop(heap)
+            if time > self.now:
+                self.now = time
+            action(*args)
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event that fell due. cluster: its owner's. text: what it was, for a reader."""
+
+    cluster: int
+    text: str
+
+
+class HoldingClock(Clock):
+    """A clock that holds the events of the given numbers, in the order in which they fall due.
+
+    What the same owner does later waits behind what is held, until nothing else can happen. events: all that fell due.
+    """
+
+    def __init__(self, holds: Sequence[int] = ()) -> None:
+        super().__init__()
+        self.holds = frozenset(holds)
+        self.events: list[Event] = []
+        self._held: dict[EventOwner, deque[tuple[Action, tuple[Any, ...]]]] = {}
+
+    def run(self) -> None:
+        heap = self._heap
+        while heap or self._held:
+            if not heap:
+                self._release()
+                continue
+            time, _, _, owner, action, args = heapq.heappop(heap)
+            self.now = max(self.now, time)
+            if owner is None:
+                action(*args)
+                continue
+            self.events.append(Event(owner.cluster_index, owner.event))
+            if owner in self._held:
+                self._held[owner].append((action, args))
+            elif len(self.events) - 1 in self.holds:
+                self._held[owner] = deque([(action, args)])
+            else:
+                action(*args)
+
+    def _release(self) -> None:
+        """Let what has been held longest happen now, and what waited behind it fall due."""
+        owner = next(iter(self._held))
+        for action, args in self._held.pop(owner):
+            owner.delay(self.now)
+            action(*args)

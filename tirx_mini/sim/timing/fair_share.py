@@ -1,0 +1,96 @@
+"""A resource that serves all who want some at once, each as much as the others.
+
+An L2 cache answers the SMs in turns, and a tensor core takes the MMAs of its warpgroups in turns: what one wants is not
+done before what another wants at the same time. A queue (first come, first served) would be wrong there. It would let
+the first of many go long before the last, so that afterwards they no longer want the same at the same time, and the
+contention would be gone.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+
+from .clock import Clock
+
+SLACK = 1e-6
+"""What may be missing of an amount that has been served, for the rounding of sums."""
+
+
+class Flow:
+    """What one of those who share a resource has asked for: one request after the other. began: the first of them."""
+
+    __slots__ = ("began", "requests")
+
+    def __init__(self) -> None:
+        self.began = 0.0
+        self.requests: deque[tuple[float, Callable[[float], None]]] = deque()
+
+
+class FairShare:
+    """`rate` a cycle, shared equally by the flows that have requests; none of them gets more than `most`.
+
+    Requests are made and end at the clock's time. The amount that a flow with requests has been served grows alike for
+    all: so a request ends when that has grown by the request's size, and the ends are kept in that order.
+    """
+
+    def __init__(self, clock: Clock, rate: float, most: float) -> None:
+        self._clock = clock
+        self._rate = rate
+        self._most = most
+        self._served = 0.0
+        self._since = 0.0
+        self._ends: list[tuple[float, int, Flow]] = []
+        self._sequence = 0
+        self._due_at = float("inf")
+
+    @property
+    def flows(self) -> int:
+        """How many flows have requests."""
+        return len(self._ends)
+
+    def serve(self, flow: Flow, amount: float, done: Callable[[float], None]) -> None:
+        """Serve `amount` after what `flow` has asked for before, then call `done` with the cycles that this took."""
+        flow.requests.append((amount, done))
+        if len(flow.requests) == 1:
+            self._advance()
+            self._begin(flow)
+            self._schedule()
+
+    def pass_time(self, due_at: float) -> None:
+        """The clock's call when the first request may have ended; one that another has replaced does nothing."""
+        if due_at != self._due_at:
+            return
+        self._due_at = float("inf")
+        self._advance()
+        while self._ends and self._ends[0][0] <= self._served + SLACK:
+            flow = heapq.heappop(self._ends)[2]
+            took = self._since - flow.began
+            _, done = flow.requests.popleft()
+            if flow.requests:
+                self._begin(flow)
+            done(took)
+        self._schedule()
+
+    def _begin(self, flow: Flow) -> None:
+        self._sequence += 1
+        flow.began = self._since
+        heapq.heappush(self._ends, (self._served + flow.requests[0][0], self._sequence, flow))
+
+    def _share(self) -> float:
+        return min(self._most, self._rate / len(self._ends))
+
+    def _advance(self) -> None:
+        now = self._clock.now
+        if self._ends:
+            self._served += self._share() * (now - self._since)
+        self._since = now
+
+    def _schedule(self) -> None:
+        """Come back when the first request ends, if nothing new slows it down until then."""
+        if self._ends:
+            due_at = self._since + max(0.0, self._ends[0][0] - self._served) / self._share()
+            if due_at < self._due_at:
+                self._due_at = due_at
+                self._clock.at(due_at, None, self.pass_time, due_at)

@@ -1,0 +1,164 @@
+"""Time and bandwidth of memories: the shared memory of an SM and its port to the L2, the L2 and the HBM.
+
+Each carries so many bytes a cycle. The L2 keeps what was touched most recently, up to its size; what is not there comes
+from HBM. As times are of one of many launches in a row, arguments that fit in the L2 together are there from the one
+before. It answers the TMA loads of all SMs in turns (`FairShare`). Ordinary loads are bound by the L1 before the L2:
+a sector a cycle comes in, into the memory that is the SM's shared memory too.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.hardware import GpuSpec
+
+from .bandwidth import Bandwidth
+from .clock import Clock
+from .fair_share import FairShare, Flow
+
+LINE_BITS = 7
+"""Ordinary accesses are followed in lines of 128 bytes."""
+SECTOR = 32
+"""Bytes that the L2 moves at least."""
+
+
+class SmTraffic:
+    """The paths of one SM.
+
+    port: to the L2. shared: of its shared memory, for warps and engines; accesses: for warps alone, which go first.
+    loads: what its TMA has asked the L2 for.
+    """
+
+    __slots__ = ("accesses", "loads", "port", "shared")
+
+    def __init__(self, spec: GpuSpec) -> None:
+        self.port = Bandwidth(spec.port_bytes_per_cycle)
+        self.shared = Bandwidth(spec.smem_bytes_per_cycle)
+        self.accesses = Bandwidth(spec.smem_bytes_per_cycle)
+        self.loads = Flow()
+
+
+class Traffic:
+    """The shared memory system of one run. All times are cycles. nbytes: of all of the kernel's arguments."""
+
+    def __init__(self, spec: GpuSpec, clock: Clock, rng: random.Random | None, nbytes: float = float("inf")) -> None:
+        self.spec = spec
+        self._warm = nbytes <= spec.l2_bytes
+        self._clock = clock
+        self._rng = rng
+        self._l2 = Bandwidth(spec.l2_bytes_per_cycle * spec.sms)
+        self._answers = FairShare(clock, spec.l2_bytes_per_cycle * spec.sms, spec.port_bytes_per_cycle)
+        self._hbm = Bandwidth(spec.hbm_bytes_per_cycle)
+        self._lines: dict[int, np.ndarray] = {}
+        self._tiles: OrderedDict[Any, int] = OrderedDict()
+        self._tile_bytes = 0
+        self.l2_bytes = 0
+        self.hbm_bytes = 0
+
+    def generic(self, sm: SmTraffic, time: float, slot: int, where: Any, width: int, count: int, write: bool) -> float:
+        """Loads or stores by a warp of items number `where` of `width` bytes; when the last one arrives."""
+        nbytes = count * width
+        moved = max(nbytes, SECTOR * _sectors(where, width))
+        if self._warm:
+            return self._serve(sm, time, moved, 0, write)
+        line = where * width >> LINE_BITS
+        top = int(line.max()) if isinstance(line, np.ndarray) else line
+        seen = self._lines.get(slot)
+        if seen is None or top >= len(seen):
+            grown = np.zeros(max(top + 1, 2 * len(seen) if seen is not None else 1024), bool)
+            if seen is not None:
+                grown[: len(seen)] = seen
+            seen = self._lines[slot] = grown
+        missed = count - int(np.count_nonzero(seen[line]))
+        if missed:
+            seen[line] = True
+        return self._serve(sm, time, moved, missed * width, write)
+
+    def load(self, sm: SmTraffic, time: float, nbytes: int, issues: float) -> float:
+        """What ordinary loads of `nbytes`, so many instructions, take of the SM besides `generic`; when they are over.
+
+        A thread has only so many in flight: the next ones wait for the latency of those before.
+        """
+        spec = self.spec
+        passed = self.access(sm, time, nbytes * spec.smem_bytes_per_cycle / spec.l1_fill_bytes_per_cycle)
+        return passed + (-(-issues // spec.loads_in_flight) - 1) * spec.l2_latency
+
+    def load_tile(self, sm: SmTraffic, key: Any, nbytes: int, arrived: Callable[[float, float], None]) -> None:
+        """A bulk load of the tile `key` from now on; `arrived(first, last)` says when its bytes come to the SM.
+
+        Where SMs contend for the L2, its slices are not equally busy, and the last bytes come from the busiest.
+        """
+        spec, now, missed = self.spec, self._clock.now, self._missed(key, nbytes)
+        self.l2_bytes += nbytes
+        latency, there = spec.l2_latency, now
+        if missed:
+            self.hbm_bytes += missed
+            latency, there = spec.hbm_latency, self._hbm.take(now, missed, now)
+        latency = self.jitter(latency)
+
+        def answered(took: float) -> None:
+            last = max(self._clock.now, there) + latency
+            contention = max(0.0, took - nbytes / (2 * spec.l2_bytes_per_cycle))
+            arrived(last - took, last + spec.l2_unevenness * contention)
+
+        self._answers.serve(sm.loads, nbytes, answered)
+
+    def store_tile(self, sm: SmTraffic, time: float, key: Any, nbytes: int) -> float:
+        """A bulk store of the tile `key`; when its last byte has passed."""
+        return self._serve(sm, time, nbytes, self._missed(key, nbytes), write=True)
+
+    def _missed(self, key: Any, nbytes: int) -> int:
+        """How many bytes of the tile `key` are not in the L2; now they are."""
+        tiles = self._tiles
+        if self._warm:
+            return 0
+        if key in tiles:
+            tiles.move_to_end(key)
+            return 0
+        tiles[key] = nbytes
+        self._tile_bytes += nbytes
+        while self._tile_bytes > self.spec.l2_bytes:
+            self._tile_bytes -= tiles.popitem(last=False)[1]
+        return nbytes
+
+    def _serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
+        spec = self.spec
+        self.l2_bytes += nbytes
+        now = self._clock.now
+        done = max(sm.port.take(time, nbytes, now), self._l2.take(time, nbytes, now))
+        if missed:
+            self.hbm_bytes += missed
+            done = max(done, self._hbm.take(time, missed, now))
+        latency = spec.hbm_latency if missed and not write else spec.l2_latency
+        return done + self.jitter(latency)
+
+    def shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
+        """An engine's transfer between the shared memory of an SM and elsewhere; when it is over."""
+        return sm.shared.take(time, nbytes, self._clock.now)
+
+    def access(self, sm: SmTraffic, time: float, nbytes: float) -> float:
+        """A warp's transfer from or to the SM's shared memory or L1; when it is over. Warps go before the engines."""
+        now = self._clock.now
+        sm.shared.take(time, nbytes, now)
+        return sm.accesses.take(time, nbytes, now)
+
+    def jitter(self, latency: float) -> float:
+        """A latency, under a random schedule between half and twice as long."""
+        return latency * self._rng.uniform(0.5, 2.0) if self._rng else latency
+
+    def figures(self) -> dict[str, float]:
+        """Bytes through the L2 and from HBM."""
+        return {"l2_bytes": float(self.l2_bytes), "hbm_bytes": float(self.hbm_bytes)}
+
+
+def _sectors(where: Any, width: int) -> int:
+    """The sectors that each instruction touches, added up; lanes side by side share one."""
+    if not isinstance(where, np.ndarray):
+        return 1
+    sector = where * width // SECTOR
+    return int(np.count_nonzero(sector[..., 1:] != sector[..., :-1])) + sector.size // sector.shape[-1]
