@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tirx_mini.ir import AddressOf, Call, DataType, Expr, int_value
-from tirx_mini.isa import Instruction, Operand
+from tirx_mini.isa import Access, Instruction, Operand, OperandKind
 
 from .builtins import PREFIX
 from .types import c_type
@@ -61,10 +61,10 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
     passed: list[Expr] = []
     for operand, args in _matched(entry, call):
         if operand.name not in fixed:
-            if operand.type.name == "registers":
+            if operand.type.kind is OperandKind.REGISTERS:
                 body.add_registers(operand.name, operand.type.access, args[0], entry.register_count(dict(call.attrs)))
             else:
-                body.add_operand(operand.name, operand.type.name, args)
+                body.add_operand(operand.name, operand.type.kind, args)
             passed.extend(args)
     returned = c_type(result) if result is not None else "void"
     text = f"__device__ __forceinline__ {returned} {name}({', '.join(body.parameters)}) {{\n{body.text(template)}}}"
@@ -122,9 +122,9 @@ class _Assembly:
             self.before.append(".reg .pred result;")
             self.after.append("selp.b32 %0, 1, 0, result;")
 
-    def add_operand(self, label: str, kind: str, args: tuple[Expr, ...]) -> None:
-        """One operand of the instruction, of the table's type `kind`."""
-        if kind == "pred":
+    def add_operand(self, label: str, kind: OperandKind, args: tuple[Expr, ...]) -> None:
+        """One operand of the instruction."""
+        if kind is OperandKind.PREDICATE:
             self.parameters.append(f"bool {label}")
             mark = self._input("r", f"(int){label}")
             self.before += [f".reg .pred {label};", f"setp.ne.b32 {label}, {mark}, 0;"]
@@ -133,34 +133,34 @@ class _Assembly:
             names = [label] if len(args) == 1 else [f"{label}{i}" for i in range(len(args))]
             self.places[label] = ", ".join(self._value(n, kind, arg) for n, arg in zip(names, args, strict=True))
 
-    def _value(self, name: str, kind: str, arg: Expr) -> str:
-        if kind == "shared":
+    def _value(self, name: str, kind: OperandKind, arg: Expr) -> str:
+        if kind.in_shared_memory:
             self.places[f"{name}_space"] = "cta" if arg.dtype.is_handle else "cluster"
-        if kind == "shared" and arg.dtype.is_handle:
+        if kind.in_shared_memory and arg.dtype.is_handle:
             self.parameters.append(f"void* {name}")
             return self._input("r", f"(uint32_t)__cvta_generic_to_shared({name})")
-        if kind == "global":
+        if kind is OperandKind.GLOBAL:
             self.parameters.append(f"const void* {name}")
             return self._input("l", f"__cvta_generic_to_global({name})")
-        if kind == "tensormap":
+        if kind is OperandKind.TENSOR_MAP:
             self.parameters.append(f"const CUtensorMap& {name}")
             return self._input("l", f"&{name}")
         self.parameters.append(f"{c_type(arg.dtype)} {name}")
         return self._input(CONSTRAINTS[arg.dtype], name)
 
-    def add_registers(self, label: str, access: str, pointer: Expr, count: int) -> None:
-        """`count` 32-bit registers from `pointer` on; narrower elements share them. access: read, write or update."""
+    def add_registers(self, label: str, access: Access, pointer: Expr, count: int) -> None:
+        """`count` 32-bit registers from `pointer` on; narrower elements share them."""
         assert isinstance(pointer, AddressOf)
         dtype = pointer.buffer.dtype
         whole = dtype.bits == 32
         constraint = CONSTRAINTS[dtype] if whole else "r"
         element = label if whole else f"((uint32_t*){label})"
         self.parameters.append(f"{c_type(dtype)}* {label}")
-        if access == "read":
+        if access is Access.READ:
             marks = [self._input(constraint, f"{element}[{i}]") for i in range(count)]
         else:
             marks = [f"%{len(self.outputs) + i}" for i in range(count)]
-            sign = "+" if access == "update" else "="
+            sign = "+" if access is Access.UPDATE else "="
             self.outputs += [f'"{sign}{constraint}"({element}[{i}])' for i in range(count)]
         self.places[label] = ", ".join(marks)
 

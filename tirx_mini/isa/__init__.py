@@ -7,28 +7,7 @@ from tirx_mini.ir import PrimFunc
 
 from . import cp_async, debug, fence, grid, matrix, mbarrier, sync, tcgen05, timer, tma, warp, wgmma
 from .availability import check_instructions
-from .core import (
-    Alias,
-    Attribute,
-    GlobalAddress,
-    Instruction,
-    Operand,
-    OperandType,
-    Overloads,
-    Registers,
-    Scope,
-    SharedAddress,
-    TensorMapHandle,
-    TmemAddress,
-    any_value,
-    f32,
-    instruction,
-    pred,
-    s32,
-    tables,
-    u32,
-    u64,
-)  # fmt: skip
+from .core import Alias, Instruction, Overloads, Scope, tables
 from .debug import CONVERSION
 from .descriptors import (
     Format,
@@ -39,6 +18,7 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
+from .operands import Access, Operand, OperandKind
 from .tma import POLICIES
 
 TABLE, NAMES = tables((mbarrier, fence, sync, grid, warp, tma, cp_async, matrix, wgmma, tcgen05, timer, debug))
@@ -50,8 +30,7 @@ def check_target(func: PrimFunc, arch: str) -> None:
 
 
 __all__ = [
-    "CONVERSION", "TABLE", "NAMES", "Alias", "Attribute", "Format", "GlobalAddress", "Instruction",
-    "InstructionDescriptor", "Operand", "OperandType", "Overloads", "POLICIES", "Registers", "Scope", "SharedAddress",
-    "SmemDescriptor", "TensorMapHandle", "TmemAddress", "any_value", "check_target", "f32", "instruction", "mma_depth",
-    "mma_format", "operand_chunks", "pred", "s32", "swizzle_bytes", "tables", "u32", "u64",
+    "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "Format", "Instruction", "InstructionDescriptor",
+    "Operand", "OperandKind", "Overloads", "Scope", "SmemDescriptor", "check_target", "mma_depth", "mma_format",
+    "operand_chunks", "swizzle_bytes",
 ]  # fmt: skip

@@ -21,54 +21,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tirx_mini.ir import (
-    HANDLE,
-    UINT32,
-    AddressOf,
-    Buffer,
-    BufferLoad,
-    Call,
-    DataType,
-    Expr,
-    Span,
-    TirxError,
-    as_bool,
-    as_expr,
-    cast,
-)
+from tirx_mini.ir import HANDLE, Call, Expr, Span, TirxError
 
-
-@dataclass(frozen=True)
-class OperandType:
-    """The type of an operand or result. dtype: of its value in the IR, None for any. what: in words.
-
-    access: of registers: "read", "write" or "update", which is both.
-    """
-
-    name: str
-    dtype: DataType | None
-    what: str
-    access: str = "read"
-
-
-def _operand(name: str, dtype: str | None, what: str, access: str = "read") -> OperandType:
-    return OperandType(name, None if dtype is None else DataType(dtype), what, access)
-
-
-u32 = Annotated[int, _operand("u32", "uint32", "an integer")]
-s32 = Annotated[int, _operand("s32", "int32", "an integer")]
-u64 = Annotated[int, _operand("u64", "uint64", "a 64-bit integer")]
-f32 = Annotated[float, _operand("f32", "float32", "a number")]
-pred = Annotated[bool, _operand("pred", "bool", "a condition")]
-any_value = Annotated[Any, _operand("any", None, "a value")]
-SharedAddress = Annotated[int, _operand("shared", None, "a pointer to shared memory, as in bar.ptr_to([0])")]
-GlobalAddress = Annotated[int, _operand("global", None, "a pointer to global memory, as in A.ptr_to([0, 0])")]
-TmemAddress = Annotated[int, _operand("tmem", "uint32", "an address of tensor memory, as tcgen05.alloc wrote it")]
-_REGISTERS = "a pointer to a register buffer"
-Registers = Annotated[Any, _operand("registers", None, _REGISTERS, "write")]
-SourceRegisters = Annotated[Any, _operand("registers", None, _REGISTERS, "read")]
-UpdatedRegisters = Annotated[Any, _operand("registers", None, _REGISTERS, "update")]
-TensorMapHandle = Annotated[Any, _operand("tensormap", "tensormap", "a tensor map")]
+from .operands import Attribute, Operand, OperandType
 
 
 class Scope(Enum):
@@ -78,28 +33,6 @@ class Scope(Enum):
     WARP = "warp"
     WARPGROUP = "warpgroup"
     CTA = "cta"
-
-
-@dataclass(frozen=True)
-class Operand:
-    """A parameter of an instruction. variadic: it stands for any number of operands (the coordinates of a box)."""
-
-    name: str
-    type: OperandType
-    variadic: bool = False
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """A static modifier: its default (`inspect.Parameter.empty` where it must be given) and the values it can have.
-
-    counts: whether it is a whole number from 0 on.
-    """
-
-    name: str
-    default: Any
-    choices: tuple[Any, ...] | None
-    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -197,79 +130,22 @@ class Instruction:
             if name in given:
                 raise TirxError(f"{self.signature()} is given {name!r} twice")
             given[name] = value
-        operands = [self._operand(o, given) for o in fixed]
-        operands += [self._convert(self.operands[-1], value) for value in rest]
-        return tuple(operands), tuple((a.name, self._attribute(a, given)) for a in self.attributes)
-
-    def _operand(self, operand: Operand, given: Mapping[str, Any]) -> Expr:
-        if operand.name not in given:
-            raise TirxError(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
-        return self._convert(operand, given[operand.name])
-
-    def _attribute(self, attribute: Attribute, given: Mapping[str, Any]) -> Any:
-        value = given.get(attribute.name, attribute.default)
-        if value is inspect.Parameter.empty:
-            raise TirxError(f"{self.signature()} needs {attribute.name!r}")
-        if isinstance(value, Expr):
-            known = getattr(value, "value", None)
-            if not isinstance(known, (int, float)):
-                raise TirxError(f"{attribute.name!r} of {self.name} must be known at compile time, but it is {value!r}")
-            value = known
-        if attribute.choices is not None and value not in attribute.choices:
-            choices = ", ".join(map(repr, attribute.choices))
-            raise TirxError(f"{attribute.name!r} of {self.name} is {value!r}; it can be {choices}")
-        if attribute.counts and value is not None and (not isinstance(value, int) or value < 0):
-            raise TirxError(f"{attribute.name!r} of {self.name} is {value!r}; it is a whole number from 0 on")
-        return value
-
-    def _convert(self, operand: Operand, value: Any) -> Expr:
-        """`value` as an expression of the operand's type."""
-        kind = operand.type
-        if isinstance(value, Buffer):
-            value = value.data if kind.dtype is None else value[(0,) * value.ndim]
-        try:
-            expr = as_expr(value)
-        except TirxError:
-            raise TirxError(f"{operand.name!r} of {self.name} needs {kind.what}, but {value!r} is given") from None
-        wrong = TirxError(f"{operand.name!r} of {self.name} needs {kind.what}, but {expr!r} is given", expr.span)
-        if kind.name == "pred":
-            return as_bool(expr)
-        if kind.name in ("shared", "global"):
-            if isinstance(expr, BufferLoad) and expr.buffer.scope == "shared":
-                place = f"{expr.buffer.name}.ptr_to([{', '.join(map(repr, expr.indices))}])"
-                raise TirxError(
-                    f"{operand.name!r} of {self.name} needs {kind.what}, but {expr!r} is what is stored there",
-                    expr.span,
-                    f"write {place}",
-                )
-            if isinstance(expr, AddressOf) and expr.buffer.scope != kind.name:
-                raise TirxError(
-                    f"{operand.name!r} of {self.name} needs {kind.what}, but {expr.buffer.name} is in "
-                    f"{expr.buffer.scope} memory",
-                    expr.span,
-                )
-            if expr.dtype == HANDLE or (kind.name == "shared" and expr.dtype.is_integer):
-                return expr if expr.dtype == HANDLE else cast(UINT32, expr)
-            raise wrong
-        if kind.name == "registers":
-            if not isinstance(expr, AddressOf) or expr.buffer.scope != "local":
-                raise wrong
-            return expr
-        if kind.dtype is None:
-            return expr
-        if kind.name == "tensormap":
-            if expr.dtype != kind.dtype:
-                raise wrong
-            return expr
-        if expr.dtype.is_handle or (kind.dtype.is_integer and not (expr.dtype.is_integer or expr.dtype.is_bool)):
-            raise wrong
-        return cast(kind.dtype, expr)
+        for operand in fixed:
+            if operand.name not in given:
+                raise TirxError(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
+        for attribute in self.attributes:
+            if attribute.required and attribute.name not in given:
+                raise TirxError(f"{self.signature()} needs {attribute.name!r}")
+        operands = [o.convert(given[o.name], self.name) for o in fixed]
+        operands += [self.operands[-1].convert(value, self.name) for value in rest]
+        attributes = ((a.name, a.convert(given.get(a.name, a.default), self.name)) for a in self.attributes)
+        return tuple(operands), tuple(attributes)
 
     def signature(self) -> str:
         """The instruction as a call, for messages."""
         names = [("*" if o.variadic else "") + o.name for o in self.operands]
         for a in self.attributes:
-            names.append(a.name if a.default is inspect.Parameter.empty else f"{a.name}={a.default!r}")
+            names.append(a.name if a.required else f"{a.name}={a.default!r}")
         return f"{self.name}({', '.join(names)})"
 
     # -- executing in the simulator ------------------------------------------------------------------------------

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .core import GlobalAddress, Scope, SharedAddress, instruction
+from .core import Scope, instruction
 from .machine import Machine, Thread
+from .operands import GlobalAddress, SharedAddress
 
 
 def _copy(bytes: int) -> str:

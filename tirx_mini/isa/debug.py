@@ -7,8 +7,9 @@ import sys
 
 import numpy as np
 
-from .core import Scope, any_value, instruction
+from .core import Scope, instruction
 from .machine import Machine, Thread
+from .operands import any_value
 
 CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?P<length>l{0,2})(?P<letter>[diuxXeEfgGc%])")
 """One conversion of a format, "%%" included (CUDA C++ Programming Guide: "Formatted Output")."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from .core import Registers, Scope, SharedAddress, SourceRegisters, instruction
+from .core import Scope, instruction
 from .machine import Machine, Thread
+from .operands import Registers, SharedAddress, SourceRegisters
 
 
 def _template(direction: str) -> Callable[..., str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .core import Scope, SharedAddress, instruction, pred, u32
+from .core import Scope, instruction
 from .machine import Blocking, Machine, Thread
+from .operands import SharedAddress, pred, u32
 
 
 @instruction(

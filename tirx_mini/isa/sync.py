@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .core import Alias, Scope, instruction, u32
+from .core import Alias, Scope, instruction
 from .machine import Blocking, Machine, Thread
+from .operands import u32
 
 
 @instruction(

@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .core import MASK16, Registers, Scope, SharedAddress, SourceRegisters, TmemAddress, instruction, pred, u32, u64
+from .core import MASK16, Scope, instruction
 from .descriptors import InstructionDescriptor, SmemDescriptor
 from .machine import Blocking, Machine, Thread
+from .operands import Registers, SharedAddress, SourceRegisters, TmemAddress, pred, u32, u64
 
 _START = 0x3FFF
 """The bits of a shared-memory descriptor that hold the operand's place."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .core import Scope, instruction, u64
+from .core import Scope, instruction
 from .machine import Machine, Thread
+from .operands import u64
 
 
 @instruction(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .core import Scope, SharedAddress, TensorMapHandle, instruction, s32
+from .core import Scope, instruction
 from .machine import Blocking, Machine, Thread
+from .operands import SharedAddress, TensorMapHandle, s32
 
 CacheHint = Literal["", "evict_first", "evict_normal", "evict_last"]
 """Which data the L2 cache gives up first; "" leaves it to the cache."""

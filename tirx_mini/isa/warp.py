@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .core import Scope, SharedAddress, any_value, instruction, pred, s32, u32
+from .core import Scope, instruction
 from .machine import Blocking, Machine, Thread
+from .operands import SharedAddress, any_value, pred, s32, u32
 
 _LANES = np.arange(32)
 

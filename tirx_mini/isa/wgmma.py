@@ -12,9 +12,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal
 
-from .core import Scope, UpdatedRegisters, instruction, pred, u64
+from .core import Scope, instruction
 from .descriptors import WGMMA, Format, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
 from .machine import Blocking, Machine, Thread
+from .operands import UpdatedRegisters, pred, u64
 
 ROWS = 64
 """M of every wgmma."""

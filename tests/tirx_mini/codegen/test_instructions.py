@@ -29,7 +29,7 @@ from tirx_mini.ir import (
     const,
     special,
 )
-from tirx_mini.isa import TABLE, Instruction
+from tirx_mini.isa import TABLE, Instruction, OperandKind
 from tirx_mini.runtime import compile_cuda
 
 ARCHITECTURES = {70: "sm_75", 80: "sm_80", 90: "sm_90a", 100: "sm_100a"}
@@ -58,25 +58,27 @@ COLUMNS = {"wgmma.mma_async": (8, 136, 256)}
 def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
     """Arguments that make up one legal call, none of them known when compiling unless the PTX wants that."""
     tid = special("threadIdx.x")
-    samples: dict[str, Expr] = {
-        "u32": cast("uint32", tid),
-        "s32": tid,
-        "u64": cast("uint64", tid),
-        "f32": cast("float32", tid),
-        "pred": tid < 3,
-        "any": cast("float32", tid),
-        "shared": AddressOf(HANDLE, BARS, (const(1),)),
-        "global": AddressOf(HANDLE, GLOBAL, (tid,)),
-        "tmem": cast("uint32", tid),
-        "registers": AddressOf(HANDLE, FLOATS, (const(0),)),
-        "tensormap": MAP.var,
+    samples: dict[OperandKind, Expr] = {
+        OperandKind.U32: cast("uint32", tid),
+        OperandKind.S32: tid,
+        OperandKind.U64: cast("uint64", tid),
+        OperandKind.F32: cast("float32", tid),
+        OperandKind.PREDICATE: tid < 3,
+        OperandKind.ANY: cast("float32", tid),
+        OperandKind.SHARED: AddressOf(HANDLE, BARS, (const(1),)),
+        OperandKind.MBARRIER: AddressOf(HANDLE, BARS, (const(1),)),
+        OperandKind.CTA_RANK: cast("uint32", tid),
+        OperandKind.GLOBAL: AddressOf(HANDLE, GLOBAL, (tid,)),
+        OperandKind.TMEM: cast("uint32", tid),
+        OperandKind.REGISTERS: AddressOf(HANDLE, FLOATS, (const(0),)),
+        OperandKind.TENSOR_MAP: MAP.var,
     }
     out: list[Expr] = []
     for operand in entry.operands:
         number = attrs.get("dim", 1) if operand.variadic else 1
         assert isinstance(number, int)
         named = {"n_cols": const(64, "uint32"), "barrier_id": const(1, "uint32"), "threads": const(64, "uint32")}
-        out += [named.get(operand.name, samples[operand.type.name])] * number
+        out += [named.get(operand.name, samples[operand.type.kind])] * number
     return tuple(out)
 
 
@@ -121,7 +123,7 @@ def test_every_instruction_assembles(name: str, arch: str) -> None:
         assert calls
         frame = [AllocBuffer(SMEM), DeclBuffer(BARS), AllocBuffer(FLOATS)]
         kernel = func(*frame, *calls, params=(GLOBAL, MATRIX), smem=1024)
-        needs_map = any(o.type.name == "tensormap" for o in entry.operands)
+        needs_map = any(o.type.kind is OperandKind.TENSOR_MAP for o in entry.operands)
         assert compile_cuda(cuda_source(replace(kernel, tensor_maps=(MAP,) if needs_map else ())), arch).cubin
 
 
@@ -180,7 +182,7 @@ def test_registers_hold_two_halves_each(op: str) -> None:
     halves = vector("halves", 8, "float16", "local")
     entry, attrs = TABLE[op], {"num": 4, "transpose": False}
     args = [
-        AddressOf(HANDLE, halves, (const(0),)) if operand.type.name == "registers" else value
+        AddressOf(HANDLE, halves, (const(0),)) if operand.type.kind is OperandKind.REGISTERS else value
         for operand, value in zip(entry.operands, operands(entry, attrs), strict=True)
     ]
     call = Evaluate(Call(INT32, op, tuple(args), tuple(attrs.items())))

@@ -25,7 +25,7 @@ from tirx_mini.ir import (
     children,
     walk,
 )
-from tirx_mini.isa import TABLE
+from tirx_mini.isa import TABLE, Access
 
 BASE, MOST, OF_AN_SM = 32, 255, 65_536
 """Registers that a thread needs beside its arrays (addresses, counters), those it can have, and those of an SM."""
@@ -127,4 +127,4 @@ def _operands(call: Call) -> Iterator[tuple[Buffer, bool]]:
     for name, argument in given.items():
         if isinstance(argument, AddressOf) and argument.buffer.scope == "local":
             access = operands[name].type.access
-            yield argument.buffer, access == "write" or (access == "update" and anew)
+            yield argument.buffer, access is Access.WRITE or (access is Access.UPDATE and anew)

@@ -1,0 +1,193 @@
+"""Operands and modifiers of instructions: their types, and how the arguments of a call become them."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from enum import Enum, Flag
+from typing import Annotated, Any
+
+from tirx_mini.ir import (
+    HANDLE,
+    UINT32,
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    DataType,
+    Expr,
+    TirxError,
+    as_bool,
+    as_expr,
+    cast,
+)
+
+
+class OperandKind(Enum):
+    """What an operand is to the instruction; its name is that of the type in an entry's signature."""
+
+    U32 = "u32"
+    S32 = "s32"
+    U64 = "u64"
+    F32 = "f32"
+    PREDICATE = "pred"
+    ANY = "any"
+    SHARED = "shared"
+    MBARRIER = "mbarrier"
+    CTA_RANK = "rank"
+    GLOBAL = "global"
+    TMEM = "tmem"
+    REGISTERS = "registers"
+    TENSOR_MAP = "tensormap"
+
+    @property
+    def in_shared_memory(self) -> bool:
+        """Whether it is an address of shared memory, of the CTA or of the cluster."""
+        return self in (OperandKind.SHARED, OperandKind.MBARRIER)
+
+
+class Access(Flag):
+    """How an instruction uses the registers of an operand."""
+
+    READ = 1
+    WRITE = 2
+    UPDATE = READ | WRITE
+
+
+@dataclass(frozen=True)
+class OperandType:
+    """The type of an operand or a result.
+
+    kind: what the operand is.
+    dtype: the type of its value in the IR; None for any.
+    what: a description for error messages, as in "an integer".
+    access: for registers, whether they are read, written or both.
+    spellings: other names under which every operand of this type can be passed.
+    """
+
+    kind: OperandKind
+    dtype: DataType | None
+    what: str
+    access: Access = Access.READ
+    spellings: tuple[str, ...] = ()
+
+
+def _operand(
+    kind: OperandKind, dtype: str | None, what: str, access: Access = Access.READ, spellings: tuple[str, ...] = ()
+) -> OperandType:
+    return OperandType(kind, None if dtype is None else DataType(dtype), what, access, spellings)
+
+
+_SHARED = "a pointer to shared memory, as in bar.ptr_to([0])"
+_REGISTERS = "a pointer to a register buffer"
+
+u32 = Annotated[int, _operand(OperandKind.U32, "uint32", "an integer")]
+s32 = Annotated[int, _operand(OperandKind.S32, "int32", "an integer")]
+u64 = Annotated[int, _operand(OperandKind.U64, "uint64", "a 64-bit integer")]
+f32 = Annotated[float, _operand(OperandKind.F32, "float32", "a number")]
+pred = Annotated[bool, _operand(OperandKind.PREDICATE, "bool", "a condition")]
+any_value = Annotated[Any, _operand(OperandKind.ANY, None, "a value")]
+SharedAddress = Annotated[int, _operand(OperandKind.SHARED, None, _SHARED)]
+MbarrierAddress = Annotated[int, _operand(OperandKind.MBARRIER, None, _SHARED, spellings=("ptr", "mbar"))]
+CtaRank = Annotated[int, _operand(OperandKind.CTA_RANK, "uint32", "the rank of a CTA in the cluster, an integer")]
+GlobalAddress = Annotated[
+    int, _operand(OperandKind.GLOBAL, None, "a pointer to global memory, as in A.ptr_to([0, 0])")
+]
+TmemAddress = Annotated[
+    int, _operand(OperandKind.TMEM, "uint32", "an address of tensor memory, as tcgen05.alloc wrote it")
+]
+Registers = Annotated[Any, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.WRITE)]
+SourceRegisters = Annotated[Any, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.READ)]
+UpdatedRegisters = Annotated[Any, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.UPDATE)]
+TensorMapHandle = Annotated[Any, _operand(OperandKind.TENSOR_MAP, "tensormap", "a tensor map")]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A parameter of an instruction.
+
+    name: as in the entry's signature and its PTX.
+    type: what can be passed.
+    variadic: whether it stands for any number of operands, as the coordinates of a box do.
+    """
+
+    name: str
+    type: OperandType
+    variadic: bool = False
+
+    def convert(self, value: Any, instruction: str) -> Expr:
+        """`value` as an expression of the operand's type; raises `TirxError`, which names `instruction`."""
+        kind, dtype = self.type.kind, self.type.dtype
+        if isinstance(value, Buffer):
+            value = value.data if dtype is None else value[(0,) * value.ndim]
+        needed = f"{self.name!r} of {instruction} needs {self.type.what}"
+        try:
+            expr = as_expr(value)
+        except TirxError:
+            raise TirxError(f"{needed}, but {value!r} is given") from None
+        if kind is OperandKind.PREDICATE:
+            return as_bool(expr)
+        if kind.in_shared_memory or kind is OperandKind.GLOBAL:
+            return self._pointer(expr, needed)
+        wrong = TirxError(f"{needed}, but {expr!r} is given", expr.span)
+        if kind is OperandKind.REGISTERS:
+            if not isinstance(expr, AddressOf) or expr.buffer.scope != "local":
+                raise wrong
+            return expr
+        if dtype is None:
+            return expr
+        if kind is OperandKind.TENSOR_MAP:
+            if expr.dtype != dtype:
+                raise wrong
+            return expr
+        if expr.dtype.is_handle or (dtype.is_integer and not (expr.dtype.is_integer or expr.dtype.is_bool)):
+            raise wrong
+        return cast(dtype, expr)
+
+    def _pointer(self, expr: Expr, needed: str) -> Expr:
+        """A pointer to shared or global memory; an integer can be an address of the cluster's shared memory."""
+        scope = "shared" if self.type.kind.in_shared_memory else "global"
+        if isinstance(expr, BufferLoad) and expr.buffer.scope == "shared":
+            place = f"{expr.buffer.name}.ptr_to([{', '.join(map(repr, expr.indices))}])"
+            raise TirxError(f"{needed}, but {expr!r} is the value stored there", expr.span, f"write {place}")
+        if isinstance(expr, AddressOf) and expr.buffer.scope != scope:
+            raise TirxError(f"{needed}, but {expr.buffer.name} is in {expr.buffer.scope} memory", expr.span)
+        if expr.dtype == HANDLE:
+            return expr
+        if scope == "shared" and expr.dtype.is_integer:
+            return cast(UINT32, expr)
+        raise TirxError(f"{needed}, but {expr!r} is given", expr.span)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A static modifier.
+
+    name: as in the entry's signature and its PTX.
+    default: its value where none is given; `inspect.Parameter.empty` where one must be.
+    choices: the values that it can have; None for any.
+    counts: whether it is a whole number from 0 on.
+    """
+
+    name: str
+    default: Any
+    choices: tuple[Any, ...] | None
+    counts: bool = False
+
+    @property
+    def required(self) -> bool:
+        """Whether a call must give it a value."""
+        return self.default is inspect.Parameter.empty
+
+    def convert(self, value: Any, instruction: str) -> Any:
+        """`value` as the modifier's; raises `TirxError`, which names `instruction`."""
+        if isinstance(value, Expr):
+            known = getattr(value, "value", None)
+            if not isinstance(known, (int, float)):
+                raise TirxError(f"{self.name!r} of {instruction} must be known at compile time, but it is {value!r}")
+            value = known
+        if self.choices is not None and value not in self.choices:
+            choices = ", ".join(map(repr, self.choices))
+            raise TirxError(f"{self.name!r} of {instruction} is {value!r}; it can be {choices}")
+        if self.counts and value is not None and (not isinstance(value, int) or value < 0):
+            raise TirxError(f"{self.name!r} of {instruction} is {value!r}; it must be a whole number from 0 on")
+        return value
