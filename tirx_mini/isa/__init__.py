@@ -5,9 +5,8 @@
 
 from tirx_mini.ir import PrimFunc
 
-from . import cp_async, debug, fence, grid, matrix, mbarrier, sync, tcgen05, timer, tma, warp, wgmma
 from .availability import check_instructions
-from .core import Alias, Instruction, Overloads, Scope, tables
+from .core import Instruction
 from .debug import CONVERSION
 from .descriptors import (
     Format,
@@ -18,10 +17,10 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
+from .facts import Alias, Scope
 from .operands import Access, Operand, OperandKind
+from .table import NAMES, TABLE, Overloads
 from .tma import POLICIES
-
-TABLE, NAMES = tables((mbarrier, fence, sync, grid, warp, tma, cp_async, matrix, wgmma, tcgen05, timer, debug))
 
 
 def check_target(func: PrimFunc, arch: str) -> None:

@@ -15,74 +15,40 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tirx_mini.ir import HANDLE, Call, Expr, Span, TirxError
+from tirx_mini.ir import Expr, TirxError
 
+from .facts import Alias, Facts, Scope
 from .operands import Attribute, Operand, OperandType
 
 
-class Scope(Enum):
-    """Which threads execute an instruction together."""
-
-    THREAD = "thread"
-    WARP = "warp"
-    WARPGROUP = "warpgroup"
-    CTA = "cta"
-
-
-@dataclass(frozen=True)
-class Alias:
-    """A name under which an instruction is called from a kernel; `preset` fixes some of its parameters."""
-
-    path: str
-    preset: Mapping[str, Any] = field(default_factory=dict)
-
-
-Ptx = str | Callable[..., str]
-"""A template with {operand}, {modifier} and {result}, or a function of the modifiers that returns one; "" for printf,
-which is a function of CUDA C++.
-
-Conditions ({operand} of type pred, and such a result) are predicate registers. {operand_space} is "cta" where a shared
-operand is a pointer to the CTA's own memory, "cluster" where it is an address, which may be another CTA's.
-"""
-
-MASK16 = """{
-    .reg .b16 mask;
-    mov.b16 mask, %s;
-    %s
-}"""
-"""An instruction with `mask`, the CTAs of a multicast, which PTX takes in a register."""
-
-
-@dataclass(frozen=True)
-class Instruction:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Instruction(Facts):
     """One instruction of the table.
 
-    name: `Call.op`. ptx: see `Ptx`. api: where it appears in the `Tx` namespace. issued_by: the threads that execute it
-    together. min_sm: the first architecture that has it (100 with an `a` feature set). isa: the PTX ISA section. cost:
-    its issue cost class (`hardware.ISSUE_CYCLES`). operands, attributes, result: from the signature. blocking: whether
-    `semantics` is a generator. registers: 32-bit registers a thread of its register operand, from the modifiers.
+    semantics: the body, which executes it in the simulator.
+    operands: its positional parameters, in order.
+    attributes: its static modifiers.
+    result: the type of its result; None where it has none.
+    blocking: whether `semantics` is a generator, which waits by yielding.
+    doc: the docstring of the body.
     """
 
-    name: str
-    ptx: Ptx
-    api: tuple[Alias, ...]
-    issued_by: Scope
-    min_sm: int
-    isa: str
-    cost: str
     semantics: Callable[..., Any]
     operands: tuple[Operand, ...]
     attributes: tuple[Attribute, ...]
     result: OperandType | None
     blocking: bool
     doc: str
-    registers: Callable[..., int] | None = None
+
+    @property
+    def aliases(self) -> tuple[Alias, ...]:
+        """The names under which kernels call it."""
+        return tuple(alias if isinstance(alias, Alias) else Alias(alias) for alias in self.api)
 
     def template(self, attrs: Mapping[str, Any] | None = None) -> str:
         """The PTX, with modifiers substituted and {operand} places left."""
@@ -187,18 +153,15 @@ class Instruction:
         thread.mask = saved
 
 
-def instruction(
-    ptx: Ptx, *, name: str, api: tuple[str | Alias, ...], issued_by: Scope, min_sm: int, isa: str, cost: str,
-    registers: Callable[..., int] | None = None,
-) -> Callable[[Callable[..., Any]], Instruction]:
-    """Make an entry of the table from the function that says what it does."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class instruction(Facts):
+    """The decorator that makes an entry of the table from the function below it."""
 
-    def build(semantics: Callable[..., Any]) -> Instruction:
+    def __call__(self, semantics: Callable[..., Any]) -> Instruction:
         hints = get_type_hints(semantics, include_extras=True)
         operands: list[Operand] = []
         attributes: list[Attribute] = []
-        parameters = list(inspect.signature(semantics).parameters.values())[2:]
-        for p in parameters:
+        for p in list(inspect.signature(semantics).parameters.values())[2:]:
             if p.kind is p.KEYWORD_ONLY:
                 hint = hints[p.name]
                 choices = get_args(hint) if get_origin(hint) is Literal else None
@@ -206,69 +169,16 @@ def instruction(
             else:
                 operands.append(Operand(p.name, _operand_type(hints[p.name]), p.kind is p.VAR_POSITIONAL))
         returned = hints.get("return")
-        result = _operand_type(returned) if get_origin(returned) is Annotated else None
-        aliases = tuple(a if isinstance(a, Alias) else Alias(a) for a in api)
         return Instruction(
-            name,
-            ptx,
-            aliases,
-            issued_by,
-            min_sm,
-            f"PTX ISA: {isa}",
-            cost,
-            semantics,
-            tuple(operands),
-            tuple(attributes),
-            result,
-            inspect.isgeneratorfunction(semantics),
-            inspect.getdoc(semantics) or "",
-            registers,
+            **{fact.name: getattr(self, fact.name) for fact in fields(Facts)},
+            semantics=semantics,
+            operands=tuple(operands),
+            attributes=tuple(attributes),
+            result=_operand_type(returned) if get_origin(returned) is Annotated else None,
+            blocking=inspect.isgeneratorfunction(semantics),
+            doc=inspect.getdoc(semantics) or "",
         )
-
-    return build
 
 
 def _operand_type(hint: Any) -> OperandType:
     return next(x for x in get_args(hint) if isinstance(x, OperandType))
-
-
-class Overloads:
-    """The instructions that share a name of the `Tx` namespace, told apart by their arguments."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.entries: list[tuple[Instruction, Alias]] = []
-
-    @property
-    def instruction(self) -> Instruction:
-        """The first of them."""
-        return self.entries[0][0]
-
-    def call(self, *args: Any, span: Span | None = None, **kwargs: Any) -> Call:
-        """The call of the one that the arguments fit; raises `TirxError` where none does."""
-        error: TirxError | None = None
-        for entry, alias in self.entries:
-            try:
-                operands, attrs = entry.bind(args, kwargs, alias.preset)
-            except TirxError as refused:
-                error = error or refused
-                continue
-            dtype = (entry.result.dtype or (operands[0].dtype if operands else None)) if entry.result else None
-            return Call(dtype or HANDLE, entry.name, operands, attrs, span=span)
-        assert error is not None
-        raise error.at(span)
-
-
-def tables(modules: tuple[Any, ...]) -> tuple[dict[str, Instruction], dict[str, Overloads]]:
-    """(instructions by name, callable names of the `Tx` namespace) of the entries in `modules`."""
-    table: dict[str, Instruction] = {}
-    names: dict[str, Overloads] = {}
-    for module in modules:
-        for entry in vars(module).values():
-            if isinstance(entry, Instruction) and entry.semantics.__module__ == module.__name__:
-                if entry.name in table:
-                    raise ValueError(f"two instructions are named {entry.name}")
-                table[entry.name] = entry
-                for alias in entry.api:
-                    names.setdefault(alias.path, Overloads(alias.path)).entries.append((entry, alias))
-    return table, names

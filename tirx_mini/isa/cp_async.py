@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .core import Scope, instruction
+from .core import instruction
+from .facts import Scope
 from .machine import Machine, Thread
 from .operands import GlobalAddress, SharedAddress
 

@@ -7,7 +7,8 @@ import sys
 
 import numpy as np
 
-from .core import Scope, instruction
+from .core import instruction
+from .facts import Scope
 from .machine import Machine, Thread
 from .operands import any_value
 

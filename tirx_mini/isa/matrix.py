@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from .core import Scope, instruction
+from .core import instruction
+from .facts import Scope
 from .machine import Machine, Thread
 from .operands import Registers, SharedAddress, SourceRegisters
 

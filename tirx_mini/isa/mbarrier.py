@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .core import Scope, instruction
+from .core import instruction
+from .facts import Scope
 from .machine import Blocking, Machine, Thread
 from .operands import SharedAddress, pred, u32
 

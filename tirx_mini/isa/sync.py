@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .core import Alias, Scope, instruction
+from .core import instruction
+from .facts import Alias, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import u32
 

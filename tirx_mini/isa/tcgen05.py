@@ -12,10 +12,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .core import MASK16, Scope, instruction
+from .core import instruction
 from .descriptors import InstructionDescriptor, SmemDescriptor
+from .facts import Scope
 from .machine import Blocking, Machine, Thread
 from .operands import Registers, SharedAddress, SourceRegisters, TmemAddress, pred, u32, u64
+
+MASK16 = """{
+    .reg .b16 mask;
+    mov.b16 mask, %s;
+    %s
+}"""
+"""An instruction with `mask`, the CTAs of a multicast, which PTX takes in a register."""
 
 _START = 0x3FFF
 """The bits of a shared-memory descriptor that hold the operand's place."""

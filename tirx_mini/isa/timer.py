@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .core import Scope, instruction
+from .core import instruction
+from .facts import Scope
 from .machine import Machine, Thread
 from .operands import u64
 

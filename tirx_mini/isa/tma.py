@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .core import Scope, instruction
+from .core import instruction
+from .facts import Scope
 from .machine import Blocking, Machine, Thread
 from .operands import SharedAddress, TensorMapHandle, s32
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .core import Scope, instruction
+from .core import instruction
+from .facts import Scope
 from .machine import Blocking, Machine, Thread
 from .operands import SharedAddress, any_value, pred, s32, u32
 

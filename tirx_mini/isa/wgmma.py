@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal
 
-from .core import Scope, instruction
+from .core import instruction
 from .descriptors import WGMMA, Format, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
+from .facts import Scope
 from .machine import Blocking, Machine, Thread
 from .operands import UpdatedRegisters, pred, u64
 

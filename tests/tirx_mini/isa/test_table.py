@@ -33,9 +33,9 @@ REQUIRED = {"dim": 2, "count": 40, "n": 64}
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_it_is_documented(entry: Instruction) -> None:
     assert entry.doc.endswith(".") and "\n\n\n" not in entry.doc
-    assert entry.isa.startswith("PTX ISA: ") and len(entry.isa) > 12
+    assert len(entry.isa) > 3
     assert entry.cost in ISSUE_CYCLES and entry.min_sm in (70, 80, 90, 100)
-    assert entry.api and isinstance(entry.issued_by, Scope)
+    assert entry.aliases and isinstance(entry.issued_by, Scope)
 
 
 @pytest.mark.parametrize("entry", [p for p in ENTRIES if p.id != "printf"])

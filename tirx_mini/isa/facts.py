@@ -1,0 +1,61 @@
+"""Facts that the entry of an instruction states; all others follow from the signature and body below its decorator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class Scope(Enum):
+    """The threads that execute an instruction together."""
+
+    THREAD = "thread"
+    WARP = "warp"
+    WARPGROUP = "warpgroup"
+    CTA = "cta"
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A name under which kernels call an instruction.
+
+    path: below `Tx`, as in "ptx.mbarrier.init".
+    preset: values of some of its parameters, which a call does not give then.
+    """
+
+    path: str
+    preset: Mapping[str, Any] = field(default_factory=dict)
+
+
+Ptx = str | Callable[..., str]
+"""A template with {operand}, {modifier} and {result}, or a function of the modifiers that returns one.
+
+Conditions ({operand} of type pred, and such a result) are predicate registers. {operand_space} is "cta" where a shared
+operand is a pointer to the CTA's own memory, "cluster" where it is an address, which may be another CTA's.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """The facts that a decorator states.
+
+    ptx: the PTX; "" for printf, which is a function of CUDA C++.
+    name: the name in the table, which `Call.op` holds.
+    api: the names under which kernels call it.
+    issued_by: the threads that execute it together.
+    min_sm: the first architecture that has it, as in 90; from 90 on, the one with the `a` feature set.
+    isa: the section of the PTX ISA that describes it.
+    cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
+    registers: the number of 32-bit registers a thread of its register operand, from the modifiers.
+    """
+
+    ptx: Ptx = field(kw_only=False)
+    name: str
+    api: tuple[str | Alias, ...]
+    issued_by: Scope
+    min_sm: int
+    isa: str
+    cost: str
+    registers: Callable[..., int] | None = None

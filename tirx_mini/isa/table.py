@@ -1,0 +1,60 @@
+"""The table of all instructions, and the names under which kernels call them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from tirx_mini.ir import HANDLE, Call, Span, TirxError
+
+from . import cp_async, debug, fence, grid, matrix, mbarrier, sync, tcgen05, timer, tma, warp, wgmma
+from .core import Instruction
+from .facts import Alias
+
+FAMILIES = (mbarrier, fence, sync, grid, warp, tma, cp_async, matrix, wgmma, tcgen05, timer, debug)
+"""The files of instructions, in the order of the table."""
+
+
+class Overloads:
+    """The instructions that share a name of the `Tx` namespace, told apart by their arguments."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.entries: list[tuple[Instruction, Alias]] = []
+
+    @property
+    def instruction(self) -> Instruction:
+        """The first of them."""
+        return self.entries[0][0]
+
+    def call(self, *args: Any, span: Span | None = None, **kwargs: Any) -> Call:
+        """The call of the one that the arguments fit; raises `TirxError` where none does."""
+        error: TirxError | None = None
+        for entry, alias in self.entries:
+            try:
+                operands, attrs = entry.bind(args, kwargs, alias.preset)
+            except TirxError as refused:
+                error = error or refused
+                continue
+            dtype = (entry.result.dtype or (operands[0].dtype if operands else None)) if entry.result else None
+            return Call(dtype or HANDLE, entry.name, operands, attrs, span=span)
+        assert error is not None
+        raise error.at(span)
+
+
+def tables(modules: tuple[ModuleType, ...]) -> tuple[dict[str, Instruction], dict[str, Overloads]]:
+    """(instructions by name, callable names of the `Tx` namespace) of the entries in `modules`."""
+    table: dict[str, Instruction] = {}
+    names: dict[str, Overloads] = {}
+    for module in modules:
+        for entry in vars(module).values():
+            if isinstance(entry, Instruction) and entry.semantics.__module__ == module.__name__:
+                if entry.name in table:
+                    raise ValueError(f"two instructions are named {entry.name}")
+                table[entry.name] = entry
+                for alias in entry.aliases:
+                    names.setdefault(alias.path, Overloads(alias.path)).entries.append((entry, alias))
+    return table, names
+
+
+TABLE, NAMES = tables(FAMILIES)
