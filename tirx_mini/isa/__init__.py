@@ -3,9 +3,7 @@
 `TABLE` has the instructions by name; `NAMES` has what kernels call, by the path below `Tx` ("ptx.mbarrier.init").
 """
 
-from tirx_mini.ir import PrimFunc
-
-from .availability import check_instructions
+from .availability import check_target
 from .core import Instruction
 from .debug import CONVERSION
 from .descriptors import (
@@ -19,17 +17,11 @@ from .descriptors import (
 )  # fmt: skip
 from .facts import Alias, Scope
 from .operands import Access, Operand, OperandKind
-from .table import NAMES, TABLE, Overloads
+from .table import NAMES, TABLE, Overloads, instruction_of
 from .tma import POLICIES
-
-
-def check_target(func: PrimFunc, arch: str) -> None:
-    """Raises `TirxError` at the first instruction of a lowered function that `arch`, as "sm_90a", does not have."""
-    check_instructions(func, arch, TABLE)
-
 
 __all__ = [
     "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "Format", "Instruction", "InstructionDescriptor",
-    "Operand", "OperandKind", "Overloads", "Scope", "SmemDescriptor", "check_target", "mma_depth", "mma_format",
-    "operand_chunks", "swizzle_bytes",
+    "Operand", "OperandKind", "Overloads", "Scope", "SmemDescriptor", "check_target", "instruction_of", "mma_depth",
+    "mma_format", "operand_chunks", "swizzle_bytes",
 ]  # fmt: skip

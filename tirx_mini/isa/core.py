@@ -50,6 +50,10 @@ class Instruction(Facts):
         """The names under which kernels call it."""
         return tuple(alias if isinstance(alias, Alias) else Alias(alias) for alias in self.api)
 
+    def exists_on(self, sm: int) -> bool:
+        """Whether an architecture, as in 90, has it."""
+        return self.min_sm <= sm and (self.max_sm is None or sm <= self.max_sm)
+
     def template(self, attrs: Mapping[str, Any] | None = None) -> str:
         """The PTX, with modifiers substituted and {operand} places left."""
         values = {a.name: a.default for a in self.attributes} | dict(attrs or {})

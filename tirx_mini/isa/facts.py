@@ -46,6 +46,7 @@ class Facts:
     api: the names under which kernels call it.
     issued_by: the threads that execute it together.
     min_sm: the first architecture that has it, as in 90; from 90 on, the one with the `a` feature set.
+    max_sm: the last architecture that has it; None where all later ones do.
     isa: the section of the PTX ISA that describes it.
     cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
     registers: the number of 32-bit registers a thread of its register operand, from the modifiers.
@@ -58,4 +59,5 @@ class Facts:
     min_sm: int
     isa: str
     cost: str
+    max_sm: int | None = None
     registers: Callable[..., int] | None = None

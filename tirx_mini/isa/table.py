@@ -58,3 +58,8 @@ def tables(modules: tuple[ModuleType, ...]) -> tuple[dict[str, Instruction], dic
 
 
 TABLE, NAMES = tables(FAMILIES)
+
+
+def instruction_of(node: object) -> Instruction | None:
+    """The instruction that an IR node calls; None for any other node, and for a call of no instruction of the table."""
+    return TABLE.get(node.op) if isinstance(node, Call) else None

@@ -35,6 +35,7 @@ _START = 0x3FFF
     api=("ptx.tcgen05.alloc",),
     issued_by=Scope.WARP,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.alloc",
     cost="alloc",
 )
@@ -55,6 +56,7 @@ def tcgen05_alloc(
     api=("ptx.tcgen05.dealloc",),
     issued_by=Scope.WARP,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.dealloc",
     cost="alloc",
 )
@@ -73,6 +75,7 @@ def tcgen05_dealloc(
     api=("ptx.tcgen05.relinquish_alloc_permit",),
     issued_by=Scope.WARP,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.relinquish_alloc_permit",
     cost="sync",
 )
@@ -87,6 +90,7 @@ def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: 
     api=("ptx.tcgen05.mma",),
     issued_by=Scope.THREAD,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.mma",
     cost="mma",
 )
@@ -143,6 +147,7 @@ def _commit(cta_group: int, cta_mask: int | None) -> str:
     api=("ptx.tcgen05.commit",),
     issued_by=Scope.THREAD,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.commit",
     cost="smem_atomic",
 )
@@ -202,6 +207,7 @@ def _moved(direction: str) -> Callable[..., str]:
     api=("ptx.tcgen05.ld",),
     issued_by=Scope.WARP,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.ld",
     cost="tmem",
     registers=_registers,
@@ -229,6 +235,7 @@ def tcgen05_ld(
     api=("ptx.tcgen05.st",),
     issued_by=Scope.WARP,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.st",
     cost="tmem",
     registers=_registers,
@@ -253,6 +260,7 @@ def tcgen05_st(
     api=("ptx.tcgen05.wait.ld",),
     issued_by=Scope.WARP,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.wait",
     cost="wait",
 )
@@ -267,6 +275,7 @@ def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
     api=("ptx.tcgen05.wait.st",),
     issued_by=Scope.WARP,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.wait",
     cost="wait",
 )
@@ -281,6 +290,7 @@ def tcgen05_wait_st(gpu: Machine, thread: Thread) -> None:
     api=("ptx.tcgen05.fence.before_thread_sync",),
     issued_by=Scope.THREAD,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.fence",
     cost="sync",
 )
@@ -295,6 +305,7 @@ def tcgen05_fence_before_thread_sync(gpu: Machine, thread: Thread) -> None:
     api=("ptx.tcgen05.fence.after_thread_sync",),
     issued_by=Scope.THREAD,
     min_sm=100,
+    max_sm=110,
     isa="tcgen05.fence",
     cost="sync",
 )

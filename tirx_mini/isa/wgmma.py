@@ -32,6 +32,7 @@ _START = 0x3FFF
     api=("ptx.wgmma.fence",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
+    max_sm=90,
     isa="wgmma.fence",
     cost="sync",
 )
@@ -58,6 +59,7 @@ def _registers(n: int, **_: Any) -> int:
     api=("ptx.wgmma.mma_async",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
+    max_sm=90,
     isa="wgmma.mma_async",
     cost="wgmma",
     registers=_registers,
@@ -121,6 +123,7 @@ def _decode(thread: Thread, name: str, decode: Callable[[], SmemDescriptor]) -> 
     api=("ptx.wgmma.commit_group",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
+    max_sm=90,
     isa="wgmma.commit_group",
     cost="sync",
 )
@@ -136,6 +139,7 @@ def wgmma_commit_group(gpu: Machine, thread: Thread) -> None:
     api=("ptx.wgmma.wait_group",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
+    max_sm=90,
     isa="wgmma.wait_group",
     cost="wait",
 )

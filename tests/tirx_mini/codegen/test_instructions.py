@@ -111,7 +111,7 @@ def statements(entry: Instruction, cta_group: int) -> Iterator[Stmt]:
 def architectures(entry: Instruction) -> list[str]:
     """The first architecture that has the instruction, and Blackwell, which has all but wgmma."""
     first = ARCHITECTURES[entry.min_sm]
-    return [first] if entry.name.startswith("wgmma") else sorted({first, "sm_100a"})
+    return sorted({first, "sm_100a"}) if entry.exists_on(100) else [first]
 
 
 @pytest.mark.parametrize(("name", "arch"), [(name, arch) for name, e in TABLE.items() for arch in architectures(e)])
