@@ -23,7 +23,8 @@ import numpy as np
 from tirx_mini.ir import Expr, TirxError
 
 from .facts import Alias, Facts, Scope
-from .operands import Attribute, Operand, OperandType
+from .machine import MBARRIER_VERBS
+from .operands import Attribute, Operand, OperandKind, OperandType
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -173,7 +174,7 @@ class instruction(Facts):
             else:
                 operands.append(Operand(p.name, _operand_type(hints[p.name]), p.kind is p.VAR_POSITIONAL))
         returned = hints.get("return")
-        return Instruction(
+        entry = Instruction(
             **{fact.name: getattr(self, fact.name) for fact in fields(Facts)},
             semantics=semantics,
             operands=tuple(operands),
@@ -182,6 +183,19 @@ class instruction(Facts):
             blocking=inspect.isgeneratorfunction(semantics),
             doc=inspect.getdoc(semantics) or "",
         )
+        _check_barrier(entry)
+        return entry
+
+
+def _check_barrier(entry: Instruction) -> None:
+    """Raise `ValueError` unless an entry that touches an mbarrier, and no other, declares its effect on it."""
+    named = any(operand.type.kind is OperandKind.MBARRIER for operand in entry.operands)
+    verbs = sorted(MBARRIER_VERBS.intersection(entry.semantics.__code__.co_names))
+    if entry.barrier is None and (named or verbs):
+        reason = f"its body calls gpu.{verbs[0]}" if verbs else "an operand is an MbarrierAddress"
+        raise ValueError(f"{entry.name} touches an mbarrier ({reason}): declare barrier=BarrierEffect.…")
+    if entry.barrier is not None and not named:
+        raise ValueError(f"{entry.name} declares {entry.barrier}: the operand that it affects is an MbarrierAddress")
 
 
 def _operand_type(hint: Any) -> OperandType:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from .core import instruction
-from .facts import Scope
+from .facts import BarrierEffect, Scope
 from .machine import Machine, Thread
-from .operands import GlobalAddress, SharedAddress
+from .operands import GlobalAddress, MbarrierAddress, SharedAddress
 
 
 def _copy(bytes: int) -> str:
@@ -59,7 +59,8 @@ def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
     min_sm=80,
     isa="cp.async.mbarrier.arrive",
     cost="smem_atomic",
+    barrier=BarrierEffect.ARRIVE,
 )
-def cp_async_mbarrier_arrive_noinc(gpu: Machine, thread: Thread, bar: SharedAddress) -> None:
+def cp_async_mbarrier_arrive_noinc(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """Each thread arrives at `bar` once all its cp.async so far are done; the count of `bar` includes that."""
     gpu.cp_async_arrive(thread, bar)

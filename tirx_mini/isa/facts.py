@@ -17,6 +17,41 @@ class Scope(Enum):
     CTA = "cta"
 
 
+class BarrierEffect(Enum):
+    """The effect of an instruction on the mbarrier that it names (PTX ISA: "mbarrier").
+
+    INIT: it becomes a barrier, in its phase 0.
+    INVALIDATE: it is a barrier no longer.
+    ARRIVE: pending arrivals fall by one for each thread, at once or when its earlier copies are done.
+    EXPECT_TX: the tx-count rises.
+    ARRIVE_EXPECT_TX: the tx-count rises, then pending arrivals fall by one.
+    COMPLETE_TX: the tx-count falls as the bytes of an asynchronous copy land.
+    COMMIT: pending arrivals fall by one when the thread's earlier tcgen05 operations are complete.
+    WAIT: the barrier stays as it is; the thread blocks until a phase is complete.
+    TEST: the barrier stays as it is; the thread asks whether a phase is complete.
+    """
+
+    INIT = "init"
+    INVALIDATE = "inval"
+    ARRIVE = "arrive"
+    EXPECT_TX = "expect_tx"
+    ARRIVE_EXPECT_TX = "arrive.expect_tx"
+    COMPLETE_TX = "complete_tx"
+    COMMIT = "commit"
+    WAIT = "wait"
+    TEST = "test"
+
+    @property
+    def arrives(self) -> bool:
+        """Whether pending arrivals fall."""
+        return self in (BarrierEffect.ARRIVE, BarrierEffect.ARRIVE_EXPECT_TX, BarrierEffect.COMMIT)
+
+    @property
+    def expects_bytes(self) -> bool:
+        """Whether the tx-count rises."""
+        return self in (BarrierEffect.EXPECT_TX, BarrierEffect.ARRIVE_EXPECT_TX)
+
+
 @dataclass(frozen=True)
 class Alias:
     """A name under which kernels call an instruction.
@@ -49,6 +84,7 @@ class Facts:
     max_sm: the last architecture that has it; None where all later ones do.
     isa: the section of the PTX ISA that describes it.
     cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
+    barrier: the effect on the mbarrier among the operands; None where there is none among them.
     registers: the number of 32-bit registers a thread of its register operand, from the modifiers.
     """
 
@@ -60,4 +96,5 @@ class Facts:
     isa: str
     cost: str
     max_sm: int | None = None
+    barrier: BarrierEffect | None = None
     registers: Callable[..., int] | None = None

@@ -133,3 +133,7 @@ class Machine(Protocol):
         ...
 
     def set_max_registers(self, thread: Any, count: int, increase: bool) -> Blocking: ...
+
+
+MBARRIER_VERBS = frozenset({"mbarrier", "peer_mbarriers", "tma_load", "cp_async_arrive"})
+"""The verbs of a `Machine` that are given the address of an mbarrier: no body touches one without them."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .core import instruction
-from .facts import Scope
+from .facts import BarrierEffect, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import SharedAddress, pred, u32
+from .operands import MbarrierAddress, pred, u32
 
 
 @instruction(
@@ -16,8 +16,9 @@ from .operands import SharedAddress, pred, u32
     min_sm=80,
     isa="mbarrier.init",
     cost="smem_atomic",
+    barrier=BarrierEffect.INIT,
 )
-def mbarrier_init(gpu: Machine, thread: Thread, bar: SharedAddress, count: u32) -> None:
+def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
     """Make `bar` a barrier in its phase 0 that expects `count` arrivals in each phase."""
     for _ in range(thread.mask.count):
         gpu.mbarrier(thread, bar).init(thread, count)
@@ -31,8 +32,9 @@ def mbarrier_init(gpu: Machine, thread: Thread, bar: SharedAddress, count: u32) 
     min_sm=80,
     isa="mbarrier.inval",
     cost="smem_atomic",
+    barrier=BarrierEffect.INVALIDATE,
 )
-def mbarrier_inval(gpu: Machine, thread: Thread, bar: SharedAddress) -> None:
+def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """End the use of `bar` as a barrier; its memory may then be used for something else."""
     gpu.mbarrier(thread, bar).invalidate(thread)
 
@@ -45,8 +47,9 @@ def mbarrier_inval(gpu: Machine, thread: Thread, bar: SharedAddress) -> None:
     min_sm=90,
     isa="mbarrier.arrive",
     cost="smem_atomic",
+    barrier=BarrierEffect.ARRIVE,
 )
-def mbarrier_arrive(gpu: Machine, thread: Thread, bar: SharedAddress) -> None:
+def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """Each thread arrives once at `bar`, and releases what it did before."""
     gpu.mbarrier(thread, bar).arrive(thread, thread.mask.count)
 
@@ -59,8 +62,9 @@ def mbarrier_arrive(gpu: Machine, thread: Thread, bar: SharedAddress) -> None:
     min_sm=90,
     isa="mbarrier.expect_tx",
     cost="smem_atomic",
+    barrier=BarrierEffect.EXPECT_TX,
 )
-def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, bytes: u32) -> None:
+def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> None:
     """The current phase of `bar` completes only when `bytes` more bytes have landed."""
     gpu.mbarrier(thread, bar).expect(thread, bytes * thread.mask.count)
 
@@ -73,8 +77,9 @@ def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, bytes: 
     min_sm=90,
     isa="mbarrier.arrive, .expect_tx",
     cost="smem_atomic",
+    barrier=BarrierEffect.ARRIVE_EXPECT_TX,
 )
-def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, bytes: u32) -> None:
+def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> None:
     """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's."""
     barrier = gpu.mbarrier(thread, bar)
     if barrier.expect(thread, bytes * thread.mask.count):
@@ -93,8 +98,9 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: SharedAddress, 
     min_sm=90,
     isa="mbarrier.arrive; mapa",
     cost="smem_atomic",
+    barrier=BarrierEffect.ARRIVE,
 )
-def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: u32, pred: pred) -> None:
+def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: u32, pred: pred) -> None:
     """Each thread for which `pred` holds arrives once at the barrier that CTA `cta_id` of the cluster has at `bar`."""
     if pred:
         remote = gpu.map_shared_rank(thread, bar, cta_id)
@@ -116,8 +122,9 @@ def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: SharedAddress, cta
     min_sm=90,
     isa="mbarrier.try_wait",
     cost="wait",
+    barrier=BarrierEffect.WAIT,
 )
-def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: SharedAddress, phase: u32) -> Blocking:
+def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> Blocking:
     """Wait until the phase of parity `phase` of `bar` is complete, and acquire what those who arrived released.
 
     On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
@@ -133,7 +140,8 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: SharedAddress, phase: u
     min_sm=80,
     isa="mbarrier.test_wait",
     cost="smem_atomic",
+    barrier=BarrierEffect.TEST,
 )
-def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: SharedAddress, phase: u32) -> pred:
+def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> pred:
     """Whether the phase of parity `phase` of `bar` is complete; if so, acquire what those who arrived released."""
     return gpu.mbarrier(thread, bar).test(thread, phase)

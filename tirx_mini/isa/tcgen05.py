@@ -14,9 +14,9 @@ import numpy as np
 
 from .core import instruction
 from .descriptors import InstructionDescriptor, SmemDescriptor
-from .facts import Scope
+from .facts import BarrierEffect, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import Registers, SharedAddress, SourceRegisters, TmemAddress, pred, u32, u64
+from .operands import MbarrierAddress, Registers, SharedAddress, SourceRegisters, TmemAddress, pred, u32, u64
 
 MASK16 = """{
     .reg .b16 mask;
@@ -150,9 +150,10 @@ def _commit(cta_group: int, cta_mask: int | None) -> str:
     max_sm=110,
     isa="tcgen05.commit",
     cost="smem_atomic",
+    barrier=BarrierEffect.COMMIT,
 )
 def tcgen05_commit(
-    gpu: Machine, thread: Thread, bar: SharedAddress, *, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, *, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None
 ) -> None:
     """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Literal
 
 from .core import instruction
-from .facts import Scope
+from .facts import BarrierEffect, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import SharedAddress, TensorMapHandle, s32
+from .operands import MbarrierAddress, SharedAddress, TensorMapHandle, s32
 
 CacheHint = Literal["", "evict_first", "evict_normal", "evict_last"]
 """Which data the L2 cache gives up first; "" leaves it to the cache."""
@@ -79,13 +79,14 @@ def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle
     min_sm=90,
     isa="cp.async.bulk.tensor",
     cost="tma",
+    barrier=BarrierEffect.COMPLETE_TX,
 )
 def cp_async_bulk_tensor_load(
     gpu: Machine,
     thread: Thread,
     dst: SharedAddress,
     tensor_map: TensorMapHandle,
-    bar: SharedAddress,
+    bar: MbarrierAddress,
     *coords: s32,
     dim: int,
     cta_group: Literal[1, 2] = 1,
