@@ -15,13 +15,13 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
-from .facts import Alias, BarrierEffect, Scope
+from .facts import Alias, BarrierEffect, LaneResult, Scope
 from .operands import Access, Operand, OperandKind
-from .table import NAMES, TABLE, Overloads, instruction_of
+from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES
 
 __all__ = [
     "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Format", "Instruction",
-    "InstructionDescriptor", "Operand", "OperandKind", "Overloads", "Scope", "SmemDescriptor", "check_target",
-    "instruction_of", "mma_depth", "mma_format", "operand_chunks", "swizzle_bytes",
+    "InstructionDescriptor", "LaneResult", "Operand", "OperandKind", "Overloads", "Scope", "SmemDescriptor",
+    "check_target", "instruction_of", "instructions", "mma_depth", "mma_format", "operand_chunks", "swizzle_bytes",
 ]  # fmt: skip

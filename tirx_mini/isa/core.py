@@ -22,7 +22,7 @@ import numpy as np
 
 from tirx_mini.ir import Expr, TirxError
 
-from .facts import Alias, Facts, Scope
+from .facts import Alias, Facts, LaneResult, Scope
 from .machine import MBARRIER_VERBS
 from .operands import Attribute, Operand, OperandKind, OperandType
 
@@ -50,6 +50,11 @@ class Instruction(Facts):
     def aliases(self) -> tuple[Alias, ...]:
         """The names under which kernels call it."""
         return tuple(alias if isinstance(alias, Alias) else Alias(alias) for alias in self.api)
+
+    @property
+    def elects(self) -> bool:
+        """Whether its result selects one lane of a warp."""
+        return self.lanes is LaneResult.ELECTED
 
     def exists_on(self, sm: int) -> bool:
         """Whether an architecture, as in 90, has it."""

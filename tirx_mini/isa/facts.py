@@ -52,6 +52,19 @@ class BarrierEffect(Enum):
         return self in (BarrierEffect.EXPECT_TX, BarrierEffect.ARRIVE_EXPECT_TX)
 
 
+class LaneResult(Enum):
+    """How the result of an instruction differs among the lanes of a warp.
+
+    AS_OPERANDS: only where the operands do.
+    PER_LANE: it may, though all lanes give the same operands.
+    ELECTED: it is true in one active lane, the same one each time.
+    """
+
+    AS_OPERANDS = "as operands"
+    PER_LANE = "per lane"
+    ELECTED = "elected"
+
+
 @dataclass(frozen=True)
 class Alias:
     """A name under which kernels call an instruction.
@@ -85,6 +98,7 @@ class Facts:
     isa: the section of the PTX ISA that describes it.
     cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
     barrier: the effect on the mbarrier among the operands; None where there is none among them.
+    lanes: how its result differs among lanes.
     registers: the number of 32-bit registers a thread of its register operand, from the modifiers.
     """
 
@@ -97,4 +111,5 @@ class Facts:
     cost: str
     max_sm: int | None = None
     barrier: BarrierEffect | None = None
+    lanes: LaneResult = LaneResult.AS_OPERANDS
     registers: Callable[..., int] | None = None

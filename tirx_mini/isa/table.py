@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from tirx_mini.ir import HANDLE, Call, Span, TirxError
+from tirx_mini.ir import HANDLE, Call, Expr, Span, Stmt, TirxError, walk
 
 from . import cp_async, debug, fence, grid, matrix, mbarrier, sync, tcgen05, timer, tma, warp, wgmma
 from .core import Instruction
@@ -63,3 +64,11 @@ TABLE, NAMES = tables(FAMILIES)
 def instruction_of(node: object) -> Instruction | None:
     """The instruction that an IR node calls; None for any other node, and for a call of no instruction of the table."""
     return TABLE.get(node.op) if isinstance(node, Call) else None
+
+
+def instructions(node: Stmt | Expr) -> Iterator[Instruction]:
+    """The instructions that are called in a statement or an expression, in program order."""
+    for part in walk(node):
+        entry = instruction_of(part)
+        if entry is not None:
+            yield entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .core import instruction
-from .facts import Scope
+from .facts import LaneResult, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import SharedAddress, any_value, pred, s32, u32
 
@@ -20,6 +20,7 @@ _LANES = np.arange(32)
     min_sm=90,
     isa="elect.sync",
     cost="sync",
+    lanes=LaneResult.ELECTED,
 )
 def elect_sync(gpu: Machine, thread: Thread) -> pred:
     """True in one lane of the warp, the lowest."""

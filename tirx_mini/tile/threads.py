@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.ir import Binary, BufferLoad, Call, Cast, Const, Expr, Select, Special, Unary, walk
+from tirx_mini.isa import instruction_of
 
 _BINARY: Mapping[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.mod, "<<": np.left_shift,
@@ -22,12 +23,13 @@ _THREAD_NUMBERS = ("threadIdx.x", "warp_id_in_cta")
 def active_threads(guards: Iterable[Expr], threads: int, *, at_most: bool = False) -> np.ndarray | None:
     """The threads that get past all `guards`, as booleans; None where a guard divides them in a way not known.
 
-    A guard that is the same for all threads (a loop bound, a tile index) is taken to hold. `elect.sync` keeps one lane
-    of each warp. at_most: take a guard that is not known to hold too; then no other threads can get past.
+    A guard that is the same for all threads (a loop bound, a tile index) is taken to hold. One that elects keeps one
+    lane of each warp. at_most: take a guard that is not known to hold too; then no other threads can get past.
     """
     active = np.ones(threads, bool)
     for condition in (part for guard in guards for part in conjuncts(guard)):
-        if isinstance(condition, Call) and condition.op == "elect.sync":
+        entry = instruction_of(condition)
+        if entry is not None and entry.elects:
             for first in range(0, threads, 32):
                 others = np.flatnonzero(active[first : first + 32])[1:]
                 active[first + others] = False
