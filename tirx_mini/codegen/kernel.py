@@ -16,6 +16,7 @@ from tirx_mini.ir import (
     Var,
     walk,
 )
+from tirx_mini.isa import written_params
 
 from .exprs import ExprRenderer
 from .helpers import Helpers
@@ -23,7 +24,7 @@ from .names import Names, identifier
 from .signs import Signs
 from .stmts import StmtRenderer
 from .types import HEADERS, SCALARS, c_type
-from .usage import Param, instructions, mentioned_dtypes, used_params, written_params
+from .usage import Param, instructions, mentioned_dtypes, used_params
 from .writer import Writer
 
 SMEM_BYTES_PER_SM = 228 * 1024

@@ -39,25 +39,6 @@ def instructions(func: PrimFunc) -> frozenset[str]:
     return frozenset(n.op for n in walk(func.body) if isinstance(n, Call))
 
 
-def written_params(func: PrimFunc) -> frozenset[Buffer]:
-    """The global buffers that the kernel may write: by stores, or by instructions that get their address or map."""
-    maps = {m.var: m.buffer for m in func.tensor_maps}
-    written: set[Buffer] = set()
-    for node in walk(func.body):
-        if isinstance(node, BufferStore):
-            written.add(node.buffer)
-        elif isinstance(node, Call) and not _only_reads(node.op):
-            written |= {maps[arg] for arg in node.args if isinstance(arg, Var) and arg in maps}
-            written |= {arg.buffer for arg in node.args if isinstance(arg, AddressOf)}
-    return frozenset(p for p in func.params if isinstance(p, Buffer) and p in written)
-
-
-def _only_reads(op: str) -> bool:
-    if op.startswith("cp.async.bulk"):
-        return op.endswith(".load")
-    return op.startswith(("cp.async", "prefetch"))
-
-
 def loops_over_registers(func: PrimFunc) -> frozenset[For]:
     """The loops whose variable selects an element of a register array.
 

@@ -15,13 +15,15 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
-from .facts import Alias, BarrierEffect, LaneResult, Scope
+from .effects import written_params
+from .facts import Alias, BarrierEffect, LaneResult, Memory, Scope
 from .operands import Access, Operand, OperandKind
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES
 
 __all__ = [
     "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Format", "Instruction",
-    "InstructionDescriptor", "LaneResult", "Operand", "OperandKind", "Overloads", "Scope", "SmemDescriptor",
+    "InstructionDescriptor", "LaneResult", "Memory", "Operand", "OperandKind", "Overloads", "Scope", "SmemDescriptor",
     "check_target", "instruction_of", "instructions", "mma_depth", "mma_format", "operand_chunks", "swizzle_bytes",
+    "written_params",
 ]  # fmt: skip

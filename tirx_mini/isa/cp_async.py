@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .core import instruction
-from .facts import BarrierEffect, Scope
+from .facts import BarrierEffect, Memory, Scope
 from .machine import Machine, Thread
 from .operands import GlobalAddress, MbarrierAddress, SharedAddress
 
@@ -15,7 +15,17 @@ def _copy(bytes: int) -> str:
     return f"cp.async.{cache}.shared::cta.global [{{dst}}], [{{src}}], {bytes};"
 
 
-@instruction(_copy, name="cp.async", api=("ptx.cp_async",), issued_by=Scope.WARP, min_sm=80, isa="cp.async", cost="alu")
+@instruction(
+    _copy,
+    name="cp.async",
+    api=("ptx.cp_async",),
+    issued_by=Scope.WARP,
+    min_sm=80,
+    isa="cp.async",
+    cost="alu",
+    reads=Memory.GLOBAL,
+    writes=Memory.SHARED,
+)
 def cp_async(
     gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, *, bytes: Literal[4, 8, 16] = 16
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, Flag, auto
 from typing import Any
 
 
@@ -50,6 +50,15 @@ class BarrierEffect(Enum):
     def expects_bytes(self) -> bool:
         """Whether the tx-count rises."""
         return self in (BarrierEffect.EXPECT_TX, BarrierEffect.ARRIVE_EXPECT_TX)
+
+
+class Memory(Flag):
+    """Memories of a GPU (PTX ISA: "State Spaces"). TENSOR: the tensor memory of Blackwell."""
+
+    NONE = 0
+    GLOBAL = auto()
+    SHARED = auto()
+    TENSOR = auto()
 
 
 class LaneResult(Enum):
@@ -98,6 +107,7 @@ class Facts:
     isa: the section of the PTX ISA that describes it.
     cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
     barrier: the effect on the mbarrier among the operands; None where there is none among them.
+    reads, writes: the memories that it reads and writes for the kernel's data, at once or later; an mbarrier aside.
     lanes: how its result differs among lanes.
     registers: the number of 32-bit registers a thread of its register operand, from the modifiers.
     """
@@ -111,5 +121,7 @@ class Facts:
     cost: str
     max_sm: int | None = None
     barrier: BarrierEffect | None = None
+    reads: Memory = Memory.NONE
+    writes: Memory = Memory.NONE
     lanes: LaneResult = LaneResult.AS_OPERANDS
     registers: Callable[..., int] | None = None

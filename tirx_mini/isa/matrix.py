@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from .core import instruction
-from .facts import Scope
+from .facts import Memory, Scope
 from .machine import Machine, Thread
 from .operands import Registers, SharedAddress, SourceRegisters
 
@@ -36,6 +36,7 @@ def _registers(num: int, **_: Any) -> int:
     isa="ldmatrix",
     cost="matrix",
     registers=_registers,
+    reads=Memory.SHARED,
 )
 def ldmatrix(
     gpu: Machine,
@@ -60,6 +61,7 @@ def ldmatrix(
     isa="stmatrix",
     cost="matrix",
     registers=_registers,
+    writes=Memory.SHARED,
 )
 def stmatrix(
     gpu: Machine,

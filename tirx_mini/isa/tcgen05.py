@@ -14,7 +14,7 @@ import numpy as np
 
 from .core import instruction
 from .descriptors import InstructionDescriptor, SmemDescriptor
-from .facts import BarrierEffect, Scope
+from .facts import BarrierEffect, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import MbarrierAddress, Registers, SharedAddress, SourceRegisters, TmemAddress, pred, u32, u64
 
@@ -38,6 +38,7 @@ _START = 0x3FFF
     max_sm=110,
     isa="tcgen05.alloc",
     cost="alloc",
+    writes=Memory.SHARED,
 )
 def tcgen05_alloc(
     gpu: Machine, thread: Thread, dst: SharedAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1
@@ -93,6 +94,8 @@ def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: 
     max_sm=110,
     isa="tcgen05.mma",
     cost="mma",
+    reads=Memory.SHARED | Memory.TENSOR,
+    writes=Memory.TENSOR,
 )
 def tcgen05_mma(
     gpu: Machine,
@@ -212,6 +215,7 @@ def _moved(direction: str) -> Callable[..., str]:
     isa="tcgen05.ld",
     cost="tmem",
     registers=_registers,
+    reads=Memory.TENSOR,
 )
 def tcgen05_ld(
     gpu: Machine,
@@ -240,6 +244,7 @@ def tcgen05_ld(
     isa="tcgen05.st",
     cost="tmem",
     registers=_registers,
+    writes=Memory.TENSOR,
 )
 def tcgen05_st(
     gpu: Machine,

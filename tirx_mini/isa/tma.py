@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .core import instruction
-from .facts import BarrierEffect, Scope
+from .facts import BarrierEffect, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import MbarrierAddress, SharedAddress, TensorMapHandle, s32
 
@@ -80,6 +80,8 @@ def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle
     isa="cp.async.bulk.tensor",
     cost="tma",
     barrier=BarrierEffect.COMPLETE_TX,
+    reads=Memory.GLOBAL,
+    writes=Memory.SHARED,
 )
 def cp_async_bulk_tensor_load(
     gpu: Machine,
@@ -111,6 +113,8 @@ def cp_async_bulk_tensor_load(
     min_sm=90,
     isa="cp.async.bulk.tensor",
     cost="tma",
+    reads=Memory.SHARED,
+    writes=Memory.GLOBAL,
 )
 def cp_async_bulk_tensor_store(
     gpu: Machine,
@@ -137,6 +141,8 @@ def cp_async_bulk_tensor_store(
     min_sm=90,
     isa="cp.reduce.async.bulk.tensor",
     cost="tma",
+    reads=Memory.SHARED | Memory.GLOBAL,
+    writes=Memory.GLOBAL,
 )
 def cp_reduce_async_bulk_tensor(
     gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, src: SharedAddress, *coords: s32, dim: int

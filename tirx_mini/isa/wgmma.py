@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from .core import instruction
 from .descriptors import WGMMA, Format, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
-from .facts import Scope
+from .facts import Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import UpdatedRegisters, pred, u64
 
@@ -63,6 +63,7 @@ def _registers(n: int, **_: Any) -> int:
     isa="wgmma.mma_async",
     cost="wgmma",
     registers=_registers,
+    reads=Memory.SHARED,
 )
 def wgmma_mma_async(
     gpu: Machine,

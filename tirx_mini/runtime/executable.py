@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.codegen import CudaSource, cuda_source, written_params
+from tirx_mini.codegen import CudaSource, cuda_source
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.isa import check_target
+from tirx_mini.isa import check_target, written_params
 
 from .arguments import check_count
 from .arrays import from_device, to_device

@@ -7,20 +7,16 @@ import re
 import pytest
 
 from tests.tirx_mini.codegen.samples import TID, at, func, put, scale, shared_reverse, vector
-from tirx_mini.codegen import cuda_source, written_params
+from tirx_mini.codegen import cuda_source
 from tirx_mini.ir import (
     INT32,
-    AddressOf,
     AllocBuffer,
     Bind,
     Buffer,
-    Call,
     DataType,
-    Evaluate,
     For,
     Hint,
     If,
-    TensorMap,
     TirxError,
     Var,
     While,
@@ -161,23 +157,6 @@ def test_lines_know_their_source(tmp_path) -> None:
     assert span is not None and (span.file, span.line) == ("kernel.py", 13)
     directed = cuda_source(kernel, line_directives=True).text.splitlines()
     assert directed[directed.index("  A[1] = 2.0f;") - 1] == '#line 13 "kernel.py"'
-
-
-def test_what_a_kernel_writes() -> None:
-    A, B, C = (Buffer(name, (64, 64), DataType("float16")) for name in "ABC")
-    load, store = (
-        TensorMap(Var(DataType("tensormap"), f"{b.name}_map"), b, (64, 64), (128,), (64, 64), 128) for b in (A, B)
-    )
-    address = AddressOf(DataType("handle"), C, (const(0),))
-    kernel = func(
-        Evaluate(Call(INT32, "cp.async.bulk.tensor.load", (const(0), load.var, const(0), const(0), const(0)))),
-        Evaluate(Call(INT32, "cp.async.bulk.tensor.store", (store.var, const(0), const(0), const(0)))),
-        Evaluate(Call(INT32, "cp.async", (const(0), address, const(16)))),
-        params=(A, B, C),
-    )
-    from dataclasses import replace
-
-    assert written_params(replace(kernel, tensor_maps=(load, store))) == {B}
 
 
 @pytest.mark.parametrize(

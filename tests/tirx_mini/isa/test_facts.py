@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tirx_mini.isa import TABLE, BarrierEffect, Scope
+from tirx_mini.isa import TABLE, BarrierEffect, Instruction, Memory, Scope
 from tirx_mini.isa.core import instruction
 from tirx_mini.isa.machine import Blocking, Machine, Thread
-from tirx_mini.isa.operands import MbarrierAddress, SharedAddress
+from tirx_mini.isa.operands import MbarrierAddress, SharedAddress, TensorMapHandle
 
 STATED: dict[str, Any] = {
     "name": "test", "api": ("ptx.test",), "issued_by": Scope.THREAD, "min_sm": 90, "isa": "test", "cost": "alu",
@@ -58,3 +58,43 @@ def test_only_a_wait_for_a_phase_blocks() -> None:
     for entry in TABLE.values():
         if entry.barrier is not None:
             assert entry.blocking == (entry.barrier is BarrierEffect.WAIT), entry.name
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+TOUCHED = {
+    "cp_async": (Memory.GLOBAL, Memory.SHARED),
+    "tma_load": (Memory.GLOBAL, Memory.SHARED),
+    "tma_store": (Memory.SHARED, Memory.GLOBAL),
+    "load_matrices": (Memory.SHARED, Memory.NONE),
+    "store_matrices": (Memory.NONE, Memory.SHARED),
+    "write_shared": (Memory.NONE, Memory.SHARED),
+    "issue": (Memory.SHARED, Memory.NONE),
+    "mma": (Memory.SHARED | Memory.TENSOR, Memory.TENSOR),
+    "tmem_load": (Memory.TENSOR, Memory.NONE),
+    "tmem_store": (Memory.NONE, Memory.TENSOR),
+}
+"""(memories that it reads, memories that it writes) of each verb that touches data."""
+
+
+def undeclared(entry: Instruction) -> Memory:
+    """The memories that the body of an entry reads or writes, and the entry does not declare."""
+    verbs = TOUCHED.keys() & set(entry.semantics.__code__.co_names)
+    missing = Memory.NONE
+    for reads, writes in (TOUCHED[verb] for verb in verbs):
+        missing |= reads & ~entry.reads | writes & ~entry.writes
+    return missing
+
+
+@pytest.mark.parametrize("entry", [pytest.param(entry, id=name) for name, entry in TABLE.items()])
+def test_an_entry_declares_the_memories_that_its_body_touches(entry: Instruction) -> None:
+    assert undeclared(entry) == Memory.NONE
+    if not TOUCHED.keys() & set(entry.semantics.__code__.co_names):
+        assert entry.reads == entry.writes == Memory.NONE
+
+
+def test_an_undeclared_memory_is_noticed() -> None:
+    def stores(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, src: SharedAddress) -> None:
+        gpu.tma_store(thread, tensor_map, src, (0, 0), None)
+
+    assert undeclared(instruction("test;", reads=Memory.SHARED, **STATED)(stores)) == Memory.GLOBAL

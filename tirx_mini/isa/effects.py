@@ -1,0 +1,21 @@
+"""What the statements and instructions of a kernel do to its parameters."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import AddressOf, Buffer, BufferStore, Call, PrimFunc, Var, walk
+
+from .facts import Memory
+from .table import instruction_of
+
+
+def written_params(func: PrimFunc) -> frozenset[Buffer]:
+    """The global buffers that a lowered kernel may write: by stores, and by instructions given a pointer or a map."""
+    maps = {tensor_map.var: tensor_map.buffer for tensor_map in func.tensor_maps}
+    written: set[Buffer] = set()
+    for node in walk(func.body):
+        if isinstance(node, BufferStore):
+            written.add(node.buffer)
+        elif isinstance(node, Call) and (entry := instruction_of(node)) and Memory.GLOBAL in entry.writes:
+            written |= {maps[arg] for arg in node.args if isinstance(arg, Var) and arg in maps}
+            written |= {arg.buffer for arg in node.args if isinstance(arg, AddressOf)}
+    return frozenset(param for param in func.params if isinstance(param, Buffer) and param in written)
