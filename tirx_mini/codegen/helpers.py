@@ -26,9 +26,10 @@ class Helpers:
         entry = TABLE.get(call.op)
         if entry is None:
             raise TirxError(f"there is no instruction {call.op!r}", call.span)
-        if call.op == "printf":
-            text = render(Str(HANDLE, str(dict(call.attrs)["format"])))
-            return f"printf({', '.join([text, *map(render, call.args)])})"
+        if not entry.ptx:
+            assert entry.cuda is not None
+            strings = (render(Str(HANDLE, str(value))) for _, value in call.attrs)
+            return f"{entry.cuda.name}({', '.join([*strings, *map(render, call.args)])})"
         function = device_function(entry, call)
         self._definitions[function.definition] = None
         return f"{function.name}({', '.join(render.argument(arg) for arg in function.arguments)})"

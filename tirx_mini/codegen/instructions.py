@@ -13,16 +13,6 @@ from tirx_mini.isa import Access, Instruction, Operand, OperandKind
 from .builtins import PREFIX
 from .types import c_type
 
-FAMILIAR: tuple[tuple[str, Mapping[str, int], str], ...] = (
-    ("bar.sync.all", {"barrier_id": 0}, "cuda_cta_sync"),
-    ("bar.sync", {"threads": 128}, "cuda_warpgroup_sync"),
-    ("bar.warp.sync", {}, "cuda_warp_sync"),
-    ("barrier.cluster.sync", {}, "cuda_cluster_sync"),
-    ("elect.sync", {}, "elect_one_sync_op"),
-    ("mbarrier.try_wait", {}, "ptx_mbarrier_wait"),
-)
-"""Instructions with another name where they have these operands, which are then written into the function."""
-
 NAMELESS: Mapping[str, str] = {"dim": "{}d", "num": "x{}", "n": "{}"}
 """Modifiers that a function's name holds in a form of their own; numbers go with their name, as in cta_group_1."""
 
@@ -34,9 +24,6 @@ CONSTRAINTS: Mapping[str, str] = {
 
 WIDTH = 120
 """Columns of the emitted text where lines can be broken."""
-
-PURE = ("elect.sync", "mapa", "shfl.xor", "shfl.idx", "shfl.down", "shfl.up")
-"""Instructions that touch no memory: the compiler may move others' accesses across them."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +41,7 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
     template = entry.template(dict(call.attrs))
     for label, value in fixed.items():
         template = template.replace(f"{{{label}}}", str(value))
-    body = _Assembly(touches_memory=entry.name not in PURE)
+    body = _Assembly(touches_memory=not entry.pure)
     result = call.dtype if entry.result is not None else None
     if result is not None:
         body.add_result(result)
@@ -74,9 +61,8 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
 def _name(entry: Instruction, call: Call) -> tuple[str, Mapping[str, int]]:
     """The function's name, and the operands that it stands for."""
     values = {operand.name: int_value(args[0]) for operand, args in _matched(entry, call) if args}
-    for op, fixed, name in FAMILIAR:
-        if entry.name == op and all(values[label] == value for label, value in fixed.items()):
-            return PREFIX + name, fixed
+    if entry.cuda is not None and all(values[label] == value for label, value in entry.cuda.fixed.items()):
+        return PREFIX + entry.cuda.name, entry.cuda.fixed
     attrs = {a.name: a.default for a in entry.attributes} | dict(call.attrs)
     words = [entry.name, *(_modifier(label, value) for label, value in attrs.items())]
     return PREFIX + "ptx_" + re.sub(r"\W+", "_", "_".join(word for word in words if word)), {}

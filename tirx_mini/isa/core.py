@@ -14,7 +14,7 @@ simulator: `thread` is a warp with its active lanes, and a generator blocks by y
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -45,6 +45,25 @@ class Instruction(Facts):
     result: OperandType | None
     blocking: bool
     doc: str
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` where the facts do not agree with one another, with the signature or with the body."""
+        wrong = next(self._contradictions(), None)
+        if wrong is not None:
+            raise ValueError(f"{self.name} {wrong}")
+
+    def _contradictions(self) -> Iterator[str]:
+        named = any(operand.type.kind is OperandKind.MBARRIER for operand in self.operands)
+        verbs = sorted(MBARRIER_VERBS.intersection(self.semantics.__code__.co_names))
+        if self.barrier is None and (named or verbs):
+            reason = f"its body calls gpu.{verbs[0]}" if verbs else "an operand is an MbarrierAddress"
+            yield f"touches an mbarrier ({reason}): declare barrier=BarrierEffect.…"
+        if self.barrier is not None and not named:
+            yield f"declares {self.barrier}: the operand that it affects must be an MbarrierAddress"
+        if self.pure and (self.result is None or self.blocking or self.barrier or self.reads | self.writes):
+            yield "is declared pure: it must have a result, wait for nothing, and touch no memory and no mbarrier"
+        if not self.ptx and self.cuda is None:
+            yield "has no PTX: declare cuda=CudaName(…), the function of CUDA C++ that it is"
 
     @property
     def aliases(self) -> tuple[Alias, ...]:
@@ -179,7 +198,7 @@ class instruction(Facts):
             else:
                 operands.append(Operand(p.name, _operand_type(hints[p.name]), p.kind is p.VAR_POSITIONAL))
         returned = hints.get("return")
-        entry = Instruction(
+        return Instruction(
             **{fact.name: getattr(self, fact.name) for fact in fields(Facts)},
             semantics=semantics,
             operands=tuple(operands),
@@ -188,19 +207,6 @@ class instruction(Facts):
             blocking=inspect.isgeneratorfunction(semantics),
             doc=inspect.getdoc(semantics) or "",
         )
-        _check_barrier(entry)
-        return entry
-
-
-def _check_barrier(entry: Instruction) -> None:
-    """Raise `ValueError` unless an entry that touches an mbarrier, and no other, declares its effect on it."""
-    named = any(operand.type.kind is OperandKind.MBARRIER for operand in entry.operands)
-    verbs = sorted(MBARRIER_VERBS.intersection(entry.semantics.__code__.co_names))
-    if entry.barrier is None and (named or verbs):
-        reason = f"its body calls gpu.{verbs[0]}" if verbs else "an operand is an MbarrierAddress"
-        raise ValueError(f"{entry.name} touches an mbarrier ({reason}): declare barrier=BarrierEffect.…")
-    if entry.barrier is not None and not named:
-        raise ValueError(f"{entry.name} declares {entry.barrier}: the operand that it affects is an MbarrierAddress")
 
 
 def _operand_type(hint: Any) -> OperandType:

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from .core import instruction
-from .facts import Scope
+from .facts import CudaName, Scope
 from .machine import Machine, Thread
 from .operands import any_value
 
@@ -24,6 +24,7 @@ CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?P<length>l{0,2})(?P
     min_sm=70,
     isa="vprintf (PTX Writer's Guide to Interoperability: System Calls)",
     cost="wait",
+    cuda=CudaName("printf"),
 )
 def printf(gpu: Machine, thread: Thread, *values: any_value, format: str) -> None:
     """Each thread writes its values to standard output in `format`, as C does; one call is written in one piece."""

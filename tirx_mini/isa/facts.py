@@ -75,6 +75,18 @@ class LaneResult(Enum):
 
 
 @dataclass(frozen=True)
+class CudaName:
+    """The name by which the emitted CUDA C++ calls an instruction, where it is not made from the PTX name.
+
+    name: of the device function, without the prefix of all of them; of a function of CUDA C++ for an entry with no PTX.
+    fixed: operands that must have these values, which are then written into the function.
+    """
+
+    name: str
+    fixed: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Alias:
     """A name under which kernels call an instruction.
 
@@ -98,7 +110,7 @@ operand is a pointer to the CTA's own memory, "cluster" where it is an address, 
 class Facts:
     """The facts that a decorator states.
 
-    ptx: the PTX; "" for printf, which is a function of CUDA C++.
+    ptx: the PTX; "" for a function of CUDA C++, which `cuda` names.
     name: the name in the table, which `Call.op` holds.
     api: the names under which kernels call it.
     issued_by: the threads that execute it together.
@@ -109,6 +121,9 @@ class Facts:
     barrier: the effect on the mbarrier among the operands; None where there is none among them.
     reads, writes: the memories that it reads and writes for the kernel's data, at once or later; an mbarrier aside.
     lanes: how its result differs among lanes.
+    pure: whether it neither touches nor orders memory: its result depends on its operands and the lanes that execute
+        it, and compilers may move other threads' and its own accesses across it.
+    cuda: its name in CUDA C++; None for one that is made from its own.
     registers: the number of 32-bit registers a thread of its register operand, from the modifiers.
     """
 
@@ -124,4 +139,6 @@ class Facts:
     reads: Memory = Memory.NONE
     writes: Memory = Memory.NONE
     lanes: LaneResult = LaneResult.AS_OPERANDS
+    pure: bool = False
+    cuda: CudaName | None = None
     registers: Callable[..., int] | None = None

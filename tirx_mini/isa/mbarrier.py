@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core import instruction
-from .facts import BarrierEffect, Scope
+from .facts import BarrierEffect, CudaName, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import MbarrierAddress, pred, u32
 
@@ -123,6 +123,7 @@ def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, c
     isa="mbarrier.try_wait",
     cost="wait",
     barrier=BarrierEffect.WAIT,
+    cuda=CudaName("ptx_mbarrier_wait"),
 )
 def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> Blocking:
     """Wait until the phase of parity `phase` of `bar` is complete, and acquire what those who arrived released.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core import instruction
-from .facts import Alias, Scope
+from .facts import Alias, CudaName, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import u32
 
@@ -16,6 +16,7 @@ from .operands import u32
     min_sm=70,
     isa="bar, barrier",
     cost="barrier",
+    cuda=CudaName("cuda_cta_sync", {"barrier_id": 0}),
 )
 def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     """Wait until every thread of the CTA has arrived at the barrier (__syncthreads)."""
@@ -30,6 +31,7 @@ def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     min_sm=70,
     isa="bar, barrier",
     cost="barrier",
+    cuda=CudaName("cuda_warpgroup_sync", {"threads": 128}),
 )
 def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
     """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have, in whole warps."""
@@ -58,6 +60,7 @@ def bar_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> N
     min_sm=70,
     isa="bar.warp.sync",
     cost="sync",
+    cuda=CudaName("cuda_warp_sync"),
 )
 def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
     """Wait for all lanes of the warp, and order their accesses (__syncwarp)."""
@@ -100,6 +103,7 @@ def barrier_cluster_wait(gpu: Machine, thread: Thread) -> Blocking:
     min_sm=90,
     isa="barrier.cluster",
     cost="barrier",
+    cuda=CudaName("cuda_cluster_sync"),
 )
 def barrier_cluster_sync(gpu: Machine, thread: Thread) -> Blocking:
     """Arrive at the cluster's barrier and wait for every thread of the cluster."""

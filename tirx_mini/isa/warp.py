@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .core import instruction
-from .facts import LaneResult, Scope
+from .facts import CudaName, LaneResult, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import SharedAddress, any_value, pred, s32, u32
 
@@ -21,6 +21,8 @@ _LANES = np.arange(32)
     isa="elect.sync",
     cost="sync",
     lanes=LaneResult.ELECTED,
+    pure=True,
+    cuda=CudaName("elect_one_sync_op"),
 )
 def elect_sync(gpu: Machine, thread: Thread) -> pred:
     """True in one lane of the warp, the lowest."""
@@ -36,6 +38,7 @@ def elect_sync(gpu: Machine, thread: Thread) -> pred:
     min_sm=90,
     isa="mapa",
     cost="alu",
+    pure=True,
 )
 def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: u32) -> u32:
     """The shared::cluster address at which CTA `cta_id` of the cluster has what this CTA has at `bar`."""
@@ -50,6 +53,7 @@ def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: u32) -> u32:
     min_sm=70,
     isa="shfl.sync",
     cost="shuffle",
+    pure=True,
 )
 def shfl_xor(gpu: Machine, thread: Thread, value: any_value, lane_mask: s32) -> any_value:
     """The value that lane ``lane ^ lane_mask`` holds."""
@@ -64,6 +68,7 @@ def shfl_xor(gpu: Machine, thread: Thread, value: any_value, lane_mask: s32) -> 
     min_sm=70,
     isa="shfl.sync",
     cost="shuffle",
+    pure=True,
 )
 def shfl_idx(gpu: Machine, thread: Thread, value: any_value, lane: s32) -> any_value:
     """The value that lane `lane` holds."""
@@ -78,6 +83,7 @@ def shfl_idx(gpu: Machine, thread: Thread, value: any_value, lane: s32) -> any_v
     min_sm=70,
     isa="shfl.sync",
     cost="shuffle",
+    pure=True,
 )
 def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
     """The value that lane ``lane + delta`` holds, or the own one where there is no such lane."""
@@ -93,6 +99,7 @@ def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any
     min_sm=70,
     isa="shfl.sync",
     cost="shuffle",
+    pure=True,
 )
 def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
     """The value that lane ``lane - delta`` holds, or the own one where there is no such lane."""

@@ -9,7 +9,7 @@ import pytest
 from tirx_mini.isa import TABLE, BarrierEffect, Instruction, Memory, Scope
 from tirx_mini.isa.core import instruction
 from tirx_mini.isa.machine import Blocking, Machine, Thread
-from tirx_mini.isa.operands import MbarrierAddress, SharedAddress, TensorMapHandle
+from tirx_mini.isa.operands import MbarrierAddress, SharedAddress, TensorMapHandle, u32
 
 STATED: dict[str, Any] = {
     "name": "test", "api": ("ptx.test",), "issued_by": Scope.THREAD, "min_sm": 90, "isa": "test", "cost": "alu",
@@ -41,7 +41,7 @@ def test_an_entry_that_touches_an_mbarrier_and_declares_no_effect_is_refused(bod
 
 @pytest.mark.parametrize("body", [hides_its_barrier, fences])
 def test_an_effect_on_a_barrier_that_is_not_among_the_operands_is_refused(body: Any) -> None:
-    with pytest.raises(ValueError, match=r"declares BarrierEffect.ARRIVE: the operand that it affects"):
+    with pytest.raises(ValueError, match=r"declares BarrierEffect.ARRIVE: the operand that it affects must be"):
         instruction("test;", barrier=BarrierEffect.ARRIVE, **STATED)(body)
 
 
@@ -58,6 +58,40 @@ def test_only_a_wait_for_a_phase_blocks() -> None:
     for entry in TABLE.values():
         if entry.barrier is not None:
             assert entry.blocking == (entry.barrier is BarrierEffect.WAIT), entry.name
+
+
+# -- purity, and the name in CUDA C++ ----------------------------------------------------------------------------------
+
+
+def answers(gpu: Machine, thread: Thread, value: u32) -> u32:
+    return value
+
+
+@pytest.mark.parametrize(
+    ("body", "facts"),
+    [
+        (fences, {}),
+        (waits, {"barrier": BarrierEffect.WAIT}),
+        (answers, {"reads": Memory.SHARED}),
+        (answers, {"writes": Memory.GLOBAL}),
+    ],
+    ids=["no result", "a wait", "a read", "a write"],
+)
+def test_a_pure_entry_has_a_result_and_no_effect(body: Any, facts: dict[str, Any]) -> None:
+    assert instruction("test;", pure=True, **STATED)(answers).pure
+    with pytest.raises(ValueError, match="test is declared pure"):
+        instruction("test;", pure=True, **STATED, **facts)(body)
+
+
+def test_an_entry_without_ptx_names_a_function_of_cuda() -> None:
+    with pytest.raises(ValueError, match="test has no PTX: declare cuda="):
+        instruction("", **STATED)(fences)
+
+
+def test_operands_that_a_cuda_name_stands_for_exist() -> None:
+    for entry in TABLE.values():
+        if entry.cuda is not None:
+            assert set(entry.cuda.fixed) <= {operand.name for operand in entry.operands}, entry.name
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
