@@ -16,6 +16,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -62,6 +63,10 @@ class Instruction(Facts):
             yield f"declares {self.barrier}: the operand that it affects must be an MbarrierAddress"
         if self.pure and (self.result is None or self.blocking or self.barrier or self.reads | self.writes):
             yield "is declared pure: it must have a result, wait for nothing, and touch no memory and no mbarrier"
+        parameters = {parameter.name for parameter in (*self.operands, *self.attributes)}
+        for other, meant in self._meant.items():
+            if other in parameters or meant not in parameters:
+                yield f"declares {other!r} another spelling of {meant!r}: only the second may be a parameter"
         if not self.ptx and self.cuda is None:
             yield "has no PTX: declare cuda=CudaName(…), the function of CUDA C++ that it is"
 
@@ -117,7 +122,9 @@ class Instruction(Facts):
             raise TirxError(
                 f"{self.signature()} takes {len(free)} argument{'s' * (len(free) != 1)}, but {len(args)} are given"
             )
-        for name, value in [*zip(free, args, strict=False), *kwargs.items()]:
+        meant = self._meant
+        named = ((meant.get(name, name), value) for name, value in kwargs.items())
+        for name, value in [*zip(free, args, strict=False), *named]:
             if name not in slots:
                 raise TirxError(
                     f"{self.signature()} has no parameter {name!r}", hint=f"its parameters are {', '.join(slots)}"
@@ -135,6 +142,11 @@ class Instruction(Facts):
         operands += [self.operands[-1].convert(value, self.name) for value in rest]
         attributes = ((a.name, a.convert(given.get(a.name, a.default), self.name)) for a in self.attributes)
         return tuple(operands), tuple(attributes)
+
+    @cached_property
+    def _meant(self) -> Mapping[str, str]:
+        """The parameter that each other spelling means."""
+        return {other: o.name for o in self.operands for other in o.type.spellings} | dict(self.spellings)
 
     def signature(self) -> str:
         """The instruction as a call, for messages."""

@@ -25,6 +25,7 @@ def _copy(bytes: int) -> str:
     cost="alu",
     reads=Memory.GLOBAL,
     writes=Memory.SHARED,
+    spellings={"dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes"},
 )
 def cp_async(
     gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, *, bytes: Literal[4, 8, 16] = 16

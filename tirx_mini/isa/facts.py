@@ -124,6 +124,8 @@ class Facts:
     pure: whether it neither touches nor orders memory: its result depends on its operands and the lanes that execute
         it, and compilers may move other threads' and its own accesses across it.
     cuda: its name in CUDA C++; None for one that is made from its own.
+    spellings: other names of its parameters, those of the course's tables and of TVM, with the parameters that they
+        mean; `OperandType.spellings` has those of every operand of a type.
     registers: the number of 32-bit registers a thread of its register operand, from the modifiers.
     """
 
@@ -141,4 +143,5 @@ class Facts:
     lanes: LaneResult = LaneResult.AS_OPERANDS
     pure: bool = False
     cuda: CudaName | None = None
+    spellings: Mapping[str, str] = field(default_factory=dict)
     registers: Callable[..., int] | None = None

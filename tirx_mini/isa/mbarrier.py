@@ -17,6 +17,7 @@ from .operands import MbarrierAddress, pred, u32
     isa="mbarrier.init",
     cost="smem_atomic",
     barrier=BarrierEffect.INIT,
+    spellings={"thread_count": "count"},
 )
 def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
     """Make `bar` a barrier in its phase 0 that expects `count` arrivals in each phase."""
@@ -78,6 +79,7 @@ def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes
     isa="mbarrier.arrive, .expect_tx",
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE_EXPECT_TX,
+    spellings={"byte_count": "bytes", "tx_count": "bytes"},
 )
 def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> None:
     """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's."""
@@ -99,6 +101,7 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress
     isa="mbarrier.arrive; mapa",
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE,
+    spellings={"remote": "cta_id"},
 )
 def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: u32, pred: pred) -> None:
     """Each thread for which `pred` holds arrives once at the barrier that CTA `cta_id` of the cluster has at `bar`."""

@@ -32,6 +32,7 @@ def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     isa="bar, barrier",
     cost="barrier",
     cuda=CudaName("cuda_warpgroup_sync", {"threads": 128}),
+    spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
 )
 def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
     """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have, in whole warps."""
@@ -46,6 +47,7 @@ def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blo
     min_sm=70,
     isa="bar, barrier",
     cost="barrier",
+    spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
 )
 def bar_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> None:
     """Arrive at barrier `barrier_id` without waiting."""

@@ -39,6 +39,7 @@ _START = 0x3FFF
     isa="tcgen05.alloc",
     cost="alloc",
     writes=Memory.SHARED,
+    spellings={"addr": "dst", "dst_ptr": "dst"},
 )
 def tcgen05_alloc(
     gpu: Machine, thread: Thread, dst: SharedAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1
@@ -60,6 +61,7 @@ def tcgen05_alloc(
     max_sm=110,
     isa="tcgen05.dealloc",
     cost="alloc",
+    spellings={"taddr": "addr"},
 )
 def tcgen05_dealloc(
     gpu: Machine, thread: Thread, addr: TmemAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -12,23 +12,6 @@ from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads
 
 from .builder import current, place
 from .diagnostics import did_you_mean, unknown
-
-_BARRIER = {"ptr": "bar", "mbar": "bar"}
-_SPELLINGS: Mapping[str, Mapping[str, str]] = {
-    "ptx.mbarrier.init": {**_BARRIER, "thread_count": "count"},
-    "ptx.mbarrier.try_wait": _BARRIER,
-    "ptx.mbarrier.wait": _BARRIER,
-    "ptx.mbarrier.test_wait": _BARRIER,
-    "ptx.mbarrier.arrive": {**_BARRIER, "remote": "cta_id"},
-    "ptx.mbarrier.arrive.expect_tx": {**_BARRIER, "byte_count": "bytes", "tx_count": "bytes"},
-    "ptx.tcgen05.alloc": {"addr": "dst", "dst_ptr": "dst"},
-    "ptx.tcgen05.dealloc": {"taddr": "addr"},
-    "ptx.tcgen05.commit": _BARRIER,
-    "ptx.bar.sync": {"name_bar_id": "barrier_id", "thread_count": "threads"},
-    "ptx.bar.arrive": {"name_bar_id": "barrier_id", "thread_count": "threads"},
-    "ptx.cp_async": {"dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes"},
-}
-"""Other names of parameters: those of the course's tables and of TVM."""
 
 
 @dataclass
@@ -79,10 +62,8 @@ class Path:
 def issuer(overloads: Overloads) -> Callable[..., Call | None]:
     """The function of the language: an instruction with a result is a value; any other is emitted at once."""
 
-    names = _SPELLINGS.get(overloads.path, {})
-
     def issue(*args: Any, **kwargs: Any) -> Call | None:
-        call = overloads.call(*args, **{names.get(name, name): value for name, value in kwargs.items()})
+        call = overloads.call(*args, **kwargs)
         if TABLE[call.op].result is not None:
             return call
         current(f"Tx.{overloads.path}").emit(Evaluate(call))

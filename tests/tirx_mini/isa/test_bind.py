@@ -48,6 +48,14 @@ def test_one_name_for_two_instructions() -> None:
     assert remote.op == "mbarrier.arrive.remote" and remote.args[2].dtype == BOOL
 
 
+@pytest.mark.parametrize("spelling", ["bar", "ptr", "mbar"])
+def test_a_parameter_has_several_spellings(spelling: str) -> None:
+    made = call("ptx.mbarrier.init", **{spelling: BAR.ptr_to([2]), "thread_count": 3})
+    assert made.args[0].indices[0].value == 2 and made.args[1].value == 3
+    with pytest.raises(TirxError, match="is given 'bar' twice"):
+        call("ptx.mbarrier.init", BAR.ptr_to([2]), 3, **{spelling: BAR.ptr_to([0])})
+
+
 def test_values_are_converted_to_the_operands_type() -> None:
     made = call("ptx.mbarrier.try_wait", BAR.ptr_to([0]), I)
     assert made.args[1].dtype == UINT32

@@ -94,6 +94,15 @@ def test_operands_that_a_cuda_name_stands_for_exist() -> None:
             assert set(entry.cuda.fixed) <= {operand.name for operand in entry.operands}, entry.name
 
 
+# -- other spellings of parameters -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spellings", [{"bar": "bar"}, {"parity": "phase"}])
+def test_a_spelling_means_a_parameter_and_is_not_one(spellings: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="another spelling of"):
+        instruction("test;", barrier=BarrierEffect.WAIT, spellings=spellings, **STATED)(waits)
+
+
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 TOUCHED = {
