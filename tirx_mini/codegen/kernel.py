@@ -16,7 +16,7 @@ from tirx_mini.ir import (
     Var,
     walk,
 )
-from tirx_mini.isa import written_params
+from tirx_mini.isa import instructions, written_params
 
 from .exprs import ExprRenderer
 from .helpers import Helpers
@@ -24,7 +24,7 @@ from .names import Names, identifier
 from .signs import Signs
 from .stmts import StmtRenderer
 from .types import HEADERS, SCALARS, c_type
-from .usage import Param, instructions, mentioned_dtypes, used_params
+from .usage import Param, mentioned_dtypes, used_params
 from .writer import Writer
 
 SMEM_BYTES_PER_SM = 228 * 1024
@@ -118,7 +118,8 @@ def _signature(func: PrimFunc, kernel: str, parameters: str) -> str:
     assert launch is not None
     cluster = f"__cluster_dims__({', '.join(map(str, launch.cluster))}) " if launch.cluster_size > 1 else ""
     # Told that one CTA has the SM to itself, ptxas gives it all registers, and knows how many setmaxnreg moves.
-    alone = 2 * launch.smem_bytes > SMEM_BYTES_PER_SM or any(op.startswith("setmaxnreg") for op in instructions(func))
+    moves = any(entry.moves_registers for entry in instructions(func.body))
+    alone = moves or 2 * launch.smem_bytes > SMEM_BYTES_PER_SM
     bounds = f"{launch.threads}, 1" if alone else str(launch.threads)
     return f'extern "C" __global__ void __launch_bounds__({bounds}) {cluster}{kernel}({parameters})'
 

@@ -34,11 +34,6 @@ def used_params(func: PrimFunc) -> tuple[Param, ...]:
     return (*(p for p in func.params if p in (variables if isinstance(p, Var) else buffers)), *func.tensor_maps)
 
 
-def instructions(func: PrimFunc) -> frozenset[str]:
-    """The names of the instructions that the body executes."""
-    return frozenset(n.op for n in walk(func.body) if isinstance(n, Call))
-
-
 def loops_over_registers(func: PrimFunc) -> frozenset[For]:
     """The loops whose variable selects an element of a register array.
 

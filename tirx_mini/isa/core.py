@@ -67,6 +67,8 @@ class Instruction(Facts):
         for other, meant in self._meant.items():
             if other in parameters or meant not in parameters:
                 yield f"declares {other!r} another spelling of {meant!r}: only the second may be a parameter"
+        if self.moves_registers and "count" not in parameters:
+            yield "declares moves_registers: a modifier `count` must say how many registers a thread has then"
         if not self.ptx and self.cuda is None:
             yield "has no PTX: declare cuda=CudaName(…), the function of CUDA C++ that it is"
 

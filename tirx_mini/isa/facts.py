@@ -126,6 +126,9 @@ class Facts:
     cuda: its name in CUDA C++; None for one that is made from its own.
     spellings: other names of its parameters, those of the course's tables and of TVM, with the parameters that they
         mean; `OperandType.spellings` has those of every operand of a type.
+    reads_clock: whether its result is the time.
+    moves_registers: whether it sets the registers of each thread to its modifier `count`.
+    waits_for_grids: whether it waits for the grids before this one, which may then be launched before their end.
     registers: the number of 32-bit registers a thread of its register operand, from the modifiers.
     """
 
@@ -144,4 +147,7 @@ class Facts:
     pure: bool = False
     cuda: CudaName | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
+    reads_clock: bool = False
+    moves_registers: bool = False
+    waits_for_grids: bool = False
     registers: Callable[..., int] | None = None

@@ -15,6 +15,7 @@ from .machine import Machine, Thread
     min_sm=90,
     isa="griddepcontrol",
     cost="sync",
+    waits_for_grids=True,
 )
 def griddepcontrol_wait(gpu: Machine, thread: Thread) -> None:
     """Wait until the grids that this one depends on are complete and what they wrote is visible to the thread.

@@ -16,6 +16,7 @@ from .operands import u64
     min_sm=70,
     isa="Special Registers: %globaltimer",
     cost="sync",
+    reads_clock=True,
 )
 def globaltimer(gpu: Machine, thread: Thread) -> u64:
     """Nanoseconds, by one clock for the whole GPU and all of its kernels; how often it advances is up to the GPU.

@@ -115,6 +115,7 @@ def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_v
     min_sm=90,
     isa="setmaxnreg",
     cost="sync",
+    moves_registers=True,
 )
 def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
     """Raise the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256.
@@ -132,6 +133,7 @@ def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
     min_sm=90,
     isa="setmaxnreg",
     cost="sync",
+    moves_registers=True,
 )
 def setmaxnreg_dec(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
     """Lower the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tirx_mini.ir import Call, PrimFunc, walk
+from tirx_mini.ir import PrimFunc
+from tirx_mini.isa import instructions
 
 from .ranges import launch_of
-
-WAIT = "griddepcontrol.wait"
 
 
 def find_grid_dependence(func: PrimFunc) -> PrimFunc:
@@ -18,4 +17,4 @@ def find_grid_dependence(func: PrimFunc) -> PrimFunc:
 
 def waits_for_grids(func: PrimFunc) -> bool:
     """Whether the body contains griddepcontrol.wait."""
-    return any(isinstance(node, Call) and node.op == WAIT for node in walk(func.body))
+    return any(entry.waits_for_grids for entry in instructions(func.body))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tirx_mini.ir import HANDLE, Call, Evaluate, If, PrimFunc, Stmt, TensorMap, Var, seq, special, walk
-
-PREFETCH = "prefetch.tensormap"
+from tirx_mini.isa import Memory, instruction_of
 
 
 def prefetch_tensor_maps(func: PrimFunc) -> PrimFunc:
@@ -23,16 +22,16 @@ def prefetch_tensor_maps(func: PrimFunc) -> PrimFunc:
 
 def _prefetch(tensor_map: TensorMap) -> Stmt:
     span = tensor_map.span
-    return Evaluate(Call(HANDLE, PREFETCH, (tensor_map.var,), span=span), span=span)
+    return Evaluate(Call(HANDLE, "prefetch.tensormap", (tensor_map.var,), span=span), span=span)
 
 
 def _used_maps(func: PrimFunc) -> list[TensorMap]:
-    """The maps that an instruction of the body is given, but none that prefetches it."""
+    """The maps by which an instruction of the body copies, without those that another one prefetches."""
     used: set[Var] = set()
     prefetched: set[Var] = set()
     if func.tensor_maps:
         for node in walk(func.body):
-            if isinstance(node, Call):
-                found = prefetched if node.op == PREFETCH else used
-                found.update(arg for arg in node.args if isinstance(arg, Var))
+            if isinstance(node, Call) and (entry := instruction_of(node)):
+                copies = Memory.GLOBAL in entry.reads | entry.writes
+                (used if copies else prefetched).update(arg for arg in node.args if isinstance(arg, Var))
     return [tensor_map for tensor_map in func.tensor_maps if tensor_map.var in used - prefetched]

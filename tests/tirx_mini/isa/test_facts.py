@@ -103,6 +103,11 @@ def test_a_spelling_means_a_parameter_and_is_not_one(spellings: dict[str, str]) 
         instruction("test;", barrier=BarrierEffect.WAIT, spellings=spellings, **STATED)(waits)
 
 
+def test_an_entry_that_moves_registers_says_how_many() -> None:
+    with pytest.raises(ValueError, match="a modifier `count` must say"):
+        instruction("test;", moves_registers=True, **STATED)(fences)
+
+
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 TOUCHED = {
