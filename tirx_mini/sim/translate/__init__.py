@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import (
-    AddressOf,
     AllocBuffer,
     Buffer,
     BufferLoad,
     BufferStore,
-    Call,
     DataType,
     DeclBuffer,
     PrimFunc,
@@ -29,6 +27,7 @@ from tirx_mini.ir import (
     Var,
     walk,
 )  # fmt: skip
+from tirx_mini.isa import written_params
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .pressure import registers_of
@@ -39,9 +38,6 @@ from .threads import selected, thread_values
 from .uniformity import analyse
 from .values import Value, ranged
 from .writer import Writer
-
-READ_ONLY = ("cp.async", "prefetch.tensormap")
-"""Instructions that only read the global memory whose address or tensor map they are given."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def _declare_buffers(
     func: PrimFunc, statements: Statements, writer: Writer
 ) -> tuple[list[SharedBuffer], list[GlobalBuffer]]:
     """Give every buffer in shared and global memory its place; a pool is no buffer that the machine has to know."""
-    grain, written = _accesses(func)
+    grain, written = _narrowest(func), written_params(func)
     shared: list[SharedBuffer] = []
     globals_: list[GlobalBuffer] = []
     for slot, buffer in enumerate(param for param in func.params if isinstance(param, Buffer)):
@@ -141,28 +137,15 @@ def _declare_buffers(
     return shared, globals_
 
 
-def _accesses(func: PrimFunc) -> tuple[dict[Buffer, int], set[Buffer]]:
-    """The narrowest access to each buffer, in bytes, and the global buffers that are written."""
+def _narrowest(func: PrimFunc) -> dict[Buffer, int]:
+    """The narrowest access to each buffer, in bytes."""
     grain: dict[Buffer, int] = {}
-    written: set[Buffer] = set()
-    maps = {tensor_map.var: tensor_map.buffer for tensor_map in func.tensor_maps}
     for node in walk(func.body):
         if isinstance(node, (BufferLoad, BufferStore)) and node.indices:
             index = node.indices[0]
             width = node.buffer.dtype.itemsize * (index.lanes if isinstance(index, Ramp) else 1)
             grain[node.buffer] = min(grain.get(node.buffer, 16), width)
-        if isinstance(node, BufferStore):
-            written.add(node.buffer)
-        elif isinstance(node, Call):
-            written |= _written_by(node, maps)
-    return grain, written
-
-
-def _written_by(call: Call, maps: dict[Var, Buffer]) -> set[Buffer]:
-    if call.op in READ_ONLY:
-        return set()
-    named = {maps[a] for a in call.args if isinstance(a, Var) and a in maps and not call.op.endswith(".load")}
-    return named | {a.buffer for a in call.args if isinstance(a, AddressOf) and a.buffer.scope == "global"}
+    return grain
 
 
 def _declare_scalars(func: PrimFunc, statements: Statements, scalars: tuple[Any, ...]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.ir import Call, Expr, TensorMap, TirxError, Var
-from tirx_mini.isa import TABLE, Instruction
+from tirx_mini.isa import instruction_of
 
 from .uniformity import call_varies
 from .values import Value, ranged
@@ -15,9 +15,6 @@ from .values import Value, ranged
 if TYPE_CHECKING:
     from .expressions import Expressions
     from .writer import Writer
-
-TIMED = frozenset({"globaltimer"})
-"""Instructions whose result is the time: all that was executed before them has to be counted."""
 
 
 class Calls:
@@ -37,12 +34,13 @@ class Calls:
     def value(self, call: Call) -> Value:
         """An instruction that has a result."""
         text, lanes = self._text(call)
-        if call.op in TIMED:
-            self.out.settle()
+        entry = instruction_of(call)
+        if entry is not None and entry.reads_clock:
+            self.out.settle()  # all that was executed before it has to be counted
         return ranged(f"({text})", call.dtype, lanes=call_varies(call, lanes))
 
     def elected(self, call: Call) -> str:
-        """The mask of the lane that elect.sync elects."""
+        """The mask of the lane that the instruction elects."""
         return f"w.mask.where({self._text(call)[0]})"
 
     def _text(self, call: Call) -> tuple[str, bool]:
@@ -50,7 +48,7 @@ class Calls:
 
         A function is called directly where all lanes agree; otherwise `execute` does what the table says.
         """
-        entry: Instruction | None = TABLE.get(call.op)
+        entry = instruction_of(call)
         if entry is None:
             raise TirxError(f"{call.op} is not in the instruction table", call.span)
         operands = [self._operand(argument) for argument in call.args]

@@ -8,7 +8,6 @@ statement reads one array for the last time and fills another, both can be in th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from tirx_mini.ir import (
     AddressOf,
@@ -25,7 +24,7 @@ from tirx_mini.ir import (
     children,
     walk,
 )
-from tirx_mini.isa import TABLE, Access
+from tirx_mini.isa import Access, instruction_of
 
 BASE, MOST, OF_AN_SM = 32, 255, 65_536
 """Registers that a thread needs beside its arrays (addresses, counters), those it can have, and those of an SM."""
@@ -34,18 +33,18 @@ BASE, MOST, OF_AN_SM = 32, 255, 65_536
 def registers_of(func: PrimFunc) -> int:
     """Registers of a thread of a lowered kernel. What does not fit in a CTA's share of the SM is spilled.
 
-    A kernel that moves registers by setmaxnreg begins with all that the SM has for it, or the most that it asks for.
+    A kernel that moves registers among its warps begins with all that the SM has for it, or the most that it asks for.
     """
     assert func.launch is not None
-    asked = [dict(node.attrs)["count"] for node in walk(func.body) if _moves_registers(node)]
+    asked = [
+        node.attr("count")
+        for node in walk(func.body)
+        if isinstance(node, Call) and (entry := instruction_of(node)) and entry.moves_registers
+    ]
     share = OF_AN_SM // (func.launch.warps * 32) // 8 * 8
     lives = _Lives()
     lives.block(func.body)
     return min(max(asked) if asked else -(-(BASE + lives.most_words()) // 8) * 8, MOST, share)
-
-
-def _moves_registers(node: object) -> TypeGuard[Call]:
-    return isinstance(node, Call) and node.op.startswith("setmaxnreg")
 
 
 class _Lives:
@@ -119,7 +118,7 @@ def _touches(node: Stmt | Expr) -> Iterator[tuple[Buffer, bool]]:
 
 def _operands(call: Call) -> Iterator[tuple[Buffer, bool]]:
     """The arrays that an instruction names. An MMA that may begin anew writes its accumulators only."""
-    entry = TABLE.get(call.op)
+    entry = instruction_of(call)
     operands = {} if entry is None else dict(zip((o.name for o in entry.operands), entry.operands, strict=True))
     given = dict(zip(operands, call.args, strict=False))
     accumulate = given.get("accumulate")

@@ -35,7 +35,7 @@ from tirx_mini.ir import (
     While,
     walk,
 )  # fmt: skip
-from tirx_mini.isa import TABLE
+from tirx_mini.isa import BarrierEffect, instruction_of, instructions
 
 from ..machine import RegisterArray, UniformArray, numpy_dtype
 from .calls import Calls
@@ -431,10 +431,12 @@ def leaves(stmt: Stmt) -> Iterator[Stmt]:
 def spins(loop: While | For) -> bool:
     """Whether the loop reads memory again and again without ever waiting: others must run meanwhile."""
     nodes = list(walk(loop))
-    calls = {node.op for node in nodes if isinstance(node, Call)}
+    called = list(instructions(loop))
     reads = any(isinstance(node, BufferLoad) and node.buffer.scope in ("shared", "global") for node in nodes)
-    return (reads or "mbarrier.test_wait" in calls) and not any(TABLE[op].blocking for op in calls)
+    polls = any(entry.barrier is BarrierEffect.TEST for entry in called)
+    return (reads or polls) and not any(entry.blocking for entry in called)
 
 
 def _is_elect(cond: Expr) -> bool:
-    return isinstance(cond, Call) and cond.op == "elect.sync"
+    entry = instruction_of(cond)
+    return entry is not None and entry.elects

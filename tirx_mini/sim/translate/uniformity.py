@@ -47,18 +47,17 @@ from tirx_mini.ir import (
     While,
     children,
 )  # fmt: skip
+from tirx_mini.isa import LaneResult, instruction_of
 
 from .threads import selected
 from .values import integer_range
 
 LANE_SPECIALS = frozenset({"threadIdx.x"})
-LANE_CALLS = frozenset({"elect.sync"})
-"""Calls without varying operands whose result differs among lanes."""
-
 
 def call_varies(call: Call, operands_vary: bool) -> bool:
     """Whether the result of an instruction may differ among the active lanes."""
-    return operands_vary or call.op in LANE_CALLS
+    entry = instruction_of(call)
+    return operands_vary or (entry is not None and entry.lanes is not LaneResult.AS_OPERANDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +135,8 @@ class Uniformity:
         if isinstance(expr, BufferLoad):
             return False
         if isinstance(expr, Call):
-            return expr.op in LANE_CALLS and all(self.steady(arg) for arg in expr.args)
+            entry = instruction_of(expr)
+            return entry is not None and entry.elects and all(self.steady(arg) for arg in expr.args)
         return all(self.steady(child) for child in children(expr) if isinstance(child, Expr))
 
 
