@@ -16,14 +16,14 @@ from .descriptors import (
     swizzle_bytes,
 )  # fmt: skip
 from .effects import written_params
-from .facts import Alias, BarrierEffect, LaneResult, Memory, Scope
+from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
 from .operands import Access, Operand, OperandKind
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES
 
 __all__ = [
-    "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Format", "Instruction",
-    "InstructionDescriptor", "LaneResult", "Memory", "Operand", "OperandKind", "Overloads", "Scope", "SmemDescriptor",
-    "check_target", "instruction_of", "instructions", "mma_depth", "mma_format", "operand_chunks", "swizzle_bytes",
-    "written_params",
+    "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion", "Format",
+    "Instruction", "InstructionDescriptor", "LaneResult", "Memory", "Operand", "OperandKind", "Overloads", "Scope",
+    "SmemDescriptor", "check_target", "instruction_of", "instructions", "mma_depth", "mma_format", "operand_chunks",
+    "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tirx_mini.ir import Expr, TirxError
+from tirx_mini.ir import Call, Expr, TirxError
 
 from .facts import Alias, Facts, LaneResult, Scope
 from .machine import MBARRIER_VERBS
@@ -99,6 +99,17 @@ class Instruction(Facts):
         if self.registers is None:
             raise ValueError(f"{self.name} has no operand in registers")
         return self.registers(**{a.name: a.default for a in self.attributes} | dict(attrs or {}))
+
+    # -- calls in the IR -----------------------------------------------------------------------------------------
+
+    def argument(self, call: Call, name: str) -> Expr:
+        """The operand `name` of a call of this instruction, which is not the variadic one."""
+        return call.args[[operand.name for operand in self.operands].index(name)]
+
+    def peer(self, call: Call) -> Expr | None:
+        """The rank of the CTA whose shared memory a call addresses; None for the executing CTA."""
+        ranks = (operand.name for operand in self.operands if operand.type.kind is OperandKind.CTA_RANK)
+        return next((self.argument(call, name) for name in ranks), None)
 
     # -- calling from a kernel -----------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .core import instruction
-from .facts import BarrierEffect, Memory, Scope
+from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import GlobalAddress, MbarrierAddress, SharedAddress
 
@@ -25,6 +25,7 @@ def _copy(bytes: int) -> str:
     cost="alu",
     reads=Memory.GLOBAL,
     writes=Memory.SHARED,
+    completion=Completion.CP_ASYNC_GROUP,
     spellings={"dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes"},
 )
 def cp_async(

@@ -61,6 +61,25 @@ class Memory(Flag):
     TENSOR = auto()
 
 
+class Completion(Enum):
+    """How the end of an asynchronous instruction is observed (PTX ISA: "Asynchronous Operations").
+
+    MBARRIER: its bytes complete on the mbarrier that it names.
+    COMMIT: tcgen05.commit, which arrives at an mbarrier.
+    TCGEN05_WAIT: tcgen05.wait, by the same warp.
+    CP_ASYNC_GROUP: cp.async.wait_group, by the same thread, or an arrival that cp.async.mbarrier.arrive triggers.
+    BULK_GROUP: cp.async.bulk.wait_group, by the same thread.
+    WGMMA_GROUP: wgmma.wait_group, by the same warpgroup.
+    """
+
+    MBARRIER = "mbarrier"
+    COMMIT = "tcgen05.commit"
+    TCGEN05_WAIT = "tcgen05.wait"
+    CP_ASYNC_GROUP = "cp.async group"
+    BULK_GROUP = "bulk group"
+    WGMMA_GROUP = "wgmma group"
+
+
 class LaneResult(Enum):
     """How the result of an instruction differs among the lanes of a warp.
 
@@ -120,6 +139,7 @@ class Facts:
     cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
     barrier: the effect on the mbarrier among the operands; None where there is none among them.
     reads, writes: the memories that it reads and writes for the kernel's data, at once or later; an mbarrier aside.
+    completion: how its end is observed, where it is asynchronous; None where it ends before the next instruction.
     lanes: how its result differs among lanes.
     pure: whether it neither touches nor orders memory: its result depends on its operands and the lanes that execute
         it, and compilers may move other threads' and its own accesses across it.
@@ -143,6 +163,7 @@ class Facts:
     barrier: BarrierEffect | None = None
     reads: Memory = Memory.NONE
     writes: Memory = Memory.NONE
+    completion: Completion | None = None
     lanes: LaneResult = LaneResult.AS_OPERANDS
     pure: bool = False
     cuda: CudaName | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .core import instruction
 from .facts import BarrierEffect, CudaName, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import MbarrierAddress, pred, u32
+from .operands import CtaRank, MbarrierAddress, pred, u32
 
 
 @instruction(
@@ -103,7 +103,7 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress
     barrier=BarrierEffect.ARRIVE,
     spellings={"remote": "cta_id"},
 )
-def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: u32, pred: pred) -> None:
+def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: CtaRank, pred: pred) -> None:
     """Each thread for which `pred` holds arrives once at the barrier that CTA `cta_id` of the cluster has at `bar`."""
     if pred:
         remote = gpu.map_shared_rank(thread, bar, cta_id)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .core import instruction
 from .descriptors import InstructionDescriptor, SmemDescriptor
-from .facts import BarrierEffect, Memory, Scope
+from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import MbarrierAddress, Registers, SharedAddress, SourceRegisters, TmemAddress, pred, u32, u64
 
@@ -98,6 +98,7 @@ def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: 
     cost="mma",
     reads=Memory.SHARED | Memory.TENSOR,
     writes=Memory.TENSOR,
+    completion=Completion.COMMIT,
 )
 def tcgen05_mma(
     gpu: Machine,
@@ -218,6 +219,7 @@ def _moved(direction: str) -> Callable[..., str]:
     cost="tmem",
     registers=_registers,
     reads=Memory.TENSOR,
+    completion=Completion.TCGEN05_WAIT,
 )
 def tcgen05_ld(
     gpu: Machine,
@@ -247,6 +249,7 @@ def tcgen05_ld(
     cost="tmem",
     registers=_registers,
     writes=Memory.TENSOR,
+    completion=Completion.TCGEN05_WAIT,
 )
 def tcgen05_st(
     gpu: Machine,

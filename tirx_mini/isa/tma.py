@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .core import instruction
-from .facts import BarrierEffect, Memory, Scope
+from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import MbarrierAddress, SharedAddress, TensorMapHandle, s32
 
@@ -82,6 +82,7 @@ def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle
     barrier=BarrierEffect.COMPLETE_TX,
     reads=Memory.GLOBAL,
     writes=Memory.SHARED,
+    completion=Completion.MBARRIER,
 )
 def cp_async_bulk_tensor_load(
     gpu: Machine,
@@ -115,6 +116,7 @@ def cp_async_bulk_tensor_load(
     cost="tma",
     reads=Memory.SHARED,
     writes=Memory.GLOBAL,
+    completion=Completion.BULK_GROUP,
 )
 def cp_async_bulk_tensor_store(
     gpu: Machine,
@@ -143,6 +145,7 @@ def cp_async_bulk_tensor_store(
     cost="tma",
     reads=Memory.SHARED | Memory.GLOBAL,
     writes=Memory.GLOBAL,
+    completion=Completion.BULK_GROUP,
 )
 def cp_reduce_async_bulk_tensor(
     gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, src: SharedAddress, *coords: s32, dim: int

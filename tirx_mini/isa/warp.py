@@ -7,7 +7,7 @@ import numpy as np
 from .core import instruction
 from .facts import CudaName, LaneResult, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import SharedAddress, any_value, pred, s32, u32
+from .operands import CtaRank, SharedAddress, any_value, pred, s32, u32
 
 _LANES = np.arange(32)
 
@@ -40,7 +40,7 @@ def elect_sync(gpu: Machine, thread: Thread) -> pred:
     cost="alu",
     pure=True,
 )
-def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: u32) -> u32:
+def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: CtaRank) -> u32:
     """The shared::cluster address at which CTA `cta_id` of the cluster has what this CTA has at `bar`."""
     return gpu.map_shared_rank(thread, bar, cta_id)
 

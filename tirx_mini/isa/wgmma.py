@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from .core import instruction
 from .descriptors import WGMMA, Format, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
-from .facts import Memory, Scope
+from .facts import Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import UpdatedRegisters, pred, u64
 
@@ -64,6 +64,7 @@ def _registers(n: int, **_: Any) -> int:
     cost="wgmma",
     registers=_registers,
     reads=Memory.SHARED,
+    completion=Completion.WGMMA_GROUP,
 )
 def wgmma_mma_async(
     gpu: Machine,

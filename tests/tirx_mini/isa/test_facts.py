@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tirx_mini.isa import TABLE, BarrierEffect, Instruction, Memory, Scope
+from tirx_mini.ir import HANDLE, UINT32, Call, const
+from tirx_mini.isa import TABLE, BarrierEffect, Completion, Instruction, Memory, Scope
 from tirx_mini.isa.core import instruction
 from tirx_mini.isa.machine import Blocking, Machine, Thread
 from tirx_mini.isa.operands import MbarrierAddress, SharedAddress, TensorMapHandle, u32
@@ -146,3 +147,31 @@ def test_an_undeclared_memory_is_noticed() -> None:
         gpu.tma_store(thread, tensor_map, src, (0, 0), None)
 
     assert undeclared(instruction("test;", reads=Memory.SHARED, **STATED)(stores)) == Memory.GLOBAL
+
+
+COMPLETED = {
+    "cp_async": Completion.CP_ASYNC_GROUP,
+    "tma_load": Completion.MBARRIER,
+    "tma_store": Completion.BULK_GROUP,
+    "issue": Completion.WGMMA_GROUP,
+    "mma": Completion.COMMIT,
+    "tmem_load": Completion.TCGEN05_WAIT,
+    "tmem_store": Completion.TCGEN05_WAIT,
+}
+"""How the work ends that each asynchronous verb begins."""
+
+
+@pytest.mark.parametrize("entry", [pytest.param(entry, id=name) for name, entry in TABLE.items()])
+def test_an_entry_says_how_the_work_ends_that_its_body_begins(entry: Instruction) -> None:
+    begun = {COMPLETED[verb] for verb in COMPLETED.keys() & set(entry.semantics.__code__.co_names)}
+    assert begun == ({entry.completion} if entry.completion else set())
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_cta_that_a_call_addresses() -> None:
+    bar, rank = const(16, "uint32"), const(3, "uint32")
+    mapped, arrive = Call(UINT32, "mapa", (bar, rank)), Call(HANDLE, "mbarrier.arrive", (bar,))
+    assert TABLE["mapa"].peer(mapped) is rank and TABLE["mapa"].argument(mapped, "bar") is bar
+    assert TABLE["mbarrier.arrive"].peer(arrive) is None
