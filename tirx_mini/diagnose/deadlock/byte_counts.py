@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc, Span, TensorMap, Var, int_value
+from tirx_mini.isa import BarrierEffect
 
 from ..kind import Explanation, Kind, Notes
-from .sites import ARRIVE, EXPECT, LOAD, Site, Sites, find_sites
+from .sites import Site, Sites, find_sites
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class ByteCount:
 
 def byte_count(func: PrimFunc, sites: Sites, barrier: str) -> ByteCount | None:
     """The bytes of one round of the barriers of this name, where the program tells both sides; else None."""
-    announce = [site for site in sites.of(barrier, EXPECT, ARRIVE) if site.call.op.endswith("expect_tx")]
-    loads = sites.of(barrier, LOAD)
+    announce = [site for site in sites.all if site.barrier == barrier and site.effect and site.effect.expects_bytes]
+    loads = sites.of(barrier, BarrierEffect.COMPLETE_TX)
     if len(announce) != 1 or not loads or func.launch is None:
         return None
-    announced = int_value(announce[0].call.args[1])
+    announced = int_value(announce[0].instruction.argument(announce[0].call, "bytes"))
     delivered = [_delivered(func, site, announce[0]) for site in loads]
     known = [count for count in delivered if count is not None]
     if announced is None or len(known) < len(delivered):
@@ -81,9 +81,9 @@ BYTE_COUNT = Kind(
 def suspects(func: PrimFunc) -> list[Suspect]:
     """The barriers to which a round announces other bytes than it delivers."""
     sites = find_sites(func)
-    names: Sequence[str] = list(dict.fromkeys(site.barrier for site in sites.all if site.role == LOAD))
+    loads = [site for site in sites.all if site.effect is BarrierEffect.COMPLETE_TX]
     found: list[Suspect] = []
-    for name in names:
+    for name in dict.fromkeys(load.barrier for load in loads):
         count = byte_count(func, sites, name)
         if count is not None and count.announced != count.delivered:
             about = {"barrier": name}

@@ -9,7 +9,7 @@ from tirx_mini.sim import Mbarrier, RunningWarp
 from ..kind import Explanation, counted
 from .notes import guard_notes, site_notes
 from .rule import cause
-from .sites import ARRIVE, Site
+from .sites import Site
 from .situation import Group, Situation, role_name
 
 
@@ -30,9 +30,9 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
     name = barrier.element.buffer
     notes = site_notes(signals, "the {role} is here")
     for site in signals:
-        if site.role == ARRIVE and site.threads.sum() < barrier.expected:
+        if site.threads_arrive and site.threads.sum() < barrier.expected:
             notes += guard_notes(situation.sites.own_guards(site))
-    own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.role == ARRIVE and not site.remote]
+    own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.threads_arrive and not site.remote]
     hint = f"initialise {name} with {got}, or let {counted(barrier.expected, 'thread')} arrive at it in each round"
     message = (
         f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, but only {got} "

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import Mbarrier
 
 from ..kind import Explanation, counted
 from .notes import site_notes
 from .rule import cause
-from .sites import ARRIVE, COMMIT, LOAD, WAIT, Site
+from .sites import Site
 from .situation import Group, Situation
 
 
@@ -44,10 +45,9 @@ def wrong_first_phase(situation: Situation, group: Group) -> Explanation | None:
 def _fullness(situation: Situation, barrier: Mbarrier) -> int:
     """How surely a barrier says "data is there" (high) rather than "the place is free" (low), by who signals it."""
     name = barrier.element.buffer
-    announced = any(site.call.op.endswith("expect_tx") for site in situation.sites.of(name, ARRIVE))
-    if announced or situation.sites.of(name, LOAD):
+    if situation.sites.of(name, BarrierEffect.ARRIVE_EXPECT_TX, BarrierEffect.COMPLETE_TX):
         return 2
-    return 1 if situation.sites.of(name, COMMIT) else 0
+    return 1 if situation.sites.of(name, BarrierEffect.COMMIT) else 0
 
 
 def _nobody_begins(situation: Situation, group: Group) -> Explanation | None:
@@ -115,7 +115,7 @@ def _waited_before(situation: Situation, sites: list[Site]) -> Iterator[str]:
         return
     threads = np.logical_or.reduce([site.threads for site in sites])
     for wait in situation.sites.all:
-        if wait.role == WAIT and not wait.by_thread and (wait.threads & threads).any():
+        if wait.effect is BarrierEffect.WAIT and not wait.by_thread and (wait.threads & threads).any():
             same = any(list(map(id, site.loops)) == list(map(id, wait.loops)) for site in sites)
             if same and all(wait.order < site.order and wait.loops[0] is site.loops[0] for site in sites):
                 yield wait.barrier
@@ -166,7 +166,7 @@ def out_of_step(situation: Situation, group: Group) -> Explanation | None:
     if barrier is None or not barrier.phase or barrier.pending < barrier.expected or barrier.history.observers:
         return None
     name, behind = barrier.element.buffer, situation.behind([group])
-    waits = situation.sites.of(name, WAIT)
+    waits = situation.sites.of(name, BarrierEffect.WAIT)
     users = [g for site in waits for g in situation.coming(site, barrier)]
     needed = situation.needed_by(group)
     if not needed or any(other is not group and all(other is not g for g in behind) for other in (*needed, *users)):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from tirx_mini.isa import BarrierEffect, Completion
+
 from ..kind import Explanation
 from .notes import guard_notes, site_notes
 from .rule import cause
-from .sites import COMMIT, INIT, LOAD, Site
+from .sites import Site
 from .situation import Group, Situation
 
 
@@ -20,7 +22,7 @@ def never_initialised(situation: Situation, group: Group) -> Explanation | None:
     if barrier is None or barrier.expected:
         return None
     name = barrier.element.buffer
-    inits = situation.sites.of(name, INIT)
+    inits = situation.sites.of(name, BarrierEffect.INIT)
     if not inits:
         return Explanation(
             f"{barrier.name} is never initialised: no mbarrier.init names {name}",
@@ -55,12 +57,12 @@ def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
     if situation.signals(barrier):
         return _only_itself(situation, group)
     name = barrier.element.buffer
-    if situation.sites.of(name, LOAD):
+    if situation.sites.of(name, BarrierEffect.COMPLETE_TX):
         return Explanation(
             f"no thread arrives at {barrier.name}: TMA loads deliver bytes to it, but nothing announces them",
             f"let the thread that issues the loads call Tx.ptx.mbarrier.arrive.expect_tx on {name}, with their bytes",
         )
-    multiplies = [site for site in situation.sites.all if site.role.startswith("tcgen05.mma")]
+    multiplies = [site for site in situation.sites.all if site.instruction.completion is Completion.COMMIT]
     if multiplies and not any(group.coming(site) for site in multiplies):
         return Explanation(
             f"nothing ever arrives at {barrier.name}: no tcgen05.commit names it, so nothing tells when MMAs end",
@@ -127,7 +129,7 @@ def one_cta_signals(situation: Situation, group: Group) -> Explanation | None:
     signals = situation.signals(barrier)
     if served is None or not signals:
         return None
-    commits = [site for site in signals if site.role == COMMIT]
+    commits = [site for site in signals if site.effect is BarrierEffect.COMMIT]
     if not commits:
         name = barrier.element.buffer
         return Explanation(

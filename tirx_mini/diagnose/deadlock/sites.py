@@ -28,22 +28,14 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
+from tirx_mini.isa import BarrierEffect, Instruction, instruction_of, instructions
 from tirx_mini.sim import LANES, place_key, selected, thread_values
 
-INIT, WAIT, ARRIVE, EXPECT, COMMIT, LOAD = "init", "wait", "arrive", "expect_tx", "commit", "TMA load"
-
-ROLES: Mapping[str, str] = {
-    "mbarrier.init": INIT,
-    "mbarrier.try_wait": WAIT,
-    "mbarrier.arrive": ARRIVE,
-    "mbarrier.arrive.remote": ARRIVE,
-    "mbarrier.arrive.expect_tx": ARRIVE,
-    "mbarrier.expect_tx": EXPECT,
-    "cp.async.mbarrier.arrive.noinc": ARRIVE,
-    "tcgen05.commit": COMMIT,
-    "cp.async.bulk.tensor.load": LOAD,
+WORDS: Mapping[BarrierEffect, str] = {
+    BarrierEffect.ARRIVE_EXPECT_TX: "arrive",
+    BarrierEffect.COMPLETE_TX: "TMA load",
 }
-"""What each instruction does to the barrier that is among its operands."""
+"""The words of findings for effects on a barrier; any other is called by its value."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,7 @@ class Guard:
     @property
     def elects(self) -> bool:
         """Whether it lets one thread of each warp through."""
-        return self.holds and any(isinstance(node, Call) and node.op == "elect.sync" for node in walk(self.cond))
+        return self.holds and any(entry.elects for entry in instructions(self.cond))
 
 
 def _of_cta(node: object) -> bool:
@@ -83,12 +75,12 @@ def _of_cta(node: object) -> bool:
 
 @dataclass(frozen=True)
 class Site:
-    """An instruction, and what it does to which barrier ("" if to none).
+    """A call of an instruction, and the barrier that it affects ("" if none).
 
     index: which barrier of the buffer of that name. order: its place in the program.
     """
 
-    role: str
+    instruction: Instruction
     call: Call
     barrier: str
     index: Expr | None
@@ -98,6 +90,21 @@ class Site:
     warps: int
     order: int
 
+    @property
+    def effect(self) -> BarrierEffect | None:
+        """Its effect on the barrier."""
+        return self.instruction.barrier
+
+    @property
+    def threads_arrive(self) -> bool:
+        """Whether each thread that executes it arrives at the barrier."""
+        return self.effect in (BarrierEffect.ARRIVE, BarrierEffect.ARRIVE_EXPECT_TX)
+
+    @property
+    def role(self) -> str:
+        """The word for it in findings."""
+        return self.instruction.name if self.effect is None else WORDS.get(self.effect, self.effect.value)
+
     def leads_to(self, other: Site) -> bool:
         """Whether a thread that is here may come to `other`: it comes later, or a loop leads back to it."""
         return self.order < other.order or any(loop in other.loops for loop in self.loops)
@@ -105,7 +112,7 @@ class Site:
     @property
     def remote(self) -> bool:
         """Whether it names a barrier that may be another CTA's."""
-        return any(isinstance(node, Call) and node.op == "mapa" for arg in self.call.args for node in walk(arg))
+        return any(peer is not None for peer in map(_peer, self._operands))
 
     def rounds_within(self, loops: Sequence[Stmt]) -> int | None:
         """How often it is executed in one round of `loops`, which are around it; None where that is not known."""
@@ -142,7 +149,7 @@ class Site:
     def signals(self, rank: int, own: int) -> bool:
         """Whether, in the CTA of rank `own` of the cluster, it may arrive at a barrier of the CTA of rank `rank`."""
         mask = self.call.attr("cta_mask", None)
-        if self.role == COMMIT and mask:
+        if self.effect is BarrierEffect.COMMIT and mask:
             return bool(mask >> rank & 1)
         return rank == own if self._target is None else int_value(self._target) in (None, rank)
 
@@ -157,9 +164,12 @@ class Site:
     @cached_property
     def _target(self) -> Expr | None:
         """The rank of the CTA whose barrier it names; None for its own."""
-        calls = [node for arg in self.call.args for node in walk(arg) if isinstance(node, Call)]
-        mapped = next((node for node in (self.call, *calls) if node.op in ("mapa", "mbarrier.arrive.remote")), None)
-        return None if mapped is None else mapped.args[1]
+        return next((peer for peer in map(_peer, (self.call, *self._operands)) if peer is not None), None)
+
+    @property
+    def _operands(self) -> Iterator[Call]:
+        """The instructions whose results are operands."""
+        return (node for arg in self.call.args for node in walk(arg) if isinstance(node, Call))
 
     @property
     def certain(self) -> bool:
@@ -188,11 +198,14 @@ class Sites:
     """All sites of one lowered function."""
 
     all: tuple[Site, ...]
-    calls: frozenset[str]
 
-    def of(self, barrier: str, *roles: str) -> list[Site]:
-        """The sites of the barrier buffer with this name that play one of `roles`."""
-        return [site for site in self.all if site.barrier == barrier and site.role in roles]
+    def of(self, barrier: str, *effects: BarrierEffect) -> list[Site]:
+        """The sites that have one of `effects` on the barrier buffer with this name."""
+        return [site for site in self.all if site.barrier == barrier and site.effect in effects]
+
+    def signals(self, barrier: str) -> list[Site]:
+        """The sites that arrive at the barrier buffer with this name."""
+        return [site for site in self.all if site.barrier == barrier and site.effect and site.effect.arrives]
 
     def own_guards(self, site: Site) -> list[Guard]:
         """The guards of a site that do not stand around all else in its innermost loop."""
@@ -227,15 +240,14 @@ def find_sites(func: PrimFunc) -> Sites:
             if isinstance(stmt, Bind):
                 bound[stmt.var] = stmt.value
             for node in walk(stmt):
-                if isinstance(node, Call):
-                    role = ROLES.get(node.op, node.op)
+                if isinstance(node, Call) and (entry := instruction_of(node)):
                     span = node.span or stmt.span
                     for name, index in _barriers(node, bound):
-                        found.append(Site(role, node, name, index, span, guards, loops, warps, len(found)))
+                        found.append(Site(entry, node, name, index, span, guards, loops, warps, len(found)))
 
     warps = func.launch.warps
     visit(func.body, (), ())
-    return Sites(tuple(found), frozenset(node.op for node in walk(func.body) if isinstance(node, Call)))
+    return Sites(tuple(found))
 
 
 def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr | None]]:
@@ -249,6 +261,12 @@ def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr
             elif isinstance(node, AddressOf) and node.buffer.scope == "shared" and node.buffer.dtype == "uint64":
                 names.setdefault(node.buffer.name, node.indices[0])
     yield from names.items() if names else (("", None),)
+
+
+def _peer(call: Call) -> Expr | None:
+    """The rank of the CTA whose shared memory a call addresses; None for the executing CTA's."""
+    entry = instruction_of(call)
+    return None if entry is None else entry.peer(call)
 
 
 def source_text(span: Span | None) -> str:

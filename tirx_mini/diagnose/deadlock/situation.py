@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.ir import PrimFunc, Span
+from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import (
     CountingBarrier,
     CountingWait,
@@ -23,12 +24,9 @@ from tirx_mini.sim import (
     place_key,
 )
 
-from .sites import ARRIVE, COMMIT, WAIT, Site, Sites, source_text
+from .sites import Site, Sites, source_text
 from .stuck_role import StuckRole
 from .waits import wait_text
-
-SIGNALS = (ARRIVE, COMMIT)
-"""What counts as an arrival at an mbarrier."""
 
 BARRIER_CALLS = ("cta_sync", "cluster_sync", "warpgroup_sync", "syncthreads")
 
@@ -135,7 +133,7 @@ class Situation:
 
     def signals(self, barrier: Mbarrier) -> list[Site]:
         """The instructions that arrive at a barrier of this name."""
-        return self.sites.of(barrier.element.buffer, *SIGNALS)
+        return self.sites.signals(barrier.element.buffer)
 
     def coming(self, site: Site, barrier: Mbarrier | None = None) -> list[Group]:
         """The groups that would come to `site` if they ran on, and there signal `barrier`."""
@@ -184,7 +182,7 @@ class Situation:
         rings = {
             wait.barrier
             for wait in self.sites.all
-            if wait.role == WAIT and not wait.by_thread
+            if wait.effect is BarrierEffect.WAIT and not wait.by_thread
             if any(id(loop) in loops for loop in wait.loops) and (wait.threads & threads).any()
         }
         roles = {arrival.role for arrival in barrier.history.arrivals.values() if arrival.count}
