@@ -17,13 +17,15 @@ from .descriptors import (
 )  # fmt: skip
 from .effects import written_params
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
+from .machine import DivergentThread, MachineVerbs, MbarrierVerbs, RegisterOperand, ThreadVerbs, WgmmaVerbs
 from .operands import Access, Operand, OperandKind
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES
 
 __all__ = [
-    "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion", "Format",
-    "Instruction", "InstructionDescriptor", "LaneResult", "Memory", "Operand", "OperandKind", "Overloads", "Scope",
-    "SmemDescriptor", "check_target", "instruction_of", "instructions", "mma_depth", "mma_format", "operand_chunks",
-    "swizzle_bytes", "written_params",
+    "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion", "DivergentThread",
+    "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory",
+    "Operand", "OperandKind", "Overloads", "RegisterOperand", "Scope", "SmemDescriptor", "ThreadVerbs", "WgmmaVerbs",
+    "check_target", "instruction_of", "instructions", "mma_depth", "mma_format", "operand_chunks", "swizzle_bytes",
+    "written_params",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ simulator: `thread` is a warp with its active lanes, and a generator blocks by y
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -24,7 +24,7 @@ import numpy as np
 from tirx_mini.ir import Call, Expr, TirxError
 
 from .facts import Alias, Facts, LaneResult, Scope
-from .machine import MBARRIER_VERBS
+from .machine import MBARRIER_VERBS, Blocking, DivergentThread
 from .operands import Attribute, Operand, OperandKind, OperandType
 
 
@@ -170,7 +170,7 @@ class Instruction(Facts):
 
     # -- executing in the simulator ------------------------------------------------------------------------------
 
-    def execute(self, gpu: Any, thread: Any, *operands: Any, **attrs: Any) -> Any:
+    def execute(self, gpu: object, thread: DivergentThread[Any], *operands: Any, **attrs: Any) -> Any:
         """Execute for the active lanes of a warp; a generator where the instruction is `blocking`.
 
         An instruction of single threads whose operands differ among lanes is executed once for each group of lanes
@@ -181,7 +181,9 @@ class Instruction(Facts):
             return run(gpu, thread, operands, attrs)
         return self.semantics(gpu, thread, *operands, **attrs)
 
-    def _groups(self, gpu: Any, thread: Any, operands: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
+    def _groups(
+        self, gpu: object, thread: DivergentThread[Any], operands: tuple[Any, ...], attrs: Mapping[str, Any]
+    ) -> np.ndarray | None:
         results = None
         saved = thread.mask
         for mask, values in thread.agreeing(operands):
@@ -194,12 +196,8 @@ class Instruction(Facts):
         return results
 
     def _blocking_groups(
-        self,
-        gpu: Any,
-        thread: Any,
-        operands: tuple[Any, ...],
-        attrs: Mapping[str, Any],
-    ) -> Generator[Any, None, None]:
+        self, gpu: object, thread: DivergentThread[Any], operands: tuple[Any, ...], attrs: Mapping[str, Any]
+    ) -> Blocking:
         saved = thread.mask
         for mask, values in thread.agreeing(operands):
             thread.mask = mask

@@ -1,139 +1,347 @@
-"""What the semantics of instructions need of the machine that executes them. The simulator provides it.
+"""The verbs of which the bodies of instructions are made: what a machine that executes them has to provide.
 
-Semantics see `thread`: a warp with its active lanes. Its operands are already the same for all of them.
+A body gets the GPU and `thread`, a warp with its active lanes. Its operands are the same in all of them, except those
+of an instruction of whole warps, which may be arrays of 32 lanes. Verbs of the machine reach memory, barriers and
+engines; verbs of the thread concern its lanes, its registers and the order of its accesses.
+
+The protocols are generic in the classes that a machine has for warps, mbarriers and registers. Bodies are written for
+any of them: `Machine`, `Thread` and `Mbarrier`. The simulator has one of each, and pyright checks that it has every
+verb (`sim.verbs`). A verb that blocks returns a generator, which yields until the warp can go on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-Blocking = Generator[Any, None, None]
-"""What a semantics function returns that blocks: it yields what the warp waits for."""
+from tirx_mini.ir import TensorMap
+
+from .descriptors import InstructionDescriptor, SmemDescriptor
+
+Value = TypeVar("Value")
+LanesT = TypeVar("LanesT", bound="Lanes")
+ThreadT = TypeVar("ThreadT", contravariant=True)
+RegistersT = TypeVar("RegistersT", contravariant=True)
+MbarrierT = TypeVar("MbarrierT")
+
+Blocking = Generator[object, None, None]
+"""The result of a body or a verb that blocks: it yields what the warp waits for."""
+Addresses = int | np.ndarray
+"""An address in bytes that all lanes give, or one for each lane, int64[32]."""
 
 
 class Lanes(Protocol):
-    """Active lanes of a warp: their number, the first, their numbers, as bool[32]."""
+    """A set of lanes of a warp."""
 
     @property
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """How many they are."""
+        ...
+
     @property
-    def first(self) -> int: ...
+    def first(self) -> int:
+        """The lowest of them."""
+        ...
+
     @property
-    def lanes(self) -> np.ndarray: ...
+    def lanes(self) -> np.ndarray:
+        """Their numbers, ascending, int64[count]."""
+        ...
+
     @property
-    def bits(self) -> np.ndarray: ...
-    @property
-    def word(self) -> int: ...
+    def bits(self) -> np.ndarray:
+        """Which lanes they are, bool[32]."""
+        ...
 
 
-class Thread(Protocol):
+class DivergentThread(Protocol[LanesT]):
+    """A warp whose lanes may give different operands to one instruction; `Instruction.execute` sets its mask."""
+
+    mask: LanesT
+
+    def agreeing(self, operands: Sequence[Any], /) -> Iterator[tuple[LanesT, tuple[Any, ...]]]:
+        """Groups of active lanes that give the same operands, with these as scalars."""
+        ...
+
+
+class RegisterOperand(Protocol):
+    """32-bit registers of each lane, from the one that the operand points to on; 16-bit elements lie two in each."""
+
+    def read(self, words: int, /) -> np.ndarray:
+        """The values of the first `words` registers, uint32[words, 32]."""
+        ...
+
+    def write(self, values: np.ndarray, /) -> None:
+        """Set the first registers to uint32[words, 32]."""
+        ...
+
+
+class MbarrierVerbs(Protocol[ThreadT]):
+    """An mbarrier: a phase, the arrivals pending in it, and a tx-count of bytes (PTX ISA: "mbarrier").
+
+    A phase is complete when both counts are zero; the next one then begins with the expected arrivals pending.
+    """
+
+    def init(self, thread: ThreadT, count: int, /) -> None:
+        """Begin phase 0, and expect `count` arrivals in each phase, 1 to 2²⁰ − 1."""
+        ...
+
+    def invalidate(self, thread: ThreadT, /) -> None:
+        """End its life as a barrier."""
+        ...
+
+    def arrive(self, thread: ThreadT, count: int, /) -> None:
+        """`count` pending arrivals fewer; each releases what its thread did before, at CTA scope."""
+        ...
+
+    def expect(self, thread: ThreadT, nbytes: int, /) -> bool:
+        """`nbytes` more in the tx-count of the current phase. False where there is no barrier to expect them."""
+        ...
+
+    def wait(self, thread: ThreadT, parity: int, /) -> Blocking:
+        """Block until the phase of this parity is complete, then acquire what was released in it."""
+        ...
+
+    def test(self, thread: ThreadT, parity: int, /) -> bool:
+        """Whether the phase of this parity is complete; acquires what was released in it if so."""
+        ...
+
+
+class WgmmaVerbs(Protocol[RegistersT]):
+    """The MMAs of a warp's warpgroup (PTX ISA: "Asynchronous wgmma Instructions")."""
+
+    def fence(self) -> None:
+        """Order accesses to registers and shared memory before it, and MMAs after it."""
+        ...
+
+    def issue(
+        self, d: RegistersT, a: SmemDescriptor, a_start: int, b: SmemDescriptor, b_start: int,
+        shape: InstructionDescriptor, accumulate: bool, /,
+    ) -> None:
+        """Begin an MMA of this shape into the registers `d`. a_start, b_start: where the operands lie, in bytes."""
+        ...  # fmt: skip
+
+    def commit(self) -> None:
+        """Close the open group of MMAs."""
+        ...
+
+    def wait(self, count: int, /) -> Blocking:
+        """Block until at most `count` of the most recent groups are unfinished."""
+        ...
+
+
+class ThreadVerbs(Protocol[RegistersT]):
     """The warp that executes an instruction."""
 
-    time: float
-    warp_id: int
-    cluster_ctarank: int
+    # -- lanes
 
     @property
-    def mask(self) -> Any: ...
+    def mask(self) -> Lanes:
+        """The active lanes."""
+        ...
+
+    def uniform(self, value: Value, what: str, /) -> Value:
+        """The value that all active lanes give; a fault where they differ. what: the operand, for the finding."""
+        ...
+
+    def converged(self, what: str, /) -> bool:
+        """Whether the whole warp executes `what`, an instruction with .sync; records the finding where it does not."""
+        ...
+
+    def require_converged(self, what: str, /) -> None:
+        """The same, as a fault: for an instruction with .aligned."""
+        ...
+
+    def fault(self, kind: str, message: str, /, *, rule: str) -> Exception:
+        """The exception to raise where operands break a rule of the PTX ISA.
+
+        kind: of the finding. message: one sentence. rule: the section of the PTX ISA.
+        """
+        ...
+
+    # -- registers
+
     @property
-    def threads(self) -> int:
-        """Threads of the CTA."""
+    def wgmma(self) -> WgmmaVerbs[RegistersT]:
+        """The MMAs of its warpgroup."""
         ...
 
-    @property
-    def lane(self) -> int: ...
-    @property
-    def role(self) -> str: ...
-    def agreeing(self, operands: Sequence[Any]) -> Iterator[tuple[Any, tuple[Any, ...]]]: ...
-    def uniform(self, value: Any, what: str) -> Any:
-        """The value that all active lanes give; a fault where they differ."""
+    def load_matrices(self, registers: RegistersT, addresses: Addresses, count: int, transpose: bool, /) -> None:
+        """ldmatrix: `count` blocks of 8 × 8 elements of 16 bits. addresses: of the rows, of shared memory."""
         ...
 
-    def converged(self, what: str) -> bool:
-        """Record illegal convergence unless the whole warp executes this."""
+    def store_matrices(self, addresses: Addresses, registers: RegistersT, count: int, transpose: bool, /) -> None:
+        """stmatrix: the reverse of `load_matrices`."""
         ...
 
-    def require_converged(self, what: str) -> None:
-        """Fault unless the whole warp executes this."""
+    # -- order
+
+    def fence_proxy_async(self) -> None:
+        """Order accesses of the generic proxy before it and of the async proxy after it (PTX ISA: "Proxies")."""
         ...
 
-    def fault(self, kind: str, message: str, **details: Any) -> Exception: ...
-    def report(self, kind: str, severity: Any, message: str, **details: Any) -> None: ...
-    @property
-    def wgmma(self) -> Any:
-        """What the warp gave the tensor core of its warpgroup: fence, issue, commit, wait."""
+    def fence_mbarrier_init(self) -> None:
+        """Release the thread's initialisations of mbarriers to the cluster and to the async proxy."""
         ...
 
-    def load_matrices(self, registers: Any, addresses: Any, count: int, transpose: bool) -> None: ...
-    def store_matrices(self, addresses: Any, registers: Any, count: int, transpose: bool) -> None: ...
-    def fence_proxy_async(self) -> None: ...
-    def fence_mbarrier_init(self) -> None: ...
-    def fence_tcgen05_before(self) -> None: ...
-    def fence_tcgen05_after(self) -> None: ...
-    def wait_for_grids(self) -> None: ...
-
-
-class Machine(Protocol):
-    """The GPU."""
-
-    def mbarrier(self, thread: Any, address: int) -> Any:
-        """The mbarrier at a shared (::cta or ::cluster) address; a fault where no such memory is."""
+    def fence_tcgen05_before(self) -> None:
+        """Order the thread's earlier tcgen05 operations before its later synchronisation."""
         ...
 
-    def peer_mbarriers(self, thread: Any, address: int, cta_mask: int) -> list[Any]:
-        """The mbarriers at the address's offset in each CTA of a mask of cluster ranks."""
+    def fence_tcgen05_after(self) -> None:
+        """Order the thread's later tcgen05 operations after its earlier synchronisation."""
         ...
 
-    def bar_sync(self, thread: Any, number: int, threads: int | None) -> Blocking:
-        """`threads` is None for all threads of the CTA."""
-        ...
-    def bar_arrive(self, thread: Any, number: int, threads: int) -> None: ...
-    def cluster_arrive(self, thread: Any) -> None: ...
-    def cluster_wait(self, thread: Any) -> Blocking: ...
-    def map_shared_rank(self, thread: Any, address: int, rank: int) -> int: ...
-    def write_shared(self, thread: Any, address: int, word: int) -> None:
-        """A 32-bit store by an instruction."""
+    def wait_for_grids(self) -> None:
+        """Acquire the end of the grids that this one depends on, with all that they wrote."""
         ...
 
-    def tmem_alloc(self, thread: Any, columns: int, cta_group: int) -> Generator[Any, None, int]: ...
-    def tmem_dealloc(self, thread: Any, address: int, columns: int, cta_group: int) -> None: ...
-    def tmem_relinquish(self, thread: Any, cta_group: int) -> None: ...
-    def tmem_load(self, thread: Any, address: int, rows: np.ndarray, columns: np.ndarray, registers: Any) -> None: ...
-    def tmem_store(self, thread: Any, address: int, rows: np.ndarray, columns: np.ndarray, registers: Any) -> None: ...
-    def tmem_wait(self, thread: Any, loads: bool) -> None: ...
+
+class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
+    """The GPU. Each verb is executed by `thread`; an address of shared memory may be another CTA's of the cluster."""
+
+    # -- addresses, mbarriers
+
+    def mbarrier(self, thread: ThreadT, bar: int, /) -> MbarrierT:
+        """The mbarrier at an address of shared memory; a fault where there is no such memory."""
+        ...
+
+    def peer_mbarriers(self, thread: ThreadT, bar: int, cta_mask: int, /) -> list[MbarrierT]:
+        """The mbarriers at the offset of `bar` in each CTA of a mask. cta_mask: bit r for cluster rank r."""
+        ...
+
+    def map_shared_rank(self, thread: ThreadT, address: int, rank: int, /) -> int:
+        """The address of the same offset in the shared memory of the CTA of this rank."""
+        ...
+
+    def write_shared(self, thread: ThreadT, address: int, word: int, /) -> None:
+        """Store 32 bits."""
+        ...
+
+    # -- barriers of a CTA and a cluster
+
+    def bar_sync(self, thread: ThreadT, number: int, threads: int | None, /) -> Blocking:
+        """Arrive at named barrier 0 to 15 and block until `threads` threads have; None for all of the CTA."""
+        ...
+
+    def bar_arrive(self, thread: ThreadT, number: int, threads: int, /) -> None:
+        """Arrive at a named barrier that `threads` threads complete."""
+        ...
+
+    def cluster_arrive(self, thread: ThreadT, /) -> None:
+        """Arrive at the barrier of the cluster, releasing."""
+        ...
+
+    def cluster_wait(self, thread: ThreadT, /) -> Blocking:
+        """Block until all threads of the cluster have arrived, then acquire."""
+        ...
+
+    # -- tensor memory and the tensor core of Blackwell
+
+    def tmem_alloc(self, thread: ThreadT, columns: int, cta_group: int, /) -> Generator[object, None, int]:
+        """Block until so many columns of tensor memory are free, and allocate them; the result is their address."""
+        ...
+
+    def tmem_dealloc(self, thread: ThreadT, address: int, columns: int, cta_group: int, /) -> None:
+        """Free an allocation."""
+        ...
+
+    def tmem_relinquish(self, thread: ThreadT, cta_group: int, /) -> None:
+        """Give up the CTA's permit to allocate."""
+        ...
+
+    def tmem_load(
+        self, thread: ThreadT, address: int, lanes: np.ndarray, columns: np.ndarray, registers: RegistersT, /
+    ) -> None:
+        """Begin to load registers. lanes, columns: of register r of thread t, int[registers, 32], from `address` on."""
+        ...
+
+    def tmem_store(
+        self, thread: ThreadT, address: int, lanes: np.ndarray, columns: np.ndarray, registers: RegistersT, /
+    ) -> None:
+        """Begin to store registers; the reverse of `tmem_load`."""
+        ...
+
+    def tmem_wait(self, thread: ThreadT, loads: bool, /) -> None:
+        """Wait for the warp's loads from tensor memory, or for its stores."""
+        ...
+
     def mma(
-        self,
-        thread: Any,
-        d: int,
-        a: Any,
-        a_start: int,
-        b: Any,
-        b_start: int,
-        shape: Any,
-        accumulate: bool,
-        cta_group: int,
-    ) -> None: ...
-    def commit(self, thread: Any, barriers: Sequence[Any], cta_group: int) -> None: ...
-    def tma_load(
-        self, thread: Any, tensor_map: Any, dst: int, bar: int, coords: Sequence[int], cta_mask: int, cta_group: int
-    ) -> None: ...
-    def tma_store(self, thread: Any, tensor_map: Any, src: int, coords: Sequence[int], reduce: str | None) -> None: ...
-    def bulk_commit(self, thread: Any) -> None: ...
-    def bulk_wait(self, thread: Any, count: int, read: bool) -> Blocking: ...
-    def cp_async(self, thread: Any, dst: Any, src: Any, nbytes: int) -> None: ...
-    def cp_async_commit(self, thread: Any) -> None: ...
-    def cp_async_wait(self, thread: Any, count: int) -> None: ...
-    def cp_async_arrive(self, thread: Any, bar: int) -> None: ...
-    def shuffle(self, thread: Any, value: Any, source: np.ndarray) -> Any: ...
-    def nanoseconds(self, thread: Any) -> int:
-        """Since the launch."""
+        self, thread: ThreadT, d: int, a: SmemDescriptor, a_start: int, b: SmemDescriptor, b_start: int,
+        shape: InstructionDescriptor, accumulate: bool, cta_group: int, /,
+    ) -> None:
+        """Begin D = A Bᵀ (+ D) at `d` in tensor memory. a_start, b_start: where the operands lie, in bytes."""
+        ...  # fmt: skip
+
+    def commit(self, thread: ThreadT, barriers: Sequence[MbarrierT], cta_group: int, /) -> None:
+        """Let each barrier get one arrival when the thread's earlier tcgen05 operations are complete."""
         ...
 
-    def set_max_registers(self, thread: Any, count: int, increase: bool) -> Blocking: ...
+    # -- copies
 
+    def tma_load(
+        self, thread: ThreadT, tensor_map: TensorMap, dst: int, bar: int, coords: Sequence[int], cta_mask: int,
+        cta_group: int, /,
+    ) -> None:
+        """Begin to copy the box at `coords`, innermost first, to `dst`; its bytes complete on `bar`.
+
+        cta_mask: CTAs that get it at the same offsets, bit r for cluster rank r; 0 for the CTA of `dst` alone.
+        """
+        ...  # fmt: skip
+
+    def tma_store(
+        self, thread: ThreadT, tensor_map: TensorMap, src: int, coords: Sequence[int], reduce: str | None, /
+    ) -> None:
+        """Begin to copy `src` to the box at `coords`, in the open bulk group. reduce: "add" to add to it instead."""
+        ...
+
+    def bulk_commit(self, thread: ThreadT, /) -> None:
+        """Close the open bulk group of each active lane."""
+        ...
+
+    def bulk_wait(self, thread: ThreadT, count: int, read: bool, /) -> Blocking:
+        """Block until at most `count` bulk groups of each lane are unfinished.
+
+        read: whether a group counts as finished when its sources have been read.
+        """
+        ...
+
+    def cp_async(self, thread: ThreadT, dst: Addresses, src: Addresses, nbytes: int, /) -> None:
+        """Begin to copy 4, 8 or 16 bytes in each lane, from global to shared memory."""
+        ...
+
+    def cp_async_commit(self, thread: ThreadT, /) -> None:
+        """Close the open group of these copies of each lane."""
+        ...
+
+    def cp_async_wait(self, thread: ThreadT, count: int, /) -> None:
+        """Wait until at most `count` groups of each lane are unfinished."""
+        ...
+
+    def cp_async_arrive(self, thread: ThreadT, bar: int, /) -> None:
+        """Let each active lane arrive at `bar` when its earlier copies are done."""
+        ...
+
+    # -- the rest
+
+    def shuffle(self, thread: ThreadT, value: Any, source: np.ndarray, /) -> Any:
+        """In each lane, the value of the lane that `source`, int[32], names."""
+        ...
+
+    def nanoseconds(self, thread: ThreadT, /) -> int:
+        """The time since the launch, in ns."""
+        ...
+
+    def set_max_registers(self, thread: ThreadT, count: int, increase: bool, /) -> Blocking:
+        """Set the registers of each thread of the warp; blocks until the CTA has enough for an increase."""
+        ...
+
+
+Thread = ThreadVerbs[RegisterOperand]
+Mbarrier = MbarrierVerbs[Thread]
+Machine = MachineVerbs[Thread, Mbarrier, RegisterOperand]
 
 MBARRIER_VERBS = frozenset({"mbarrier", "peer_mbarriers", "tma_load", "cp_async_arrive"})
-"""The verbs of a `Machine` that are given the address of an mbarrier: no body touches one without them."""
+"""The verbs of a machine that are given the address of an mbarrier: no body touches one without them."""

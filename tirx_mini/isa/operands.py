@@ -15,11 +15,14 @@ from tirx_mini.ir import (
     BufferLoad,
     DataType,
     Expr,
+    TensorMap,
     TirxError,
     as_bool,
     as_expr,
     cast,
 )
+
+from .machine import RegisterOperand
 
 
 class OperandKind(Enum):
@@ -95,10 +98,10 @@ GlobalAddress = Annotated[
 TmemAddress = Annotated[
     int, _operand(OperandKind.TMEM, "uint32", "an address of tensor memory, as tcgen05.alloc wrote it")
 ]
-Registers = Annotated[Any, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.WRITE)]
-SourceRegisters = Annotated[Any, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.READ)]
-UpdatedRegisters = Annotated[Any, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.UPDATE)]
-TensorMapHandle = Annotated[Any, _operand(OperandKind.TENSOR_MAP, "tensormap", "a tensor map")]
+Registers = Annotated[RegisterOperand, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.WRITE)]
+SourceRegisters = Annotated[RegisterOperand, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.READ)]
+UpdatedRegisters = Annotated[RegisterOperand, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.UPDATE)]
+TensorMapHandle = Annotated[TensorMap, _operand(OperandKind.TENSOR_MAP, "tensormap", "a tensor map")]
 
 
 @dataclass(frozen=True)

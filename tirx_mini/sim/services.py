@@ -1,4 +1,4 @@
-"""What instruction semantics ask of the GPU (`isa.machine.Machine`): addresses to objects, and work to engines."""
+"""The verbs that instructions need of the GPU (`isa.machine`): addresses become objects, and engines get work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import TensorMap
-from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, WgmmaVerbs
 
 from .engines import (
     CpAsync,
@@ -151,7 +151,7 @@ class Services:
     def cluster_wait(self, w: RunningWarp) -> Blocking:
         return w.cta.cluster.barrier.wait(w)
 
-    def wgmma_of(self, warp: RunningWarp) -> Any:
+    def wgmma_of(self, warp: RunningWarp) -> WgmmaVerbs[Registers]:
         """The warp's path to the tensor core of its warpgroup."""
         return self.wgmma.of(warp)
 

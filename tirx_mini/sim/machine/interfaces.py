@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Span, TensorMap
+from tirx_mini.isa import WgmmaVerbs
 
 from ..facts import FactLog, Origin
 from ..ordering import Actor, Agent, Causality, GridDependence
@@ -19,6 +20,7 @@ from ..timing import Clock, FairShare, SmTraffic, Traffic
 from .image import KernelImage
 from .masks import Mask
 from .memory import GlobalMemory, Locator, SharedMemory, TensorMemory
+from .registers import Registers
 
 
 @dataclass
@@ -103,7 +105,7 @@ class Gpu(Protocol):
         """Add to a figure of the statistics."""
         ...
 
-    def wgmma_of(self, warp: Any) -> Any:
+    def wgmma_of(self, warp: Any) -> WgmmaVerbs[Registers]:
         """The warp's path to the tensor core of its warpgroup."""
         ...
 

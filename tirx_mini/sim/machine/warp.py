@@ -26,6 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tirx_mini.ir import Span, TensorMap
+from tirx_mini.isa import WgmmaVerbs
 
 from ..facts import Fact, Fault, OperandRule, Origin
 from ..ordering import Actor, Agent, GridDependence, Operation, Proxy
@@ -37,6 +38,7 @@ from .interfaces import Cluster, Cta, Gpu, Wait
 from .masks import FULL, LANES, Mask
 from .mbarrier import Mbarrier
 from .register_pool import RegisterPool
+from .registers import Registers
 
 Buffer = SharedBuffer | GlobalBuffer
 
@@ -153,7 +155,7 @@ class RunningWarp:
         return Origin(self.role, self.place, self.cta.name, self.span)
 
     @property
-    def wgmma(self) -> Any:
+    def wgmma(self) -> WgmmaVerbs[Registers]:
         """Its path to the tensor core of its warpgroup."""
         return self.gpu.wgmma_of(self)
 
