@@ -1,8 +1,8 @@
 """The instruction table's machinery: one decorated function is one instruction.
 
-    @instruction("mbarrier.init.shared::cta.b64 [{bar}], {count};", name="mbarrier.init", api=("ptx.mbarrier.init",),
-                 issued_by=Scope.THREAD, min_sm=80, isa="mbarrier.init", cost="smem_atomic")
-    def mbarrier_init(gpu: Machine, thread: Thread, bar: SharedAddress, count: u32) -> None:
+    @instruction("mbarrier.init.shared::cta.b64 [{bar}], {count};", name="mbarrier.init", issued_by=Scope.THREAD,
+                 min_sm=80, cost="smem_atomic", barrier=BarrierEffect.INIT)
+    def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
         \"\"\"What it does, for the reader and for the documentation.\"\"\"
         gpu.mbarrier(thread, bar).init(thread, count)
 
@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tirx_mini.ir import Call, Expr, TirxError
+from tirx_mini.ir import Call, Expr, TirxError, instruction_path
 
 from .facts import Alias, Facts, LaneResult, Scope
 from .machine import MBARRIER_VERBS, Blocking, DivergentThread
@@ -74,8 +74,14 @@ class Instruction(Facts):
 
     @property
     def aliases(self) -> tuple[Alias, ...]:
-        """The names under which kernels call it."""
-        return tuple(alias if isinstance(alias, Alias) else Alias(alias) for alias in self.api)
+        """The names under which kernels call it, its own first."""
+        names = (instruction_path(self.name), *self.api)
+        return tuple(name if isinstance(name, Alias) else Alias(name) for name in names)
+
+    @property
+    def section(self) -> str:
+        """The section of the PTX ISA that describes it."""
+        return self.isa or self.name
 
     @property
     def elects(self) -> bool:

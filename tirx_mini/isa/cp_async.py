@@ -18,10 +18,8 @@ def _copy(bytes: int) -> str:
 @instruction(
     _copy,
     name="cp.async",
-    api=("ptx.cp_async",),
     issued_by=Scope.WARP,
     min_sm=80,
-    isa="cp.async",
     cost="alu",
     reads=Memory.GLOBAL,
     writes=Memory.SHARED,
@@ -38,10 +36,8 @@ def cp_async(
 @instruction(
     "cp.async.commit_group;",
     name="cp.async.commit_group",
-    api=("ptx.cp_async.commit_group",),
     issued_by=Scope.WARP,
     min_sm=80,
-    isa="cp.async.commit_group",
     cost="sync",
 )
 def cp_async_commit_group(gpu: Machine, thread: Thread) -> None:
@@ -52,10 +48,8 @@ def cp_async_commit_group(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "cp.async.wait_group {n};",
     name="cp.async.wait_group",
-    api=("ptx.cp_async.wait_group",),
     issued_by=Scope.WARP,
     min_sm=80,
-    isa="cp.async.wait_group",
     cost="wait",
 )
 def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
@@ -66,7 +60,7 @@ def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
 @instruction(
     "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [{bar}];",
     name="cp.async.mbarrier.arrive.noinc",
-    api=("ptx.cp_async.mbarrier.arrive", "ptx.cp_async.mbarrier.arrive.noinc"),
+    api=("ptx.cp_async.mbarrier.arrive",),
     issued_by=Scope.THREAD,
     min_sm=80,
     isa="cp.async.mbarrier.arrive",

@@ -131,11 +131,11 @@ class Facts:
 
     ptx: the PTX; "" for a function of CUDA C++, which `cuda` names.
     name: the name in the table, which `Call.op` holds.
-    api: the names under which kernels call it.
+    api: the names under which kernels call it besides its own, which is `ptx.` and `name`.
     issued_by: the threads that execute it together.
     min_sm: the first architecture that has it, as in 90; from 90 on, the one with the `a` feature set.
     max_sm: the last architecture that has it; None where all later ones do.
-    isa: the section of the PTX ISA that describes it.
+    isa: the section of the PTX ISA that describes it; "" where that is called as it is.
     cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
     barrier: the effect on the mbarrier among the operands; None where there is none among them.
     reads, writes: the memories that it reads and writes for the kernel's data, at once or later; an mbarrier aside.
@@ -154,11 +154,11 @@ class Facts:
 
     ptx: Ptx = field(kw_only=False)
     name: str
-    api: tuple[str | Alias, ...]
     issued_by: Scope
     min_sm: int
-    isa: str
     cost: str
+    isa: str = ""
+    api: tuple[str | Alias, ...] = ()
     max_sm: int | None = None
     barrier: BarrierEffect | None = None
     reads: Memory = Memory.NONE

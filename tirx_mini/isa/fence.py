@@ -16,7 +16,6 @@ def _proxy_async(space: str) -> str:
 @instruction(
     _proxy_async,
     name="fence.proxy.async",
-    api=("ptx.fence.proxy_async",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="membar/fence, .proxy.async",
@@ -32,7 +31,6 @@ def fence_proxy_async(
 @instruction(
     "fence.mbarrier_init.release.cluster;",
     name="fence.mbarrier_init",
-    api=("ptx.fence.mbarrier_init",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="membar/fence, .mbarrier_init",
@@ -46,7 +44,6 @@ def fence_mbarrier_init(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "fence.acq_rel.{scope};",
     name="fence.acq_rel",
-    api=("ptx.fence.acq_rel",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="membar/fence",

@@ -10,7 +10,6 @@ from .machine import Machine, Thread
 @instruction(
     "griddepcontrol.wait;",
     name="griddepcontrol.wait",
-    api=("ptx.griddepcontrol.wait",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="griddepcontrol",
@@ -29,7 +28,6 @@ def griddepcontrol_wait(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "griddepcontrol.launch_dependents;",
     name="griddepcontrol.launch_dependents",
-    api=("ptx.griddepcontrol.launch_dependents",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="griddepcontrol",

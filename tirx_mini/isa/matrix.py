@@ -30,10 +30,8 @@ def _registers(num: int, **_: Any) -> int:
 @instruction(
     _template("ld"),
     name="ldmatrix",
-    api=("ptx.ldmatrix",),
     issued_by=Scope.WARP,
     min_sm=90,
-    isa="ldmatrix",
     cost="matrix",
     registers=_registers,
     reads=Memory.SHARED,
@@ -55,10 +53,8 @@ def ldmatrix(
 @instruction(
     _template("st"),
     name="stmatrix",
-    api=("ptx.stmatrix",),
     issued_by=Scope.WARP,
     min_sm=90,
-    isa="stmatrix",
     cost="matrix",
     registers=_registers,
     writes=Memory.SHARED,

@@ -11,10 +11,8 @@ from .operands import CtaRank, MbarrierAddress, pred, u32
 @instruction(
     "mbarrier.init.shared::cta.b64 [{bar}], {count};",
     name="mbarrier.init",
-    api=("ptx.mbarrier.init",),
     issued_by=Scope.THREAD,
     min_sm=80,
-    isa="mbarrier.init",
     cost="smem_atomic",
     barrier=BarrierEffect.INIT,
     spellings={"thread_count": "count"},
@@ -28,10 +26,8 @@ def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32
 @instruction(
     "mbarrier.inval.shared::cta.b64 [{bar}];",
     name="mbarrier.inval",
-    api=("ptx.mbarrier.inval",),
     issued_by=Scope.THREAD,
     min_sm=80,
-    isa="mbarrier.inval",
     cost="smem_atomic",
     barrier=BarrierEffect.INVALIDATE,
 )
@@ -43,10 +39,8 @@ def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 @instruction(
     "mbarrier.arrive.release.cta.shared::cta.b64 _, [{bar}];",
     name="mbarrier.arrive",
-    api=("ptx.mbarrier.arrive",),
     issued_by=Scope.THREAD,
     min_sm=90,
-    isa="mbarrier.arrive",
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE,
 )
@@ -58,10 +52,8 @@ def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 @instruction(
     "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [{bar}], {bytes};",
     name="mbarrier.expect_tx",
-    api=("ptx.mbarrier.expect_tx",),
     issued_by=Scope.THREAD,
     min_sm=90,
-    isa="mbarrier.expect_tx",
     cost="smem_atomic",
     barrier=BarrierEffect.EXPECT_TX,
 )
@@ -73,7 +65,6 @@ def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes
 @instruction(
     "mbarrier.arrive.expect_tx.shared::{bar_space}.b64 _, [{bar}], {bytes};",
     name="mbarrier.arrive.expect_tx",
-    api=("ptx.mbarrier.arrive.expect_tx",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive, .expect_tx",
@@ -120,10 +111,9 @@ def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, c
     DONE:
 }""",
     name="mbarrier.try_wait",
-    api=("ptx.mbarrier.try_wait", "ptx.mbarrier.wait"),
+    api=("ptx.mbarrier.wait",),
     issued_by=Scope.THREAD,
     min_sm=90,
-    isa="mbarrier.try_wait",
     cost="wait",
     barrier=BarrierEffect.WAIT,
     cuda=CudaName("ptx_mbarrier_wait"),
@@ -139,10 +129,8 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 @instruction(
     "mbarrier.test_wait.parity.shared::cta.b64 {result}, [{bar}], {phase};",
     name="mbarrier.test_wait",
-    api=("ptx.mbarrier.test_wait",),
     issued_by=Scope.THREAD,
     min_sm=80,
-    isa="mbarrier.test_wait",
     cost="smem_atomic",
     barrier=BarrierEffect.TEST,
 )

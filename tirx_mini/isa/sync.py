@@ -26,7 +26,7 @@ def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
 @instruction(
     "bar.sync {barrier_id}, {threads};",
     name="bar.sync",
-    api=("ptx.bar.sync", Alias("cuda.warpgroup_sync", {"threads": 128})),
+    api=(Alias("cuda.warpgroup_sync", {"threads": 128}),),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="bar, barrier",
@@ -42,7 +42,6 @@ def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blo
 @instruction(
     "bar.arrive {barrier_id}, {threads};",
     name="bar.arrive",
-    api=("ptx.bar.arrive",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="bar, barrier",
@@ -60,7 +59,6 @@ def bar_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> N
     api=("cuda.warp_sync", "ptx.bar.warp_sync"),
     issued_by=Scope.WARP,
     min_sm=70,
-    isa="bar.warp.sync",
     cost="sync",
     cuda=CudaName("cuda_warp_sync"),
 )
@@ -72,7 +70,7 @@ def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "barrier.cluster.arrive.release.aligned;",
     name="barrier.cluster.arrive",
-    api=("ptx.barrier.cluster.arrive", "cuda.cluster_arrive"),
+    api=("cuda.cluster_arrive",),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",
@@ -86,7 +84,7 @@ def barrier_cluster_arrive(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "barrier.cluster.wait.acquire.aligned;",
     name="barrier.cluster.wait",
-    api=("ptx.barrier.cluster.wait", "cuda.cluster_wait"),
+    api=("cuda.cluster_wait",),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",

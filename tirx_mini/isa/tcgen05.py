@@ -32,11 +32,9 @@ _START = 0x3FFF
 @instruction(
     "tcgen05.alloc.cta_group::{cta_group}.sync.aligned.shared::cta.b32 [{dst}], {n_cols};",
     name="tcgen05.alloc",
-    api=("ptx.tcgen05.alloc",),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,
-    isa="tcgen05.alloc",
     cost="alloc",
     writes=Memory.SHARED,
     spellings={"addr": "dst", "dst_ptr": "dst"},
@@ -55,11 +53,9 @@ def tcgen05_alloc(
 @instruction(
     "tcgen05.dealloc.cta_group::{cta_group}.sync.aligned.b32 {addr}, {n_cols};",
     name="tcgen05.dealloc",
-    api=("ptx.tcgen05.dealloc",),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,
-    isa="tcgen05.dealloc",
     cost="alloc",
     spellings={"taddr": "addr"},
 )
@@ -75,11 +71,9 @@ def tcgen05_dealloc(
 @instruction(
     "tcgen05.relinquish_alloc_permit.cta_group::{cta_group}.sync.aligned;",
     name="tcgen05.relinquish_alloc_permit",
-    api=("ptx.tcgen05.relinquish_alloc_permit",),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,
-    isa="tcgen05.relinquish_alloc_permit",
     cost="sync",
 )
 def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: Literal[1, 2] = 1) -> None:
@@ -90,11 +84,9 @@ def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: 
 @instruction(
     "tcgen05.mma.cta_group::{cta_group}.kind::{kind} [{d}], {a_desc}, {b_desc}, {idesc}, {accumulate};",
     name="tcgen05.mma",
-    api=("ptx.tcgen05.mma",),
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
-    isa="tcgen05.mma",
     cost="mma",
     reads=Memory.SHARED | Memory.TENSOR,
     writes=Memory.TENSOR,
@@ -150,11 +142,9 @@ def _commit(cta_group: int, cta_mask: int | None) -> str:
 @instruction(
     _commit,
     name="tcgen05.commit",
-    api=("ptx.tcgen05.commit",),
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
-    isa="tcgen05.commit",
     cost="smem_atomic",
     barrier=BarrierEffect.COMMIT,
 )
@@ -211,11 +201,9 @@ def _moved(direction: str) -> Callable[..., str]:
 @instruction(
     _moved("ld"),
     name="tcgen05.ld",
-    api=("ptx.tcgen05.ld",),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,
-    isa="tcgen05.ld",
     cost="tmem",
     registers=_registers,
     reads=Memory.TENSOR,
@@ -241,11 +229,9 @@ def tcgen05_ld(
 @instruction(
     _moved("st"),
     name="tcgen05.st",
-    api=("ptx.tcgen05.st",),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,
-    isa="tcgen05.st",
     cost="tmem",
     registers=_registers,
     writes=Memory.TENSOR,
@@ -268,7 +254,6 @@ def tcgen05_st(
 @instruction(
     "tcgen05.wait::ld.sync.aligned;",
     name="tcgen05.wait.ld",
-    api=("ptx.tcgen05.wait.ld",),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,
@@ -283,7 +268,6 @@ def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "tcgen05.wait::st.sync.aligned;",
     name="tcgen05.wait.st",
-    api=("ptx.tcgen05.wait.st",),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,
@@ -298,7 +282,6 @@ def tcgen05_wait_st(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "tcgen05.fence::before_thread_sync;",
     name="tcgen05.fence.before_thread_sync",
-    api=("ptx.tcgen05.fence.before_thread_sync",),
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
@@ -313,7 +296,6 @@ def tcgen05_fence_before_thread_sync(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "tcgen05.fence::after_thread_sync;",
     name="tcgen05.fence.after_thread_sync",
-    api=("ptx.tcgen05.fence.after_thread_sync",),
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,

@@ -11,7 +11,6 @@ from .operands import u64
 @instruction(
     "mov.u64 {result}, %globaltimer;",
     name="globaltimer",
-    api=("ptx.globaltimer",),
     issued_by=Scope.THREAD,
     min_sm=70,
     isa="Special Registers: %globaltimer",

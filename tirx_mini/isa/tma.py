@@ -57,7 +57,6 @@ def _store(dim: int, cache_hint: str) -> str:
 @instruction(
     "prefetch.tensormap [{tensor_map}];",
     name="prefetch.tensormap",
-    api=("ptx.prefetch.tensormap",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="prefetch, prefetchu",
@@ -74,7 +73,6 @@ def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle
 @instruction(
     _load,
     name="cp.async.bulk.tensor.load",
-    api=("ptx.cp_async.bulk.tensor.load",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="cp.async.bulk.tensor",
@@ -109,7 +107,6 @@ def cp_async_bulk_tensor_load(
 @instruction(
     _store,
     name="cp.async.bulk.tensor.store",
-    api=("ptx.cp_async.bulk.tensor.store",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="cp.async.bulk.tensor",
@@ -141,7 +138,6 @@ def cp_async_bulk_tensor_store(
     api=("ptx.cp_reduce_async.bulk.tensor",),
     issued_by=Scope.THREAD,
     min_sm=90,
-    isa="cp.reduce.async.bulk.tensor",
     cost="tma",
     reads=Memory.SHARED | Memory.GLOBAL,
     writes=Memory.GLOBAL,
@@ -158,10 +154,8 @@ def cp_reduce_async_bulk_tensor(
 @instruction(
     "cp.async.bulk.commit_group;",
     name="cp.async.bulk.commit_group",
-    api=("ptx.cp_async.bulk.commit_group",),
     issued_by=Scope.THREAD,
     min_sm=90,
-    isa="cp.async.bulk.commit_group",
     cost="sync",
 )
 def cp_async_bulk_commit_group(gpu: Machine, thread: Thread) -> None:
@@ -176,10 +170,8 @@ def _wait_group(n: int, read: bool) -> str:
 @instruction(
     _wait_group,
     name="cp.async.bulk.wait_group",
-    api=("ptx.cp_async.bulk.wait_group",),
     issued_by=Scope.THREAD,
     min_sm=90,
-    isa="cp.async.bulk.wait_group",
     cost="wait",
 )
 def cp_async_bulk_wait_group(gpu: Machine, thread: Thread, *, n: int = 0, read: bool = False) -> Blocking:

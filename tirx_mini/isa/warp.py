@@ -18,7 +18,6 @@ _LANES = np.arange(32)
     api=("ptx.elect_sync",),
     issued_by=Scope.WARP,
     min_sm=90,
-    isa="elect.sync",
     cost="sync",
     lanes=LaneResult.ELECTED,
     pure=True,
@@ -33,10 +32,9 @@ def elect_sync(gpu: Machine, thread: Thread) -> pred:
 @instruction(
     "mapa.shared::cluster.u32 {result}, {bar}, {cta_id};",
     name="mapa",
-    api=("ptx.map_shared_rank", "ptx.mapa"),
+    api=("ptx.map_shared_rank",),
     issued_by=Scope.THREAD,
     min_sm=90,
-    isa="mapa",
     cost="alu",
     pure=True,
 )
@@ -48,7 +46,7 @@ def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: CtaRank) -> u
 @instruction(
     "shfl.sync.bfly.b32 {result}, {value}, {lane_mask}, 31, 0xffffffff;",
     name="shfl.xor",
-    api=("ptx.shfl.xor", "cuda.shfl_xor"),
+    api=("cuda.shfl_xor",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="shfl.sync",
@@ -63,7 +61,7 @@ def shfl_xor(gpu: Machine, thread: Thread, value: any_value, lane_mask: s32) -> 
 @instruction(
     "shfl.sync.idx.b32 {result}, {value}, {lane}, 31, 0xffffffff;",
     name="shfl.idx",
-    api=("ptx.shfl.idx", "cuda.shfl"),
+    api=("cuda.shfl",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="shfl.sync",
@@ -78,7 +76,7 @@ def shfl_idx(gpu: Machine, thread: Thread, value: any_value, lane: s32) -> any_v
 @instruction(
     "shfl.sync.down.b32 {result}, {value}, {delta}, 31, 0xffffffff;",
     name="shfl.down",
-    api=("ptx.shfl.down", "cuda.shfl_down"),
+    api=("cuda.shfl_down",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="shfl.sync",
@@ -94,7 +92,7 @@ def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any
 @instruction(
     "shfl.sync.up.b32 {result}, {value}, {delta}, 0, 0xffffffff;",
     name="shfl.up",
-    api=("ptx.shfl.up", "cuda.shfl_up"),
+    api=("cuda.shfl_up",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="shfl.sync",
@@ -110,7 +108,6 @@ def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_v
 @instruction(
     "setmaxnreg.inc.sync.aligned.u32 {count};",
     name="setmaxnreg.inc",
-    api=("ptx.setmaxnreg.inc",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
     isa="setmaxnreg",
@@ -128,7 +125,6 @@ def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
 @instruction(
     "setmaxnreg.dec.sync.aligned.u32 {count};",
     name="setmaxnreg.dec",
-    api=("ptx.setmaxnreg.dec",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
     isa="setmaxnreg",

@@ -29,11 +29,9 @@ _START = 0x3FFF
 @instruction(
     "wgmma.fence.sync.aligned;",
     name="wgmma.fence",
-    api=("ptx.wgmma.fence",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
     max_sm=90,
-    isa="wgmma.fence",
     cost="sync",
 )
 def wgmma_fence(gpu: Machine, thread: Thread) -> None:
@@ -56,11 +54,9 @@ def _registers(n: int, **_: Any) -> int:
 @instruction(
     _mma_async,
     name="wgmma.mma_async",
-    api=("ptx.wgmma.mma_async",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
     max_sm=90,
-    isa="wgmma.mma_async",
     cost="wgmma",
     registers=_registers,
     reads=Memory.SHARED,
@@ -122,11 +118,9 @@ def _decode(thread: Thread, name: str, decode: Callable[[], SmemDescriptor]) -> 
 @instruction(
     "wgmma.commit_group.sync.aligned;",
     name="wgmma.commit_group",
-    api=("ptx.wgmma.commit_group",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
     max_sm=90,
-    isa="wgmma.commit_group",
     cost="sync",
 )
 def wgmma_commit_group(gpu: Machine, thread: Thread) -> None:
@@ -138,11 +132,9 @@ def wgmma_commit_group(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "wgmma.wait_group.sync.aligned {n};",
     name="wgmma.wait_group",
-    api=("ptx.wgmma.wait_group",),
     issued_by=Scope.WARPGROUP,
     min_sm=90,
     max_sm=90,
-    isa="wgmma.wait_group",
     cost="wait",
 )
 def wgmma_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> Blocking:

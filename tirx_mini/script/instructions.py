@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from tirx_mini.ir import Call, Evaluate, TirxError, instruction_path
+from tirx_mini.ir import Call, Evaluate, TirxError
 from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads
 
 from .builder import current, place
@@ -80,14 +80,10 @@ def elsewhere(name: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def namespace() -> Path:
-    """The tree of all paths: those that the table declares, and ``ptx.<name>`` for every instruction."""
+    """The tree of all names under which kernels call instructions."""
     root = Path("")
     for path, overloads in NAMES.items():
         root.at(path).function = issuer(overloads)
-    for name, entry in TABLE.items():
-        path = instruction_path(name)
-        node = root.at(path)
-        node.function = node.function or issuer(_alone(path, entry))
     return root
 
 

@@ -12,9 +12,7 @@ from tirx_mini.isa.core import instruction
 from tirx_mini.isa.machine import Blocking, Machine, Thread
 from tirx_mini.isa.operands import MbarrierAddress, SharedAddress, TensorMapHandle, u32
 
-STATED: dict[str, Any] = {
-    "name": "test", "api": ("ptx.test",), "issued_by": Scope.THREAD, "min_sm": 90, "isa": "test", "cost": "alu",
-}  # fmt: skip
+STATED: dict[str, Any] = {"name": "test", "issued_by": Scope.THREAD, "min_sm": 90, "cost": "alu"}
 """Facts of an entry that is made up."""
 
 

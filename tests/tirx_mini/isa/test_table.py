@@ -33,9 +33,8 @@ REQUIRED = {"dim": 2, "count": 40, "n": 64}
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_it_is_documented(entry: Instruction) -> None:
     assert entry.doc.endswith(".") and "\n\n\n" not in entry.doc
-    assert len(entry.isa) > 3
     assert entry.cost in ISSUE_CYCLES and entry.min_sm in (70, 80, 90, 100)
-    assert entry.aliases and isinstance(entry.issued_by, Scope)
+    assert isinstance(entry.issued_by, Scope) and len(entry.section) > 3
 
 
 @pytest.mark.parametrize("entry", [p for p in ENTRIES if p.id != "printf"])
