@@ -23,11 +23,6 @@ class Overloads:
         self.path = path
         self.entries: list[tuple[Instruction, Alias]] = []
 
-    @property
-    def instruction(self) -> Instruction:
-        """The first of them."""
-        return self.entries[0][0]
-
     def call(self, *args: Any, span: Span | None = None, **kwargs: Any) -> Call:
         """The call of the one that the arguments fit; raises `TirxError` where none does."""
         error: TirxError | None = None
