@@ -1,6 +1,6 @@
 """The instruction table: every hardware instruction once, its PTX beside its meaning.
 
-`TABLE` has the instructions by name; `NAMES` has what kernels call, by the path below `Tx` ("ptx.mbarrier.init").
+`TABLE` has the instructions by name, `NAMES` by the paths below `Tx` under which kernels call them.
 """
 
 from .availability import check_target

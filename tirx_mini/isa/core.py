@@ -1,14 +1,15 @@
-"""The instruction table's machinery: one decorated function is one instruction.
+"""Instructions: one decorated function is one entry of the table.
 
     @instruction("mbarrier.init.shared::cta.b64 [{bar}], {count};", name="mbarrier.init", issued_by=Scope.THREAD,
                  min_sm=80, cost="smem_atomic", barrier=BarrierEffect.INIT)
     def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
-        \"\"\"What it does, for the reader and for the documentation.\"\"\"
+        \"\"\"Make `bar` a barrier that expects `count` arrivals in each phase.\"\"\"
         gpu.mbarrier(thread, bar).init(thread, count)
 
-Positional parameters are operands, whose annotations are their types; keyword-only parameters are static modifiers,
-which the PTX template also names; the return annotation is the type of the result. The body is the meaning in the
-simulator: `thread` is a warp with its active lanes, and a generator blocks by yielding.
+The decorator states the PTX and other facts (`facts`). Positional parameters are operands, and their annotations the
+types of these (`operands`). Keyword-only parameters are static modifiers, which the PTX template names too. The return
+annotation is the type of the result. The body executes the instruction in the simulator, in the verbs of `machine`:
+`thread` is a warp with its active lanes, and a generator blocks by yielding.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from types import CodeType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -55,7 +57,7 @@ class Instruction(Facts):
 
     def _contradictions(self) -> Iterator[str]:
         named = any(operand.type.kind is OperandKind.MBARRIER for operand in self.operands)
-        verbs = sorted(MBARRIER_VERBS.intersection(self.semantics.__code__.co_names))
+        verbs = sorted(MBARRIER_VERBS & self.used_names)
         if self.barrier is None and (named or verbs):
             reason = f"its body calls gpu.{verbs[0]}" if verbs else "an operand is an MbarrierAddress"
             yield f"touches an mbarrier ({reason}): declare barrier=BarrierEffect.…"
@@ -66,11 +68,16 @@ class Instruction(Facts):
         parameters = {parameter.name for parameter in (*self.operands, *self.attributes)}
         for other, meant in self._meant.items():
             if other in parameters or meant not in parameters:
-                yield f"declares {other!r} another spelling of {meant!r}: only the second may be a parameter"
+                yield f"has {other!r} as a spelling of {meant!r}: the second must be a parameter, the first must not"
         if self.moves_registers and "count" not in parameters:
             yield "declares moves_registers: a modifier `count` must say how many registers a thread has then"
         if not self.ptx and self.cuda is None:
             yield "has no PTX: declare cuda=CudaName(…), the function of CUDA C++ that it is"
+
+    @cached_property
+    def used_names(self) -> frozenset[str]:
+        """The names that the body uses, the machine's verbs among them."""
+        return frozenset(_names(self.semantics.__code__))
 
     @property
     def aliases(self) -> tuple[Alias, ...]:
@@ -85,7 +92,7 @@ class Instruction(Facts):
 
     @property
     def elects(self) -> bool:
-        """Whether its result selects one lane of a warp."""
+        """Whether its result is true in one lane of a warp."""
         return self.lanes is LaneResult.ELECTED
 
     def exists_on(self, sm: int) -> bool:
@@ -109,7 +116,7 @@ class Instruction(Facts):
     # -- calls in the IR -----------------------------------------------------------------------------------------
 
     def argument(self, call: Call, name: str) -> Expr:
-        """The operand `name` of a call of this instruction, which is not the variadic one."""
+        """The operand `name`, which is not variadic, of a call of this instruction."""
         return call.args[[operand.name for operand in self.operands].index(name)]
 
     def peer(self, call: Call) -> Expr | None:
@@ -168,7 +175,7 @@ class Instruction(Facts):
         return {other: o.name for o in self.operands for other in o.type.spellings} | dict(self.spellings)
 
     def signature(self) -> str:
-        """The instruction as a call, for messages."""
+        """The instruction and its parameters, as messages show them."""
         names = [("*" if o.variadic else "") + o.name for o in self.operands]
         for a in self.attributes:
             names.append(a.name if a.required else f"{a.name}={a.default!r}")
@@ -236,6 +243,14 @@ class instruction(Facts):
             blocking=inspect.isgeneratorfunction(semantics),
             doc=inspect.getdoc(semantics) or "",
         )
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The globals and attributes that code uses, and those of the functions inside it."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
 
 
 def _operand_type(hint: Any) -> OperandType:

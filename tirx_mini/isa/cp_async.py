@@ -1,4 +1,4 @@
-"""cp.async: copies of 4, 8 or 16 bytes a thread from global to shared memory, that threads wait for in groups."""
+"""cp.async: copies of 4, 8 or 16 bytes a thread from global to shared memory, for which threads wait in groups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _copy(bytes: int) -> str:
 def cp_async(
     gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, *, bytes: Literal[4, 8, 16] = 16
 ) -> None:
-    """Each thread copies `bytes` bytes; they are there after wait_group, and an ordinary write for other proxies."""
+    """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write."""
     gpu.cp_async(thread, dst, src, bytes)
 
 
@@ -68,5 +68,5 @@ def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
     barrier=BarrierEffect.ARRIVE,
 )
 def cp_async_mbarrier_arrive_noinc(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """Each thread arrives at `bar` once all its cp.async so far are done; the count of `bar` includes that."""
+    """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival."""
     gpu.cp_async_arrive(thread, bar)

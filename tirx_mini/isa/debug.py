@@ -1,4 +1,4 @@
-"""Debug output: what a kernel prints while it runs. No PTX, but a function that CUDA C++ has on the GPU."""
+"""Debug output of a running kernel: not PTX, but a function of CUDA C++."""
 
 from __future__ import annotations
 

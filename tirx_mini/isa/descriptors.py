@@ -1,7 +1,7 @@
-"""The 64-bit and 32-bit words that tell the tensor core what its operands are, field by field.
+"""The 64-bit and 32-bit words that describe the operands of tensor cores, field by field.
 
 PTX ISA: "tcgen05 shared memory descriptor", "Instruction descriptor", "Matrix Descriptor Format" (wgmma).
-`encode` and `decode` are inverses; `operand_chunks` says which bytes of shared memory a descriptor means.
+`encode` and `decode` are inverses; `operand_chunks` has the bytes of shared memory that a descriptor denotes.
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ _SWIZZLE_SHIFT = {TCGEN05: 61, WGMMA: 62}
 
 
 def swizzle_bytes(address: Any, swizzle: int) -> Any:
-    """The place of a byte under a swizzle of 0, 32, 64 or 128 bytes: 16-byte chunks XORed by higher address bits."""
+    """The address of a byte under a swizzle of 0, 32, 64 or 128 bytes: 16-byte chunks XORed by higher address bits."""
     mask = {0: 0, 32: 1, 64: 3, 128: 7}[swizzle]
     return address ^ ((address >> 7 & mask) << 4)
 
 
 @dataclass(frozen=True)
 class SmemDescriptor:
-    """A matrix operand in shared memory. All in bytes.
+    """A matrix operand in shared memory.
 
-    start: its address, of which bits 4 to 17 count. leading, stride: the two byte offsets (LBO, SBO). base_offset: 0 to
-    7. swizzle: 0, 32, 64 or 128. absolute: whether `leading` is an address (LBO mode).
+    start: its address in bytes, of which bits 4 to 17 count.
+    leading, stride: the leading and the stride byte offset (LBO, SBO).
+    swizzle: the width of the swizzle in bytes: 0, 32, 64 or 128.
+    base_offset: 0 to 7, in units of 128 bytes.
+    absolute: whether `leading` is an address (LBO mode).
     """
 
     start: int
@@ -46,10 +49,10 @@ class SmemDescriptor:
     @staticmethod
     @lru_cache(maxsize=1024)
     def decode(word: int, kind: str = TCGEN05) -> SmemDescriptor:
-        """The fields of a descriptor, one object for one word; raises `ValueError` with the reason if it is none."""
+        """The fields of a descriptor, one object for one word; raises `ValueError` for a word that is not one."""
         code = word >> _SWIZZLE_SHIFT[kind] & (7 if kind == TCGEN05 else 3)
         if code not in _SWIZZLE_CODES[kind]:
-            raise ValueError(f"its swizzle field holds {code}, which is no mode that the operand can have")
+            raise ValueError(f"its swizzle field holds {code}, which is not a swizzle mode")
         if kind == TCGEN05 and word >> 46 & 7 != 1:
             raise ValueError(f"its bits 46 to 48 hold {word >> 46 & 7:#05b}; they must be 0b001")
         return SmemDescriptor(
@@ -69,7 +72,7 @@ class SmemDescriptor:
 def operand_chunks(layout: SmemDescriptor, rows: int, depth: int, itemsize: int, mn_major: bool) -> np.ndarray:
     """Byte addresses of the 16-byte chunks of an operand of `rows` (M or N) × `depth` (K) elements.
 
-    layout: the descriptor; of its start only what is given matters, so callers pass it modulo 1024 to share results.
+    layout: the descriptor. The addresses start at its `start`, which callers reduce modulo 1024 to share results.
     Returns int64[rows, depth * itemsize / 16] for a K-major operand, int64[depth, rows * itemsize / 16] for one that is
     contiguous along M or N. Raises `ValueError` where the operand has no whole chunks.
     """
@@ -92,7 +95,11 @@ def operand_chunks(layout: SmemDescriptor, rows: int, depth: int, itemsize: int,
 
 @dataclass(frozen=True)
 class Format:
-    """An operand type of an MMA kind. dtype: as the IR names it; itemsize in bytes."""
+    """An operand type of an MMA kind.
+
+    dtype: its name in the IR.
+    itemsize: of an element, in bytes.
+    """
 
     dtype: str
     itemsize: int
@@ -111,10 +118,14 @@ _RESULTS = {0: "float16", 1: "float32", 2: "int32"}
 
 @dataclass(frozen=True)
 class InstructionDescriptor:
-    """What a tcgen05.mma computes: D[m, n] (+)= A[m, k] B[n, k], of one instruction.
+    """The computation of one MMA: D[m, n] (+)= A[m, k] B[n, k].
 
-    m, n: extents (of the pair, with cta_group::2). a, b: operand formats; d: result dtype. negate_a, negate_b;
-    transpose_a, transpose_b: the operand is contiguous along M or N. depth: K of one instruction.
+    m, n: extents; of the CTA pair, with cta_group::2.
+    a, b: operand formats.
+    d: result dtype.
+    depth: K of one instruction.
+    negate_a, negate_b: whether the operand is negated.
+    transpose_a, transpose_b: whether the operand is contiguous along M or N.
     """
 
     m: int
@@ -131,7 +142,7 @@ class InstructionDescriptor:
     @staticmethod
     @lru_cache(maxsize=256)
     def decode(word: int, kind: str, cta_group: int) -> InstructionDescriptor:
-        """The fields of an instruction descriptor; raises `ValueError` with the reason if there is no such MMA."""
+        """The fields of an instruction descriptor; raises `ValueError` where there is no such MMA."""
         formats = _FORMATS[kind]
         a, b, d = word >> 7 & 7, word >> 10 & 7, word >> 4 & 3
         if a not in formats or b not in formats:

@@ -1,4 +1,4 @@
-"""What the statements and instructions of a kernel do to its parameters."""
+"""The effects of a kernel on its parameters."""
 
 from __future__ import annotations
 

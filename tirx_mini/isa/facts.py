@@ -1,4 +1,4 @@
-"""Facts that the entry of an instruction states; all others follow from the signature and body below its decorator."""
+"""The facts that an entry of the table states about its instruction; all others follow from its signature and body."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ class Scope(Enum):
     THREAD = "thread"
     WARP = "warp"
     WARPGROUP = "warpgroup"
-    CTA = "cta"
 
 
 class BarrierEffect(Enum):
@@ -84,7 +83,7 @@ class LaneResult(Enum):
     """How the result of an instruction differs among the lanes of a warp.
 
     AS_OPERANDS: only where the operands do.
-    PER_LANE: it may, though all lanes give the same operands.
+    PER_LANE: also where all lanes give the same operands.
     ELECTED: it is true in one active lane, the same one each time.
     """
 
@@ -97,8 +96,8 @@ class LaneResult(Enum):
 class CudaName:
     """The name by which the emitted CUDA C++ calls an instruction, where it is not made from the PTX name.
 
-    name: of the device function, without the prefix of all of them; of a function of CUDA C++ for an entry with no PTX.
-    fixed: operands that must have these values, which are then written into the function.
+    name: the device function, without the prefix that all have; for an entry with no PTX, a function of CUDA C++.
+    fixed: the values that operands must have for this name; they are then written into the function.
     """
 
     name: str
@@ -110,7 +109,7 @@ class Alias:
     """A name under which kernels call an instruction.
 
     path: below `Tx`, as in "ptx.mbarrier.init".
-    preset: values of some of its parameters, which a call does not give then.
+    preset: values of some of its parameters, which a call by this name does not give.
     """
 
     path: str
@@ -131,25 +130,23 @@ class Facts:
 
     ptx: the PTX; "" for a function of CUDA C++, which `cuda` names.
     name: the name in the table, which `Call.op` holds.
-    api: the names under which kernels call it besides its own, which is `ptx.` and `name`.
     issued_by: the threads that execute it together.
     min_sm: the first architecture that has it, as in 90; from 90 on, the one with the `a` feature set.
-    max_sm: the last architecture that has it; None where all later ones do.
-    isa: the section of the PTX ISA that describes it; "" where that is called as it is.
     cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
-    barrier: the effect on the mbarrier among the operands; None where there is none among them.
-    reads, writes: the memories that it reads and writes for the kernel's data, at once or later; an mbarrier aside.
-    completion: how its end is observed, where it is asynchronous; None where it ends before the next instruction.
+    isa: the section of the PTX ISA that describes it; "" where the section has its name.
+    api: the names under which kernels call it besides `ptx.` and its own.
+    max_sm: the last architecture that has it; None where all later ones do.
+    barrier: its effect on the mbarrier among its operands; None where there is none among them.
+    reads, writes: the memories whose data it reads and writes, at once or later; the mbarrier does not count.
+    completion: how the end of an asynchronous instruction is observed; None for any other.
     lanes: how its result differs among lanes.
-    pure: whether it neither touches nor orders memory: its result depends on its operands and the lanes that execute
-        it, and compilers may move other threads' and its own accesses across it.
-    cuda: its name in CUDA C++; None for one that is made from its own.
-    spellings: other names of its parameters, those of the course's tables and of TVM, with the parameters that they
-        mean; `OperandType.spellings` has those of every operand of a type.
+    pure: whether it neither touches nor orders memory, so that a compiler may move accesses across it.
+    cuda: its name in CUDA C++; None for one made from its own.
+    spellings: other names of its parameters, as in the course's tables and in TVM: {"thread_count": "count"}.
     reads_clock: whether its result is the time.
     moves_registers: whether it sets the registers of each thread to its modifier `count`.
-    waits_for_grids: whether it waits for the grids before this one, which may then be launched before their end.
-    registers: the number of 32-bit registers a thread of its register operand, from the modifiers.
+    waits_for_grids: whether it waits for the grids before this one; its kernel is then launched before their end.
+    registers: the 32-bit registers of each thread in its register operand, from the modifiers.
     """
 
     ptx: Ptx = field(kw_only=False)

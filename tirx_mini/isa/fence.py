@@ -1,4 +1,4 @@
-"""Fences: the order of one thread's accesses, as other threads and the asynchronous proxy see them."""
+"""Fences: the order of one thread's accesses, for other threads and for the async proxy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _proxy_async(space: str) -> str:
 def fence_proxy_async(
     gpu: Machine, thread: Thread, *, space: Literal["", "shared::cta", "shared::cluster", "global"] = "shared::cta"
 ) -> None:
-    """Order ordinary accesses before it and asynchronous ones (TMA, MMA operands) after it, and the other way round."""
+    """Order ordinary accesses before it and those of the async proxy (TMA, MMA operands) after it, and vice versa."""
     thread.fence_proxy_async()
 
 
@@ -37,7 +37,7 @@ def fence_proxy_async(
     cost="sync",
 )
 def fence_mbarrier_init(gpu: Machine, thread: Thread) -> None:
-    """Make the barriers that the thread has initialised known to the cluster, once it synchronises with it."""
+    """Release the thread's initialisations of mbarriers to the cluster; a synchronisation of both must follow."""
     thread.fence_mbarrier_init()
 
 
@@ -50,4 +50,4 @@ def fence_mbarrier_init(gpu: Machine, thread: Thread) -> None:
     cost="sync",
 )
 def fence_acq_rel(gpu: Machine, thread: Thread, *, scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu") -> None:
-    """Order the thread's accesses before it and after it for `scope`; by itself it synchronises with no one."""
+    """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself."""

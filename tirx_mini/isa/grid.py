@@ -17,7 +17,7 @@ from .machine import Machine, Thread
     waits_for_grids=True,
 )
 def griddepcontrol_wait(gpu: Machine, thread: Thread) -> None:
-    """Wait until the grids that this one depends on are complete and what they wrote is visible to the thread.
+    """Wait until the grids that this one depends on are complete and their writes are visible to the thread.
 
     A kernel that contains it is launched while the kernel before it in the stream may still run: no thread may touch
     global memory before it has waited, or has synchronised with a thread that has.
@@ -36,6 +36,6 @@ def griddepcontrol_wait(gpu: Machine, thread: Thread) -> None:
 def griddepcontrol_launch_dependents(gpu: Machine, thread: Thread) -> None:
     """Let the next kernel of the stream begin once every CTA has executed this or ended.
 
-    It orders nothing: what this grid writes later is safe, because the next kernel's griddepcontrol.wait lasts until
+    It orders nothing. Later writes of this grid are safe, because the next kernel's griddepcontrol.wait lasts until
     this grid is complete. Only a kernel that contains griddepcontrol.wait begins early.
     """

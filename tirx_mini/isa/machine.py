@@ -1,4 +1,4 @@
-"""The verbs of which the bodies of instructions are made: what a machine that executes them has to provide.
+"""The verbs of which the bodies of instructions are made, and which a machine that executes them provides.
 
 A body gets the GPU and `thread`, a warp with its active lanes. Its operands are the same in all of them, except those
 of an instruction of whole warps, which may be arrays of 32 lanes. Verbs of the machine reach memory, barriers and
@@ -27,7 +27,7 @@ RegistersT = TypeVar("RegistersT", contravariant=True)
 MbarrierT = TypeVar("MbarrierT")
 
 Blocking = Generator[object, None, None]
-"""The result of a body or a verb that blocks: it yields what the warp waits for."""
+"""The result of a body or a verb that blocks: it yields the reason for which the warp waits."""
 Addresses = int | np.ndarray
 """An address in bytes that all lanes give, or one for each lane, int64[32]."""
 
@@ -93,19 +93,19 @@ class MbarrierVerbs(Protocol[ThreadT]):
         ...
 
     def arrive(self, thread: ThreadT, count: int, /) -> None:
-        """`count` pending arrivals fewer; each releases what its thread did before, at CTA scope."""
+        """Take `count` from the pending arrivals; each arrival releases its thread's earlier accesses."""
         ...
 
     def expect(self, thread: ThreadT, nbytes: int, /) -> bool:
-        """`nbytes` more in the tx-count of the current phase. False where there is no barrier to expect them."""
+        """Add `nbytes` to the tx-count of the current phase. False where `bar` was never initialised."""
         ...
 
     def wait(self, thread: ThreadT, parity: int, /) -> Blocking:
-        """Block until the phase of this parity is complete, then acquire what was released in it."""
+        """Block until the phase of this parity is complete, then acquire the accesses released in it."""
         ...
 
     def test(self, thread: ThreadT, parity: int, /) -> bool:
-        """Whether the phase of this parity is complete; acquires what was released in it if so."""
+        """Whether the phase of this parity is complete; if so, acquire the accesses released in it."""
         ...
 
 
@@ -195,7 +195,7 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def wait_for_grids(self) -> None:
-        """Acquire the end of the grids that this one depends on, with all that they wrote."""
+        """Acquire the end of the grids that this one depends on, and all of their writes."""
         ...
 
 

@@ -32,7 +32,7 @@ def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32
     barrier=BarrierEffect.INVALIDATE,
 )
 def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """End the use of `bar` as a barrier; its memory may then be used for something else."""
+    """End the life of `bar` as a barrier; its memory may then hold other data."""
     gpu.mbarrier(thread, bar).invalidate(thread)
 
 
@@ -45,7 +45,7 @@ def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     barrier=BarrierEffect.ARRIVE,
 )
 def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """Each thread arrives once at `bar`, and releases what it did before."""
+    """Each thread arrives once at `bar`, and releases its earlier accesses."""
     gpu.mbarrier(thread, bar).arrive(thread, thread.mask.count)
 
 
@@ -95,7 +95,7 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress
     spellings={"remote": "cta_id"},
 )
 def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: CtaRank, pred: pred) -> None:
-    """Each thread for which `pred` holds arrives once at the barrier that CTA `cta_id` of the cluster has at `bar`."""
+    """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`."""
     if pred:
         remote = gpu.map_shared_rank(thread, bar, cta_id)
         gpu.mbarrier(thread, remote).arrive(thread, thread.mask.count)
@@ -119,7 +119,7 @@ def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, c
     cuda=CudaName("ptx_mbarrier_wait"),
 )
 def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> Blocking:
-    """Wait until the phase of parity `phase` of `bar` is complete, and acquire what those who arrived released.
+    """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
 
     On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
     """
@@ -135,5 +135,5 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
     barrier=BarrierEffect.TEST,
 )
 def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> pred:
-    """Whether the phase of parity `phase` of `bar` is complete; if so, acquire what those who arrived released."""
+    """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it."""
     return gpu.mbarrier(thread, bar).test(thread, phase)

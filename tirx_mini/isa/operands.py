@@ -26,7 +26,7 @@ from .machine import RegisterOperand
 
 
 class OperandKind(Enum):
-    """What an operand is to the instruction; its name is that of the type in an entry's signature."""
+    """The kinds of operands."""
 
     U32 = "u32"
     S32 = "s32"
@@ -60,7 +60,7 @@ class Access(Flag):
 class OperandType:
     """The type of an operand or a result.
 
-    kind: what the operand is.
+    kind: of the operand.
     dtype: the type of its value in the IR; None for any.
     what: a description for error messages, as in "an integer".
     access: for registers, whether they are read, written or both.
@@ -109,7 +109,7 @@ class Operand:
     """A parameter of an instruction.
 
     name: as in the entry's signature and its PTX.
-    type: what can be passed.
+    type: of the values that can be passed.
     variadic: whether it stands for any number of operands, as the coordinates of a box do.
     """
 

@@ -35,7 +35,7 @@ def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
 )
 def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
-    """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have, in whole warps."""
+    """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have arrived, in whole warps."""
     yield from gpu.bar_sync(thread, barrier_id, threads)
 
 
@@ -77,7 +77,7 @@ def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
     cost="barrier",
 )
 def barrier_cluster_arrive(gpu: Machine, thread: Thread) -> None:
-    """Arrive at the cluster's barrier, releasing; a wait must follow."""
+    """Arrive at the cluster's barrier and release earlier accesses; a wait must follow."""
     gpu.cluster_arrive(thread)
 
 
@@ -91,7 +91,7 @@ def barrier_cluster_arrive(gpu: Machine, thread: Thread) -> None:
     cost="barrier",
 )
 def barrier_cluster_wait(gpu: Machine, thread: Thread) -> Blocking:
-    """Wait until every thread of the cluster has arrived."""
+    """Wait until every thread of the cluster has arrived, and acquire the accesses that they released."""
     yield from gpu.cluster_wait(thread)
 
 
@@ -106,6 +106,6 @@ def barrier_cluster_wait(gpu: Machine, thread: Thread) -> Blocking:
     cuda=CudaName("cuda_cluster_sync"),
 )
 def barrier_cluster_sync(gpu: Machine, thread: Thread) -> Blocking:
-    """Arrive at the cluster's barrier and wait for every thread of the cluster."""
+    """Arrive at the cluster's barrier and wait until every thread of the cluster has arrived."""
     gpu.cluster_arrive(thread)
     yield from gpu.cluster_wait(thread)

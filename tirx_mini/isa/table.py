@@ -17,14 +17,14 @@ FAMILIES = (mbarrier, fence, sync, grid, warp, tma, cp_async, matrix, wgmma, tcg
 
 
 class Overloads:
-    """The instructions that share a name of the `Tx` namespace, told apart by their arguments."""
+    """The instructions that kernels call by one name; the arguments of a call select one of them."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.entries: list[tuple[Instruction, Alias]] = []
 
     def call(self, *args: Any, span: Span | None = None, **kwargs: Any) -> Call:
-        """The call of the one that the arguments fit; raises `TirxError` where none does."""
+        """A call of the first one whose signature the arguments fit; raises `TirxError` where they fit none."""
         error: TirxError | None = None
         for entry, alias in self.entries:
             try:
@@ -39,7 +39,7 @@ class Overloads:
 
 
 def tables(modules: tuple[ModuleType, ...]) -> tuple[dict[str, Instruction], dict[str, Overloads]]:
-    """(instructions by name, callable names of the `Tx` namespace) of the entries in `modules`."""
+    """The entries in `modules` by name, and by the names under which kernels call them."""
     table: dict[str, Instruction] = {}
     names: dict[str, Overloads] = {}
     for module in modules:
@@ -57,7 +57,7 @@ TABLE, NAMES = tables(FAMILIES)
 
 
 def instruction_of(node: object) -> Instruction | None:
-    """The instruction that an IR node calls; None for any other node, and for a call of no instruction of the table."""
+    """The instruction that an IR node calls; None for any other node, and for a call of an unknown one."""
     return TABLE.get(node.op) if isinstance(node, Call) else None
 
 

@@ -1,8 +1,8 @@
 """tcgen05: the tensor cores of Blackwell and their memory.
 
 Tensor memory has 128 lanes × 512 columns of 32 bits; an address is lane << 16 | column. One thread issues MMAs; they
-read shared memory through descriptors, accumulate in tensor memory, and complete in order behind a commit. Warps move
-tensor memory to registers and back, warp w of a warpgroup lanes 32 w to 32 w + 31 only.
+read shared memory through descriptors, accumulate in tensor memory, and a commit signals their end. Warps move tensor
+memory to registers and back; warp w of a warpgroup reaches lanes 32w to 32w + 31 only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MASK16 = """{
 """An instruction with `mask`, the CTAs of a multicast, which PTX takes in a register."""
 
 _START = 0x3FFF
-"""The bits of a shared-memory descriptor that hold the operand's place."""
+"""The bits of a shared-memory descriptor that hold the operand's address."""
 
 
 @instruction(
@@ -77,7 +77,7 @@ def tcgen05_dealloc(
     cost="sync",
 )
 def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: Literal[1, 2] = 1) -> None:
-    """The CTA will not allocate again, so others on the SM may."""
+    """Give up the CTA's permit to allocate: it will not allocate again, and other CTAs on the SM may."""
     gpu.tmem_relinquish(thread, cta_group)
 
 
@@ -106,7 +106,7 @@ def tcgen05_mma(
 ) -> None:
     """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
 
-    Asynchronous: a commit tells when it is done. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
+    Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
     and of D's.
     """
     a, b, shape = (
@@ -153,7 +153,7 @@ def tcgen05_commit(
 ) -> None:
     """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 
-    With `cta_mask` the barrier at the same offset in each CTA of the mask gets one.
+    With `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA of the mask.
     """
     multicast = cta_mask is not None and (cta_group == 2 or cta_mask != 1)
     barriers = (
@@ -164,7 +164,7 @@ def tcgen05_commit(
 
 
 _SHAPES: dict[str, int] = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
-"""Registers a thread for each repetition (.xN)."""
+"""Registers of each thread for one repetition (.xN)."""
 
 
 def _registers(shape: str, num: int) -> int:
@@ -218,7 +218,7 @@ def tcgen05_ld(
     shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b",
     num: int = 1,
 ) -> None:
-    """A warp loads its lanes of tensor memory into registers; they hold the values after tcgen05.wait::ld.
+    """A warp loads its lanes of tensor memory into registers, which hold the values after tcgen05.wait::ld.
 
     32x32b: register i of thread t is column i of lane t.
     """
@@ -246,7 +246,7 @@ def tcgen05_st(
     shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b",
     num: int = 1,
 ) -> None:
-    """A warp stores registers to its lanes of tensor memory; done after tcgen05.wait::st."""
+    """A warp stores registers to its lanes of tensor memory, which hold the values after tcgen05.wait::st."""
     lanes, columns = _places(shape, num)
     gpu.tmem_store(thread, thread.uniform(addr, "the address"), lanes, columns, src)
 
@@ -261,7 +261,7 @@ def tcgen05_st(
     cost="wait",
 )
 def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
-    """Wait for the warp's tcgen05.ld: their registers hold the values, and tensor memory has been read."""
+    """Wait for the warp's earlier tcgen05.ld: registers hold their values, and tensor memory has been read."""
     gpu.tmem_wait(thread, True)
 
 
@@ -275,7 +275,7 @@ def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
     cost="wait",
 )
 def tcgen05_wait_st(gpu: Machine, thread: Thread) -> None:
-    """Wait for the warp's tcgen05.st."""
+    """Wait for the warp's earlier tcgen05.st: tensor memory holds their values."""
     gpu.tmem_wait(thread, False)
 
 
@@ -303,5 +303,5 @@ def tcgen05_fence_before_thread_sync(gpu: Machine, thread: Thread) -> None:
     cost="sync",
 )
 def tcgen05_fence_after_thread_sync(gpu: Machine, thread: Thread) -> None:
-    """Order the thread's later tcgen05 operations after what it has synchronised with."""
+    """Order the thread's later tcgen05 operations after its earlier synchronisation with others."""
     thread.fence_tcgen05_after()

@@ -1,4 +1,4 @@
-"""The time, as a kernel reads it."""
+"""Clocks that a kernel can read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .operands import u64
     reads_clock=True,
 )
 def globaltimer(gpu: Machine, thread: Thread) -> u64:
-    """Nanoseconds, by one clock for the whole GPU and all of its kernels; how often it advances is up to the GPU.
+    """The time in ns, by one clock for the whole GPU and all of its kernels; its resolution depends on the GPU.
 
     In the simulator it is 0 at the launch, and exact to the cycle.
     """

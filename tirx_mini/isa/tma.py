@@ -1,6 +1,6 @@
 """TMA: asynchronous copies of boxes of a tensor between global and shared memory, and of plain bytes.
 
-A tensor map says how the tensor lies in global memory and how its boxes lie in shared memory. Coordinates are elements,
+A tensor map holds the layout of a tensor in global memory and of its boxes in shared memory. Coordinates are elements,
 innermost dimension first, and may lie outside the tensor.
 """
 
@@ -18,11 +18,11 @@ CacheHint = Literal["", "evict_first", "evict_normal", "evict_last"]
 POLICIES = {
     "evict_first": 0x12F0000000000000, "evict_normal": 0x1000000000000000, "evict_last": 0x14F0000000000000,
 }  # fmt: skip
-"""What createpolicy.fractional gives for all of the accesses (PTX ISA: createpolicy)."""
+"""The policies that createpolicy.fractional makes for all accesses (PTX ISA: createpolicy)."""
 
 
 def _hinted(text: str, cta_mask: int, cache_hint: str) -> str:
-    """The copy `text` with the registers that its mask and its cache policy take."""
+    """The copy `text`, with its mask and its cache policy in registers."""
     registers = []
     if cta_mask:
         text += ", mask"
@@ -63,10 +63,10 @@ def _store(dim: int, cache_hint: str) -> str:
     cost="sync",
 )
 def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle) -> None:
-    """Bring a tensor map to where the next copy that uses it finds it at once. It orders nothing and changes nothing.
+    """Bring a tensor map close to the TMA unit, so that the next copy by it starts sooner; no access is ordered.
 
-    The compiler puts one at the start of a kernel for each of its tensor maps. The address is generic, and that of a
-    kernel's parameter, which no kernel before this one writes: there is nothing to wait for.
+    The compiler puts one at the start of a kernel for each of its tensor maps. The address is generic, that of a
+    kernel's parameter. No earlier kernel writes it, so there is nothing to wait for.
     """
 
 
@@ -96,9 +96,9 @@ def cp_async_bulk_tensor_load(
 ) -> None:
     """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
-    Elements outside the tensor are zero, and count. With `cta_mask` (bit r for cluster rank r) the box lands at the
-    same offset, and completes on the barrier at the same offset, in each CTA of the mask. With cta_group = 2 the
-    barrier may be the one of the pair's other CTA. cache_hint: which data the L2 cache gives up first.
+    Elements outside the tensor are zero, and their bytes count. With `cta_mask` (bit r for cluster rank r) the box
+    lands at the same offset, and completes on the barrier at the same offset, in each CTA of the mask. With
+    cta_group = 2 the barrier may be the one of the pair's other CTA.
     """
     for _ in range(thread.mask.count):
         gpu.tma_load(thread, tensor_map, dst, bar, coords, cta_mask, cta_group)
@@ -126,7 +126,7 @@ def cp_async_bulk_tensor_store(
 ) -> None:
     """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
 
-    The source may be written again after wait_group.read, the result is there after wait_group.
+    The source may be written again after wait_group.read; the box holds the data after wait_group.
     """
     for _ in range(thread.mask.count):
         gpu.tma_store(thread, tensor_map, src, coords, None)

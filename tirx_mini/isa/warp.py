@@ -24,7 +24,7 @@ _LANES = np.arange(32)
     cuda=CudaName("elect_one_sync_op"),
 )
 def elect_sync(gpu: Machine, thread: Thread) -> pred:
-    """True in one lane of the warp, the lowest."""
+    """True in one lane of the warp; in the simulator the lowest."""
     thread.converged("elect.sync")
     return thread.mask.first == _LANES
 
@@ -39,7 +39,7 @@ def elect_sync(gpu: Machine, thread: Thread) -> pred:
     pure=True,
 )
 def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: CtaRank) -> u32:
-    """The shared::cluster address at which CTA `cta_id` of the cluster has what this CTA has at `bar`."""
+    """The shared::cluster address of the offset of `bar` in the shared memory of CTA `cta_id` of the cluster."""
     return gpu.map_shared_rank(thread, bar, cta_id)
 
 
@@ -84,7 +84,7 @@ def shfl_idx(gpu: Machine, thread: Thread, value: any_value, lane: s32) -> any_v
     pure=True,
 )
 def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
-    """The value that lane ``lane + delta`` holds, or the own one where there is no such lane."""
+    """The value that lane ``lane + delta`` holds, or the lane's own where there is no such lane."""
     source = _LANES + np.asarray(delta)
     return gpu.shuffle(thread, value, np.where(source > 31, _LANES, source))
 
@@ -100,7 +100,7 @@ def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any
     pure=True,
 )
 def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
-    """The value that lane ``lane - delta`` holds, or the own one where there is no such lane."""
+    """The value that lane ``lane - delta`` holds, or the lane's own where there is no such lane."""
     source = _LANES - np.asarray(delta)
     return gpu.shuffle(thread, value, np.where(source < 0, _LANES, source))
 

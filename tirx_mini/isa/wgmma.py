@@ -23,7 +23,7 @@ ROWS = 64
 DTYPES = {"f16": "float16", "bf16": "bfloat16"}
 """Operand types, as PTX and as the IR name them."""
 _START = 0x3FFF
-"""The bits of a descriptor that hold the operand's place."""
+"""The bits of a descriptor that hold the operand's address."""
 
 
 @instruction(
@@ -35,7 +35,7 @@ _START = 0x3FFF
     cost="sync",
 )
 def wgmma_fence(gpu: Machine, thread: Thread) -> None:
-    """Order ordinary accesses to registers before it and wgmma's after it: due before the first MMA that uses them."""
+    """Order ordinary accesses to registers before it and wgmma's after it; required before the first MMA on them."""
     thread.require_converged("wgmma.fence")
     thread.wgmma.fence()
 
@@ -78,7 +78,7 @@ def wgmma_mma_async(
     """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] and B [n, 16] in shared memory, D in registers.
 
     n: a multiple of 8 up to 256; D is n / 2 registers of each thread. transpose_a, transpose_b: the operand is
-    contiguous along M or N. Asynchronous: a wait_group tells when it is done.
+    contiguous along M or N. Asynchronous: a wait_group waits for its end.
     """
     thread.require_converged("wgmma.mma_async")
     if n % 8 or not 8 <= n <= 256:
@@ -100,7 +100,7 @@ def wgmma_mma_async(
 
 @lru_cache(maxsize=256)
 def _shape(n: int, fmt: Format, depth: int, transpose_a: bool, transpose_b: bool) -> InstructionDescriptor:
-    """What one instruction computes; one object for one shape."""
+    """The computation of one instruction; equal shapes share one object."""
     return InstructionDescriptor(ROWS, n, fmt, fmt, "float32", depth, transpose_a=transpose_a, transpose_b=transpose_b)
 
 

@@ -24,6 +24,11 @@ def hides_its_barrier(gpu: Machine, thread: Thread, place: SharedAddress) -> Non
     gpu.cp_async_arrive(thread, place)
 
 
+def hides_its_barrier_in_a_function(gpu: Machine, thread: Thread, place: SharedAddress) -> None:
+    for barrier in (gpu.mbarrier(thread, place) for _ in range(thread.mask.count)):
+        barrier.invalidate(thread)
+
+
 def leaves_its_barrier_alone(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     thread.fence_mbarrier_init()
 
@@ -32,7 +37,7 @@ def fences(gpu: Machine, thread: Thread) -> None:
     thread.fence_mbarrier_init()
 
 
-@pytest.mark.parametrize("body", [waits, hides_its_barrier, leaves_its_barrier_alone])
+@pytest.mark.parametrize("body", [waits, hides_its_barrier, hides_its_barrier_in_a_function, leaves_its_barrier_alone])
 def test_an_entry_that_touches_an_mbarrier_and_declares_no_effect_is_refused(body: Any) -> None:
     with pytest.raises(ValueError, match=r"test touches an mbarrier \(.*\): declare barrier=BarrierEffect"):
         instruction("test [{bar}];", **STATED)(body)
@@ -98,7 +103,7 @@ def test_operands_that_a_cuda_name_stands_for_exist() -> None:
 
 @pytest.mark.parametrize("spellings", [{"bar": "bar"}, {"parity": "phase"}])
 def test_a_spelling_means_a_parameter_and_is_not_one(spellings: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="another spelling of"):
+    with pytest.raises(ValueError, match="as a spelling of"):
         instruction("test;", barrier=BarrierEffect.WAIT, spellings=spellings, **STATED)(waits)
 
 
@@ -126,7 +131,7 @@ TOUCHED = {
 
 def undeclared(entry: Instruction) -> Memory:
     """The memories that the body of an entry reads or writes, and the entry does not declare."""
-    verbs = TOUCHED.keys() & set(entry.semantics.__code__.co_names)
+    verbs = TOUCHED.keys() & entry.used_names
     missing = Memory.NONE
     for reads, writes in (TOUCHED[verb] for verb in verbs):
         missing |= reads & ~entry.reads | writes & ~entry.writes
@@ -136,7 +141,7 @@ def undeclared(entry: Instruction) -> Memory:
 @pytest.mark.parametrize("entry", [pytest.param(entry, id=name) for name, entry in TABLE.items()])
 def test_an_entry_declares_the_memories_that_its_body_touches(entry: Instruction) -> None:
     assert undeclared(entry) == Memory.NONE
-    if not TOUCHED.keys() & set(entry.semantics.__code__.co_names):
+    if not TOUCHED.keys() & entry.used_names:
         assert entry.reads == entry.writes == Memory.NONE
 
 
@@ -161,7 +166,7 @@ COMPLETED = {
 
 @pytest.mark.parametrize("entry", [pytest.param(entry, id=name) for name, entry in TABLE.items()])
 def test_an_entry_says_how_the_work_ends_that_its_body_begins(entry: Instruction) -> None:
-    begun = {COMPLETED[verb] for verb in COMPLETED.keys() & set(entry.semantics.__code__.co_names)}
+    begun = {COMPLETED[verb] for verb in COMPLETED.keys() & entry.used_names}
     assert begun == ({entry.completion} if entry.completion else set())
 
 

@@ -6,8 +6,6 @@ Their types are pyright's to check (`tirx_mini/sim/verbs.py`).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from types import CodeType
 from typing import Any
 
 import pytest
@@ -56,14 +54,6 @@ def takes(provided: Any, verb: Any) -> bool:
     return True
 
 
-def names(code: CodeType) -> Iterator[str]:
-    """The attributes and globals that code uses, those of the functions inside it too."""
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from names(inner)
-
-
 @pytest.mark.parametrize(("protocol", "name"), [(p, name) for p in SIMULATED for name in verbs(p)])
 def test_the_simulator_has_the_verb(protocol: type, name: str) -> None:
     verb, provided = verbs(protocol)[name], getattr(SIMULATED[protocol], name)
@@ -79,9 +69,7 @@ def test_a_missing_operand_is_noticed() -> None:
 
 @pytest.mark.parametrize("protocol", [MachineVerbs, ThreadVerbs, MbarrierVerbs, WgmmaVerbs])
 def test_some_body_uses_each_verb(protocol: type) -> None:
-    modules = {inspect.getmodule(entry.semantics) for entry in TABLE.values()}
-    functions = [f for module in modules for _, f in inspect.getmembers(module, inspect.isfunction)]
-    used = {name for f in (*functions, *(e.semantics for e in TABLE.values())) for name in names(f.__code__)}
+    used = frozenset[str]().union(*(entry.used_names for entry in TABLE.values()))
     assert set(verbs(protocol)) <= used
 
 

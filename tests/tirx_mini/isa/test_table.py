@@ -31,14 +31,14 @@ REQUIRED = {"dim": 2, "count": 40, "n": 64}
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_it_is_documented(entry: Instruction) -> None:
+def test_an_entry_is_documented(entry: Instruction) -> None:
     assert entry.doc.endswith(".") and "\n\n\n" not in entry.doc
     assert entry.cost in ISSUE_CYCLES and entry.min_sm in (70, 80, 90, 100)
     assert isinstance(entry.issued_by, Scope) and len(entry.section) > 3
 
 
 @pytest.mark.parametrize("entry", [p for p in ENTRIES if p.id != "printf"])
-def test_its_ptx_names_each_operand_and_the_result(entry: Instruction) -> None:
+def test_the_ptx_of_an_entry_names_each_operand_and_the_result(entry: Instruction) -> None:
     attrs = {a.name: REQUIRED[a.name] for a in entry.attributes if a.name in REQUIRED}
     text = entry.template(attrs)
     names = set(re.findall(r"\{(\w+)\}", text))
@@ -84,7 +84,7 @@ LOAD = (
         ("griddepcontrol.launch_dependents", {}, "griddepcontrol.launch_dependents;"),
     ],
 )  # fmt: skip
-def test_ptx(name: str, attrs: dict[str, Any], text: str) -> None:
+def test_modifiers_are_in_the_ptx(name: str, attrs: dict[str, Any], text: str) -> None:
     assert TABLE[name].template(attrs) == text
 
 
@@ -271,7 +271,7 @@ ELSEWHERE = re.compile(r"wgmma\..*|(ld|st)matrix|printf")
 
 
 @pytest.mark.parametrize("names", list(PROGRAMS), ids=lambda names: names[0])
-def test_it_executes(names: tuple[str, ...]) -> None:
+def test_entries_execute_on_a_small_machine(names: tuple[str, ...]) -> None:
     target = np.zeros((64, 64), np.float16)
     result = run(
         PROGRAMS[names],
