@@ -1,4 +1,7 @@
-"""The GPUs that the simulator models: limits, clocks, bandwidths, latencies.
+"""Facts about the hardware: limits that all GPUs share, architectures, and the GPUs that the simulator models.
+
+This is their only home, and it imports nothing of the package, so that every room can ask it. A new GPU of a known
+architecture is one entry of `GPUS`; a new architecture is one entry of `ARCHITECTURES` and its instructions in `isa/`.
 
 Sources, by letter:
 
@@ -17,6 +20,96 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+# -- what all architectures have in common (A) -------------------------------------------------------------------------
+
+THREADS_OF: Mapping[str, int] = MappingProxyType({"warpgroup": 128, "warp": 32, "thread": 1})
+"""Threads in each unit of a CTA (PTX ISA: "wgmma", warpgroup; CUDA: warp size)."""
+MAX_THREADS_PER_CTA = 1024
+MAX_GRID = (2**31 - 1, 65_535, 65_535)
+"""CTAs along x, y and z (CUDA: technical specifications, dimensions of a grid)."""
+MAX_CLUSTER = 8
+"""CTAs in a cluster that every GPU with clusters can launch, the "portable" size. Up to 16 need a launch attribute
+(cudaFuncAttributeNonPortableClusterSizeAllowed) that the runtime does not set, and GPCs that have so many SMs."""
+REGISTERS_PER_SM = 65_536
+"""32-bit registers; one CTA can have all of them."""
+MAX_REGISTERS_PER_THREAD = 255
+NAMED_BARRIERS = 16
+"""Barriers of a CTA for bar.sync, ids 0 to 15 (PTX ISA: "bar")."""
+MAX_MBARRIER_COUNT = 2**20 - 1
+"""Largest number of expected arrivals, and largest magnitude of the tx-count (PTX ISA: "mbarrier", contents)."""
+TMEM_LANES, TMEM_COLUMNS = 128, 512
+"""Tensor memory of an SM, 32 bits in each place (PTX ISA: "Tensor Memory", addressing)."""
+TMEM_ALLOCATIONS = (32, 64, 128, 256, 512)
+"""Columns that tcgen05.alloc can take (PTX ISA: "tcgen05.alloc")."""
+MAX_TMA_RANK, MAX_TMA_BOX, MAX_TMA_STRIDE = 5, 256, 2**40
+"""Of a tensor map: dimensions, the largest extent of its box, and the bytes that strides stay below (CUDA driver API:
+cuTensorMapEncodeTiled)."""
+TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN = 16, 128
+"""Bytes that addresses, strides and rows in global memory, and addresses in shared memory, are multiples of (PTX ISA:
+"cp.async.bulk.tensor")."""
+SWIZZLE_PERIOD = 1024
+"""Bytes after which the widest swizzle repeats: eight rows of 128 bytes (PTX ISA: "tensor swizzling modes")."""
+
+# -- architectures -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A target of the CUDA compiler: what its GPUs have in common, and the kit's files for it.
+
+    name: as in "sm_100a".
+    kernels: the folder of its reference kernels, in `kernels_ref/`.
+    student_file: the file at the root that students fill in for it.
+    smem_per_cta: bytes of dynamic shared memory that one CTA can have (CUDA: sharedMemPerBlockOptin).
+    smem_per_sm: bytes of shared memory of an SM.
+    smem_reserved: bytes of each resident CTA's shared memory that the system keeps.
+    threads_per_sm: threads that can be resident.
+    ctas_per_sm: CTAs that can be resident.
+    """
+
+    name: str
+    kernels: str
+    student_file: str
+    smem_per_cta: int
+    smem_per_sm: int
+    smem_reserved: int
+    threads_per_sm: int
+    ctas_per_sm: int
+
+
+HOPPER = Architecture(
+    name="sm_90a", kernels="sm90", student_file="gemm_kernels_sm90.py",
+    smem_per_cta=232_448, smem_per_sm=233_472, smem_reserved=1024, threads_per_sm=2048, ctas_per_sm=32,  # A
+)  # fmt: skip
+
+BLACKWELL = replace(HOPPER, name="sm_100a", kernels="sm100", student_file="gemm_kernels.py")  # A: the same limits
+
+ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType({arch.name: arch for arch in (HOPPER, BLACKWELL)})
+
+
+def compute_capability(arch: str) -> int:
+    """Ten times the compute capability of an architecture: 90 for "sm_90a"."""
+    return int("".join(filter(str.isdigit, arch)))
+
+
+def arch_name(capability: int) -> str:
+    """The architecture to compile for, "sm_90a" for 90: from Hopper on, TMA and tensor cores need the variant `a`."""
+    return f"sm_{capability}{'a' if capability >= 90 else ''}"
+
+
+def same_generation(arch: str, other: str) -> bool:
+    """Whether two architectures differ at most in the minor number, as "sm_100a" and "sm_103a"."""
+    return compute_capability(arch) // 10 == compute_capability(other) // 10
+
+
+def architecture_of(arch: str) -> Architecture:
+    """The entry of an architecture; that of its generation, else the default one, for one that has none."""
+    alike = [entry for entry in ARCHITECTURES.values() if same_generation(entry.name, arch)]
+    return ARCHITECTURES.get(arch) or (alike[0] if alike else ARCHITECTURES[DEFAULT_ARCH])
+
+
+# -- GPUs --------------------------------------------------------------------------------------------------------------
 
 ISSUE_CYCLES: Mapping[str, float] = MappingProxyType({
     "alu": 2,               # C: one warp's dependent arithmetic, partly overlapped
@@ -37,23 +130,49 @@ ISSUE_CYCLES: Mapping[str, float] = MappingProxyType({
 
 @dataclass(frozen=True)
 class GpuSpec:
-    """What the simulator knows of a GPU.
+    """A GPU as the simulator models it.
 
-    clock_ghz: the SM clock while there is power to spare. rated_ghz: the one of the data sheet's throughput.
-    sustained_utilisation: how busy the tensor cores may be before the power limit lowers the clock.
+    name: as in "B200". In lower case it is the key in `GPUS` and the stem of the table of measured times in `docs/`.
+    cuda_name: the device's name in CUDA, of the part that the numbers are for.
+    architecture: what it shares with other GPUs.
+    sms: streaming multiprocessors.
+    clock_ghz: the SM clock, in GHz, while there is power to spare.
+    rated_ghz: the SM clock, in GHz, that the data sheet's throughput is for.
     tensor_flops_per_cycle: dense fp16 operations of one SM in one cycle.
-    smem_per_cta: bytes of dynamic shared memory; smem_reserved more are the system's.
-    smem_bytes_per_cycle: of an SM's shared memory, to all that use it: warps, TMA, tensor core.
-    l1_fill_bytes_per_cycle: of ordinary loads of one SM. loads_in_flight: of a thread, before it uses the first.
-    port_bytes_per_cycle: of one SM's port to the L2; l2_bytes_per_cycle: of the L2, a SM of the GPU.
-    l2_unevenness: how much longer than by its share of the L2 a TMA load takes, in what contention costs it.
-    hbm_tbps: TB/s that a kernel reaches.
-    launch_latency_us: what a launch takes besides its CTAs, in a row of launches; hidden_latency_us: how much of that a
-    programmatic launch hides; cluster_launch_latency_us: how much more a launch of clusters takes.
+    hbm_tbps: TB/s of the memory that a kernel reaches.
+    l2_bytes: the size of the L2.
+    port_bytes_per_cycle: bytes a cycle between one SM and the L2.
+    l2_bytes_per_cycle: bytes a cycle that the whole L2 serves, divided by `sms`.
+    l2_latency: cycles of an access that hits the L2.
+    hbm_latency: cycles of one that misses it.
+    tma_latency: cycles of a TMA load that hits the L2, in addition to the transfer.
+    mma_latency: cycles of an MMA in addition to its arithmetic.
+    smem_bytes_per_cycle: bytes a cycle of an SM's shared memory, for all that use it: warps, TMA, tensor core.
+    l1_fill_bytes_per_cycle: bytes a cycle of the ordinary loads of one SM.
+    launch_latency_us: microseconds of a launch in addition to its CTAs, in a row of launches.
+    cluster_launch_latency_us: microseconds that a launch of clusters takes longer.
+    hidden_latency_us: microseconds of a launch that a programmatic launch hides.
+    sustained_utilisation: share of the time that the tensor cores may be busy before the power limit lowers the clock.
+    l2_unevenness: delay of a TMA load's completion, in cycles for each cycle of contention for the L2.
+    smem_latency: cycles of a load from shared memory.
+    mbarrier_latency: cycles from the last arrival at an mbarrier until a waiting thread runs.
+    bar_latency: cycles from the last arrival at a named barrier until the waiting warps run.
+    cluster_barrier_latency: the same for the cluster's barrier.
+    remote_latency: cycles of an access to another CTA's shared memory.
+    commit_latency: cycles from the completion of MMAs to the arrival that tcgen05.commit makes.
+    tmem_load_latency: cycles of a tcgen05.ld.
+    tmem_columns_per_cycle: columns a cycle that a warp reads from or writes to its lanes of tensor memory.
+    tma_store_read_latency: cycles until a TMA store has read its source (wait_group.read), in addition to the transfer.
+    tma_store_latency: cycles from there until its writes are done (wait_group).
+    tma_store_bytes_per_cycle: bytes a cycle of the TMA stores of one SM.
+    loads_in_flight: ordinary loads of a thread before the first value is used.
+    cta_launch_latency: cycles from the end of a CTA to the start of the next one on its SM.
+    issue: cycles that issuing an instruction takes its warp, by cost class.
     """
 
     name: str
-    arch: str
+    cuda_name: str
+    architecture: Architecture
     sms: int
     clock_ghz: float
     rated_ghz: float
@@ -73,15 +192,6 @@ class GpuSpec:
     hidden_latency_us: float = 0.9  # E
     sustained_utilisation: float = 1.0
     l2_unevenness: float = 0.0
-    # A: the same on both generations
-    smem_per_cta: int = 232_448
-    smem_per_sm: int = 233_472
-    smem_reserved: int = 1024
-    threads_per_cta: int = 1024
-    threads_per_sm: int = 2048
-    registers_per_sm: int = 65_536
-    ctas_per_sm: int = 32
-    cluster_size: int = 8
     # C
     smem_latency: float = 29
     mbarrier_latency: float = 30
@@ -97,6 +207,11 @@ class GpuSpec:
     loads_in_flight: int = 4  # E
     cta_launch_latency: float = 600
     issue: Mapping[str, float] = field(default_factory=lambda: ISSUE_CYCLES)
+
+    @property
+    def arch(self) -> str:
+        """The architecture's name, as in "sm_100a"."""
+        return self.architecture.name
 
     @property
     def peak_tflops(self) -> float:
@@ -118,7 +233,7 @@ class GpuSpec:
 
 
 B200 = GpuSpec(
-    name="B200", arch="sm_100a", sms=148,                           # B
+    name="B200", cuda_name="NVIDIA B200", architecture=BLACKWELL, sms=148,               # B
     clock_ghz=1.86, rated_ghz=1.86, tensor_flops_per_cycle=8192,    # D: 2250 TFLOPS / 148 SMs / 8192; C
     hbm_tbps=7.2, l2_bytes=126 << 20,                               # C
     port_bytes_per_cycle=170, l2_bytes_per_cycle=72,                # C: TMA's 6 cycles a KiB; E
@@ -129,7 +244,7 @@ B200 = GpuSpec(
 )  # fmt: skip
 
 H100 = GpuSpec(
-    name="H100", arch="sm_90a", sms=132,                            # B
+    name="H100", cuda_name="NVIDIA H100 80GB HBM3", architecture=HOPPER, sms=132,        # B
     clock_ghz=1.98, rated_ghz=1.83, tensor_flops_per_cycle=4096,    # B: 989 TFLOPS / 132 SMs / 4096
     hbm_tbps=3.0, l2_bytes=50 << 20,                                # C
     port_bytes_per_cycle=128, l2_bytes_per_cycle=56,                # E
@@ -141,16 +256,28 @@ H100 = GpuSpec(
     sustained_utilisation=0.60,                                     # E: at 700 W, on random data
 )  # fmt: skip
 
-H200 = replace(H100, name="H200", hbm_tbps=4.3)  # B, C
+H200 = replace(H100, name="H200", cuda_name="NVIDIA H200", hbm_tbps=4.3)  # B, C
 
 GPUS: Mapping[str, GpuSpec] = MappingProxyType({spec.name.lower(): spec for spec in (B200, H100, H200)})
 
+DEFAULT_GPU = "b200"
+"""The GPU that is modelled unless another is named."""
+DEFAULT_ARCH = GPUS[DEFAULT_GPU].arch
+"""The architecture that is compiled for where neither the user nor a GPU of this machine says otherwise."""
+
 
 def gpu_spec(gpu: str | GpuSpec) -> GpuSpec:
-    """The GPU of this name ("b200", "h100", "h200"); raises `ValueError` for any other."""
+    """The GPU of this name, a key of `GPUS` in upper or lower case; raises `ValueError` for any other."""
     if isinstance(gpu, GpuSpec):
         return gpu
     try:
         return GPUS[gpu.lower()]
     except KeyError:
         raise ValueError(f"unknown GPU {gpu!r}; the simulator models {', '.join(sorted(GPUS))}") from None
+
+
+def nearest_gpu(arch: str, cuda_name: str = "") -> GpuSpec:
+    """The modelled GPU that is most like a real one: its namesake, else one of its architecture, else the default."""
+    alike = [spec for key, spec in GPUS.items() if key in cuda_name.lower()]
+    alike += [spec for spec in GPUS.values() if spec.arch == arch]
+    return alike[0] if alike else GPUS[DEFAULT_GPU]

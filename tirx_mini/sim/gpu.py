@@ -174,7 +174,7 @@ class Gpu(Services):
     def _needs(self) -> tuple[int, int, int]:
         launch = self.image.launch
         threads = launch.warps * 32
-        return launch.smem_bytes + self.spec.smem_reserved, threads, threads * self.image.registers
+        return launch.smem_bytes + self.spec.architecture.smem_reserved, threads, threads * self.image.registers
 
     def _fits(self, group: list[Multiprocessor]) -> bool:
         smem, threads, registers = self._needs()

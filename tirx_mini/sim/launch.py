@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tirx_mini.hardware import GpuSpec
+from tirx_mini.hardware import MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_CTA, REGISTERS_PER_SM, GpuSpec
 
 from .facts import Fact, Fault, Origin
 from .machine import KernelImage, SharedBuffer
-
-MOST_CTAS = (2**31 - 1, 65_535, 65_535)
-"""The largest grid, in x, y and z."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +67,19 @@ class SharedMemoryExceeded(Fact):
 def check_launch(image: KernelImage, spec: GpuSpec) -> None:
     """Raise a fault where a kernel asks for more than the GPU has."""
     launch, origin = image.launch, Origin("", "", "", image.span)
-    if any(extent > most for extent, most in zip(launch.grid, MOST_CTAS, strict=True)):
-        raise Fault(GridTooLarge(origin, launch.grid, MOST_CTAS))
+    if any(extent > most for extent, most in zip(launch.grid, MAX_GRID, strict=True)):
+        raise Fault(GridTooLarge(origin, launch.grid, MAX_GRID))
     if any(extent % size for extent, size in zip(launch.grid, launch.cluster, strict=True)):
         raise Fault(PartialCluster(origin, launch.grid, launch.cluster))
-    if launch.threads > spec.threads_per_cta:
-        raise Fault(TooManyThreads(origin, launch.threads, spec.threads_per_cta, spec.name))
-    if launch.cluster_size > spec.cluster_size:
-        raise Fault(ClusterTooLarge(origin, launch.cluster_size, spec.cluster_size, spec.name))
-    if launch.smem_bytes > spec.smem_per_cta:
-        over = [buffer for buffer in image.shared if buffer.end > spec.smem_per_cta]
+    if launch.threads > MAX_THREADS_PER_CTA:
+        raise Fault(TooManyThreads(origin, launch.threads, MAX_THREADS_PER_CTA, spec.name))
+    if launch.cluster_size > MAX_CLUSTER:
+        raise Fault(ClusterTooLarge(origin, launch.cluster_size, MAX_CLUSTER, spec.name))
+    smem = spec.architecture.smem_per_cta
+    if launch.smem_bytes > smem:
+        over = [buffer for buffer in image.shared if buffer.end > smem]
         culprit = min(over, key=lambda buffer: buffer.byte_offset, default=None)
         where = Origin("", "", "", culprit.span if culprit else image.span)
-        raise Fault(
-            SharedMemoryExceeded(where, launch.smem_bytes, spec.smem_per_cta, spec.name, image.shared, culprit)
-        )
-    if image.registers * launch.threads > spec.registers_per_sm:
-        raise Fault(TooManyRegisters(origin, launch.threads, image.registers, spec.registers_per_sm))
+        raise Fault(SharedMemoryExceeded(where, launch.smem_bytes, smem, spec.name, image.shared, culprit))
+    if image.registers * launch.threads > REGISTERS_PER_SM:
+        raise Fault(TooManyRegisters(origin, launch.threads, image.registers, REGISTERS_PER_SM))

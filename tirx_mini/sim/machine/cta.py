@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tirx_mini.hardware import GpuSpec
+from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
 from tirx_mini.ir import Span
 
 from ..facts import Origin
@@ -31,10 +31,10 @@ class Multiprocessor:
 
     def __init__(self, index: int, spec: GpuSpec, clock: Clock) -> None:
         self.index = index
-        self.smem_room = spec.smem_per_sm
-        self.threads_free = spec.threads_per_sm
-        self.registers_free = spec.registers_per_sm
-        self.ctas_free = spec.ctas_per_sm
+        self.smem_room = spec.architecture.smem_per_sm
+        self.threads_free = spec.architecture.threads_per_sm
+        self.registers_free = REGISTERS_PER_SM
+        self.ctas_free = spec.architecture.ctas_per_sm
         self.traffic = SmTraffic(spec)
         self.tensor = FairShare(clock, rate=1.0, most=1.0)
         self.tensor_free = 0.0

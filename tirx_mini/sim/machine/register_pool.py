@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tirx_mini.hardware import REGISTERS_PER_SM
+
 from ..facts import Fact, Fault
 from .interfaces import Blocking, Cta, Wait, Warp
 from .masks import LANES
@@ -68,7 +70,7 @@ class RegisterPool:
 
     def __init__(self, cta: Cta) -> None:
         warps = cta.gpu.image.launch.warps
-        whole = cta.gpu.spec.registers_per_sm // (warps * LANES) // STEP * STEP
+        whole = REGISTERS_PER_SM // (warps * LANES) // STEP * STEP
         self.share = cta.gpu.image.registers or min(MOST, whole)
         self.free = 0
         self.held = [self.share] * warps
