@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tirx_mini.hardware import DEFAULT_ARCH, Architecture, architecture_of
 from tirx_mini.ir import (
     AllocBuffer,
     Buffer,
@@ -27,8 +28,6 @@ from .types import HEADERS, SCALARS, c_type
 from .usage import Param, mentioned_dtypes, used_params
 from .writer import Writer
 
-SMEM_BYTES_PER_SM = 228 * 1024
-"""Of Hopper and Blackwell (CUDA Programming Guide, "Compute Capabilities")."""
 TYPEDEFS = {
     "uchar": "unsigned char",
     "int8_t": "signed char",
@@ -67,9 +66,12 @@ class CudaSource:
         return self.spans[line - 1] if 0 < line <= len(self.spans) else None
 
 
-def cuda_source(func: PrimFunc, *, line_directives: bool = False, comments: bool = False) -> CudaSource:
+def cuda_source(
+    func: PrimFunc, arch: str = DEFAULT_ARCH, *, line_directives: bool = False, comments: bool = False
+) -> CudaSource:
     """The CUDA C++ of a lowered function.
 
+    arch: what it will be compiled for, as "sm_90a".
     line_directives: map the text to the kernel's source by ``#line``, for profilers and debuggers.
     comments: quote each line of the kernel's source above what it became.
     Raises `TirxError` for what has no CUDA form.
@@ -84,7 +86,7 @@ def cuda_source(func: PrimFunc, *, line_directives: bool = False, comments: bool
     body = Writer(line_directives, comments)
     if func.launch.programmatic:
         body.text(PROGRAMMATIC)
-    with body.block(_signature(func, kernel, _parameters(func, params, names)), span=func.span):
+    with body.block(_signature(func, kernel, _parameters(func, params, names), architecture_of(arch)), span=func.span):
         prologue_at = len(body.lines)
         _declare_shared(func, names, body)
         StmtRenderer(func, names, expr, body)(func.body)
@@ -113,13 +115,13 @@ def _typedefs(text: str) -> str:
     return "\n".join(f"typedef {kind} {name};" for name, kind in TYPEDEFS.items() if name in used)
 
 
-def _signature(func: PrimFunc, kernel: str, parameters: str) -> str:
+def _signature(func: PrimFunc, kernel: str, parameters: str, arch: Architecture) -> str:
     launch = func.launch
     assert launch is not None
     cluster = f"__cluster_dims__({', '.join(map(str, launch.cluster))}) " if launch.cluster_size > 1 else ""
     # Told that one CTA has the SM to itself, ptxas gives it all registers, and knows how many setmaxnreg moves.
     moves = any(entry.moves_registers for entry in instructions(func.body))
-    alone = moves or 2 * launch.smem_bytes > SMEM_BYTES_PER_SM
+    alone = moves or 2 * launch.smem_bytes > arch.smem_per_sm
     bounds = f"{launch.threads}, 1" if alone else str(launch.threads)
     return f'extern "C" __global__ void __launch_bounds__({bounds}) {cluster}{kernel}({parameters})'
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.codegen import CudaSource, cuda_source
+from tirx_mini.hardware import architecture_of
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.isa import check_target, written_params
 
@@ -109,9 +110,6 @@ class Executable:
                 from_device(staged[index], args[index])
 
 
-SMEM_LIMIT = 232_448
-"""Bytes of dynamic shared memory that a CTA of Hopper and Blackwell can have (CUDA: sharedMemPerBlockOptin)."""
-
 STAGES: Mapping[str, Callable[[Executable], str]] = {
     "tir": lambda exe: (exe.original or exe.func).script(),
     "lowered": lambda exe: exe.func.script(),
@@ -139,16 +137,17 @@ def build(
     """
     target = known_arch(arch) if arch is not None else device_arch() or DEFAULT_ARCH
     check_target(func, target)
-    _check_shared_memory(func)
-    source = cuda_source(func, line_directives=line_info)
+    _check_shared_memory(func, target)
+    source = cuda_source(func, target, line_directives=line_info)
     compiled = (cache or CompileCache.default()).compile(source, target, line_info=line_info)
     return Executable(func, source, compiled, original)
 
 
-def _check_shared_memory(func: PrimFunc) -> None:
-    if func.launch is not None and func.launch.smem_bytes > SMEM_LIMIT:
+def _check_shared_memory(func: PrimFunc, arch: str) -> None:
+    limit = architecture_of(arch).smem_per_cta
+    if func.launch is not None and func.launch.smem_bytes > limit:
         raise TirxError(
-            f"{func.name} needs {func.launch.smem_bytes:,} bytes of shared memory; a CTA can have {SMEM_LIMIT:,}",
+            f"{func.name} needs {func.launch.smem_bytes:,} bytes of shared memory; a CTA can have {limit:,}",
             func.span,
             "use fewer pipeline stages or smaller tiles",
         )
