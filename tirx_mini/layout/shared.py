@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tirx_mini.hardware import MAX_TMA_BOX
+
 from .arith import Coord, add, to_bytes
 from .axis import LayoutError, m
 from .slicing import Divisor, SlicedLayout, known_divisor, slice_region, unknown
 from .swizzle import ATOM_ROWS, CHUNK_BYTES, ComposeLayout, SwizzleLayout, SwizzleMode, dtype_bits
 from .tile import Iter, Layout, TileLayout, coalesce
-
-MAX_BOX = 256
-"""The largest extent of a TMA box in any dimension (CUDA driver API, cuTensorMapEncodeTiled)."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,9 @@ def tma_boxes(
         raise LayoutError(
             f"TMA with {mode!r} fills packed rows of {width} elements, which the slice {region.layout} has not"
         )
-    if rows and width > MAX_BOX:
-        raise LayoutError(f"a TMA box is at most {MAX_BOX} elements wide, and the rows of the slice have {width}")
-    box = [*(1 for _ in extents[:-2]), MAX_BOX, min(width, MAX_BOX)][-len(extents) :]
+    if rows and width > MAX_TMA_BOX:
+        raise LayoutError(f"a TMA box is at most {MAX_TMA_BOX} elements wide, and the rows of the slice have {width}")
+    box = [*(1 for _ in extents[:-2]), MAX_TMA_BOX, min(width, MAX_TMA_BOX)][-len(extents) :]
     boxes: list[TmaBox] = []
     for start in itertools.product(*(range(0, extent, step) for extent, step in zip(extents, box, strict=True))):
         extent = tuple(min(step, whole - at) for step, whole, at in zip(box, extents, start, strict=True))

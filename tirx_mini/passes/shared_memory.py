@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tirx_mini.hardware import SWIZZLE_PERIOD, TMA_SMEM_ALIGN
 from tirx_mini.ir import AllocBuffer, Buffer, DataType, DeclBuffer, Mutator, PrimFunc, Stmt, seq, walk
 from tirx_mini.layout import swizzle_mode
 
 from .ranges import launch_of
 
-POOL_ALIGN = 1024
-"""What the allocation is aligned to, so that every swizzle pattern in it is (the widest repeats after 1024 bytes)."""
+POOL_ALIGN = SWIZZLE_PERIOD
+"""Bytes: the allocation starts where every swizzle pattern does."""
 VECTOR_ALIGN = 16
-TMA_ALIGN = 128
 
 
 def plan_shared_memory(func: PrimFunc) -> PrimFunc:
@@ -45,7 +45,7 @@ def _is_pool(root: Buffer) -> bool:
 def _alignment(root: Buffer) -> int:
     """What vector accesses, TMA and the swizzle of its layout ask of a buffer."""
     swizzle = swizzle_mode(root.layout).atom_bytes if root.layout is not None else 0
-    return max(root.align, swizzle, TMA_ALIGN if _extent(root) >= TMA_ALIGN else VECTOR_ALIGN)
+    return max(root.align, swizzle, TMA_SMEM_ALIGN if _extent(root) >= TMA_SMEM_ALIGN else VECTOR_ALIGN)
 
 
 def _extent(root: Buffer) -> int:

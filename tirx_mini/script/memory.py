@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tirx_mini.hardware import SWIZZLE_PERIOD
 from tirx_mini.ir import (
     AddressOf,
     Buffer,
@@ -35,8 +36,8 @@ from .builder import Builder, current
 from .diagnostics import caller_span
 from .handles import BufferType, data_type, shape_of
 
-POOL_ALIGN = 1024
-"""Bytes: the pool starts at a multiple of the largest swizzle atom (8 rows of 128 bytes)."""
+POOL_ALIGN = SWIZZLE_PERIOD
+"""Bytes: the pool starts where every swizzle pattern does."""
 
 
 def buffer_type(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tirx_mini.hardware import THREADS_OF
 from tirx_mini.ir import (
     INT32,
     Analyzer,
@@ -24,8 +25,6 @@ from tirx_mini.ir import (
 from tirx_mini.layout import Coord
 
 from .threads import active_threads, most_in_a_warp
-
-SCOPE_THREADS: Mapping[str, int] = {"warpgroup": 128, "warp": 32, "thread": 1}
 
 
 @dataclass
@@ -66,7 +65,7 @@ class Context:
     @property
     def threads(self) -> int:
         """How many threads execute the call together."""
-        return SCOPE_THREADS.get(self.scope, self.launch.threads)
+        return THREADS_OF.get(self.scope, self.launch.threads)
 
     @property
     def thread(self) -> Expr:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tirx_mini.hardware import THREADS_OF
 from tirx_mini.ir import (
     FLOAT32,
     INT32,
@@ -42,7 +43,7 @@ from .region import tiles_of
 from .rule import NotMeant, Refusal, Rule
 
 OPERATORS: Mapping[str, str] = {"sum": "+", "max": "max", "min": "min"}
-WARP = 32
+WARP = THREADS_OF["warp"]
 
 
 @dataclass(frozen=True)

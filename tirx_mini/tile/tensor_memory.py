@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, int_value, seq, special
 from tirx_mini.layout import Axis, Iter, LayoutError, TCol, TileLayout, TLane, m, slice_region, tx
 
@@ -17,7 +18,6 @@ from .region import Tile, coordinate, tiles_of
 from .registers import RegisterTile, register_tile
 from .rule import NotMeant, Refusal, Rule
 
-LANES = 128
 MOST_COLUMNS = 128
 """Columns that one tcgen05.ld.32x32b takes at most."""
 
@@ -54,7 +54,7 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
 def _is_plain(layout: TileLayout, columns: int, row_axis: Axis, column_axis: Axis) -> bool:
     """Whether row r of 128 is place r of one axis, and column c place c of the other."""
     moving = [it for it in layout.simplify().iters if it.extent > 1]
-    rows = [Iter(LANES, 1, row_axis)]
+    rows = [Iter(TMEM_LANES, 1, row_axis)]
     return moving == (rows if columns == 1 else [*rows, Iter(columns, 1, column_axis)])
 
 
@@ -110,7 +110,7 @@ class TensorMemoryLoad(_TensorMemoryCopy):
         if src.scope != "tmem":
             raise NotMeant(f"{src.buffer.name} is in {src.scope} memory, not in tensor memory")
         registers = self.registers(ctx, dst)
-        address = tmem_address(ctx, src, LANES, registers.count) + warp_lanes(ctx)
+        address = tmem_address(ctx, src, TMEM_LANES, registers.count) + warp_lanes(ctx)
         loads = [
             issue("tcgen05.ld", registers.pointer(first), address + first, shape="32x32b", num=number, span=ctx.span)
             for first, number in chunks(registers.count)
@@ -128,7 +128,7 @@ class TensorMemoryStore(_TensorMemoryCopy):
         if dst.scope != "tmem":
             raise NotMeant(f"{dst.buffer.name} is in {dst.scope} memory, not in tensor memory")
         registers = self.registers(ctx, src)
-        address = tmem_address(ctx, dst, LANES, registers.count) + warp_lanes(ctx)
+        address = tmem_address(ctx, dst, TMEM_LANES, registers.count) + warp_lanes(ctx)
         stores = [
             issue("tcgen05.st", address + first, registers.pointer(first), shape="32x32b", num=number, span=ctx.span)
             for first, number in chunks(registers.count)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tirx_mini.hardware import MAX_TMA_RANK, MAX_TMA_STRIDE, TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN
 from tirx_mini.ir import HANDLE, AddressOf, Expr, Region, Stmt, TensorMap, TileCall, as_expr, int_value, seq
 from tirx_mini.isa import POLICIES
 from tirx_mini.layout import LayoutError, SwizzleMode, TmaBox, m, swizzle_mode, tma_boxes
@@ -20,11 +21,6 @@ from .context import Context
 from .issue import issue
 from .region import Tile, coordinate, offsets, tiles_of
 from .rule import NotMeant, Refusal, Rule
-
-MOST_RANK = 5
-MOST_STRIDE = 1 << 40
-GLOBAL_ALIGN = 16
-SHARED_ALIGN = 128
 
 
 @dataclass(frozen=True)
@@ -140,8 +136,8 @@ def _transfers(ctx: Context, shared: Tile, remote: Tile) -> Iterator[Transfer]:
         extent = {axis: box.extent[of] for axis, of in zip(remote.kept, shared.kept, strict=True)}
         shape = tuple(extent.get(axis, 1) for axis in range(len(dims)))
         width = shape[-1] * remote.dtype.itemsize
-        if width % GLOBAL_ALIGN:
-            raise Refusal(f"the rows of the tile are {width} bytes, and TMA moves multiples of {GLOBAL_ALIGN}")
+        if width % TMA_GLOBAL_ALIGN:
+            raise Refusal(f"the rows of the tile are {width} bytes, and TMA moves multiples of {TMA_GLOBAL_ALIGN}")
         tensor_map = ctx.tensor_maps.get(remote.buffer, dims[::-1], strides[-2::-1], shape[::-1], swizzle, ctx.span)
         coords = tuple(ctx.simplify(start + first.get(axis, 0)) for axis, start in enumerate(remote.starts))
         yield Transfer(tensor_map, coords[::-1], ctx.simplify(base + box.offset))
@@ -158,16 +154,16 @@ def _boxes(ctx: Context, shared: Tile, mode: SwizzleMode) -> tuple[Expr, Sequenc
             f"{name} is not laid out as TMA moves it: {error}",
             "allocate it with layout=tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, shape)",
         ) from None
-    align = max(SHARED_ALIGN, mode.atom_bytes)
+    align = max(TMA_SMEM_ALIGN, mode.atom_bytes)
     if any(offset % align for offset in offsets(shared)):
         raise Refusal(
             f"{name} begins at byte {sum(offsets(shared))} of shared memory, and {mode!r} needs a multiple of {align}",
             f"pool.alloc(…, align={align}), or pool.move_base_to a multiple of {align}",
         )
     apart = math.gcd(ctx.divisor(base), *(box.offset for box in boxes)) * itemsize
-    if apart % SHARED_ALIGN:
+    if apart % TMA_SMEM_ALIGN:
         raise Refusal(
-            f"boxes of this slice of {name} begin at multiples of {apart} bytes, and TMA takes {SHARED_ALIGN}"
+            f"boxes of this slice of {name} begin at multiples of {apart} bytes, and TMA takes {TMA_SMEM_ALIGN}"
         )
     return as_expr(base), boxes
 
@@ -179,12 +175,12 @@ def _tensor(tile: Tile) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if tile.layout.axes != (m,) or any(len(dim) > 1 for dim in iters) or iters[-1][0].stride != 1:
         raise Refusal(f"{buffer.name} is not a plain tensor with contiguous rows: its layout is {tile.layout}")
     strides = tuple(dim[0].stride * itemsize for dim in iters)
-    if len(strides) > MOST_RANK:
-        raise Refusal(f"{buffer.name} has {len(strides)} dimensions, and a tensor map has at most {MOST_RANK}")
+    if len(strides) > MAX_TMA_RANK:
+        raise Refusal(f"{buffer.name} has {len(strides)} dimensions, and a tensor map has at most {MAX_TMA_RANK}")
     for stride in strides[:-1]:
-        if stride % GLOBAL_ALIGN or stride >= MOST_STRIDE:
+        if stride % TMA_GLOBAL_ALIGN or stride >= MAX_TMA_STRIDE:
             raise Refusal(
-                f"the rows of {buffer.name} are {stride} bytes apart, and TMA needs a multiple of {GLOBAL_ALIGN}",
-                f"pad its last dimension to a multiple of {GLOBAL_ALIGN // itemsize} elements",
+                f"the rows of {buffer.name} are {stride} bytes apart, and TMA needs a multiple of {TMA_GLOBAL_ALIGN}",
+                f"pad its last dimension to a multiple of {TMA_GLOBAL_ALIGN // itemsize} elements",
             )
     return buffer.shape, strides
