@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tirx_mini.hardware import MAX_TMA_BOX, TMA_GLOBAL_ALIGN
 from tirx_mini.sim import (
     BadCtaMask,
     BadRegisterCount,
@@ -41,7 +42,8 @@ from .kind import (
 )
 
 BAD_TENSOR_MAP = Kind(
-    "bad-tensor-map", "TX312", "fault", "Strides of a tensor map are multiples of 16 bytes, boxes at most 256 wide.",
+    "bad-tensor-map", "TX312", "fault",
+    f"Strides of a tensor map are multiples of {TMA_GLOBAL_ALIGN} bytes, boxes at most {MAX_TMA_BOX} wide.",
     "CUDA driver API: cuTensorMapEncodeTiled",
 )  # fmt: skip
 MISSING_WGMMA_FENCE = Kind(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
 from typing import Any, Generic, Literal, TypeVar
 
-from tirx_mini.ir import Span
+from tirx_mini.ir import ERROR_KINDS, Span
 from tirx_mini.sim import Fact
 
 Severity = Literal["error", "warning"]
@@ -83,6 +83,12 @@ def collect(modules: Iterable[ModuleType], what: type[Found]) -> list[Found]:
     """All objects of a class that the modules define, once each, in the order of their definition."""
     found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, what)}
     return list(found.values())
+
+
+def of_error(name: str) -> Kind:
+    """The kind of finding that a `TirxError` of a kind becomes, which has the same code and rule."""
+    error = ERROR_KINDS[name]
+    return Kind(error.name, error.code, "fault", error.rule, error.source)
 
 
 def by_name(kinds: Iterable[Kind]) -> Mapping[str, Kind]:

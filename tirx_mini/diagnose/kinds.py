@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tirx_mini.ir import ERROR_CODES
+from tirx_mini.ir import ERROR_KINDS
 from tirx_mini.sim import Fact
 
 from . import accesses, barriers, hazards, instructions, kind, launches, tensor_memory
 from .deadlock import BYTE_COUNT, RULES
-from .kind import FactRule, Kind, by_name, collect
+from .kind import FactRule, Kind, by_name, collect, of_error
 
 _MODULES = (kind, barriers, hazards, accesses, instructions, tensor_memory, launches)
 
@@ -27,16 +27,7 @@ KINDS: Mapping[str, Kind] = by_name((
     BYTE_COUNT,
     *collect(_MODULES, Kind),
     # what keeps a kernel from being compiled
-    Kind("lowering", ERROR_CODES["lowering"], "fault", "A kernel has to be compiled before it runs."),
-    Kind("todo", ERROR_CODES["todo"], "fault", "A part that is left out does nothing."),
-    Kind("unknown-name", ERROR_CODES["unknown-name"], "fault", "A name is defined before it is used."),
-    Kind("pool-committed", ERROR_CODES["pool-committed"], "fault", "A pool's size is fixed when it is committed."),
-    Kind("no-dispatch", ERROR_CODES["no-dispatch"], "fault", "A tile operation becomes instructions that the GPU has."),
-    Kind("extents-differ", ERROR_CODES["extents-differ"], "fault", "The tiles of one operation have the same extents."),
-    Kind("not-constant", ERROR_CODES["not-constant"], "fault",
-         "The extents of a tile are known before the kernel runs."),
-    Kind("assigned-twice", ERROR_CODES["assigned-twice"], "fault",
-         "A name that changes is declared with its type first."),
+    *map(of_error, ERROR_KINDS),
     # results
     Kind("wrong-result", "TX501", "fault", "D is A multiplied by B transposed."),
 ))  # fmt: skip

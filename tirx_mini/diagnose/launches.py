@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tirx_mini.hardware import DEFAULT_GPU, GPUS, REGISTERS_PER_SM
 from tirx_mini.sim import (
     ClusterTooLarge,
     GridTooLarge,
@@ -11,18 +12,17 @@ from tirx_mini.sim import (
     TooManyThreads,
 )
 
-from .kind import Explanation, Kind, explains
+from .kind import Explanation, Kind, explains, of_error
 
-LAUNCH_LIMIT = Kind(
-    "launch-limit", "TX305", "fault", "A CTA has at most 1,024 threads, and a cluster at most 8 CTAs.",
-    "CUDA: compute capabilities",
-)  # fmt: skip
+_SMEM_KIB = GPUS[DEFAULT_GPU].architecture.smem_per_cta // 1024
+
+LAUNCH_LIMIT = of_error("launch-limit")
 SHARED_MEMORY_LIMIT = Kind(
-    "shared-memory-limit", "TX303", "fault", "A CTA has at most 227 KiB of shared memory.",
+    "shared-memory-limit", "TX303", "fault", f"A CTA has at most {_SMEM_KIB} KiB of shared memory.",
     "CUDA: compute capabilities",
 )  # fmt: skip
 REGISTER_LIMIT = Kind(
-    "register-limit", "TX304", "fault", "The threads of a CTA share the 65,536 registers of an SM.",
+    "register-limit", "TX304", "fault", f"The threads of a CTA share the {REGISTERS_PER_SM:,} registers of an SM.",
     "CUDA: compute capabilities",
 )  # fmt: skip
 

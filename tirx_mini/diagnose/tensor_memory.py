@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS
 from tirx_mini.sim import (
     AccumulatorLane,
     AllocRule,
@@ -24,7 +25,8 @@ from .kind import ALIVE, ILLEGAL_INSTRUCTION, IN_FLIGHT_AT_EXIT, Explanation, Ki
 
 ALLOCATION = Kind(
     "tmem-allocation", "TX308", "fault",
-    "Tensor memory is allocated in powers of two of 32 to 512 columns, as many as an SM has.",
+    f"Tensor memory is allocated in powers of two of {TMEM_ALLOCATIONS[0]} to {TMEM_COLUMNS} columns, "
+    "as many as an SM has.",
     "PTX ISA: tcgen05.alloc, tcgen05.dealloc",
 )  # fmt: skip
 ACCESS = Kind(
@@ -156,8 +158,8 @@ def wrong_tmem_lane(fact: WrongTmemLane) -> Explanation:
 @explains(TmemColumnsExceeded, ACCESS)
 def tmem_columns_exceeded(fact: TmemColumnsExceeded) -> Explanation:
     return Explanation(
-        f"{fact.operation} of {fact.width} columns from column {fact.column} on leaves the 512 columns of tensor "
-        "memory",
+        f"{fact.operation} of {fact.width} columns from column {fact.column} on leaves the {TMEM_COLUMNS} columns of "
+        "tensor memory",
         rule="PTX ISA: Tensor Memory",
     )
 

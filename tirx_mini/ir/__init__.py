@@ -3,6 +3,7 @@
 from .arith import Analyzer, simplify
 from .buffer import SCOPES, Buffer, scalar, shared_address
 from .dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, UINT32, UINT64, DataType
+from .errors import ERROR_KINDS, ErrorKind
 from .expr import (
     SPECIALS,
     AddressOf,
@@ -35,7 +36,7 @@ from .expr import (
 )  # fmt: skip
 from .func import IRModule, Launch, PrimFunc
 from .printer import expr_text, instruction_path, script, stmt_text
-from .span import ERROR_CODES, Diagnostic, Span, TirxError, excerpt
+from .span import Diagnostic, Span, TirxError, excerpt
 from .stmt import (
     SCOPE_KINDS,
     SERIAL,
@@ -112,7 +113,8 @@ __all__ = [
     "instruction_path",
     "script",
     "stmt_text",
-    "ERROR_CODES",
+    "ERROR_KINDS",
+    "ErrorKind",
     "Diagnostic",
     "Span",
     "TirxError",

@@ -7,9 +7,10 @@ keeps the span of its own line and, in `inlined_at`, the line that called it, so
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+
+from .errors import ERROR_KINDS
 
 
 @dataclass(frozen=True)
@@ -97,23 +98,10 @@ def excerpt(span: Span, context: int = 0) -> list[str]:
     return lines
 
 
-ERROR_CODES: Mapping[str, str] = MappingProxyType({
-    "lowering": "TX401",
-    "todo": "TX402",
-    "unknown-name": "TX403",
-    "pool-committed": "TX404",
-    "no-dispatch": "TX405",
-    "extents-differ": "TX406",
-    "not-constant": "TX407",
-    "assigned-twice": "TX408",
-})  # fmt: skip
-"""The code of each kind of mistake that keeps a kernel from being compiled; docs/findings.md has a section for each."""
-
-
 class TirxError(Exception):
     """A mistake in a kernel. `str(error)` is the whole page: place, source, what is wrong, what to write.
 
-    kind: which mistake, a key of `ERROR_CODES`.
+    kind: which mistake, a key of `ERROR_KINDS`.
     """
 
     def __init__(
@@ -125,7 +113,7 @@ class TirxError(Exception):
         kind: str = "lowering",
     ) -> None:
         self.kind = kind
-        self.diagnostic = Diagnostic(message, span, hint, notes, code=ERROR_CODES[kind])
+        self.diagnostic = Diagnostic(message, span, hint, notes, code=ERROR_KINDS[kind].code)
         super().__init__(message)
 
     @property

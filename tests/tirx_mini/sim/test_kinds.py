@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tirx_mini.diagnose import CAUSES, KINDS, RULES, Finding, as_dict, codes, kind_with
+from tirx_mini.ir import ERROR_KINDS
 
 GROUPS = {"1": {"deadlock", "hazard", "fault"}, "2": {"hazard"}, "3": {"fault"}, "4": {"fault"}, "5": {"fault"}}
 
@@ -21,6 +22,12 @@ def test_an_entry_says_what_it_is(kind) -> None:
 def test_only_one_mistake_seen_from_two_sides_shares_a_code() -> None:
     shared = {code for code in codes() if sum(k.code == code for k in (*CAUSES.values(), *KINDS.values())) > 1}
     assert shared == {"TX106", "TX113"}
+
+
+def test_the_compilers_codes_are_in_its_own_table() -> None:
+    found = {kind.name: (kind.code, kind.rule) for kind in KINDS.values() if kind.code.startswith("TX4")}
+    table = {kind.name: (kind.code, kind.rule) for kind in ERROR_KINDS.values()}
+    assert found and found.items() <= table.items()
 
 
 def test_every_rule_of_deadlocks_is_a_cause() -> None:
