@@ -6,19 +6,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tirx_mini.hardware import MAX_CLUSTER, MAX_THREADS_PER_CTA, THREADS_OF
 from tirx_mini.ir import UNIT_NUMBERS, Expr, Launch, PrimFunc, ScopeIds, Span, TirxError, Var, special
 
-MOST_THREADS = 1024
-MOST_CLUSTER = 16
 DEFAULT_PARENT: Mapping[str, str] = {
     "cluster": "kernel", "cta": "kernel", "warpgroup": "cta", "warp": "cta", "thread": "cta", "lane": "warp",
 }  # fmt: skip
 """What an id numbers units within where its declaration does not say (the native dialect)."""
 
-_FIXED: Mapping[tuple[str, str], int] = {("warp", "warpgroup"): 4, ("thread", "warp"): 32, ("thread", "warpgroup"): 128}
+_FIXED: Mapping[tuple[str, str], int] = {
+    ("warp", "warpgroup"): THREADS_OF["warpgroup"] // THREADS_OF["warp"],
+    ("thread", "warp"): THREADS_OF["warp"],
+    ("thread", "warpgroup"): THREADS_OF["warpgroup"],
+}
 """How many units of a kind their parent always has."""
-
-_THREADS_OF: Mapping[str, int] = {"warpgroup": 128, "warp": 32, "thread": 1}
 
 _PAIRS = (*UNIT_NUMBERS, ("cta", "kernel"), ("cta", "cluster"), ("cluster", "kernel"))
 
@@ -70,8 +71,13 @@ class Declared:
     def _check_cluster(self, grid: tuple[int, ...], cluster: tuple[int, ...], span: Span | None) -> None:
         ids, size = self.extents.get(("cta", "cluster")), math.prod(cluster)
         place = ids.span if ids else span
-        if size > MOST_CLUSTER:
-            raise TirxError(f"a cluster of {size} CTAs is too large: the hardware takes {MOST_CLUSTER}", place)
+        if size > MAX_CLUSTER:
+            raise TirxError(
+                f"a cluster of {size} CTAs is too large: a GPU launches clusters of up to {MAX_CLUSTER}",
+                place,
+                "make the cluster smaller",
+                kind="launch-limit",
+            )
         for axis, extent, part in zip("xyz", grid, cluster, strict=True):
             if extent % part:
                 kernel = self.extents.get(("cta", "kernel"))
@@ -80,6 +86,7 @@ class Declared:
                     kernel.span if kernel else place,
                     f'make the extent of cta_id(parent="kernel") along {axis} a multiple of {part}',
                     notes=(("the cluster's extents are declared here", place),),
+                    kind="launch-limit",
                 )
 
     def _threads(self, func: PrimFunc) -> int:
@@ -87,9 +94,9 @@ class Declared:
         claims: list[tuple[int, ScopeIds]] = []
         for (kind, parent), ids in self.extents.items():
             if parent == "cta":
-                claims.append((math.prod(ids.extents) * _THREADS_OF[kind], ids))
+                claims.append((math.prod(ids.extents) * THREADS_OF[kind], ids))
         if not claims:  # ids within a warpgroup or a warp alone: there is then one of it
-            within = [(_THREADS_OF[parent], ids) for (_, parent), ids in self.extents.items() if parent in _THREADS_OF]
+            within = [(THREADS_OF[parent], ids) for (_, parent), ids in self.extents.items() if parent in THREADS_OF]
             claims = sorted(within, key=lambda claim: claim[0])[-1:]
         if not claims:
             raise TirxError(
@@ -100,8 +107,13 @@ class Declared:
         for other, ids in claims[1:]:
             if other != threads:
                 raise _conflict(f"this makes {other} threads a CTA, and an earlier declaration {threads}", ids, first)
-        if threads > MOST_THREADS:
-            raise TirxError(f"a CTA of {threads} threads is too large: the hardware takes {MOST_THREADS}", first.span)
+        if threads > MAX_THREADS_PER_CTA:
+            raise TirxError(
+                f"a CTA of {threads} threads is too large: it has at most {MAX_THREADS_PER_CTA}",
+                first.span,
+                "use more CTAs of fewer threads",
+                kind="launch-limit",
+            )
         return threads
 
 

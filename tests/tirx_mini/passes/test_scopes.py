@@ -9,6 +9,7 @@ import pytest
 
 from tests.tirx_mini.tile.interpreter import Machine
 from tests.tirx_mini.tile.kernels import call, gmem, tmem, var
+from tirx_mini.hardware import MAX_CLUSTER, MAX_THREADS_PER_CTA
 from tirx_mini.ir import (
     BOOL,
     UINT32,
@@ -138,6 +139,24 @@ def error(*declared: tuple[str, tuple[int, ...], str]) -> TirxError:
 def test_declarations_that_do_not_agree_are_placed(declared, line, text):
     caught = error(*declared)
     assert text in str(caught) and caught.span is not None and caught.span.line == line
+
+
+def cluster_of(ctas: int) -> tuple[tuple[str, tuple[int, ...], str], ...]:
+    return ("warpgroup", (1,), "cta"), ("cta", (48,), "kernel"), ("cta", (ctas,), "cluster")
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [[("thread", (MAX_THREADS_PER_CTA + 32,), "cta")], cluster_of(16), cluster_of(5)],
+    ids=["threads", "cluster", "grid"],
+)
+def test_a_launch_that_no_gpu_can_do_has_a_code_of_its_own(declared):
+    assert str(error(*declared)).startswith("error[TX305]: ")
+
+
+def test_the_largest_launch_is_lowered():
+    assert launch(*cluster_of(MAX_CLUSTER)).cluster == (8, 1, 1)
+    assert launch(("thread", (MAX_THREADS_PER_CTA,), "cta")).threads == 1024
 
 
 def test_a_kernel_has_to_say_how_many_threads():
