@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.hardware import MAX_TMA_BOX, TMA_GLOBAL_ALIGN
+from tirx_mini.hardware import MAX_TMA_BOX, MAX_TMA_RANK, TMA_GLOBAL_ALIGN
 from tirx_mini.sim import (
     BadCtaMask,
     BadRegisterCount,
@@ -88,13 +88,14 @@ def bad_tensor_map(fact: BadTensorMap) -> Explanation:
     row = tensor_map.box[0] * tensor_map.buffer.dtype.itemsize
     broken = {
         TensorMapRule.RANK: f"has {tensor_map.rank} dimensions and a box of {len(tensor_map.box)}; both must be the "
-        "same, from 1 to 5",
+        f"same, from 1 to {MAX_TMA_RANK}",
         TensorMapRule.BOX_EXTENT: f"has a box of {tensor_map.box} elements (innermost first); each extent must be from "
-        "1 to 256",
-        TensorMapRule.ROW_MULTIPLE: f"has box rows of {row} bytes; they must be a multiple of 16",
+        f"1 to {MAX_TMA_BOX}",
+        TensorMapRule.ROW_MULTIPLE: f"has box rows of {row} bytes; they must be a multiple of {TMA_GLOBAL_ALIGN}",
         TensorMapRule.SWIZZLE: f"has a swizzle of {tensor_map.swizzle} bytes; it can be 0, 32, 64 or 128",
         TensorMapRule.ROW_IN_SWIZZLE: f"has box rows of {row} bytes, wider than its {tensor_map.swizzle}-byte swizzle",
-        TensorMapRule.STRIDES: f"has strides of {tensor_map.strides} bytes; they must be multiples of 16 below 2^40",
+        TensorMapRule.STRIDES: f"has strides of {tensor_map.strides} bytes; they must be multiples of "
+        f"{TMA_GLOBAL_ALIGN} below 2^40",
     }[fact.broken]
     name = tensor_map.buffer.name
     return Explanation(f"the tensor map of {name} {broken}", about={"buffer": name})

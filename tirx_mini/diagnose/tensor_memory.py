@@ -50,8 +50,8 @@ LOST_RESULT = Kind(
 @explains(BadAllocation, ALLOCATION)
 def bad_allocation(fact: BadAllocation) -> Explanation:
     message = {
-        AllocRule.POWER_OF_TWO: f"tcgen05.alloc of {fact.columns} columns: the number must be a power of two from 32 "
-        "to 512",
+        AllocRule.POWER_OF_TWO: f"tcgen05.alloc of {fact.columns} columns: the number must be a power of two from "
+        f"{TMEM_ALLOCATIONS[0]} to {TMEM_COLUMNS}",
         AllocRule.NOT_GROWING: f"tcgen05.alloc of {fact.columns} columns after one of {fact.other_columns}: a CTA's "
         "allocations must not grow",
         AllocRule.PAIR_AGREES: f"the CTAs of a pair allocate {fact.columns} and {fact.other_columns} columns; with "

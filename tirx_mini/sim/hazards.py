@@ -6,11 +6,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from tirx_mini.hardware import TMEM_COLUMNS
 from tirx_mini.ir import Span
 
 from .engines import TmemAccesses
 from .facts import Fact, Origin
-from .machine import TMEM_COLUMNS, Element, Gpu, HostCluster, HostCta, element_of
+from .machine import Element, Gpu, HostCluster, HostCta, element_of
 from .ordering import Access, Conflict, ConflictKind, Operation
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirx_mini.course import default_kernels, load_kernels
+from tirx_mini.hardware import MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM
 from tirx_mini.ir import (
     INT32,
     AddressOf,
@@ -26,7 +27,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.passes import lower
-from tirx_mini.sim.translate.pressure import BASE, MOST, OF_AN_SM, registers_of
+from tirx_mini.sim.translate.pressure import BASE, registers_of
 
 FLOAT32, BOOL = DataType("float32"), DataType("bool")
 OUT = Buffer("out", (1024,), FLOAT32)
@@ -63,7 +64,8 @@ def registers(*stmts: Stmt, threads: int = 128) -> int:
 
 
 @pytest.mark.parametrize(
-    ("elements", "threads", "count"), [(0, 128, BASE), (128, 128, BASE + 128), (1024, 32, MOST), (200, 384, 168)]
+    ("elements", "threads", "count"),
+    [(0, 128, BASE), (128, 128, BASE + 128), (1024, 32, MAX_REGISTERS_PER_THREAD), (200, 384, 168)],
 )
 def test_they_are_estimated_from_the_arrays(elements: int, threads: int, count: int) -> None:
     a = array("a", elements)
@@ -105,4 +107,4 @@ def test_an_mma_that_may_begin_anew_needs_nothing_from_before(anew: bool) -> Non
 def test_three_ctas_of_the_tiled_steps_fit_on_an_sm(arch: str, step: int) -> None:
     """The compiler gives their threads 134 to 166 registers; three CTAs of 128 threads can have 170."""
     kernel = lower(load_kernels(default_kernels(), arch)[step](512, 512, 512))
-    assert OF_AN_SM // (128 * registers_of(kernel)) == 3
+    assert REGISTERS_PER_SM // (128 * registers_of(kernel)) == 3

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tirx_mini.hardware import SWIZZLE_PERIOD
 from tirx_mini.ir import Span
 from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, operand_chunks
 
@@ -15,8 +16,8 @@ from ..facts import Fact, Fault, Origin
 from ..machine import SharedMemory, numpy_dtype
 from ..ordering import Actor
 
-PHASE = 1024
-"""Swizzles repeat every 1024 bytes, so operand patterns are shared by all places that agree modulo this."""
+PHASE = SWIZZLE_PERIOD
+"""Operand patterns are shared by all places that agree modulo this number of bytes."""
 
 
 @dataclass(frozen=True)

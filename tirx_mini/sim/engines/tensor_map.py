@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from tirx_mini.hardware import MAX_TMA_BOX, MAX_TMA_RANK, MAX_TMA_STRIDE, SWIZZLE_PERIOD, TMA_GLOBAL_ALIGN
 from tirx_mini.ir import TensorMap
 from tirx_mini.isa import swizzle_bytes
 
@@ -41,17 +42,17 @@ class TensorMapRule(Enum):
 def broken_rule(tensor_map: TensorMap) -> TensorMapRule | None:
     """The first rule of `cuTensorMapEncodeTiled` that a tensor map breaks; None where it keeps them all."""
     inner = tensor_map.box[0] * tensor_map.buffer.dtype.itemsize
-    if not 1 <= tensor_map.rank <= 5 or len(tensor_map.box) != tensor_map.rank:
+    if not 1 <= tensor_map.rank <= MAX_TMA_RANK or len(tensor_map.box) != tensor_map.rank:
         return TensorMapRule.RANK
-    if any(not 1 <= extent <= 256 for extent in tensor_map.box):
+    if any(not 1 <= extent <= MAX_TMA_BOX for extent in tensor_map.box):
         return TensorMapRule.BOX_EXTENT
-    if inner % CHUNK:
+    if inner % TMA_GLOBAL_ALIGN:
         return TensorMapRule.ROW_MULTIPLE
     if tensor_map.swizzle not in (0, 32, 64, 128):
         return TensorMapRule.SWIZZLE
     if tensor_map.swizzle and inner > tensor_map.swizzle:
         return TensorMapRule.ROW_IN_SWIZZLE
-    if any(stride % CHUNK or stride >= 1 << 40 for stride in tensor_map.strides):
+    if any(stride % TMA_GLOBAL_ALIGN or stride >= MAX_TMA_STRIDE for stride in tensor_map.strides):
         return TensorMapRule.STRIDES
     return None
 
@@ -171,7 +172,7 @@ class BoxCopier:
         first = offset // CHUNK
         items = smem.view(CHUNK)
         if self.swizzle:
-            items[smem_chunks(self.chunks, self.swizzle, offset % 1024) + first] = chunks
+            items[smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD) + first] = chunks
         else:
             items[first : first + self.chunks] = chunks
 
@@ -180,7 +181,7 @@ class BoxCopier:
         first = offset // CHUNK
         items = smem.view(CHUNK)
         if self.swizzle:
-            return items[smem_chunks(self.chunks, self.swizzle, offset % 1024) + first]
+            return items[smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD) + first]
         return items[first : first + self.chunks].copy()
 
     def holds(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> bool:

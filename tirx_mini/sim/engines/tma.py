@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tirx_mini.hardware import TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN
 from tirx_mini.ir import Span, TensorMap
 
 from ..facts import Fact, Fault, Origin
@@ -90,10 +91,6 @@ class Incoming:
     span: Span | None
 
 
-GRANULE = 16
-"""Bytes that the start of a box in global memory is a multiple of."""
-SMEM_ALIGNMENT = 128
-"""Bytes that a box in shared memory begins at a multiple of."""
 
 
 # -- facts ---------------------------------------------------------------------------------------------------------
@@ -372,9 +369,9 @@ class TmaEngine:
     # -- checks --------------------------------------------------------------------------------------------------
 
     def _check_place(self, w: Warp, copier: BoxCopier, offset: int, source: bool) -> None:
-        if offset % SMEM_ALIGNMENT:
+        if offset % TMA_SMEM_ALIGN:
             element = self.gpu.locator.element(offset)
-            raise Fault(MisalignedBox(w.origin, source, element, offset, SMEM_ALIGNMENT))
+            raise Fault(MisalignedBox(w.origin, source, element, offset, TMA_SMEM_ALIGN))
         if not 0 <= offset <= w.cta.smem.size - copier.box_bytes:
             raise Fault(BoxOutOfSharedMemory(w.origin, copier.box_bytes, offset, w.cta.smem.size))
 
@@ -384,8 +381,8 @@ class TmaEngine:
         with an illegal instruction where it does not.
         """
         size = copier.dtype.itemsize
-        if column * size % GRANULE:
-            raise Fault(MisalignedBoxStart(w.origin, copier.name, column, size, GRANULE))
+        if column * size % TMA_GLOBAL_ALIGN:
+            raise Fault(MisalignedBoxStart(w.origin, copier.name, column, size, TMA_GLOBAL_ALIGN))
 
 
 def _actor(copy: BulkCopy) -> Actor:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import ClassVar
 
+from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS
 from tirx_mini.ir import Span
 
 from ..facts import Fact, Fault
-from ..machine import TMEM_COLUMNS, Cta, Sm, Wait, Warp
+from ..machine import Cta, Sm, Wait, Warp
 from ..ordering import Actor, Operation, Proxy
 
-MIN_COLUMNS = 32
+MIN_COLUMNS = TMEM_ALLOCATIONS[0]
 
 
 @dataclass
@@ -178,7 +179,7 @@ class TmemAllocator:
         """tcgen05.alloc: block until `columns` are free, and return their address."""
         w.require_converged("tcgen05.alloc")
         self.use_group(w, cta_group)
-        if columns not in (32, 64, 128, 256, 512):
+        if columns not in TMEM_ALLOCATIONS:
             raise Fault(BadAllocation(w.origin, AllocRule.POWER_OF_TWO, columns))
         if self.given_up:
             raise Fault(AllocWithoutPermit(w.origin, self.relinquished))

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tirx_mini.hardware import TMEM_COLUMNS
+
 from ..facts import Fact, Fault
-from ..machine import TMEM_COLUMNS, Cluster, Cta, Registers, Warp
+from ..machine import Cluster, Cta, Registers, Warp
 from ..ordering import Actor, Agent, Operation, Proxy
 from .tmem import TmemAllocators
 

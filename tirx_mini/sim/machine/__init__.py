@@ -38,7 +38,6 @@ from .masks import EMPTY, FULL, LANES, Mask
 from .matrix import MatrixRowOutOfBounds, MisalignedMatrixRow
 from .mbarrier import Mbarrier, MbarrierWait
 from .memory import (
-    TMEM_COLUMNS,
     Element,
     GlobalMemory,
     Locator,
@@ -78,7 +77,7 @@ __all__ = [
     "Multiprocessor", "NamedBarrierWait", "NoSuchBarrier", "OFFSET_MASK", "PartialSetmaxnreg", "PartialWarp",
     "PendingRegister", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool", "RegisterWait",
     "Registers", "Reinitialised", "RemoteSignal", "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp",
-    "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit", "Sm", "StoreOverBarrier", "TMEM_COLUMNS",
+    "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit", "Sm", "StoreOverBarrier",
     "TensorMemory", "ThreadCountsDiffer", "TraceEvent", "TxCountOverflow", "UniformArray", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "WINDOW_BITS", "Wait",
     "Warp", "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition",

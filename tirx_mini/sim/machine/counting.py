@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tirx_mini.hardware import NAMED_BARRIERS
 from tirx_mini.ir import Span
 
 from ..facts import Fault
@@ -19,9 +20,6 @@ from .barriers import (
 )
 from .interfaces import Blocking, Cluster, Cta, Wait, Warp
 from .masks import LANES
-
-NAMED_BARRIERS = 16
-"""Barriers of a CTA (PTX ISA: "bar.sync")."""
 
 
 @dataclass

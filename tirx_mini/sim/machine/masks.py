@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-LANES = 32
+from tirx_mini.hardware import THREADS_OF
+
+LANES = THREADS_OF["warp"]
 FULL_WORD = 0xFFFFFFFF
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tirx_mini.hardware import MAX_MBARRIER_COUNT
 from tirx_mini.ir import Span
 
 from ..facts import Fault, Origin
@@ -36,9 +37,6 @@ from .barriers import (
 )  # fmt: skip
 from .interfaces import Blocking, Cta, Wait, Warp
 from .memory import Element
-
-MAX_COUNT = (1 << 20) - 1
-"""Largest expected count and largest magnitude of the tx-count (PTX ISA: "mbarrier", contents)."""
 
 
 @dataclass
@@ -124,8 +122,8 @@ class Mbarrier:
 
     def init(self, w: Warp, count: int) -> None:
         """mbarrier.init: phase 0, `count` arrivals expected in each phase."""
-        if not 1 <= count <= MAX_COUNT:
-            raise Fault(BadInitCount(w.origin, self.element, w.span, count, MAX_COUNT))
+        if not 1 <= count <= MAX_MBARRIER_COUNT:
+            raise Fault(BadInitCount(w.origin, self.element, w.span, count, MAX_MBARRIER_COUNT))
         if self.expected:
             w.gpu.facts.record(Reinitialised(w.origin, self.element, self.init_span))
         self.expected = self.pending = count
@@ -184,8 +182,8 @@ class Mbarrier:
             return False
         self._record(Signal.EXPECT_TX, w.place, w.span, 0, nbytes, w.time)
         self.tx += nbytes
-        if abs(self.tx) > MAX_COUNT:
-            raise Fault(TxCountOverflow(w.origin, self.element, self.init_span, self.tx, MAX_COUNT))
+        if abs(self.tx) > MAX_MBARRIER_COUNT:
+            raise Fault(TxCountOverflow(w.origin, self.element, self.init_span, self.tx, MAX_MBARRIER_COUNT))
         return True
 
     def completed(self, parity: int) -> bool:

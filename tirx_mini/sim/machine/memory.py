@@ -13,6 +13,8 @@ from math import prod
 
 import numpy as np
 
+from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
+
 from ..ordering import AccessLog, Complain, Segment, Shadow, Unwatched
 from .image import GlobalBuffer, SharedBuffer
 
@@ -25,7 +27,7 @@ MAX_GRANULE = 16
 GLOBAL_SPACING = 40
 """Global buffer `slot` begins at address (slot + 1) << 40."""
 
-TMEM_LANES, TMEM_COLUMNS, LANE_GROUPS = 128, 512, 4
+LANE_GROUPS = 4
 
 
 class SharedMemory:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tirx_mini.hardware import MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM
 from tirx_mini.ir import (
     AddressOf,
     Buffer,
@@ -26,8 +27,8 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import Access, instruction_of
 
-BASE, MOST, OF_AN_SM = 32, 255, 65_536
-"""Registers that a thread needs beside its arrays (addresses, counters), those it can have, and those of an SM."""
+BASE = 32
+"""Registers that a thread needs beside its arrays (addresses, counters)."""
 
 
 def registers_of(func: PrimFunc) -> int:
@@ -41,10 +42,10 @@ def registers_of(func: PrimFunc) -> int:
         for node in walk(func.body)
         if isinstance(node, Call) and (entry := instruction_of(node)) and entry.moves_registers
     ]
-    share = OF_AN_SM // (func.launch.warps * 32) // 8 * 8
+    share = REGISTERS_PER_SM // (func.launch.warps * 32) // 8 * 8
     lives = _Lives()
     lives.block(func.body)
-    return min(max(asked) if asked else -(-(BASE + lives.most_words()) // 8) * 8, MOST, share)
+    return min(max(asked) if asked else -(-(BASE + lives.most_words()) // 8) * 8, MAX_REGISTERS_PER_THREAD, share)
 
 
 class _Lives:
