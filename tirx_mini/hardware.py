@@ -276,6 +276,11 @@ def gpu_spec(gpu: str | GpuSpec) -> GpuSpec:
         raise ValueError(f"unknown GPU {gpu!r}; the simulator models {', '.join(sorted(GPUS))}") from None
 
 
+def gpu_called(cuda_name: str) -> GpuSpec | None:
+    """The modelled GPU whose numbers are for the part of this name in CUDA, as "NVIDIA B200"."""
+    return next((spec for spec in GPUS.values() if spec.cuda_name == cuda_name), None)
+
+
 def nearest_gpu(arch: str, cuda_name: str = "") -> GpuSpec:
     """The modelled GPU that is most like a real one: its namesake, else one of its architecture, else the default."""
     alike = [spec for key, spec in GPUS.items() if key in cuda_name.lower()]

@@ -7,7 +7,7 @@ from .cuda_driver import DriverError
 from .executable import STAGES, Executable, HostModule, build
 from .sass import SassSummary, disassemble, summarise, summary_text
 from .timing import LaunchGraph
-from .toolchain import DEFAULT_ARCH, ToolchainError, device_arch
+from .toolchain import ToolchainError, device_arch
 from .watchdog import KernelFailure, KernelFault, KernelTimeout, supervise
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "summarise",
     "summary_text",
     "LaunchGraph",
-    "DEFAULT_ARCH",
     "ToolchainError",
     "device_arch",
     "KernelFailure",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.codegen import CudaSource, cuda_source
-from tirx_mini.hardware import architecture_of
+from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.isa import check_target, written_params
 
@@ -20,7 +20,7 @@ from .cache import CompileCache
 from .compiler import Compiled
 from .launch import Launcher
 from .sass import disassemble
-from .toolchain import DEFAULT_ARCH, device_arch, known_arch
+from .toolchain import device_arch, known_arch
 from .watchdog import run_guarded, time_guarded
 
 
@@ -130,7 +130,7 @@ def build(
 ) -> Executable:
     """Compile a lowered function.
 
-    arch: as "sm_90a"; the GPU of this machine if None, or sm_100a where there is none. original: the function as
+    arch: as "sm_90a"; the GPU of this machine if None, or `DEFAULT_ARCH` where there is none. original: the function as
     written, for ``source("tir")``. line_info: keep the kernel's source lines for profilers and debuggers.
     Raises `TirxError` for what cannot be compiled, at the line of the kernel, `ValueError` for an unknown architecture,
     and `ToolchainError` where the CUDA compiler is not installed.

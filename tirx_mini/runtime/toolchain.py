@@ -14,11 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-DEFAULT_ARCH = "sm_100a"
-"""What is compiled for where no GPU says otherwise."""
-
-_ARCH_SPECIFIC = (90, 100, 101, 103, 110, 120, 121)
-"""Compute capabilities whose tensor-core and TMA instructions need the `a` variant of the architecture."""
+from tirx_mini.hardware import arch_name
 
 
 class ToolchainError(RuntimeError):
@@ -95,8 +91,7 @@ def device_arch() -> str | None:
     if not torch.cuda.is_available():
         return None
     major, minor = torch.cuda.get_device_capability()
-    number = 10 * major + minor
-    return f"sm_{number}{'a' if number in _ARCH_SPECIFIC else ''}"
+    return arch_name(10 * major + minor)
 
 
 def known_arch(arch: str) -> str:
@@ -104,7 +99,7 @@ def known_arch(arch: str) -> str:
     match = re.fullmatch(r"sm_(\d+)[af]?", arch)
     numbers = supported()
     if match is None or int(match.group(1)) not in numbers:
-        names = ", ".join(f"sm_{n}{'a' * (n in _ARCH_SPECIFIC)}" for n in numbers)
+        names = ", ".join(map(arch_name, numbers))
         raise ValueError(f"there is no architecture {arch!r}; the CUDA compiler knows {names}")
     return arch
 
