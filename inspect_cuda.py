@@ -18,9 +18,10 @@ from pathlib import Path
 
 from tirx_mini.codegen import cuda_source
 from tirx_mini.course import STEPS, KernelFileError, Shape, Step, default_kernels, load_kernels
+from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.passes import PIPELINE, lower
-from tirx_mini.runtime import DEFAULT_ARCH, Executable, ToolchainError, build, device_arch, summarise, summary_text
+from tirx_mini.runtime import Executable, ToolchainError, build, device_arch, summarise, summary_text
 
 DEFAULT_SIZE = 1024
 STUDENT = Path(__file__).parent / "gemm_kernels.py"
@@ -55,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--kernels", type=Path, metavar="PATH", help="kernel file or folder (default: gemm_kernels.py)")
     parser.add_argument("--dtype", default="float16", choices=("float16", "bfloat16"), help="the type of A, B and D")
-    parser.add_argument("--arch", help=f"as in sm_100a (default: that of this machine's GPU, else {DEFAULT_ARCH})")
+    parser.add_argument("--arch", help=f"as in sm_90a (default: that of this machine's GPU, else {DEFAULT_ARCH})")
     parser.add_argument("--stage", default="cuda", choices=STAGES, help="what to show (default: cuda)")
     parser.add_argument("--comments", action="store_true", help="quote the kernel's lines in the CUDA C++")
     parser.add_argument("--diff", action="store_true", help="with --stage passes: what each pass changes")

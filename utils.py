@@ -18,7 +18,7 @@ import torch
 
 import tirx_mini as tvm
 from tirx_mini.course import measured_times
-from tirx_mini.hardware import gpu_spec
+from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generation
 from tirx_mini.ir import Buffer, PrimFunc, excerpt
 from tirx_mini.report import Mismatch, accesses, explain_mismatch
 from tirx_mini.runtime import Executable, device_arch
@@ -48,9 +48,10 @@ def check_shape(
             raise ValueError(f"{kernel} needs {name} to be a multiple of {tile}, and {name} is {size}")
 
 
-def has_gpu(major: int = 10) -> bool:
-    """Whether this machine's GPU is of the architecture that a kernel file is for (10: Blackwell, 9: Hopper)."""
-    return torch.cuda.is_available() and torch.cuda.get_device_capability()[0] == major
+def has_gpu(arch: str = DEFAULT_ARCH) -> bool:
+    """Whether this machine's GPU is of the generation that a kernel file is for ("sm_100a": Blackwell)."""
+    here = device_arch()
+    return here is not None and same_generation(here, arch)
 
 
 def default_target() -> str:
@@ -62,8 +63,8 @@ def architecture(target: str) -> str:
     """What `target` computes on, as in "sm_90a": a modelled GPU's, the one that is named, or this machine's."""
     chosen = Target(target)
     if chosen.kind == "sim":
-        return gpu_spec(chosen.detail or "b200").arch
-    return chosen.detail or device_arch() or "sm_100a"
+        return gpu_spec(chosen.detail or DEFAULT_GPU).arch
+    return chosen.detail or device_arch() or DEFAULT_ARCH
 
 
 def prepare_data(
@@ -111,7 +112,7 @@ def compile_and_run(
     if chosen.kind == "cuda":
         tvm.run(kernel, A, B, D, target=target)
         return Run(kernel, target)
-    report = tvm.simulate(kernel, A, B, D, gpu=chosen.detail or "b200", schedules=schedules, seed=seed)
+    report = tvm.simulate(kernel, A, B, D, gpu=chosen.detail or DEFAULT_GPU, schedules=schedules, seed=seed)
     if report.verdict != "ok":
         raise tvm.SimulationError(report)
     return Run(kernel, target, None if report.time_us is None else report.time_us / 1000, report)

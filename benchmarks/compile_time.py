@@ -26,8 +26,9 @@ from measure import in_process
 from tirx_mini.codegen import cuda_source
 from tirx_mini.commands import parse_steps
 from tirx_mini.course import STEPS, default_kernels, load_kernels
+from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.passes import lower
-from tirx_mini.runtime import DEFAULT_ARCH, compile_cuda
+from tirx_mini.runtime import compile_cuda
 
 LOWERED_MS, TEXT_MS, CUBIN_MS = 50.0, 100.0, 3000.0
 """Bounds: of parsing and lowering (steps 1 to 3), of everything to the CUDA text, of compiling that."""

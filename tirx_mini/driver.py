@@ -12,15 +12,13 @@ import numpy as np
 from .diagnose import DEFAULT_LIMIT, Exploration, Report, SimulationError, failed
 from .diagnose import explore as explore_lowered
 from .diagnose import simulate as simulate_lowered
-from .hardware import GPUS, GpuSpec, gpu_spec
+from .hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu
 from .ir import IRModule, PrimFunc, TirxError
 from .passes import lower
 from .target import Target
 
 if TYPE_CHECKING:
     from .runtime import Executable, HostModule
-
-DEFAULT_GPU = "b200"
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,12 +204,10 @@ def _target(target: str | Target | None) -> Target:
 
 
 def _model_of(arch: str) -> GpuSpec:
-    """The modelled GPU that is most like this machine's: its namesake, else one of its architecture."""
+    """The modelled GPU that is most like this machine's, or like those that `arch` is for."""
     import torch
 
-    name = torch.cuda.get_device_name().lower() if torch.cuda.is_available() else ""
-    alike = [spec for key, spec in GPUS.items() if key in name] + [spec for spec in GPUS.values() if spec.arch == arch]
-    return alike[0] if alike else GPUS[DEFAULT_GPU]
+    return nearest_gpu(arch, torch.cuda.get_device_name() if torch.cuda.is_available() else "")
 
 
 def _host_copy(arg: Any) -> Any:

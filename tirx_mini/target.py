@@ -12,8 +12,8 @@ _CURRENT: ContextVar[Target | None] = ContextVar("target", default=None)
 class Target:
     """A machine to compile for; as a context manager it is the target of the `compile` calls inside.
 
-    spec: "sim" or "sim:GPU" (the simulator, on a model of that GPU; B200 unless named), "cuda" (the GPU of this
-        machine, or sm_100a where there is none) or "cuda:ARCH". Raises `ValueError` for anything else.
+    spec: "sim" or "sim:GPU" (the simulator, on a model of that GPU, by default `hardware.DEFAULT_GPU`), "cuda" (the GPU
+        of this machine, else `hardware.DEFAULT_ARCH`) or "cuda:ARCH". Raises `ValueError` for anything else.
     """
 
     spec: str

@@ -23,7 +23,7 @@ from ..course import (
     product_text,
 )
 from ..diagnose import DEFAULT_LIMIT, codes, failed, kind_with
-from ..hardware import gpu_spec
+from ..hardware import DEFAULT_GPU, gpu_spec
 from ..ir import TirxError
 from ..report import barrier_table, finding_page, report_page
 
@@ -47,7 +47,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="as in gemm_kernels.py:hgemm_v7")
     parser.add_argument("--size", type=_positive, metavar="N", help="of each dimension that the step leaves free")
     parser.add_argument("--shape", type=parse_shape, metavar="M,N,K", help="all three dimensions")
-    parser.add_argument("--gpu", default="b200", help="the GPU to model (default: b200)")
+    parser.add_argument("--gpu", default=DEFAULT_GPU, help=f"the GPU to model (default: {DEFAULT_GPU})")
     parser.add_argument("--schedules", type=_positive, default=1, metavar="N", help="how many orders of events to try")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first schedule; 0 is not random")
     parser.add_argument(

@@ -27,7 +27,7 @@ from ..course import (
     run_task,
     shape_text,
 )
-from ..hardware import gpu_spec
+from ..hardware import DEFAULT_GPU, gpu_spec
 from ..ir import TirxError
 from .ladder_table import ladder_table
 
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=parse_steps, metavar="LIST", help="as in 1-3 or 1,4,7 (default: all)")
     parser.add_argument("--size", type=int, metavar="N", help="one size for each step instead of the assignment's")
     parser.add_argument("--full", action="store_true", help="also the sizes that take the simulator minutes")
-    parser.add_argument("--gpu", default="b200", help="the GPU to model (default: b200)")
+    parser.add_argument("--gpu", default=DEFAULT_GPU, help=f"the GPU to model (default: {DEFAULT_GPU})")
     parser.add_argument("--dtype", default="float16", choices=sorted(DTYPES), help="the type of A, B and D")
     parser.add_argument("--kernels", type=Path, metavar="PATH", help="kernel file or folder (default: kernels_ref)")
     parser.add_argument("--schedules", type=int, default=1, metavar="N", help="how many schedules to try (default: 1)")

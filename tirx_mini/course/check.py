@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..diagnose import Exploration, Finding, Report, as_dict
 from ..driver import explore, simulate
+from ..hardware import DEFAULT_GPU
 from ..ir import Buffer, PrimFunc
 from ..report import ProductError, product_error, product_shape, wrong_product
 from ..sim import ArgumentError, numpy_dtype
@@ -52,7 +53,7 @@ def check_kernel(
     kernel: PrimFunc,
     *,
     name: str = "",
-    gpu: str = "b200",
+    gpu: str = DEFAULT_GPU,
     schedules: int = 1,
     seed: int = 0,
     log_barriers: bool = False,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..diagnose import Report
 from ..driver import simulate
-from ..hardware import gpu_spec
+from ..hardware import DEFAULT_GPU, gpu_spec
 from ..ir import PrimFunc, TirxError
 from ..report import product_error
 from .kernels import KernelFileError, arch_folder, load_kernels
@@ -28,7 +28,7 @@ class Task:
     kernels: Path
     step: int
     shape: Shape
-    gpu: str = "b200"
+    gpu: str = DEFAULT_GPU
     dtype: str = "float16"
     schedules: int = 1
     seed: int = 0

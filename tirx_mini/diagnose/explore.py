@@ -21,7 +21,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tirx_mini.hardware import GpuSpec, gpu_spec
+from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.sim import BarrierEvent, Event, HoldingClock, Signal, Simulation, place_key
 
@@ -48,7 +48,7 @@ class Exploration:
 
 
 def explore(
-    func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *, limit: int = DEFAULT_LIMIT
+    func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, limit: int = DEFAULT_LIMIT
 ) -> Exploration:
     """Run a lowered kernel in all orders of its events, up to equivalence, until one is wrong or `limit` were tried.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tirx_mini.hardware import GpuSpec, gpu_spec
+from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.sim import Entry, Outcome, Simulation, place_key
 
@@ -26,12 +26,13 @@ class SimulationError(Exception):
         return str(self.report)
 
 
-def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = "b200", *, schedules: int = 1, seed: int = 0,
-             trace: bool = False, log_barriers: bool = False, checks: bool = True) -> Report:  # fmt: skip
+def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
+             seed: int = 0, trace: bool = False, log_barriers: bool = False,
+             checks: bool = True) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
-    gpu: "b200", "h100", "h200" or a `GpuSpec`.
+    gpu: a name in `hardware.GPUS`, as "h100", or a `GpuSpec`.
     schedules: how many orders of events to try; the first verdict that is not "ok" ends it.
     seed: of the first schedule; the others count on from there. Seed 0 is the deterministic schedule, any other is
         random.

@@ -10,9 +10,10 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    from tirx_mini.hardware import HOPPER
     from utils import has_gpu
 
-    without = not has_gpu(9)
+    without = not has_gpu(HOPPER.name)
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.gpu)
