@@ -20,6 +20,7 @@ import modal
 
 HERE = Path(__file__).parent
 KIT = "/root/kit"
+GPU = "B200"  # as Modal calls it
 IGNORED = [".git", ".venv", "build", "dist", "**/__pycache__", "**/.*_cache"]
 
 app = modal.App("gemm-kit")
@@ -35,7 +36,7 @@ image = (
 )
 
 
-@app.function(image=image, gpu="B200", timeout=1800)
+@app.function(image=image, gpu=GPU, timeout=1800)
 def run_tests(steps: list[int]) -> int:
     """Run the tests of `steps`; the exit status of pytest."""
     files = [f"tests/test_step{step:02}.py" for step in steps]
@@ -46,7 +47,7 @@ def run_tests(steps: list[int]) -> int:
 def run_inspect(step: int, size: int, stage: str) -> tuple[int, str, str]:
     """Exit status and output of inspect_cuda.py; compiling needs no GPU. size: 0 for the default."""
     sizes = [str(size)] if size else []
-    command = [sys.executable, "inspect_cuda.py", str(step), *sizes, "--stage", stage, "--arch", "sm_100a"]
+    command = [sys.executable, "inspect_cuda.py", str(step), *sizes, "--stage", stage]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 

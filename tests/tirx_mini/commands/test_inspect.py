@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
 import pytest
 
 import inspect_cuda
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.passes import PIPELINE
 
 
@@ -99,6 +101,12 @@ def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 def test_mistakes(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, message: str) -> None:
     out, errors = shown(capsys, *arguments, status=status)
     assert out == "" and message in errors and "Traceback" not in errors
+
+
+def test_the_gpu_in_the_cloud_is_the_default_one() -> None:
+    runner = ast.parse((Path(__file__).parents[3] / "run_modal.py").read_text())
+    named = {ast.unparse(node.targets[0]): node.value for node in runner.body if isinstance(node, ast.Assign)}
+    assert gpu_spec(ast.literal_eval(named["GPU"])) is gpu_spec(DEFAULT_GPU)
 
 
 def test_modal_is_imported_by_its_runner_alone() -> None:
