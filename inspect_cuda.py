@@ -18,13 +18,13 @@ from pathlib import Path
 
 from tirx_mini.codegen import cuda_source
 from tirx_mini.course import STEPS, KernelFileError, Shape, Step, default_kernels, load_kernels
-from tirx_mini.hardware import DEFAULT_ARCH
+from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.passes import PIPELINE, lower
 from tirx_mini.runtime import Executable, ToolchainError, build, device_arch, summarise, summary_text
 
 DEFAULT_SIZE = 1024
-STUDENT = Path(__file__).parent / "gemm_kernels.py"
+STUDENT = Path(__file__).parent / architecture_of(DEFAULT_ARCH).student_file
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "size", type=int, nargs="?", metavar="SIZE", help=f"M = N = K (default: {DEFAULT_SIZE}); of step 2 only K"
     )
-    parser.add_argument("--kernels", type=Path, metavar="PATH", help="kernel file or folder (default: gemm_kernels.py)")
+    parser.add_argument("--kernels", type=Path, metavar="PATH", help=f"kernel file or folder (default: {STUDENT.name})")
     parser.add_argument("--dtype", default="float16", choices=("float16", "bfloat16"), help="the type of A, B and D")
     parser.add_argument("--arch", help=f"as in sm_90a (default: that of this machine's GPU, else {DEFAULT_ARCH})")
     parser.add_argument("--stage", default="cuda", choices=STAGES, help="what to show (default: cuda)")

@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measure import in_process
 
 from tirx_mini import simulate
-from tirx_mini.course import STEPS, default_kernels, load_kernels
+from tirx_mini.course import STEPS, arch_folder, default_kernels, load_kernels
+from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.ir import PrimFunc
 
 CHECKS_BOUND = 2.0
@@ -59,7 +60,7 @@ def costs(step: int, size: int) -> tuple[float, float]:
 
 def deadlocked(size: int) -> PrimFunc:
     """Step 7 whose MMA warp goes through ``range(K_TILES - 1)``, and the TMA warp through all."""
-    (source,) = (default_kernels() / "sm100").glob("step07*.py")
+    (source,) = (default_kernels() / arch_folder(DEFAULT_ARCH)).glob("step07*.py")
     text = source.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / source.name

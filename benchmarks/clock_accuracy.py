@@ -1,6 +1,6 @@
 """How well the simulator's clock predicts: its times beside those measured on a GPU, step by step.
 
-    python benchmarks/clock_accuracy.py                        # H100 and B200, steps 3 to 10 at 1024 and 2048
+    python benchmarks/clock_accuracy.py                        # B200 and H100, steps 3 to 10 at 1024 and 2048
     python benchmarks/clock_accuracy.py --full                 # also 4096: minutes
     python benchmarks/clock_accuracy.py --gpu h100 --steps 4,5 --dtype bfloat16
 
@@ -32,10 +32,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tirx_mini import simulate
 from tirx_mini.commands import parse_steps
 from tirx_mini.course import DTYPES, STEPS, StepTimes, arch_folder, default_kernels, load_kernels, measured_times
-from tirx_mini.hardware import gpu_spec
+from tirx_mini.hardware import GPUS, gpu_spec
 
-GPUS = {"h100": "NVIDIA H100 80GB HBM3", "b200": "NVIDIA B200"}
-"""The modelled GPUs of which there are measurements, with CUDA's names of them."""
 SIZES, FULL_SIZES = (1024, 2048), (1024, 2048, 4096)
 MEDIAN_BOUND, WORST_BOUND = 0.10, 0.25
 """How far predictions may be off: the median of them, and the worst."""
@@ -81,7 +79,7 @@ def cases(times: StepTimes, steps: Sequence[int], sizes: Sequence[int], dtype: s
 
 
 def predict_all(gpu: str, options: argparse.Namespace) -> list[Prediction]:
-    times = measured_times(GPUS[gpu])
+    times = measured_times(gpu_spec(gpu).cuda_name)
     if times is None:
         return []
     todo = list(cases(times, options.steps, FULL_SIZES if options.full else SIZES, options.dtype))
@@ -117,7 +115,8 @@ def table(gpu: str, dtype: str, predictions: Sequence[Prediction]) -> Table:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gpu", choices=sorted(GPUS), action="append", help="default: all that were measured")
+    measured = sorted(gpu for gpu, spec in GPUS.items() if measured_times(spec.cuda_name))
+    parser.add_argument("--gpu", choices=measured, action="append", help="default: all that were measured")
     parser.add_argument("--steps", type=parse_steps, default=tuple(STEPS), metavar="LIST", help="as in 3-5,10")
     parser.add_argument("--dtype", choices=sorted(DTYPES), default="float16")
     parser.add_argument("--full", action="store_true", help="also 4096")
@@ -125,7 +124,7 @@ def main() -> int:
     options = parser.parse_args()
     console = Console()
     over = False
-    for gpu in options.gpu or list(GPUS):
+    for gpu in options.gpu or measured:
         predictions = predict_all(gpu, options)
         if not predictions:
             console.print(f"{gpu}: nothing was measured")

@@ -33,11 +33,13 @@ from conformance import CASES
 from conformance.blackwell import BLACKWELL
 
 import tirx_mini as tvm
+from tirx_mini.hardware import B200, H100
 from tirx_mini.ir import Call, PrimFunc, walk
 from tirx_mini.isa import TABLE
 from tirx_mini.runtime import Executable, KernelFault, KernelTimeout
 
-ARCH, GPU = "sm_90a", "h100"
+GPU = "h100"
+ARCH, NEXT_ARCH = H100.arch, B200.arch
 
 
 @dataclass(frozen=True)
@@ -144,11 +146,11 @@ def compiled_only() -> Iterator[Result]:
     """The instructions of Blackwell, by the assembler's word."""
     for what, build in BLACKWELL.items():
         try:
-            exe = tvm.compile(tvm.IRModule({"main": build()}), target="cuda:sm_100a")
+            exe = tvm.compile(tvm.IRModule({"main": build()}), target=f"cuda:{NEXT_ARCH}")
             assert isinstance(exe, Executable)
-            yield Result("sm_100a", what, "compiled", f"{len(exe.compiled.cubin):,} bytes", instructions(exe.func))
+            yield Result(NEXT_ARCH, what, "compiled", f"{len(exe.compiled.cubin):,} bytes", instructions(exe.func))
         except Exception as error:
-            yield Result("sm_100a", what, "error", first_line(error), ())
+            yield Result(NEXT_ARCH, what, "error", first_line(error), ())
 
 
 # -- what is written about it ------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
 from tirx_mini.course import load_kernels
+from tirx_mini.hardware import HOPPER
 from tirx_mini.runtime import LaunchGraph
 from utils import TOLERANCES
 
@@ -83,12 +84,12 @@ class Contest:
     def enter_step(self, step: int, kernels: Path) -> None:
         name = f"step {step}"
         try:
-            kernel = load_kernels(kernels, "sm90")[step](*self.shape, dtype=self.dtype)
+            kernel = load_kernels(kernels, HOPPER.kernels)[step](*self.shape, dtype=self.dtype)
         except ValueError as error:
             say(event="skipped", name=name, reason=str(error))
             return
         say(event="building", name=name)
-        exe = tvm.compile(tvm.IRModule({"main": kernel}), target="cuda:sm_90a")
+        exe = tvm.compile(tvm.IRModule({"main": kernel}), target=f"cuda:{HOPPER.name}")
         self.enter(name, lambda: exe(self.a, self.b, self.d))
 
     def enter_triton(self) -> None:

@@ -33,6 +33,7 @@ from chart import bar_chart
 
 from tirx_mini.commands import parse_steps
 from tirx_mini.course import STEPS, Shape, load_kernels, shape_text
+from tirx_mini.hardware import H100
 from tirx_mini.passes import lower
 from tirx_mini.runtime import build as compile_for_gpu
 
@@ -78,10 +79,10 @@ def parse_shapes(text: str) -> tuple[Shape, ...]:
 def build(step: int, shape: Shape, dtype: str, kernels: Path) -> str:
     """Compile one kernel into the cache; returns what is wrong, or nothing."""
     try:
-        kernel = load_kernels(kernels, "sm90")[step](*shape, dtype=dtype)
+        kernel = load_kernels(kernels, H100.architecture.kernels)[step](*shape, dtype=dtype)
     except ValueError:
         return ""  # a shape that the step's tiles do not cover
-    resources = compile_for_gpu(lower(kernel), "sm_90a", original=kernel).compiled.resources
+    resources = compile_for_gpu(lower(kernel), H100.arch, original=kernel).compiled.resources
     spills = resources.spill_store_bytes + resources.spill_load_bytes
     return f"step {step} at {shape_text(shape)} {dtype} spills {spills} bytes" if spills else ""
 

@@ -109,10 +109,10 @@ def reference(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> An
 
 def kernels_of(config: pytest.Config) -> Path:
     """The kernels under test: what the option says, else the student's file for the machine."""
+    from tirx_mini.hardware import architecture_of
     from utils import architecture
 
-    hopper = architecture(target_of(config)).startswith("sm_90")
-    return Path(config.getoption("--kernels") or ("gemm_kernels_sm90.py" if hopper else "gemm_kernels.py"))
+    return Path(config.getoption("--kernels") or architecture_of(architecture(target_of(config))).student_file)
 
 
 def kernel_factory(path: Path, step: int, target: str) -> Any:

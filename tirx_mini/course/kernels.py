@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..hardware import DEFAULT_ARCH, architecture_of
 from ..ir import PrimFunc
 from ..script import explained
 
@@ -25,12 +26,12 @@ class KernelFileError(Exception):
     """A kernel file that cannot be used; the message is one sentence for the user."""
 
 
-def load_kernels(path: Path | str, arch: str = "sm100") -> Mapping[int, Factory]:
+def load_kernels(path: Path | str, arch: str = architecture_of(DEFAULT_ARCH).kernels) -> Mapping[int, Factory]:
     """The kernel factories in `path` by step number.
 
-    path: a Python file that defines ``hgemm_vN``, or a folder of such files, directly or under `arch`. It can import
-    the modules next to it (`utils`). Raises `KernelFileError` where there is nothing to load, and `TirxError` for what
-    is wrong in the file; so does a factory.
+    path: a Python file that defines ``hgemm_vN``, or a folder of such files, directly or under `arch` (`arch_folder`).
+    It can import the modules next to it (`utils`). Raises `KernelFileError` where there is nothing to load, and
+    `TirxError` for what is wrong in the file; so does a factory.
     """
     path = Path(path)
     if not path.exists():
@@ -79,7 +80,7 @@ def explaining() -> Iterator[None]:
 
 def arch_folder(arch: str) -> str:
     """The folder of the kernels for an architecture: "sm90" for "sm_90a"."""
-    return "sm" + "".join(filter(str.isdigit, arch))
+    return architecture_of(arch).kernels
 
 
 def default_kernels() -> Path:

@@ -7,12 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
+from ..hardware import gpu_called
 from .steps import Shape
-
-TABLES: Mapping[str, str] = MappingProxyType({"NVIDIA H100 80GB HBM3": "h100.csv", "NVIDIA B200": "b200.csv"})
-"""The table of a GPU, by CUDA's name of it. Its relatives (H100 PCIe, GB200) have other clocks, and no table."""
 
 _STEP = re.compile(r"step (\d+)")
 
@@ -41,8 +38,12 @@ class StepTimes:
 
 
 def measured_times(gpu: str, folder: Path | None = None) -> StepTimes | None:
-    """The table of a GPU, by CUDA's name of it; None where there is none. folder: `docs` of the project."""
-    if gpu not in TABLES:
+    """The table of a GPU, by CUDA's name of it; None where there is none. folder: `docs` of the project.
+
+    The relatives of a part that was measured (H100 PCIe, GB200) have other clocks, and no table.
+    """
+    spec = gpu_called(gpu)
+    if spec is None:
         return None
-    path = (folder or Path(__file__).parents[2] / "docs") / TABLES[gpu]
+    path = (folder or Path(__file__).parents[2] / "docs") / f"{spec.name.lower()}.csv"
     return StepTimes.read(path) if path.is_file() else None
