@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from tests.tirx_mini.sim.bare import at, block, buffer, do, one_lane, run
-from tirx_mini.hardware import B200, GPUS, GpuSpec, gpu_spec
+from tirx_mini.hardware import B200, GpuSpec
 from tirx_mini.sim import RunningWarp as Warp
 from tirx_mini.sim.machine import EMPTY, FULL, Mask
 from tirx_mini.sim.timing import WINDOW, Bandwidth, Clock, SmTraffic, Traffic
@@ -358,11 +358,3 @@ def test_the_l2_forgets_what_was_not_used_for_long() -> None:
     assert traffic.hbm_bytes == 1200
     traffic.store_tile(sm, 0, "b", 400)
     assert traffic.hbm_bytes == 1600
-
-
-def test_specifications_by_name() -> None:
-    assert gpu_spec("H100").arch == "sm_90a" and gpu_spec(B200) is B200 and set(GPUS) == {"b200", "h100", "h200"}
-    assert gpu_spec("b200").peak_tflops == pytest.approx(2250, rel=0.01)
-    assert gpu_spec("h100").peak_tflops == pytest.approx(989, rel=0.01)
-    with pytest.raises(ValueError, match="h100"):
-        gpu_spec("a100")
