@@ -1,6 +1,5 @@
 """Compiled kernels: NVRTC, the disk cache, and launches on a GPU."""
 
-from .arguments import ArgumentError
 from .cache import CompileCache
 from .compiler import Compiled, Resources, compile_cuda
 from .cuda_driver import DriverError
@@ -11,7 +10,6 @@ from .toolchain import ToolchainError, device_arch
 from .watchdog import KernelFailure, KernelFault, KernelTimeout, supervise
 
 __all__ = [
-    "ArgumentError",
     "CompileCache",
     "Compiled",
     "Resources",

@@ -14,7 +14,7 @@ from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.isa import check_target, written_params
 
-from .arguments import check_count
+from .arguments import check_call
 from .arrays import from_device, to_device
 from .cache import CompileCache
 from .compiler import Compiled
@@ -102,7 +102,7 @@ class Executable:
 
     def _call_with_arrays(self, args: tuple[Any, ...]) -> None:
         """Arrays go to the GPU and, where the kernel writes them, come back."""
-        check_count(self.func, args)
+        check_call(self.func, args, self.written)
         staged = [to_device(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
         self.launcher(staged)
         for index in sorted(self.written):

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tirx_mini.arguments import check_scalar
 from tirx_mini.codegen import CudaSource
 from tirx_mini.ir import Buffer, PrimFunc, TensorMap, Var
 
-from .arguments import check_call, check_scalar
+from .arguments import check_call
 from .compiler import Compiled
 from .cuda_driver import check
 from .tensor_map import BYTES, encode

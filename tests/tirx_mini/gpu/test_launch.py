@@ -17,8 +17,9 @@ import torch
 
 import tirx_mini as tvm
 from tests.tirx_mini.gpu.kernels import N, copy_by_tma, scale, vector_by_tma, waits_for_ever, writes_far_away
+from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import PrimFunc
-from tirx_mini.runtime import ArgumentError, Executable, KernelFault, KernelTimeout
+from tirx_mini.runtime import Executable, KernelFault, KernelTimeout
 
 NATIVE = Path(__file__).parents[3] / "examples" / "native"
 
@@ -151,12 +152,12 @@ WRONG: dict[str, tuple[Callable[[torch.Tensor], Any], str]] = {
     "of another dtype": (
         lambda a: a.half(), "has dtype float16, but the kernel was written for float32: pass A.to(torch.float32)"
     ),
-    "of another shape": (lambda a: a[:512].clone(), "has shape (512), but the kernel is for (1024)"),
-    "not contiguous": (lambda a: torch.zeros(2 * N, device="cuda")[::2], "is not contiguous (its strides are (2))"),
+    "of another shape": (lambda a: a[:512].clone(), "has shape (512,), but the kernel is for (1024,)"),
+    "not contiguous": (lambda a: torch.zeros(2 * N, device="cuda")[::2], "is not contiguous (its strides are (2,))"),
     "misaligned": (
-        lambda a: torch.zeros(N + 1, device="cuda")[1:], "starts at an address that is no multiple of 16 bytes"
+        lambda a: torch.zeros(N + 1, device="cuda")[1:], "starts at an address that is not a multiple of 16 bytes"
     ),
-    "a list": (lambda a: [1.0], "must be a tensor on the GPU, but it is a list"),
+    "a list": (lambda a: [1.0], "must be a tensor or a NumPy array, but it is a list"),
 }  # fmt: skip
 
 

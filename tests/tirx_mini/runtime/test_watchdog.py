@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from tests.tirx_mini.codegen.samples import scale
+from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import Buffer
-from tirx_mini.runtime import ArgumentError, DriverError, KernelFault, KernelTimeout, build, supervise, watchdog
+from tirx_mini.runtime import DriverError, KernelFault, KernelTimeout, build, supervise, watchdog
 from tirx_mini.runtime.watchdog import Worker
 
 
