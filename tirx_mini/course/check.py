@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import ArgumentError
 from ..diagnose import Exploration, Finding, Report, as_dict
 from ..driver import explore, simulate
 from ..hardware import DEFAULT_GPU
 from ..ir import Buffer, PrimFunc
 from ..report import ProductError, product_error, product_shape, wrong_product
-from ..sim import ArgumentError, numpy_dtype
+from ..sim import numpy_dtype
 
 _LARGEST_INTEGER = 8
 """Integer arguments are random numbers below it: they may be indices."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..arguments import ArgumentError
 from ..ir import IRModule, PrimFunc
-from ..sim import ArgumentError
 from .kernels import KernelFileError, explaining, load_module
 from .steps import STEPS, Shape
 

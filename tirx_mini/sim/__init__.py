@@ -9,7 +9,6 @@ above them `gpu.py`, which puts a GPU together, and `run.py`, which executes a k
 the facts into findings.
 """
 
-from .arguments import ArgumentError
 from .engines import (
     AccumulatorLane,
     AllocRule,
@@ -128,7 +127,7 @@ from .translate import (
 )
 
 __all__ = [
-    "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "ArgumentError", "Arrival", "ArrivalOverflow",
+    "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow",
     "BadAllocation", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount",
     "BarrierEvent", "BarrierOfEndedCta", "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BulkWait",
     "ClusterBarrierMisuse", "ClusterBarrierWait", "ClusterTooLarge", "ColumnsWait", "CommitAtExit", "CopyOutOfBounds",

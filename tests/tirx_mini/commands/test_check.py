@@ -11,10 +11,10 @@ import pytest
 
 from tests.tirx_mini.wrong_kernels import SOURCES, Edit
 from tirx_mini.__main__ import main
+from tirx_mini.arguments import ArgumentError
 from tirx_mini.commands.check import parse_shape
 from tirx_mini.course import KernelFileError, KernelRef, check_kernel, load_kernel
 from tirx_mini.ir import TirxError
-from tirx_mini.sim import ArgumentError
 
 ROOT = Path(__file__).parents[3]
 STEP_1 = f"{SOURCES[1]}:hgemm_v1"
