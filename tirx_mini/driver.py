@@ -111,8 +111,9 @@ def simulate(
 ) -> Report:
     """Run a kernel on a modelled GPU and report what it did; results are written into the arguments in place.
 
-    args: PyTorch tensors or NumPy arrays for its buffers, numbers for its scalars. gpu: "b200", "h100", "h200" or a
-    `GpuSpec`. schedules: how many orders of events to try, from `seed` on (0 is the deterministic one).
+    args: PyTorch tensors or NumPy arrays for its buffers, numbers for its scalars.
+    gpu: a name in `hardware.GPUS`, as "h100", or a `GpuSpec`.
+    schedules: how many orders of events to try, from `seed` on (0 is the deterministic one).
     checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
 
     Whatever the kernel does wrong is in the report, also what keeps it from being lowered. Raises for arguments that
