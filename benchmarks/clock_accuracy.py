@@ -30,7 +30,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tirx_mini import simulate
-from tirx_mini.commands import parse_steps
+from tirx_mini.commands import step_list
 from tirx_mini.course import DTYPES, STEPS, StepTimes, arch_folder, default_kernels, load_kernels, measured_times
 from tirx_mini.hardware import GPUS, gpu_spec
 
@@ -117,7 +117,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     measured = sorted(gpu for gpu, spec in GPUS.items() if measured_times(spec.cuda_name))
     parser.add_argument("--gpu", choices=measured, action="append", help="default: all that were measured")
-    parser.add_argument("--steps", type=parse_steps, default=tuple(STEPS), metavar="LIST", help="as in 3-5,10")
+    parser.add_argument("--steps", type=step_list, default=tuple(STEPS), metavar="LIST", help="as in 3-5,10")
     parser.add_argument("--dtype", choices=sorted(DTYPES), default="float16")
     parser.add_argument("--full", action="store_true", help="also 4096")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measure import in_process
 
 from tirx_mini.codegen import cuda_source
-from tirx_mini.commands import parse_steps
+from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, default_kernels, load_kernels
 from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.passes import lower
@@ -70,7 +70,7 @@ def stages(step: int, repeat: int) -> Times:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=parse_steps, default=tuple(STEPS), metavar="LIST")
+    parser.add_argument("--steps", type=step_list, default=tuple(STEPS), metavar="LIST")
     parser.add_argument("--repeat", type=int, default=20)
     options = parser.parse_args()
     table = Table(title=f"To CUDA text, median of {options.repeat}, size {SIZE}, ms", box=None, pad_edge=False)

@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chart import bar_chart
 
-from tirx_mini.commands import parse_steps
+from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, Shape, load_kernels, shape_text
 from tirx_mini.hardware import H100
 from tirx_mini.passes import lower
@@ -243,7 +243,7 @@ def write_results(cases: Sequence[Case], folder: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=parse_steps, default=tuple(range(3, 11)), metavar="LIST")
+    parser.add_argument("--steps", type=step_list, default=tuple(range(3, 11)), metavar="LIST")
     parser.add_argument("--shapes", type=parse_shapes, default=None, metavar="LIST", help="as in 4096,4096x14336x4096")
     parser.add_argument("--dtypes", type=lambda text: tuple(text.split(",")), default=DTYPES, metavar="LIST")
     parser.add_argument("--kernels", type=Path, default=ROOT / "kernels_ref", metavar="PATH")

@@ -1,29 +1,46 @@
-"""The command line: ``python -m tirx_mini ladder``, ``check`` and ``explain``."""
+"""The command line: ``python -m tirx_mini COMMAND …``."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from collections.abc import Sequence
 
-from tirx_mini import commands as rooms
+from tirx_mini import __version__
+from tirx_mini.commands import COMMANDS, run
+
+PROG = "python -m tirx_mini"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tirx_mini", description="GEMM kernels, simulated and compiled.")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    command = commands.add_parser("ladder", help="run the ten steps in the simulator and print a table")
-    rooms.add_ladder_arguments(command)
-    command.set_defaults(run=rooms.run_ladder)
-    command = commands.add_parser("check", help="run one kernel in the simulator and say what is wrong with it")
-    rooms.add_check_arguments(command)
-    command.set_defaults(run=rooms.run_check)
-    command = commands.add_parser("explain", help="what a finding's code means, with an example and the fix")
-    rooms.add_explain_arguments(command)
-    command.set_defaults(run=rooms.run_explain)
-    options = parser.parse_args(arguments)
-    return options.run(options)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status: 2 for bad input, where argparse raises `SystemExit` with the same."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if argv and argv[0] in COMMANDS:
+        return run(argv[0], argv[1:])
+    parser = _parser()
+    command: str | None = parser.parse_known_args(argv)[0].command
+    if command is None:
+        parser.print_help(sys.stderr)
+    else:
+        near = difflib.get_close_matches(command, COMMANDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}"
+        print(f"error: {command!r} is not a command; {hint}", file=sys.stderr)
+    return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    lines = [f"  {name:<10}{summary}" for name, summary in COMMANDS.items()]
+    parser = argparse.ArgumentParser(
+        prog=PROG,
+        usage=f"{PROG} COMMAND [ARGUMENT …]",
+        description="GEMM kernels for Blackwell and Hopper: simulated, explained and compiled.",
+        epilog="\n".join(["commands:", *lines, "", f"`{PROG} COMMAND --help` describes a command's arguments."]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tirx_mini {__version__}")
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    return parser
 
 
 if __name__ == "__main__":

@@ -1,18 +1,28 @@
-"""The commands of ``python -m tirx_mini``: their arguments, exit statuses, and what they print.
+"""The command lines of ``python -m tirx_mini``: one module a command, with a ``main(argv) -> int``.
 
-What they do is in `tirx_mini.course` and the rooms below it, and can be called from Python.
+A command reads its arguments, calls the library (`tirx_mini.course` and the rooms below it), prints, and returns its
+exit status: 0 for success, 1 for a kernel that is wrong, 2 for bad input. The library computes the same without it.
 """
 
-from .check import add_check_arguments, add_explain_arguments, run_check, run_explain
-from .ladder import add_arguments as add_ladder_arguments
-from .ladder import parse_steps, run_ladder
+from __future__ import annotations
 
-__all__ = [
-    "add_check_arguments",
-    "add_explain_arguments",
-    "add_ladder_arguments",
-    "parse_steps",
-    "run_check",
-    "run_explain",
-    "run_ladder",
-]
+import importlib
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from .arguments import step_list
+
+COMMANDS: Mapping[str, str] = MappingProxyType({
+    "ladder": "run the steps of the course in the simulator and print a table",
+    "check": "run one kernel in the simulator and explain what is wrong with it",
+    "explain": "print what the code of a finding means, with an example and the fix",
+})  # fmt: skip
+"""Every command with its summary; the module of this room that has its name is imported when it is run."""
+
+
+def run(command: str, argv: Sequence[str]) -> int:
+    """Run one of `COMMANDS`; returns its exit status. Bad arguments raise `SystemExit`, as argparse does."""
+    return importlib.import_module(f"{__name__}.{command}").main(argv)
+
+
+__all__ = ["COMMANDS", "run", "step_list"]

@@ -8,12 +8,12 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 """
 
 from .book import Book, Example, Section, find_book
-from .check import Checked, check_kernel, make_arguments, product_text
+from .check import Checked, check_file, check_kernel, make_arguments, product_text
 from .kernel_ref import KernelRef, load_kernel
 from .kernels import Factory, KernelFileError, arch_folder, default_kernels, explaining, load_kernels, load_module
-from .ladder import DTYPES, Row, Task, run_task
+from .ladder import DTYPES, Row, Task, ladder_tasks, run_task, run_tasks
 from .measured import StepTimes, measured_times
-from .steps import STEPS, Shape, Step, shape_text
+from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
 
 __all__ = [
     "DTYPES",
@@ -31,16 +31,22 @@ __all__ = [
     "StepTimes",
     "Task",
     "arch_folder",
+    "check_file",
     "check_kernel",
     "default_kernels",
     "explaining",
     "find_book",
+    "ladder_tasks",
     "load_kernel",
     "load_kernels",
     "load_module",
     "make_arguments",
     "measured_times",
+    "parse_steps",
     "product_text",
     "run_task",
+    "run_tasks",
     "shape_text",
+    "step_range",
+    "steps_from",
 ]

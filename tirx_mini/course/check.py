@@ -1,4 +1,4 @@
-"""Checking one kernel: its runs in the simulator, and its product where it is a matrix multiplication."""
+"""Checking one kernel: its runs in the simulator, and its product if it multiplies matrices."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import ArgumentError
-from ..diagnose import Exploration, Finding, Report, as_dict
+from ..diagnose import Exploration, Finding, Report, as_dict, failed
 from ..driver import explore, simulate
-from ..hardware import DEFAULT_GPU
-from ..ir import Buffer, PrimFunc
+from ..hardware import DEFAULT_GPU, gpu_spec
+from ..ir import Buffer, PrimFunc, TirxError
 from ..report import ProductError, product_error, product_shape, wrong_product
 from ..sim import numpy_dtype
+from .kernel_ref import KernelRef, load_kernel
+from .steps import Shape
 
 _LARGEST_INTEGER = 8
 """Integer arguments are random numbers below it: they may be indices."""
@@ -22,9 +24,12 @@ _LARGEST_INTEGER = 8
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found. product: of a matrix multiplication that ran to its end. wrong: where its result is wrong.
+    """The outcome of a check.
 
-    exploration: where all orders of events were asked for.
+    report: of the simulator.
+    product: of a matrix multiplication that ran to its end, its error.
+    wrong: the finding about a wrong product.
+    exploration: if all orders of events were asked for, what they showed.
     """
 
     report: Report
@@ -37,7 +42,7 @@ class Checked:
         return self.report.ok and self.wrong is None
 
     def as_dict(self) -> dict[str, Any]:
-        """The report's object; with "product", and the verdict "wrong" where only the result is."""
+        """The report's object, with "product"; its verdict is "wrong" if only the product is."""
         data = as_dict(self.report)
         if self.exploration is not None:
             explored = as_dict(self.exploration)
@@ -50,6 +55,31 @@ class Checked:
         return data
 
 
+def check_file(
+    ref: KernelRef,
+    *,
+    size: int | None = None,
+    shape: Shape | None = None,
+    gpu: str = DEFAULT_GPU,
+    schedules: int = 1,
+    seed: int = 0,
+    log_barriers: bool = False,
+    limit: int | None = None,
+) -> Checked:
+    """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
+
+    size, shape: as in `load_kernel`. The others: as in `check_kernel`. Raises what both raise, but for `TirxError`.
+    """
+    spec = gpu_spec(gpu)
+    try:
+        kernel = load_kernel(ref, size=size, shape=shape)
+    except TirxError as error:
+        return Checked(failed(ref.name or ref.path.stem, error, spec.name))
+    return check_kernel(
+        kernel, name=ref.name, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit
+    )
+
+
 def check_kernel(
     kernel: PrimFunc,
     *,
@@ -60,11 +90,11 @@ def check_kernel(
     log_barriers: bool = False,
     limit: int | None = None,
 ) -> Checked:
-    """Simulate `kernel` with random data, and where it multiplies matrices compare D with float64.
+    """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
-    name: what the report calls it. schedules: how many orders of events to try, from `seed` on. limit: explore all
-    orders up to equivalence instead, in at most so many runs. Raises `ArgumentError` where the kernel takes what cannot
-    be made up, a scalar, and `ValueError` for an unknown GPU.
+    name: the kernel's name in the report. schedules: how many orders of events to try, from `seed` on. limit: explore
+    all orders up to equivalence instead, in at most so many runs. Raises `ArgumentError` for a kernel with a scalar
+    parameter, for which there are no random data, and `ValueError` for an unknown GPU.
     """
     arguments = make_arguments(kernel)
     exploration = None
@@ -81,7 +111,7 @@ def check_kernel(
 
 
 def product_text(checked: Checked) -> str:
-    """What is to be said of a kernel that is ok: how exact its product is, and what was tried."""
+    """One sentence about a kernel that is ok: which schedules were tried, and how exact its product is."""
     tried = f"{checked.report.schedules} schedule{'s' * (checked.report.schedules != 1)}"
     explored = checked.exploration
     if explored is not None:
@@ -96,12 +126,15 @@ def product_text(checked: Checked) -> str:
 
 
 def make_arguments(kernel: PrimFunc) -> list[npt.NDArray]:
-    """Random arrays for the buffers; of a matrix multiplication D is full of NaN, so that what is not written shows."""
+    """Random arrays for the buffers of a kernel. The D of a product is full of NaN: an element not written shows.
+
+    Raises `ArgumentError` for a scalar parameter.
+    """
     rng = np.random.default_rng(0)
     arrays: list[npt.NDArray] = []
     for param in kernel.params:
         if not isinstance(param, Buffer):
-            raise ArgumentError(f"{kernel.name} takes the scalar {param.name}: only buffers can be made up")
+            raise ArgumentError(f"{kernel.name} takes the scalar {param.name}; random data are made for buffers only")
         dtype = numpy_dtype(param.dtype)
         if param.dtype.is_integer or param.dtype.is_bool:
             arrays.append(rng.integers(0, 2 if param.dtype.is_bool else _LARGEST_INTEGER, param.shape).astype(dtype))

@@ -1,9 +1,8 @@
-"""Finding the kernel that is to be checked: ``gemm_kernels.py:hgemm_v7``."""
+"""One kernel by file and name: ``gemm_kernels.py:hgemm_v7``."""
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +11,15 @@ from typing import Any
 
 from ..arguments import ArgumentError
 from ..ir import IRModule, PrimFunc
-from .kernels import KernelFileError, explaining, load_module
+from .kernels import KernelFileError, explaining, load_module, step_of
 from .steps import STEPS, Shape
 
-_STEP = re.compile(r"hgemm_v(\d+)")
 _DEFAULT_SIZE = 1024
 
 
 @dataclass(frozen=True)
 class KernelRef:
-    """A kernel by file and name; name is "" where the file has only one."""
+    """A kernel by file and name. name: "" for the only kernel of the file."""
 
     path: Path
     name: str = ""
@@ -39,7 +37,7 @@ class KernelRef:
 
 
 def load_kernel(ref: KernelRef, *, size: int | None = None, shape: Shape | None = None) -> PrimFunc:
-    """The kernel that `ref` names: a ``@Tx.prim_func`` itself, or what a factory ``f(M, N, K)`` makes for a shape.
+    """The kernel that `ref` names: a ``@Tx.prim_func`` itself, or the kernel of a factory ``f(M, N, K)`` for a shape.
 
     size: of each dimension that the step leaves free. shape: (M, N, K). Raises `KernelFileError` for a file or name
     that leads to no kernel, `TirxError` for a mistake in the kernel, `ValueError` for a shape that it does not take.
@@ -61,14 +59,14 @@ def _choose(ref: KernelRef, module: ModuleType) -> Any:
     kernels = {
         name: value
         for name, value in vars(module).items()
-        if isinstance(value, PrimFunc) or (_STEP.fullmatch(name) and isinstance(value, Callable))
+        if isinstance(value, PrimFunc) or (step_of(name) is not None and isinstance(value, Callable))
     }
     if ref.name:
         if not hasattr(module, ref.name):
             raise KernelFileError(f"{ref.path} defines no {ref.name}" + _choices(kernels))
         found = getattr(module, ref.name)
         if not isinstance(found, (PrimFunc, Callable)):
-            raise KernelFileError(f"{ref} is no kernel and no function that makes one")
+            raise KernelFileError(f"{ref} is neither a kernel nor a function that makes one")
         return found
     if len(kernels) == 1:
         return next(iter(kernels.values()))
@@ -88,8 +86,7 @@ def _arguments(ref: KernelRef, factory: Callable[..., Any], size: int | None, sh
         raise ArgumentError(f"{ref} takes {len(required)} arguments; a factory takes M, N and K")
     if shape is not None:
         return shape
-    match = _STEP.fullmatch(getattr(factory, "__name__", ""))
-    step = STEPS.get(int(match.group(1))) if match else None
+    step = STEPS.get(step_of(getattr(factory, "__name__", "")) or 0)
     if step is not None:
         return step.shape(size) if size is not None else step.shapes[0]
     edge = size or _DEFAULT_SIZE

@@ -1,4 +1,4 @@
-"""Finding kernels: a student's file with ``hgemm_v1 … hgemm_v10``, or a folder with one file a step."""
+"""Kernels in files: a student's file that defines ``hgemm_v1``, ``hgemm_v2``, …, or a folder with one file a step."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 from ..hardware import DEFAULT_ARCH, architecture_of
 from ..ir import PrimFunc
 from ..script import explained
+from .steps import STEPS
 
 Factory = Callable[..., PrimFunc]
 """``hgemm_vN(M, N, K, dtype="float16")``: the kernel for that shape."""
@@ -26,12 +27,18 @@ class KernelFileError(Exception):
     """A kernel file that cannot be used; the message is one sentence for the user."""
 
 
+def step_of(name: str) -> int | None:
+    """The step that a factory is for, by its name: 7 for "hgemm_v7"; None for any other name."""
+    match = _FACTORY.fullmatch(name)
+    return int(match.group(1)) if match else None
+
+
 def load_kernels(path: Path | str, arch: str = architecture_of(DEFAULT_ARCH).kernels) -> Mapping[int, Factory]:
     """The kernel factories in `path` by step number.
 
     path: a Python file that defines ``hgemm_vN``, or a folder of such files, directly or under `arch` (`arch_folder`).
-    It can import the modules next to it (`utils`). Raises `KernelFileError` where there is nothing to load, and
-    `TirxError` for what is wrong in the file; so does a factory.
+    It can import the modules next to it (`utils`). Raises `KernelFileError` if there is nothing to load, and
+    `TirxError` for a mistake in the file; so does a factory.
     """
     path = Path(path)
     if not path.exists():
@@ -44,20 +51,20 @@ def load_kernels(path: Path | str, arch: str = architecture_of(DEFAULT_ARCH).ker
     with _importable(root):
         modules = [_load(file) for file in files]
     found: dict[int, Factory] = {
-        int(match.group(1)): _explaining(factory)
+        step: _explaining(factory)
         for module in modules
         for name, factory in vars(module).items()
-        if (match := _FACTORY.fullmatch(name)) and isinstance(factory, Callable)
+        if (step := step_of(name)) is not None and isinstance(factory, Callable)
     }
     if not found:
-        raise KernelFileError(f"{path} defines no hgemm_v1 … hgemm_v10")
+        raise KernelFileError(f"{path} defines no hgemm_v{min(STEPS)} … hgemm_v{max(STEPS)}")
     return dict(sorted(found.items()))
 
 
 def load_module(path: Path | str) -> ModuleType:
     """The module in a Python file. It can import the modules next to it.
 
-    Raises `KernelFileError` where there is no such file or Python cannot read it, `TirxError` for what is wrong in it.
+    Raises `KernelFileError` if the file does not exist or is not Python, `TirxError` for a mistake in it.
     """
     path = Path(path)
     if not path.is_file():

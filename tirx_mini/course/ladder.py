@@ -1,10 +1,15 @@
-"""One row of the ladder: a step's kernel at one size, simulated and compared with a float64 reference."""
+"""The ladder: each step's kernel at its sizes, simulated and compared with a float64 product."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import ml_dtypes
 import numpy as np
@@ -15,15 +20,24 @@ from ..driver import simulate
 from ..hardware import DEFAULT_GPU, gpu_spec
 from ..ir import PrimFunc, TirxError
 from ..report import product_error
-from .kernels import KernelFileError, arch_folder, load_kernels
-from .steps import Shape
+from .kernels import KernelFileError, arch_folder, default_kernels, load_kernels
+from .steps import STEPS, Shape
 
-DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
+DTYPES: Mapping[str, np.dtype] = MappingProxyType({
+    "float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16),
+})  # fmt: skip
+"""What the steps compute in."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What one row takes: the kernels' file or folder, the step, the shape, the modelled GPU and its schedules."""
+    """One row to compute.
+
+    kernels: the file or folder that defines the step's kernel.
+    gpu: the modelled GPU.
+    schedules: how many orders of events to try.
+    seed: of the data, and of the first schedule.
+    """
 
     kernels: Path
     step: int
@@ -35,6 +49,7 @@ class Task:
 
     @property
     def flops(self) -> int:
+        """Floating-point operations of the product."""
         m, n, k = self.shape
         return 2 * m * n * k
 
@@ -43,10 +58,16 @@ class Task:
 class Row:
     """The outcome of one task.
 
-    verdict: the simulator's, "wrong" where it is "ok" and the result is not, "refused" where the kernel does not take
-        the shape, "error" where there is no kernel. findings: how many, warnings included. detail: the page about it.
-    max_abs_error: against float64, with that of a correctly rounded result in `rounding_error`. time_us, tflops,
-        peak_share: predicted by the simulator's clock. wall_s: what this took, parsing and lowering included.
+    verdict: the simulator's; "wrong" if that is "ok" and the result is not, "refused" if the kernel does not take the
+        shape, "error" if there is no kernel.
+    findings: how many there are, warnings included.
+    max_abs_error: of the result, against float64.
+    rounding_error: the same for a correctly rounded result.
+    time_us: microseconds, as the simulator's clock predicts them.
+    tflops: TFLOPS at that time.
+    peak_share: these as a share of the GPU's peak.
+    wall_s: seconds to build and simulate the kernel.
+    detail: the page about what is wrong; empty if nothing is.
     """
 
     step: int
@@ -64,6 +85,47 @@ class Row:
     @property
     def ok(self) -> bool:
         return self.verdict == "ok"
+
+
+def ladder_tasks(
+    kernels: Path | None = None,
+    *,
+    steps: Sequence[int] | None = None,
+    size: int | None = None,
+    full: bool = False,
+    gpu: str = DEFAULT_GPU,
+    dtype: str = "float16",
+    schedules: int = 1,
+    seed: int = 0,
+) -> list[Task]:
+    """The rows of a table, in its order.
+
+    kernels: a file or folder; by default the references. steps: by default all that it defines. size: one size for
+    each step instead of its own. full: the large shapes too. Raises `KernelFileError` if there are no kernels,
+    `TirxError` for a mistake in their file, `ValueError` for an unknown GPU.
+    """
+    kernels = kernels or default_kernels()
+    present = load_kernels(kernels, arch_folder(gpu_spec(gpu).arch))
+    return [
+        Task(kernels, step, shape, gpu, dtype, schedules, seed)
+        for step in steps or [step for step in present if step in STEPS]
+        for shape in ((STEPS[step].shape(size),) if size else STEPS[step].all_shapes(full))
+    ]
+
+
+def run_tasks(tasks: Sequence[Task], jobs: int = 1) -> Iterator[tuple[int, Row]]:
+    """(index of a task, its row), each as soon as it is there; `jobs` at a time, the largest first."""
+    order = sorted(range(len(tasks)), key=lambda index: -tasks[index].flops)
+    if jobs <= 1 or len(tasks) == 1:
+        yield from ((index, run_task(tasks[index])) for index in order)
+        return
+    # Each process has one core's share: NumPy's own threads would only get in each other's way.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        futures: dict[Future[Row], int] = {pool.submit(run_task, tasks[index]): index for index in order}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
 
 
 def run_task(task: Task) -> Row:
@@ -89,7 +151,7 @@ def _build(task: Task) -> PrimFunc:
 
 
 def _data(task: Task) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray]:
-    """A (M, K), B (N, K) of random normal numbers, and D (M, N) full of NaN."""
+    """A (M, K) and B (N, K) of random normal numbers, and D (M, N) full of NaN."""
     m, n, k = task.shape
     kind = DTYPES[task.dtype]
     rng = np.random.default_rng(task.seed)

@@ -1,20 +1,32 @@
-"""The ten steps of the assignment: what each is called and the sizes it is judged at."""
+"""The steps of the course: what each is called and the sizes at which it is judged.
+
+`STEPS` is the only list of them. A new step is one line there, its references in `kernels_ref/`, its part of the
+student's files and its test, ``tests/test_stepNN.py``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 Shape = tuple[int, int, int]
 """(M, N, K) of D (M, N) = A (M, K) @ B (N, K).T."""
 
+_TILE: Shape = (128, 128, 64)
+_LIST = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
+
 
 @dataclass(frozen=True)
 class Step:
-    """One step: `shapes` finish in the simulator in seconds; `large` ones are for a GPU, or for `--full`.
+    """One step of the course.
 
-    free: the dimensions that the step's kernel lets one choose; the others are those of one tile.
+    shapes: the shapes that the simulator finishes in seconds.
+    large: further shapes, for a GPU or for ``--full``.
+    free: the dimensions that the caller chooses; the others are those of one tile.
+    tiles: by the folder of an architecture's references, the shape of which M, N and K are multiples; 128 × 128 × 64
+        where a folder is not named.
     """
 
     number: int
@@ -22,15 +34,26 @@ class Step:
     shapes: tuple[Shape, ...]
     large: tuple[Shape, ...] = ()
     free: str = "MNK"
+    tiles: Mapping[str, Shape] = field(default_factory=dict)
 
     def shape(self, size: int) -> Shape:
-        """The step's shape of a given size: `size` in each dimension that is free."""
-        tile = self.shapes[0]
-        m, n, k = (size if name in self.free else extent for name, extent in zip("MNK", tile, strict=True))
+        """The step's shape of a given size: `size` in each free dimension."""
+        m, n, k = (size if name in self.free else extent for name, extent in zip("MNK", _TILE, strict=True))
         return m, n, k
 
     def all_shapes(self, full: bool = False) -> tuple[Shape, ...]:
+        """`shapes`, and with `full` the large ones too."""
         return self.shapes + self.large if full else self.shapes
+
+    def tile(self, folder: str = "sm100") -> Shape:
+        """The shape of which M, N and K are multiples in the references of a folder, as in "sm90"."""
+        return self.tiles.get(folder, _TILE)
+
+    def in_tiles(self, m: int, n: int, k: int, folder: str = "sm100") -> Shape:
+        """The shape of m × n × k tiles; a dimension that is not free stays one tile."""
+        counts = (count if name in self.free else 1 for name, count in zip("MNK", (m, n, k), strict=True))
+        m, n, k = (count * extent for count, extent in zip(counts, self.tile(folder), strict=True))
+        return m, n, k
 
 
 def _cubes(*sizes: int) -> tuple[Shape, ...]:
@@ -48,10 +71,39 @@ STEPS: Mapping[int, Step] = MappingProxyType({
         Step(6, "persistent", _cubes(1024, 2048), _cubes(4096, 8192)),
         Step(7, "warp specialisation", _cubes(1024, 2048), _cubes(4096, 8192)),
         Step(8, "deep pipeline", _cubes(1024, 2048), _cubes(4096, 8192)),
-        Step(9, "2-CTA clusters", _cubes(1024, 2048), _cubes(4096, 8192)),
-        Step(10, "two consumers", _cubes(1024, 2048), _cubes(4096, 8192)),
+        Step(9, "2-CTA clusters", _cubes(1024, 2048), _cubes(4096, 8192),
+             tiles={"sm100": (256, 256, 64), "sm90": (256, 128, 64)}),
+        Step(10, "two consumers", _cubes(1024, 2048), _cubes(4096, 8192),
+             tiles={"sm100": (512, 256, 64), "sm90": (64, 64, 64)}),
     )
 })  # fmt: skip
+
+
+def step_range() -> str:
+    """The numbers of the steps in words: "1 to 10"."""
+    return f"{min(STEPS)} to {max(STEPS)}"
+
+
+def steps_from(first: int) -> tuple[int, ...]:
+    """The numbers of the steps from `first` on."""
+    return tuple(number for number in STEPS if number >= first)
+
+
+def parse_steps(text: str) -> tuple[int, ...]:
+    """The steps of a list: `1-3,7` is (1, 2, 3, 7). Raises `ValueError` for anything else."""
+    if not _LIST.fullmatch(text):
+        raise ValueError(f"{text!r} is not a list of steps; write for example 1-3 or 1,4,7-10")
+    steps: set[int] = set()
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        first, last = int(low), int(high or low)
+        if first > last:
+            raise ValueError(f"{part} is an empty range; write {last}-{first}")
+        for number in (first, last):
+            if number not in STEPS:
+                raise ValueError(f"step {number} does not exist; the steps are {step_range()}")
+        steps.update(number for number in STEPS if first <= number <= last)
+    return tuple(sorted(steps))
 
 
 def shape_text(shape: Shape) -> str:

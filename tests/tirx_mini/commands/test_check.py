@@ -1,4 +1,4 @@
-"""``python -m tirx_mini check``: kernels are found, judged and explained; and what it says of bad input."""
+"""``python -m tirx_mini check``: kernels are found, judged and explained; and bad input."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import argparse
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.tirx_mini.wrong_kernels import SOURCES, Edit
 from tirx_mini.__main__ import main
-from tirx_mini.arguments import ArgumentError
-from tirx_mini.commands.check import parse_shape
-from tirx_mini.course import KernelFileError, KernelRef, check_kernel, load_kernel
+from tirx_mini.commands.arguments import shape
+from tirx_mini.course import KernelRef, load_kernel
 from tirx_mini.ir import TirxError
 
 ROOT = Path(__file__).parents[3]
@@ -39,26 +37,18 @@ def wrong(tmp_path: Path, edit: Edit) -> str:
     return f"{path}:hgemm_v{edit.step}"
 
 
-@pytest.mark.parametrize(
-    ("text", "path", "name"),
-    [("a.py:f", "a.py", "f"), ("a.py", "a.py", ""), ("c:/x/a.py", "c:/x/a.py", ""), ("c:/x/a.py:f", "c:/x/a.py", "f")],
-)
-def test_references(text: str, path: str, name: str) -> None:
-    assert KernelRef.parse(text) == KernelRef(Path(path), name)
-
-
-@pytest.mark.parametrize(("text", "shape"), [("512,256,128", (512, 256, 128)), ("1x2x3", (1, 2, 3))])
-def test_shapes(text: str, shape: tuple[int, int, int]) -> None:
-    assert parse_shape(text) == shape
+@pytest.mark.parametrize(("text", "expected"), [("512,256,128", (512, 256, 128)), ("1x2x3", (1, 2, 3))])
+def test_a_shape_is_three_numbers(text: str, expected: tuple[int, int, int]) -> None:
+    assert shape(text) == expected
 
 
 @pytest.mark.parametrize("text", ["1,2", "a,b,c", "0,1,1", "-1,1,1", ""])
-def test_what_is_no_shape(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError):
-        parse_shape(text)
+def test_a_wrong_shape_is_explained(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a shape; write M,N,K as in 512,256,128"):
+        shape(text)
 
 
-def test_a_right_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_product_of_a_right_kernel_is_compared_with_float64(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", STEP_1, "--schedules", "2"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "hgemm_v1: ok" in out and "no findings in 2 schedules; D is A @ B.T to within" in out
@@ -97,13 +87,13 @@ def test_a_failing_schedule_can_be_replayed(tmp_path: Path, capsys: pytest.Captu
     assert "replaywith--seed17" in out and f"check{kernel}--seed17" in out
 
 
-def test_json_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_for_the_terminal_stands_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", STEP_1, "--json", "-"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["verdict"], data["kernel"], data["product"]["ok"]) == ("ok", "hgemm_v1", True)
 
 
-def test_the_barriers_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_events_of_one_barrier_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", f"{SOURCES[4]}:hgemm_v4", "--shape", "128,128,128", "--trace-barriers", "mma_bar"]) == 0
     lines = capsys.readouterr().out.splitlines()
     table = lines[: lines.index("")]
@@ -113,19 +103,19 @@ def test_the_barriers_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert all("mma_bar" in line for line in table[1:])
 
 
-def test_a_kernel_that_is_no_factory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_without_a_factory_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "native.py"
     path.write_text(NATIVE)
     assert main(["check", str(path)]) == 1  # each thread reads what others write
     assert "error[TX201]" in capsys.readouterr().out
 
 
-def test_a_todo_is_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_todo_is_reported_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", f"{ROOT / 'gemm_kernels.py'}:hgemm_v3"]) == 1
     assert "error[TX402]: TODO at line" in capsys.readouterr().out
 
 
-def test_a_layout_that_cannot_be_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_layout_is_reported_at_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.py"
     layouts = "from tirx_mini.layout import SwizzleMode, tma_shared_layout"
     call = "tma_shared_layout(dtype, MODE, (M, 60))"
@@ -156,41 +146,17 @@ def test_the_page_of_an_error_and_that_of_its_finding_begin_alike(
         (["none.py:f"], "there is no kernel file none.py"),
         ([f"{ROOT / 'gemm_kernels.py'}"], "several kernels; write for example :hgemm_v1"),
         ([f"{ROOT / 'gemm_kernels.py'}:nothing"], "defines no nothing"),
-        ([f"{ROOT / 'gemm_kernels.py'}:Tx"], "no kernel and no function that makes one"),
+        ([f"{ROOT / 'gemm_kernels.py'}:Tx"], "is neither a kernel nor a function that makes one"),
         ([STEP_1, "--shape", "1,2,3"], "M has to be 128"),
         ([STEP_1, "--gpu", "b1000"], "unknown GPU"),
     ],
 )
-def test_bad_input(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_explained(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", *arguments]) == 2
     assert words in " ".join(capsys.readouterr().out.split())
 
 
-def test_factories_without_a_kernel(tmp_path: Path) -> None:
-    path = tmp_path / "odd.py"
-    path.write_text("def f(M, N):\n    return 1\n\ndef g():\n    return 1\n")
-    with pytest.raises(ArgumentError, match="takes 2 arguments"):
-        load_kernel(KernelRef(path, "f"))
-    with pytest.raises(KernelFileError, match="returned int"):
-        load_kernel(KernelRef(path, "g"))
-
-
-def test_the_sizes_of_a_step() -> None:
-    small, large = (load_kernel(KernelRef(SOURCES[3], "hgemm_v3"), size=size) for size in (None, 512))
-    assert small.params[0].shape == (256, 256) and large.params[0].shape == (512, 512)
-
-
-def test_integers_that_are_made_up_are_small(tmp_path: Path) -> None:
-    path = tmp_path / "native.py"
-    path.write_text(NATIVE)
-    from tirx_mini.course import make_arguments
-
-    a, b = make_arguments(load_kernel(KernelRef(path)))
-    assert np.isfinite(a).all() and b.min() >= 0 and b.max() < 8
-    assert check_kernel(load_kernel(KernelRef(path))).product is None
-
-
-def test_all_orders_of_a_small_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_orders_of_a_small_kernel_are_explored(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", STEP_1, "--exhaustive", "--json", "-"]) == 0
     captured = capsys.readouterr()
     assert "schedules of 1 class, and there is no other" in " ".join(captured.err.split())

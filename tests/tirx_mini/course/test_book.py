@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tirx_mini.wrong_kernels import ROOT, SHAPES, SMS
-from tirx_mini.__main__ import main
-from tirx_mini.course import Book, Example, check_kernel, find_book, load_kernels, load_module
+from tirx_mini.course import Book, Example, check_kernel, load_kernels, load_module
 from tirx_mini.diagnose import Finding, codes, failed
 from tirx_mini.ir import PrimFunc, TirxError
 
@@ -90,28 +89,3 @@ def test_a_section_says_how_to_fix_it(code: str) -> None:
     section = BOOK.sections[code]
     assert "**Fix.**" in section.text and section.title.startswith(code)
     assert max(map(len, section.text.splitlines())) <= 121
-
-
-def test_explain_prints_the_section(capsys: pytest.CaptureFixture[str]) -> None:
-    assert find_book() == ROOT / "docs" / "findings.md"
-    assert main(["explain", "tx107"]) == 0
-    assert capsys.readouterr().out == BOOK.sections["TX107"].text + "\n"
-
-
-def test_explain_lists_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain"]) == 0
-    out = capsys.readouterr().out
-    assert all(code in out for code in codes())
-
-
-def test_explain_says_which_codes_there_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "TX999"]) == 2
-    assert "there is no finding TX999; they are TX101 to TX501" in capsys.readouterr().out
-
-
-def test_without_the_book_the_table_answers(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tirx_mini.commands.check.find_book", lambda: None)
-    assert main(["explain", "TX201"]) == 0
-    assert "ordered by synchronisation" in capsys.readouterr().out

@@ -1,0 +1,74 @@
+"""``python -m tirx_mini ladder``: its table, its files, and bad input."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tirx_mini.__main__ import main
+from tirx_mini.commands.ladder_table import ladder_table
+from tirx_mini.course import STEPS, Row
+
+ROOT = Path(__file__).parents[3]
+REFERENCES = ROOT / "kernels_ref"
+
+
+def test_the_table_fits_80_columns() -> None:
+    rows = [
+        Row(step, shape, "deadlock", 12, 0.125, 0.125, 123456.7, 1234.5, 0.55, 123.4)
+        for step in STEPS
+        for shape in STEPS[step].all_shapes(full=True)
+    ]
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(ladder_table(rows, "b200"))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    assert "128x128x4096" in text
+
+
+def test_the_command_writes_one_object_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.json"
+    options = ["--steps", "1-2", "--size", "128", "--jobs", "1", "--kernels", str(REFERENCES), "--json", str(path)]
+    status = main(["ladder", *options])
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert status == 0
+    assert [(row["step"], row["shape"], row["verdict"]) for row in rows] == [
+        (1, [128, 128, 64], "ok"),
+        (2, [128, 128, 128], "ok"),
+    ]
+    assert "128x128x64" in capsys.readouterr().out
+
+
+def test_a_missing_kernel_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ladder", "--kernels", str(tmp_path / "none.py")]) == 2
+    assert "there is no kernel file" in capsys.readouterr().out
+
+
+def test_an_unknown_gpu_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ladder", "--gpu", "b1000", "--kernels", str(REFERENCES)]) == 2
+    assert "unknown GPU 'b1000'" in capsys.readouterr().out
+
+
+def test_a_row_that_is_not_ok_fails_the_command_and_shows_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ladder", "--steps", "1", "--kernels", str(ROOT / "gemm_kernels.py")]) == 1
+    out = capsys.readouterr().out
+    assert "fault" in out
+    assert "is not filled in" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--steps", "99"], f"argument --steps: step 99 does not exist; the steps are 1 to {max(STEPS)}"),
+        (["--size", "0"], "argument --size: '0' is not a positive number"),
+    ],
+)
+def test_a_wrong_argument_is_explained(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["ladder", *arguments])
+    assert words in capsys.readouterr().err

@@ -1,0 +1,47 @@
+"""Checking one kernel: the data it gets, and a mistake that keeps it from being built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tirx_mini.arguments import ArgumentError
+from tirx_mini.course import KernelRef, check_file, check_kernel, load_kernel, make_arguments
+
+NATIVE = """
+from tirx_mini.script import tirx as Tx
+
+
+@Tx.prim_func(tirx=True)
+def double(A: Tx.Buffer((64,), "float32"), B: Tx.Buffer((64,), "int32")):
+    with Tx.kernel():
+        bx = Tx.cta_id([1], parent="kernel")
+        tid = Tx.thread_id([64], parent="cta")
+        with Tx.thread():
+            A[tid] = A[B[tid]] * 2.0
+"""
+
+
+def test_integer_arguments_are_small_enough_to_be_indices(tmp_path: Path) -> None:
+    path = tmp_path / "native.py"
+    path.write_text(NATIVE)
+    a, b = make_arguments(load_kernel(KernelRef(path)))
+    assert np.isfinite(a).all() and b.min() >= 0 and b.max() < 8
+    assert check_kernel(load_kernel(KernelRef(path))).product is None
+
+
+def test_a_scalar_parameter_has_no_random_data(tmp_path: Path) -> None:
+    path = tmp_path / "native.py"
+    path.write_text(NATIVE.replace('B: Tx.Buffer((64,), "int32")', "n: Tx.int32").replace("A[B[tid]] * 2.0", "n * 2.0"))
+    with pytest.raises(ArgumentError, match="double takes the scalar n; random data are made for buffers only"):
+        check_kernel(load_kernel(KernelRef(path)))
+
+
+def test_a_kernel_that_cannot_be_built_is_a_finding_of_the_report(tmp_path: Path) -> None:
+    path = tmp_path / "native.py"
+    path.write_text(NATIVE.replace("Tx.thread_id", "Tx.thread_idd"))
+    checked = check_file(KernelRef(path), gpu="h100")
+    assert not checked.ok and checked.as_dict()["verdict"] == "fault"
+    assert "thread_idd" in checked.report.findings[0].message and checked.report.gpu == "H100"

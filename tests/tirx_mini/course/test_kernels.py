@@ -1,0 +1,78 @@
+"""Kernels in files: where they are found, and what a mistake in a file looks like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tirx_mini.__main__ import main
+from tirx_mini.course import KernelFileError, Task, load_kernels, run_task
+from tirx_mini.ir import TirxError
+
+
+def test_a_kernel_file_can_import_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "my_tiles.py").write_text("STEP = 4\n")
+    (tmp_path / "mine.py").write_text("import my_tiles\n\ndef hgemm_v4(M, N, K):\n    return my_tiles.STEP\n")
+    assert list(load_kernels(tmp_path / "mine.py")) == [4]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(None, "there is no kernel file"), ("x = 1\n", "defines no hgemm_v1"), ("def f(:\n", "mine.py:1")],
+)
+def test_a_file_without_kernels_is_refused(tmp_path: Path, text: str | None, words: str) -> None:
+    path = tmp_path / "mine.py"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(KernelFileError, match=words):
+        load_kernels(path)
+
+
+MISTAKES = {
+    "layout = tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128,))": "and (128,) has no two dimensions",
+    "layout = tma_shared_layout('float16', (128, 64))": "TypeError: tma_shared_layout() missing 1 required",
+    "tile = TileLyout(S[128, 64])": "NameError: name 'TileLyout' is not defined",
+    "assert M > 1 << 40, 'too small'": "AssertionError: too small",
+    "raise NotImplementedError": "this kernel is not written yet",
+}
+"""Python statements around a kernel, and what is said of them."""
+
+LAYOUTS = "from tirx_mini.layout import S, SwizzleMode, TileLayout, tma_shared_layout\n"
+
+
+@pytest.fixture(params=MISTAKES)
+def mistake(request: pytest.FixtureRequest) -> tuple[str, str]:
+    return request.param, MISTAKES[request.param]
+
+
+def assert_page(page: str, path: Path, line: int, mistake: tuple[str, str]) -> None:
+    statement, words = mistake
+    assert words in page and f"{path}:{line}:" in page and statement in page and "Traceback" not in page
+
+
+def test_a_mistake_in_a_factory_is_a_page_with_its_line(tmp_path: Path, mistake: tuple[str, str]) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"{LAYOUTS}\n\ndef hgemm_v4(M, N, K, dtype='float16'):\n    {mistake[0]}\n")
+    with pytest.raises(TirxError) as caught:
+        load_kernels(path)[4](128, 128, 64)
+    assert_page(str(caught.value), path, 5, mistake)
+    row = run_task(Task(path, 4, (128, 128, 64)))
+    assert row.verdict == "fault"
+    assert_page(row.detail, path, 5, mistake)
+
+
+def test_a_mistake_in_a_file_is_a_page_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mistake: tuple[str, str]
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"{LAYOUTS}M = 1\n{mistake[0]}\n\ndef hgemm_v4(M, N, K):\n    pass\n")
+    assert main(["ladder", "--kernels", str(path)]) == 1
+    assert_page(capsys.readouterr().out, path, 3, mistake)
+
+
+def test_a_failure_inside_the_package_keeps_its_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("from tirx_mini.course import load_kernels\n\ndef hgemm_v4(M, N, K):\n    load_kernels(M)\n")
+    with pytest.raises(TypeError):
+        load_kernels(path)[4](128, 128, 64)

@@ -1,0 +1,50 @@
+"""Arguments that several commands take."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TypeVar
+
+from ..course import Shape, parse_steps
+from ..hardware import DEFAULT_GPU
+
+T = TypeVar("T")
+
+
+def argument(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """`parse` as the type of an argument: the text of its `ValueError` is what argparse prints."""
+
+    def convert(text: str) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return convert
+
+
+def parse_positive(text: str) -> int:
+    """A number of at least 1. Raises `ValueError`."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def parse_shape(text: str) -> Shape:
+    """`512,256,128` or `512x256x128` as (512, 256, 128). Raises `ValueError`."""
+    parts = text.replace("x", ",").split(",")
+    if len(parts) != 3 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise ValueError(f"{text!r} is not a shape; write M,N,K as in 512,256,128")
+    m, n, k = map(int, parts)
+    return m, n, k
+
+
+positive, shape, step_list = argument(parse_positive), argument(parse_shape), argument(parse_steps)
+
+
+def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
+    """The modelled GPU and the schedules to try: ``--gpu``, ``--schedules``, ``--seed``."""
+    parser.add_argument("--gpu", default=DEFAULT_GPU, help=f"the GPU to model (default: {DEFAULT_GPU})")
+    parser.add_argument("--schedules", type=positive, default=1, metavar="N", help="how many orders of events to try")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first schedule; 0 is not random")
