@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType({
     "ladder": "run the steps of the course in the simulator and print a table",
     "check": "run one kernel in the simulator and explain what is wrong with it",
     "explain": "print what the code of a finding means, with an example and the fix",
+    "inspect": "print what a kernel becomes: IR, CUDA C++, PTX or machine code",
 })  # fmt: skip
 """Every command with its summary; the module of this room that has its name is imported when it is run."""
 

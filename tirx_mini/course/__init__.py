@@ -10,13 +10,24 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 from .book import Book, Example, Section, find_book
 from .check import Checked, check_file, check_kernel, make_arguments, product_text
 from .kernel_ref import KernelRef, load_kernel
-from .kernels import Factory, KernelFileError, arch_folder, default_kernels, explaining, load_kernels, load_module
+from .kernels import (
+    Factory,
+    KernelFileError,
+    arch_folder,
+    default_kernels,
+    explaining,
+    load_kernels,
+    load_module,
+    student_file,
+)
 from .ladder import DTYPES, Row, Task, ladder_tasks, run_task, run_tasks
 from .measured import StepTimes, measured_times
+from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
 
 __all__ = [
     "DTYPES",
+    "STAGES",
     "STEPS",
     "Book",
     "Checked",
@@ -27,6 +38,7 @@ __all__ = [
     "Row",
     "Section",
     "Shape",
+    "StageOptions",
     "Step",
     "StepTimes",
     "Task",
@@ -47,6 +59,8 @@ __all__ = [
     "run_task",
     "run_tasks",
     "shape_text",
+    "stage_text",
     "step_range",
     "steps_from",
+    "student_file",
 ]

@@ -96,6 +96,12 @@ def default_kernels() -> Path:
     return here if here.is_dir() else Path(__file__).parents[2] / "kernels_ref"
 
 
+def student_file(arch: str = DEFAULT_ARCH) -> Path:
+    """The file that students fill in for an architecture: in the working directory, else in the checkout."""
+    here = Path(architecture_of(arch).student_file)
+    return here if here.is_file() else Path(__file__).parents[2] / here
+
+
 def _load(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None:

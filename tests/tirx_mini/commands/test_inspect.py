@@ -1,20 +1,23 @@
-"""inspect_cuda.py: every stage of a step, what the greps of the assignment find, and what it says to mistakes."""
+"""``python -m tirx_mini inspect``, and inspect_cuda.py: every stage of a step, and bad input."""
 
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import inspect_cuda
+from tirx_mini.__main__ import main
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.passes import PIPELINE
 
+ROOT = Path(__file__).parents[3]
+
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> tuple[str, str]:
-    assert inspect_cuda.main(list(arguments)) == status
+    assert main(["inspect", *arguments]) == status
     return capsys.readouterr()
 
 
@@ -27,7 +30,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) 
         ("sass", "UTCHMMA"),
     ],
 )
-def test_stages(capsys: pytest.CaptureFixture[str], stage: str, text: str) -> None:
+def test_each_stage_has_what_it_is_known_by(capsys: pytest.CaptureFixture[str], stage: str, text: str) -> None:
     out, notes = shown(capsys, "1", "--kernels", "kernels_ref", "--stage", stage, "--arch", "sm_100a")
     assert text in out and notes == ""
 
@@ -98,19 +101,29 @@ def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         (("1", "--kernels", "kernels_ref", "--stage", "ptx", "--arch", "volta"), 2, "there is no architecture 'volta'"),
     ],
 )
-def test_mistakes(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, message: str) -> None:
+def test_bad_input_is_explained(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, message: str
+) -> None:
     out, errors = shown(capsys, *arguments, status=status)
     assert out == "" and message in errors and "Traceback" not in errors
 
 
+def test_inspect_cuda_is_the_same_command(capsys: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "inspect_cuda.py", "1", "--kernels", "kernels_ref"]
+    script = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    out, _ = shown(capsys, "1", "--kernels", "kernels_ref")
+    assert (script.returncode, script.stdout) == (0, out)
+    script = subprocess.run(command[:2], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (script.returncode, script.stderr) == (2, "error: which step? Write for example: python inspect_cuda.py 7\n")
+
+
 def test_the_gpu_in_the_cloud_is_the_default_one() -> None:
-    runner = ast.parse((Path(__file__).parents[3] / "run_modal.py").read_text())
+    runner = ast.parse((ROOT / "run_modal.py").read_text())
     named = {ast.unparse(node.targets[0]): node.value for node in runner.body if isinstance(node, ast.Assign)}
     assert gpu_spec(ast.literal_eval(named["GPU"])) is gpu_spec(DEFAULT_GPU)
 
 
 def test_modal_is_imported_by_its_runner_alone() -> None:
     assert "modal" not in sys.modules
-    root = Path(__file__).parents[3]
-    sources = [*root.glob("*.py"), *(root / "tirx_mini").rglob("*.py")]
+    sources = [*ROOT.glob("*.py"), *(ROOT / "tirx_mini").rglob("*.py")]
     assert [path.name for path in sources if "import modal" in path.read_text()] == ["run_modal.py"]

@@ -1,0 +1,123 @@
+"""``python -m tirx_mini inspect STEP``: what a step's kernel becomes. No GPU is needed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..course import (
+    DTYPES,
+    STAGES,
+    STEPS,
+    KernelFileError,
+    Shape,
+    StageOptions,
+    Step,
+    default_kernels,
+    load_kernels,
+    stage_text,
+    step_range,
+    student_file,
+)
+from ..hardware import DEFAULT_ARCH, architecture_of
+from ..ir import PrimFunc, TirxError
+from ..passes import PIPELINE
+from ..runtime import ToolchainError
+from .arguments import positive
+
+DEFAULT_SIZE = 1024
+DESCRIPTION = """\
+What a step's kernel becomes: IR, CUDA C++, PTX or machine code. No GPU is needed.
+
+    {prog} 7                     step 7 of gemm_kernels.py at size 1024, as CUDA C++
+    {prog} 9 2048 --stage sass   the machine code, and a count of the instructions that matter
+    {prog} 7 --stage passes --diff    what each pass of the lowering changes
+    {prog} 7 | grep mbarrier_init
+
+For a step that is not written yet the reference is shown, and a note on stderr says so.
+"""
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini inspect") -> int:
+    """The exit status is 0, 1 for a kernel that cannot be shown at the stage, and 2 for bad input.
+
+    prog: the command as its user calls it.
+    """
+    options = _parser(prog).parse_args(argv)
+    if options.list_passes:
+        text = "".join(f"{p.name:<24}{p.doc}\n" for p in PIPELINE)
+    elif options.step is None:
+        print(f"error: which step? Write for example: {prog} 7", file=sys.stderr)
+        return 2
+    else:
+        shown = StageOptions(options.arch, options.comments, options.diff)
+        try:
+            text = stage_text(_kernel(options), options.stage, shown)
+        except (KernelFileError, TirxError, ToolchainError, ValueError) as error:
+            print(error if isinstance(error, TirxError) else f"error: {error}", file=sys.stderr)
+            return 1 if isinstance(error, (TirxError, ToolchainError)) else 2
+    if options.output:
+        options.output.write_text(text, encoding="utf-8")
+    else:
+        _print(text)
+    return 0
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description=DESCRIPTION.format(prog=prog),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("step", type=int, nargs="?", choices=STEPS, metavar="STEP", help=step_range())
+    parser.add_argument(
+        "size", type=positive, nargs="?", metavar="SIZE", help=f"M = N = K (default: {DEFAULT_SIZE}); of step 2 only K"
+    )
+    student = architecture_of(DEFAULT_ARCH).student_file
+    parser.add_argument("--kernels", type=Path, metavar="PATH", help=f"kernel file or folder (default: {student})")
+    parser.add_argument("--dtype", default="float16", choices=sorted(DTYPES), help="the type of A, B and D")
+    parser.add_argument("--arch", help=f"as in sm_90a (default: that of this machine's GPU, else {DEFAULT_ARCH})")
+    parser.add_argument("--stage", default="cuda", choices=STAGES, help="what to show (default: cuda)")
+    parser.add_argument("--comments", action="store_true", help="quote the kernel's lines in the CUDA C++")
+    parser.add_argument("--diff", action="store_true", help="with --stage passes: what each pass changes")
+    parser.add_argument("--list-passes", action="store_true", help="list the passes of the lowering, and nothing else")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE")
+    return parser
+
+
+def _kernel(options: argparse.Namespace) -> PrimFunc:
+    """The step's kernel: the student's, or the reference if that is not written yet."""
+    kernels: Path = options.kernels or student_file()
+    try:
+        return _build(kernels, options)
+    except (TirxError, KernelFileError) as error:
+        if options.kernels is not None or not (isinstance(error, KernelFileError) or "TODO" in str(error)):
+            raise
+        print(f"note: step {options.step} of {kernels.name} is not written yet; this is the reference", file=sys.stderr)
+        return _build(default_kernels(), options)
+
+
+def _build(kernels: Path, options: argparse.Namespace) -> PrimFunc:
+    found = load_kernels(kernels)
+    if options.step not in found:
+        raise KernelFileError(f"{kernels} defines no hgemm_v{options.step}")
+    return found[options.step](*_shape(STEPS[options.step], options.size), dtype=options.dtype)
+
+
+def _shape(step: Step, size: int | None) -> Shape:
+    """Raises `ValueError` for a size if the step leaves none to choose."""
+    if size is not None and not step.free:
+        m, n, k = step.shape(size)
+        raise ValueError(f"step {step.number} takes no size: it is one tile, M = {m}, N = {n} and K = {k}")
+    return step.shape(DEFAULT_SIZE if size is None else size)
+
+
+def _print(text: str) -> None:
+    """Print; a reader that closes the pipe early (``| head``) ends the program quietly."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stderr.close()

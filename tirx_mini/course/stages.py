@@ -1,0 +1,92 @@
+"""A kernel on its way to the GPU, as text: the IR before and after each pass, CUDA C++, PTX and machine code."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ..codegen import cuda_source
+from ..ir import PrimFunc
+from ..passes import lower
+from ..runtime import Executable, build, device_arch, summarise, summary_text
+
+
+@dataclass(frozen=True)
+class StageOptions:
+    """How a stage is shown.
+
+    arch: what PTX and machine code are compiled for, as in "sm_100a"; None for this machine's GPU, or the default.
+    comments: quote the kernel's lines in the CUDA C++.
+    diff: only what each pass changes.
+    """
+
+    arch: str | None = None
+    comments: bool = False
+    diff: bool = False
+
+
+def stage_text(kernel: PrimFunc, stage: str, options: StageOptions | None = None) -> str:
+    """The kernel at one of `STAGES`, ending in a newline.
+
+    Raises `TirxError` for a mistake in the kernel, `ToolchainError` if compiling fails, `ValueError` for an unknown
+    architecture.
+    """
+    return STAGES[stage](kernel, options or StageOptions())
+
+
+def _tir(kernel: PrimFunc, options: StageOptions) -> str:
+    return kernel.script() + "\n"
+
+
+def _passes(kernel: PrimFunc, options: StageOptions) -> str:
+    """The IR after every pass, or what the pass changed in it."""
+    parts: list[str] = []
+    before = kernel.script()
+    if not options.diff:
+        parts.append(f"# ---- as written ----\n{before}\n")
+
+    def after(name: str, func: PrimFunc) -> None:
+        nonlocal before
+        text = func.script()
+        body = "\n".join(_changes(before, text)) or "# no change" if options.diff else text
+        parts.append(f"# ---- after {name} ----\n{body}\n")
+        before = text
+
+    lower(kernel, after=after)
+    return "\n".join(parts)
+
+
+def _changes(before: str, after: str) -> Iterator[str]:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
+    return (line for line in lines if not line.startswith(("---", "+++")))
+
+
+def _cuda(kernel: PrimFunc, options: StageOptions) -> str:
+    return cuda_source(lower(kernel), comments=options.comments).text
+
+
+def _ptx(kernel: PrimFunc, options: StageOptions) -> str:
+    return _executable(kernel, options).source("ptx") + "\n"
+
+
+def _sass(kernel: PrimFunc, options: StageOptions) -> str:
+    """The machine code, and a count of the instructions that matter."""
+    exe = _executable(kernel, options)
+    sass = exe.source("sass")
+    assert exe.func.launch is not None
+    return f"{sass}\n{summary_text(summarise(sass), exe.compiled, exe.func.launch.smem_bytes)}\n"
+
+
+def _executable(kernel: PrimFunc, options: StageOptions) -> Executable:
+    return build(lower(kernel), options.arch or device_arch(), original=kernel)
+
+
+STAGES: Mapping[str, Callable[[PrimFunc, StageOptions], str]] = MappingProxyType({
+    "tir": _tir,
+    "passes": _passes,
+    "cuda": _cuda,
+    "ptx": _ptx,
+    "sass": _sass,
+})  # fmt: skip
