@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
-from ..course import Book, find_book
+from ..course import findings_book
 from ..diagnose import codes, kind_with
 
 
@@ -30,13 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if code not in codes():
         console.print(f"error: no finding has the code {code}; they are {codes()[0]} to {codes()[-1]}", markup=False)
         return 2
-    kind = kind_with(code)
-    path = find_book()
-    section = Book.parse(path.read_text(encoding="utf-8")).sections.get(code) if path else None
-    if section is None:
-        console.print(Text(f"{code} {kind.name}", style="bold"))
-        console.print(f"{kind.rule} {kind.isa}".strip(), markup=False)
-    elif console.is_terminal:
+    section = findings_book().sections[code]
+    if console.is_terminal:
         console.print(Markdown(section.text))
     else:
         sys.stdout.write(section.text + "\n")

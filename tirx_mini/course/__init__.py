@@ -4,10 +4,10 @@ A room of its own because it stands above `driver`, which it calls, and below `c
 
 `STEPS` says what the steps are and at which sizes they are judged; `load_kernels` finds their kernels in a file or a
 folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step at one size, `check_kernel` any kernel;
-`measured_times` has the times of the steps on a GPU, and `find_book` the book of findings.
+`measured_times` has the times of the steps on a GPU, and `findings_book` the meaning of each code.
 """
 
-from .book import Book, Example, Section, find_book
+from .book import Book, Example, Section, findings_book
 from .check import Checked, check_file, check_kernel, make_arguments, product_text
 from .kernel_ref import KernelRef, load_kernel
 from .kernels import (
@@ -47,7 +47,7 @@ __all__ = [
     "check_kernel",
     "default_kernels",
     "explaining",
-    "find_book",
+    "findings_book",
     "ladder_tasks",
     "load_kernel",
     "load_kernels",

@@ -1,11 +1,12 @@
-"""`docs/findings.md`: a section for each code, with an example that leads to it."""
+"""The book of findings, `docs/findings.md`: a section for each code, with an example that leads to it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+
+from ..resources import resource
 
 _HEADING = re.compile(r"^## (TX\d{3})\b[^\n]*\n", re.MULTILINE)
 _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -13,7 +14,7 @@ _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Example:
-    """A fenced block. language: "python" or "diff". info: what follows it on the fence."""
+    """A fenced block. language: "python" or "diff". info: the words after it on the fence."""
 
     language: str
     info: str
@@ -50,7 +51,6 @@ class Book:
         return Book({section.code: section for section in sections})
 
 
-def find_book() -> Path | None:
-    """`docs/findings.md` of the project that the package is in; None where it was installed without its documents."""
-    path = Path(__file__).parents[2] / "docs" / "findings.md"
-    return path if path.is_file() else None
+def findings_book() -> Book:
+    """The book that the package carries."""
+    return Book.parse(resource("docs/findings.md").read_text(encoding="utf-8"))

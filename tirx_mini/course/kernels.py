@@ -14,6 +14,7 @@ from typing import Any
 
 from ..hardware import DEFAULT_ARCH, architecture_of
 from ..ir import PrimFunc
+from ..resources import resource, resource_root
 from ..script import explained
 from .steps import STEPS
 
@@ -91,15 +92,16 @@ def arch_folder(arch: str) -> str:
 
 
 def default_kernels() -> Path:
-    """The reference kernels: `kernels_ref` of the working directory, else the one beside the package."""
+    """The reference kernels: `kernels_ref` of the working directory, else those that the package carries."""
     here = Path("kernels_ref")
-    return here if here.is_dir() else Path(__file__).parents[2] / "kernels_ref"
+    return here if here.is_dir() else resource("kernels_ref")
 
 
 def student_file(arch: str = DEFAULT_ARCH) -> Path:
     """The file that students fill in for an architecture: in the working directory, else in the checkout."""
-    here = Path(architecture_of(arch).student_file)
-    return here if here.is_file() else Path(__file__).parents[2] / here
+    name = architecture_of(arch).student_file
+    here, beside = Path(name), resource(name)
+    return beside if beside.is_file() and not here.is_file() else here
 
 
 def _load(file: Path) -> ModuleType:
@@ -126,9 +128,10 @@ def _explaining(factory: Factory) -> Factory:
 
 @contextmanager
 def _importable(root: Path) -> Iterator[None]:
-    """The modules beside a kernel file can be imported while it is loaded."""
-    sys.path.insert(0, str(root))
+    """While a kernel file is loaded, it can import the modules beside it, and the kit's `utils` wherever it is."""
+    before, last = list(sys.path), str(resource_root())
+    sys.path[:] = [str(root), *before, *([] if last in before else [last])]
     try:
         yield
     finally:
-        sys.path.remove(str(root))
+        sys.path[:] = before

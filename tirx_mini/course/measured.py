@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..hardware import gpu_called
+from ..resources import resource
 from .steps import Shape
 
 _STEP = re.compile(r"step (\d+)")
@@ -27,7 +28,7 @@ class StepTimes:
 
     @staticmethod
     def read(path: Path) -> StepTimes:
-        """A CSV file with the columns M, N, K, dtype, kernel ("step 7", or a peer) and ms; others are not looked at."""
+        """A CSV file with the columns M, N, K, dtype, kernel ("step 7", or a peer) and ms; others are ignored."""
         with path.open(newline="", encoding="utf-8") as file:
             entries = {
                 (int(match.group(1)), (int(row["M"]), int(row["N"]), int(row["K"])), row["dtype"]): float(row["ms"])
@@ -38,12 +39,12 @@ class StepTimes:
 
 
 def measured_times(gpu: str, folder: Path | None = None) -> StepTimes | None:
-    """The table of a GPU, by CUDA's name of it; None where there is none. folder: `docs` of the project.
+    """The table of a GPU, by CUDA's name of it; None if there is none. folder: to read it from.
 
     The relatives of a part that was measured (H100 PCIe, GB200) have other clocks, and no table.
     """
     spec = gpu_called(gpu)
     if spec is None:
         return None
-    path = (folder or Path(__file__).parents[2] / "docs") / f"{spec.name.lower()}.csv"
+    path = (folder or resource("docs")) / f"{spec.name.lower()}.csv"
     return StepTimes.read(path) if path.is_file() else None

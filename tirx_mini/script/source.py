@@ -13,8 +13,10 @@ from types import CodeType
 from typing import Any
 
 from tirx_mini.ir import Span, TirxError
+from tirx_mini.resources import DATA
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
+_DATA = str(Path(_PACKAGE) / DATA)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +76,8 @@ def line_span(file: str, number: int) -> Span:
 
 
 def in_package(file: str) -> bool:
-    """Whether `file` is one of tirx_mini's own."""
-    return file.startswith(_PACKAGE + os.sep)
+    """Whether `file` is a module of tirx_mini. The reference kernels, which a wheel carries, are not."""
+    return file.startswith(_PACKAGE + os.sep) and not file.startswith(_DATA + os.sep)
 
 
 def source_of(function: Callable[..., Any]) -> FunctionSource:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tirx_mini.wrong_kernels import ROOT
 from tirx_mini.__main__ import main
-from tirx_mini.course import Book, find_book
+from tirx_mini.course import findings_book
 from tirx_mini.diagnose import codes
 
-BOOK = Book.parse((ROOT / "docs" / "findings.md").read_text(encoding="utf-8"))
+BOOK = findings_book()
 
 
 def test_explain_prints_the_section(capsys: pytest.CaptureFixture[str]) -> None:
-    assert find_book() == ROOT / "docs" / "findings.md"
     assert main(["explain", "tx107"]) == 0
     assert capsys.readouterr().out == BOOK.sections["TX107"].text + "\n"
 
@@ -27,11 +25,3 @@ def test_explain_lists_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_code_is_answered_with_the_range_of_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "TX999"]) == 2
     assert "no finding has the code TX999; they are TX101 to TX501" in capsys.readouterr().out
-
-
-def test_without_the_book_the_table_answers(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tirx_mini.commands.explain.find_book", lambda: None)
-    assert main(["explain", "TX201"]) == 0
-    assert "ordered by synchronisation" in capsys.readouterr().out

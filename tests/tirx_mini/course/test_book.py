@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.tirx_mini.wrong_kernels import ROOT, SHAPES, SMS
-from tirx_mini.course import Book, Example, check_kernel, load_kernels, load_module
+from tirx_mini.course import Example, check_kernel, findings_book, load_kernels, load_module
 from tirx_mini.diagnose import Finding, codes, failed
 from tirx_mini.ir import PrimFunc, TirxError
 
-BOOK = Book.parse((ROOT / "docs" / "findings.md").read_text(encoding="utf-8"))
+BOOK = findings_book()
 PRELUDE = """\
 from tirx_mini.lang import MBarrier, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
