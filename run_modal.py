@@ -37,9 +37,11 @@ image = (
 
 
 @app.function(image=image, gpu=GPU, timeout=1800)
-def run_tests(steps: list[int]) -> int:
-    """Run the tests of `steps`; the exit status of pytest."""
-    files = [f"tests/test_step{step:02}.py" for step in steps]
+def run_tests(steps: str) -> int:
+    """Run the tests of a list of steps, "" for all; the exit status of pytest."""
+    from tirx_mini.course import STEPS, parse_steps  # here: it is installed in the image, and perhaps not locally
+
+    files = [f"tests/test_step{step:02}.py" for step in (parse_steps(steps) if steps else STEPS)]
     return subprocess.run([sys.executable, "-m", "pytest", "-v", "--target", "cuda", *files], check=False).returncode
 
 
@@ -53,21 +55,15 @@ def run_inspect(step: int, size: int, stage: str) -> tuple[int, str, str]:
 
 
 @app.local_entrypoint()
-def main(step: str = "1-10", inspect: int = 0, size: int = 0, stage: str = "cuda") -> None:
-    """--step N,… or N-M: the tests to run. --inspect N [--size S] [--stage …]: show what step N becomes instead."""
+def main(step: str = "", inspect: int = 0, size: int = 0, stage: str = "cuda") -> None:
+    """--step N,… or N-M: the tests to run (default: all).
+
+    --inspect N [--size S] [--stage …]: show what step N becomes instead.
+    """
     if inspect:
         status, text, notes = run_inspect.remote(inspect, size, stage)
         sys.stdout.write(text)
         sys.stderr.write(notes)
     else:
-        status = run_tests.remote(_numbers(step))
+        status = run_tests.remote(step)
     sys.exit(status)
-
-
-def _numbers(text: str) -> list[int]:
-    """`1,3-5` as [1, 3, 4, 5]."""
-    numbers: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        numbers.extend(range(int(first), int(last or first) + 1))
-    return numbers

@@ -1,6 +1,6 @@
 """How well the simulator's clock predicts: its times beside those measured on a GPU, step by step.
 
-    python benchmarks/clock_accuracy.py                        # B200 and H100, steps 3 to 10 at 1024 and 2048
+    python benchmarks/clock_accuracy.py                        # B200 and H100, every measured step at 1024 and 2048
     python benchmarks/clock_accuracy.py --full                 # also 4096: minutes
     python benchmarks/clock_accuracy.py --gpu h100 --steps 4,5 --dtype bfloat16
 

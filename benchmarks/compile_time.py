@@ -1,6 +1,6 @@
 """How long a kernel takes from Python source to CUDA text and on to a cubin, and which part of that each stage takes.
 
-    python benchmarks/compile_time.py [--steps 1-10] [--repeat 20]
+    python benchmarks/compile_time.py [--steps 1-3,7] [--repeat 20]
 
 Parsing and lowering steps 1 to 3 is bound to 50 ms, the CUDA text of any step to 100 ms, its cubin to 3 s. Apache TVM
 0.26 takes about 0.6 s to the CUDA text of step 10. Cubins are compiled for sm_100a, once, without the cache.

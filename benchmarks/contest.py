@@ -25,7 +25,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
-from tirx_mini.course import load_kernels
+from tirx_mini.course import load_kernels, steps_from
 from tirx_mini.hardware import HOPPER
 from tirx_mini.runtime import LaunchGraph
 from utils import TOLERANCES
@@ -133,7 +133,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shape", type=int, nargs=3)
     parser.add_argument("dtype", choices=["float16", "bfloat16"])
-    parser.add_argument("--steps", default="3,4,5,6,7,8,9,10")
+    parser.add_argument("--steps", default=",".join(map(str, steps_from(3))))
     parser.add_argument("--rounds", type=int, default=20, help="0 to check results only")
     parser.add_argument("--kernels", type=Path, default=ROOT / "kernels_ref")
     parser.add_argument("--no-triton", action="store_true")

@@ -15,8 +15,12 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tirx_mini.course import STEPS
+
 ROOT = Path(__file__).parents[1]
-STEP_TESTS = tuple(f"tests/test_step{step:02}.py" for step in range(1, 11))
+STEP_TESTS = tuple(f"tests/test_step{step:02}.py" for step in STEPS)
 PARTS: dict[str, tuple[float, tuple[str, ...]]] = {
     "tests": (180, ("-m", "pytest", "tests/tirx_mini/gpu", "-v", "-rA", "--tb=short", "-p", "no:cacheprovider")),
     "steps": (

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from chart import bar_chart
 
 from tirx_mini.commands import step_list
-from tirx_mini.course import STEPS, Shape, load_kernels, shape_text
+from tirx_mini.course import STEPS, Shape, load_kernels, shape_text, steps_from
 from tirx_mini.hardware import H100
 from tirx_mini.passes import lower
 from tirx_mini.runtime import build as compile_for_gpu
@@ -243,13 +243,13 @@ def write_results(cases: Sequence[Case], folder: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=step_list, default=tuple(range(3, 11)), metavar="LIST")
+    parser.add_argument("--steps", type=step_list, default=None, metavar="LIST")
     parser.add_argument("--shapes", type=parse_shapes, default=None, metavar="LIST", help="as in 4096,4096x14336x4096")
     parser.add_argument("--dtypes", type=lambda text: tuple(text.split(",")), default=DTYPES, metavar="LIST")
     parser.add_argument("--kernels", type=Path, default=ROOT / "kernels_ref", metavar="PATH")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument(
-        "--check", action="store_true", help="compare results only, at uneven shapes too, all ten steps"
+        "--check", action="store_true", help="compare results only, at uneven shapes too, of all steps"
     )
     parser.add_argument("--no-triton", action="store_true")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", metavar="FOLDER", help="for h100.csv and h100.svg")
@@ -257,8 +257,7 @@ def main() -> int:
     parser.add_argument("--silence", type=float, default=60, help="seconds without an answer that count as a hang")
     parser.add_argument("--jobs", type=int, default=min(16, os.cpu_count() or 1), help="compilers at a time")
     options = parser.parse_args()
-    if options.check:
-        options.steps = tuple(STEPS) if options.steps == tuple(range(3, 11)) else options.steps
+    options.steps = options.steps or (tuple(STEPS) if options.check else steps_from(3))
     shapes = options.shapes or (
         (*STEPS[1].shapes, *STEPS[2].shapes, *UNEVEN, *SQUARES) if options.check else (*SQUARES, *LLM)
     )

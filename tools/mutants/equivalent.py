@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ALL = tuple(range(1, 11))
+from tirx_mini.course import STEPS, steps_from
+
+ALL, FROM_7, FROM_9 = tuple(STEPS), steps_from(7), steps_from(9)
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,13 @@ EQUIVALENTS = (
         inside=TOP, before=LAST_SYNC,
     ),
     Equivalent(
-        (7, 8, 9, 10), "drop a wait|drop an advance|move out of the branch|state", r"mma2tma\.wait|tma_phase",
+        FROM_7, "drop a wait|drop an advance|move out of the branch|state", r"mma2tma\.wait|tma_phase",
         "the waits after the last load are there for the arrivals on mma2tma; the same thread commits mma2ld after "
         "them, and its commits arrive in order; the write-back of each CTA waits for that before the last barrier",
         inside=TAIL,
     ),
     Equivalent(
-        (7, 8, 9, 10), "depth|loop", r"`PIPE_DEPTH` becomes `\(?PIPE_DEPTH - 1\)?` in `for _ in range",
+        FROM_7, "depth|loop", r"`PIPE_DEPTH` becomes `\(?PIPE_DEPTH - 1\)?` in `for _ in range",
         "as without all of the waits after the last load",
     ),
     # -- own counters ------------------------------------------------------------------------------------------------
@@ -119,15 +121,15 @@ EQUIVALENTS = (
         "the branch does not use the phase of the MMA's barrier",
     ),
     Equivalent(
-        (7, 8, 9, 10), "move past the next", r"`ld_phase\.move_to_next_stage\(\)` with `for k in",
+        FROM_7, "move past the next", r"`ld_phase\.move_to_next_stage\(\)` with `for k in",
         "the K loop does not use the state of the tensor memory's barrier",
     ),
     Equivalent(
-        (7, 8, 9, 10), "move past the next", r"`wb_phase\.move_to_next_stage\(\)` with `Tx\.ptx\.tcgen05\.fence\.after",
+        FROM_7, "move past the next", r"`wb_phase\.move_to_next_stage\(\)` with `Tx\.ptx\.tcgen05\.fence\.after",
         "the thread's own state and the fence have nothing to do with one another",
     ),
     Equivalent(
-        (7, 8, 9, 10), "move past the next", r"`mma2ld\.arrive\(.*\)` with `tile_scheduler\.next_tile\(\)`",
+        FROM_7, "move past the next", r"`mma2ld\.arrive\(.*\)` with `tile_scheduler\.next_tile\(\)`",
         "the thread's own place in the schedule and the commit have nothing to do with one another",
     ),
     Equivalent(
@@ -188,17 +190,17 @@ EQUIVALENTS = (
         "which warps load, multiply and write back is free, as long as each role has its own",
     ),
     Equivalent(
-        (7, 8, 9, 10), "guard", r"`wg_id (== 0|< NUM_CONSUMER)` becomes `(True|wg_id <= NUM_CONSUMER)`",
+        FROM_7, "guard", r"`wg_id (== 0|< NUM_CONSUMER)` becomes `(True|wg_id <= NUM_CONSUMER)`",
         "the warpgroups that are left at the elif are those that it names",
         inside=r"if wg_id == ",
     ),
     Equivalent(
-        (9, 10), "guard", r"`cbx == 0` becomes `cbx != 0`",
+        FROM_9, "guard", r"`cbx == 0` becomes `cbx != 0`",
         "CTA 1 announces the bytes of the pair on CTA 0's barrier, once a phase, as CTA 0 did",
         inside=r"def tma_load",
     ),
     Equivalent(
-        (9, 10), "barrier", r"`tma2mma_cta0` becomes `tma2mma` in `tma2mma_cta0\.arrive",
+        FROM_9, "barrier", r"`tma2mma_cta0` becomes `tma2mma` in `tma2mma_cta0\.arrive",
         "CTA 0 executes it, and the view is of CTA 0's barrier",
         inside=r"if cbx == 0:",
     ),
