@@ -20,9 +20,7 @@ FOLDER = Path(__file__).parents[2] / "kernels_ref" / "sm90"
 Tile = tuple[int, int]
 FILES = {step: next(FOLDER.glob(f"step{step:02}_*.py")) for step in STEPS}
 SMALL: dict[int, Shape] = {
-    1: (128, 128, 64),
-    2: (128, 128, 192),
-    **dict.fromkeys(range(3, 9), (128, 384, 192)),
+    **{number: step.in_tiles(1, 3, 3, "sm90") for number, step in STEPS.items()},
     9: (512, 384, 448),
     10: (256, 640, 576),
 }

@@ -35,14 +35,6 @@ from utils import (
 ROOT = Path(__file__).parents[2]
 SKELETON = ROOT / "gemm_kernels.py"
 REFERENCES = load_kernels(ROOT / "kernels_ref")
-MULTIPLES = {
-    2: (None, None, 64),
-    **dict.fromkeys(range(3, 9), (128, 128, 64)),
-    9: (256, 256, 64),
-    10: (512, 256, 64),
-}
-"""What M, N and K of each step have to be multiples of; None where only one tile will do."""
-HOPPER_MULTIPLES = {**MULTIPLES, 9: (256, 128, 64), 10: (64, 64, 64)}
 
 
 @pytest.fixture(scope="module")
@@ -82,25 +74,18 @@ def test_no_python_frames_are_shown(output_on_the_skeleton: str) -> None:
         ("kernels_ref", "sm90"),
     ],
 )
-@pytest.mark.parametrize("step", MULTIPLES)
-def test_shapes_that_the_tiles_do_not_cover(step: int, kernels: str, arch: str) -> None:
+@pytest.mark.parametrize("step", STEPS)
+def test_shapes_that_the_tiles_do_not_cover_are_refused(step: int, kernels: str, arch: str) -> None:
     factory: Factory = load_kernels(ROOT / kernels, arch)[step]
-    multiples = (MULTIPLES if arch == "sm100" else HOPPER_MULTIPLES)[step]
-    shape = [multiple or 128 for multiple in multiples]
+    tile = STEPS[step].tile(arch)
     for axis, name in enumerate("MNK"):
-        bad = list(shape)
+        bad = list(tile)
         bad[axis] += 32
-        multiple = multiples[axis]
-        words = f"{name} to be a multiple of {multiple}, and {name} is {bad[axis]}"
-        if multiple is None:
-            words = f"{name} has to be 128"
+        words = f"{name} to be a multiple of {tile[axis]}, and {name} is {bad[axis]}"
+        if name not in STEPS[step].free:
+            words = f"{name} has to be {tile[axis]}, and it is {bad[axis]}"
         with pytest.raises(ValueError, match=words):
             factory(*bad)
-
-
-def test_step_1_is_one_tile() -> None:
-    with pytest.raises(ValueError, match="K has to be 64, and it is 128"):
-        REFERENCES[1](128, 128, 128)
 
 
 def test_no_dimension_may_be_zero() -> None:

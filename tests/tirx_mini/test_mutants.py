@@ -13,7 +13,7 @@ from tools.mutants.mutants import Mutant, mutants, sample
 from tools.mutants.operators import OPERATORS
 from tools.source import REFERENCES, KernelSource
 
-SAMPLE = {1: 8, 2: 8, 3: 8, 4: 10, 5: 10, 6: 10, 7: 12, 8: 10, 9: 8, 10: 8}
+SAMPLE = {**dict.fromkeys(REFERENCES, 8), 4: 10, 5: 10, 6: 10, 7: 12, 8: 10}
 """How many mutants of each step a quick run judges; few of a hundred or more."""
 
 

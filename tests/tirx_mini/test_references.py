@@ -11,13 +11,7 @@ from tirx_mini.course import STEPS, Shape, load_kernels
 from utils import prepare_data, verify
 
 REFERENCES = load_kernels(Path(__file__).parents[2] / "kernels_ref")
-SMALL: dict[int, Shape] = {
-    1: (128, 128, 64),
-    2: (128, 128, 192),
-    **dict.fromkeys(range(3, 9), (128, 384, 192)),
-    9: (256, 768, 192),
-    10: (512, 768, 192),
-}
+SMALL: dict[int, Shape] = {number: step.in_tiles(1, 3, 3) for number, step in STEPS.items()}
 """A few tiles, and more K tiles than the first pipelines have stages, by an odd number."""
 SHAPES: tuple[tuple[int, Shape], ...] = (
     (2, (128, 128, 64)),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tirx_mini.course import STEPS
 from tirx_mini.ir import (
     UNROLLED,
     AllocBuffer,
@@ -24,21 +25,17 @@ from tirx_mini.ir import (
 )
 from tirx_mini.passes import PIPELINE, lower
 
-STEPS = sorted((Path(__file__).parents[3] / "kernels_ref" / "sm100").glob("step*.py"))
+FILES = sorted((Path(__file__).parents[3] / "kernels_ref" / "sm100").glob("step*.py"))
 
 
 def reference(step: int, *shape: int) -> PrimFunc:
-    (path,) = [p for p in STEPS if p.stem.startswith(f"step{step:02}")]
+    (path,) = [p for p in FILES if p.stem.startswith(f"step{step:02}")]
     return getattr(importlib.import_module(f"kernels_ref.sm100.{path.stem}"), f"hgemm_v{step}")(*shape)
 
 
-def shape_of(step: int) -> tuple[int, int, int]:
-    return {1: (128, 128, 64), 2: (128, 128, 1024)}.get(step, (1024, 1024, 1024))
-
-
-@pytest.fixture(params=range(1, 11), ids=lambda step: f"step{step:02}", scope="module")
+@pytest.fixture(params=STEPS, ids=lambda step: f"step{step:02}", scope="module")
 def lowered(request) -> tuple[int, PrimFunc]:
-    return request.param, lower(reference(request.param, *shape_of(request.param)))
+    return request.param, lower(reference(request.param, *STEPS[request.param].shape(1024)))
 
 
 def calls(func: PrimFunc) -> list[Call]:
@@ -119,5 +116,5 @@ def test_roles_are_conditions_on_warpgroups_and_warps():
 def test_every_pass_leaves_a_function_that_prints(lowered):
     step, _ = lowered
     texts: list[str] = []
-    lower(reference(step, *shape_of(step)), after=lambda _, func: texts.append(func.script()))
+    lower(reference(step, *STEPS[step].shape(1024)), after=lambda _, func: texts.append(func.script()))
     assert len(texts) == len(PIPELINE) and all(text.startswith("#") or "def " in text for text in texts)

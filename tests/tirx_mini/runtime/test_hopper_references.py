@@ -21,7 +21,7 @@ TILES: dict[tuple[int, int], Shape] = {
 }
 """Those of step 10, and for each a shape that gets it."""
 KERNELS = [
-    *((step, steps.shape(1024)) for step, steps in STEPS.items() if step < 10),
+    *((step, steps.shape(1024)) for step, steps in STEPS.items() if step != 10),
     *((10, s) for s in TILES.values()),
 ]
 

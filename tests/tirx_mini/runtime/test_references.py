@@ -1,4 +1,4 @@
-"""The ten Blackwell references as machine code: what each step teaches is in it, and nothing lies in local memory."""
+"""The Blackwell references as machine code: what each step teaches is in it, and nothing lies in local memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tirx_mini.codegen import cuda_source
-from tirx_mini.course import STEPS, load_kernels
+from tirx_mini.course import STEPS, load_kernels, steps_from
 from tirx_mini.passes import lower
 from tirx_mini.runtime import Executable, build, summarise
 
@@ -33,7 +33,7 @@ def test_no_warning_no_spill_no_local_memory(step: int, dtype: str) -> None:
     assert summarise(exe.source("sass")).local_accesses == 0
 
 
-@pytest.mark.parametrize("step", range(3, 11))
+@pytest.mark.parametrize("step", steps_from(3))
 def test_the_largest_size_spills_nothing_either(step: int) -> None:
     largest = max(max(shape) for shape in STEPS[step].all_shapes(full=True))
     assert compiled(step, largest).compiled.warnings == ()
@@ -108,7 +108,7 @@ def test_tensor_memory_of_step_7_is_allocated_by_a_whole_warp() -> None:
     assert any("cta_sync()" in line for line in lines[dealloc - 6 : dealloc])
 
 
-@pytest.mark.parametrize("step", range(7, 11))
+@pytest.mark.parametrize("step", steps_from(7))
 def test_both_roles_count_the_same_k_tiles(step: int) -> None:
     loops = [line.strip() for line in main_body(step) if "for (int k" in line]
     assert loops == ["for (int k = 0; k < 16; ++k) {"] * 2
