@@ -1,4 +1,4 @@
-"""How the ladder looks in a terminal: a table of at most 80 columns, and a bar while it is being filled."""
+"""The table that ``python -m tirx_mini ladder`` prints, at most 80 columns wide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STYLES = {"ok": "green", "wrong": "bold red"}
 
 
 def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
-    """The rows in the order given. Times are predictions of the simulator's clock."""
+    """The rows, in the order given. Times are predictions of the simulator's clock."""
     table = Table(
         title=f"The ladder in the simulator, {gpu.upper()}",
         caption="max err: against float64. µs, TFLOPS, peak: by a rough clock. wall s: to build and simulate.",

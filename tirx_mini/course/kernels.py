@@ -43,7 +43,7 @@ def load_kernels(path: Path | str, arch: str = architecture_of(DEFAULT_ARCH).ker
     """
     path = Path(path)
     if not path.exists():
-        raise KernelFileError(f"there is no kernel file {path}")
+        raise KernelFileError(f"the kernel file {path} does not exist")
     if path.is_dir():
         folder = path / arch if (path / arch).is_dir() else path
         files, root = sorted(folder.glob("step*.py")), path.resolve().parent
@@ -69,14 +69,14 @@ def load_module(path: Path | str) -> ModuleType:
     """
     path = Path(path)
     if not path.is_file():
-        raise KernelFileError(f"there is no kernel file {path}")
+        raise KernelFileError(f"the kernel file {path} does not exist")
     with _importable(path.resolve().parent):
         return _load(path)
 
 
 @contextmanager
 def explaining() -> Iterator[None]:
-    """A mistake in the Python code around a kernel is raised as `TirxError`, at its line in the kernel's file."""
+    """A context in which a mistake in the Python code around a kernel is raised as `TirxError`, at its line."""
     try:
         yield
     except Exception as error:
@@ -129,9 +129,11 @@ def _explaining(factory: Factory) -> Factory:
 @contextmanager
 def _importable(root: Path) -> Iterator[None]:
     """While a kernel file is loaded, it can import the modules beside it, and the kit's `utils` wherever it is."""
-    before, last = list(sys.path), str(resource_root())
-    sys.path[:] = [str(root), *before, *([] if last in before else [last])]
+    kit = str(resource_root())
+    added = [str(root)] if kit in sys.path else [str(root), kit]
+    sys.path[:] = [*added[:1], *sys.path, *added[1:]]
     try:
         yield
     finally:
-        sys.path[:] = before
+        for path in added:
+            sys.path.remove(path)

@@ -17,13 +17,17 @@ _STEP = re.compile(r"step (\d+)")
 
 @dataclass(frozen=True)
 class StepTimes:
-    """A table of the steps' times. source: what to call it. entries: milliseconds by step, shape and dtype."""
+    """The measured times of the steps on one GPU.
+
+    source: the table's name for users, as in "docs/b200.csv".
+    entries: milliseconds of a launch by step, shape and dtype.
+    """
 
     source: str
     entries: Mapping[tuple[int, Shape, str], float]
 
     def ms(self, step: int, shape: Shape, dtype: str) -> float | None:
-        """Milliseconds of a launch; None where the table has no such row."""
+        """Milliseconds of a launch; None if the table has no such row."""
         return self.entries.get((step, shape, dtype))
 
     @staticmethod

@@ -20,6 +20,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from tirx_mini.commands import step_list
 from tools.pool import Lost, run_bounded
 from tools.source import REFERENCES
 
@@ -147,14 +148,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.mutants", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", default=",".join(map(str, REFERENCES)), metavar="N,…", help="of these steps")
+    parser.add_argument("--steps", type=step_list, default=tuple(REFERENCES), metavar="LIST", help="as in 1-3 or 7")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many, chosen at random")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the choice")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
     parser.add_argument("--list", metavar="WHICH", help="print the mutants of an outcome or a kind of finding")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write one object for each mutant")
     options = parser.parse_args()
-    found = list(mutants(int(step) for step in options.steps.split(",")))
+    found = list(mutants(options.steps))
     whole = options.sample is None and options.steps == parser.get_default("steps")
     chosen = sample(found, options.sample, options.seed) if options.sample is not None else found
     results = run(chosen, options.jobs)

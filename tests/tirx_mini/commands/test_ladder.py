@@ -46,7 +46,7 @@ def test_the_command_writes_one_object_a_row(tmp_path: Path, capsys: pytest.Capt
 
 def test_a_missing_kernel_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ladder", "--kernels", str(tmp_path / "none.py")]) == 2
-    assert "there is no kernel file" in capsys.readouterr().out
+    assert "none.py does not exist" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_unknown_gpu_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,17 +10,38 @@ import pytest
 from tirx_mini.__main__ import main
 from tirx_mini.course import KernelFileError, Task, load_kernels, run_task
 from tirx_mini.ir import TirxError
+from tirx_mini.resources import resource_root
 
 
 def test_a_kernel_file_can_import_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "my_tiles.py").write_text("STEP = 4\n")
     (tmp_path / "mine.py").write_text("import my_tiles\n\ndef hgemm_v4(M, N, K):\n    return my_tiles.STEP\n")
     assert list(load_kernels(tmp_path / "mine.py")) == [4]
+    assert str(tmp_path) not in sys.path
+
+
+def test_a_kernel_file_anywhere_can_import_the_kits_utils(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "utils", raising=False)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if Path(path or ".").resolve() != resource_root()])
+    (tmp_path / "mine.py").write_text(
+        "from utils import check_shape\n\ndef hgemm_v4(M, N, K):\n    return check_shape\n"
+    )
+    before = list(sys.path)
+    assert load_kernels(tmp_path / "mine.py")[4](1, 1, 1).__module__ == "utils"
+    assert sys.path == before
+
+
+def test_the_utils_beside_a_kernel_file_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "utils", raising=False)
+    (tmp_path / "utils.py").write_text("OWN = True\n")
+    (tmp_path / "mine.py").write_text("from utils import OWN\n\ndef hgemm_v4(M, N, K):\n    return OWN\n")
+    assert load_kernels(tmp_path / "mine.py")[4](1, 1, 1) is True
+    monkeypatch.delitem(sys.modules, "utils")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [(None, "there is no kernel file"), ("x = 1\n", "defines no hgemm_v1"), ("def f(:\n", "mine.py:1")],
+    [(None, "does not exist"), ("x = 1\n", "defines no hgemm_v1"), ("def f(:\n", "mine.py:1")],
 )
 def test_a_file_without_kernels_is_refused(tmp_path: Path, text: str | None, words: str) -> None:
     path = tmp_path / "mine.py"
