@@ -14,8 +14,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tirx_mini"
-ROOMS = ("ir", "layout", "isa", "tile", "script", "lang", "passes", "codegen", "runtime", "sim", "diagnose", "report")
-FRONT = ("commands", "compat")  # what stands before the front door, as the user does
+ROOMS = (
+    "ir", "layout", "isa", "tile", "script", "lang", "passes", "codegen", "runtime", "sim", "diagnose", "report",
+    "course", "commands",
+)  # fmt: skip
+FRONT = ("compat",)  # stands before the front door, as the user does
 
 
 def lint_imports(project: Path) -> subprocess.CompletedProcess[str]:
@@ -54,6 +57,8 @@ def test_the_designed_imports_are_legal(tmp_path: Path) -> None:
         ("sim", "ir"), ("sim", "layout"), ("sim", "isa"),
         ("diagnose", "sim"), ("diagnose", "ir"),
         ("report", "diagnose"), ("report", "ir"),
+        ("course", "diagnose"), ("course", "report"), ("course", "runtime"), ("course", "passes"), ("course", "script"),
+        ("commands", "course"), ("commands", "report"), ("commands", "diagnose"),
     ]  # fmt: skip
     result = lint_imports(package_with(tmp_path, designed))
     assert result.returncode == 0, result.stdout + result.stderr
@@ -71,6 +76,7 @@ def test_the_designed_imports_are_legal(tmp_path: Path) -> None:
         ("runtime", "sim"), ("runtime", "passes"),
         ("sim", "diagnose"), ("runtime", "diagnose"), ("diagnose", "codegen"), ("diagnose", "passes"),
         ("report", "script"), ("report", "passes"), ("report", "codegen"), ("report", "runtime"), ("report", "sim"),
+        ("report", "course"), ("runtime", "course"), ("diagnose", "course"), ("course", "commands"),
     ],
 )  # fmt: skip
 def test_a_forbidden_import_is_found(tmp_path: Path, importer: str, imported: str) -> None:
@@ -181,6 +187,11 @@ def test_trespasses_are_told_from_visits(tmp_path: Path, statement: str, allowed
     (package / "sim" / "machine.py").touch()
     (package / "sim" / "translate.py").write_text(statement + "\n")
     assert (trespasses(package) == []) is allowed
+
+
+def test_only_commands_read_command_lines() -> None:
+    readers = {item.path.parts[1] for item in imports_of(PACKAGE) if item.module == "argparse"}
+    assert readers == {"__main__.py", "commands", "compat"}
 
 
 def test_every_room_has_a_docstring() -> None:
