@@ -115,13 +115,12 @@ def product_text(checked: Checked) -> str:
     tried = f"{checked.report.schedules} schedule{'s' * (checked.report.schedules != 1)}"
     explored = checked.exploration
     if explored is not None:
-        tried = f"{explored.schedules} schedules of {explored.classes} class{'es' * (explored.classes != 1)}, "
-        tried += "and there is no other" if explored.complete else "and there are more"
+        tried = f"{explored.schedules} schedules of {explored.classes} class{'es' * (explored.classes != 1)}"
+        tried += " (complete)" if explored.complete else " (incomplete: the limit was reached)"
     findings = "no errors" if checked.report.warnings else "no findings"
     said = f"{findings} in {tried}"
-    if checked.product is not None:
-        said += f"; D is A @ B.T to within {checked.product.largest:.2g}, and rounding explains "
-        said += f"{checked.product.allowed:.2g}"
+    if (product := checked.product) is not None:
+        said += f"; D is A @ B.T to within {product.largest:.2g}; rounding explains {product.allowed:.2g}"
     return said
 
 

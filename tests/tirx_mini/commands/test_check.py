@@ -159,7 +159,7 @@ def test_bad_input_is_explained(arguments: list[str], words: str, capsys: pytest
 def test_all_orders_of_a_small_kernel_are_explored(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", STEP_1, "--exhaustive", "--json", "-"]) == 0
     captured = capsys.readouterr()
-    assert "schedules of 1 class, and there is no other" in " ".join(captured.err.split())
+    assert "schedules of 1 class (complete)" in " ".join(captured.err.split())
     assert json.loads(captured.out)["exploration"]["complete"] is True
     assert main(["check", STEP_1, "--exhaustive", "2"]) == 0
-    assert "2 schedules of 1 class, and there are more" in " ".join(capsys.readouterr().out.split())
+    assert "2 schedules of 1 class (incomplete: the limit was reached)" in " ".join(capsys.readouterr().out.split())
