@@ -31,9 +31,9 @@ DEFAULT_SIZE = 1024
 DESCRIPTION = """\
 What a step's kernel becomes: IR, CUDA C++, PTX or machine code. No GPU is needed.
 
-    {prog} 7                     step 7 of gemm_kernels.py at size 1024, as CUDA C++
-    {prog} 9 2048 --stage sass   the machine code, and a count of the instructions that matter
-    {prog} 7 --stage passes --diff    what each pass of the lowering changes
+    {prog} 7                         step 7 of {student} at size 1024, as CUDA C++
+    {prog} 9 2048 --stage sass       the machine code, and a count of the instructions that matter
+    {prog} 7 --stage passes --diff   the changes that each pass of the lowering makes
     {prog} 7 | grep mbarrier_init
 
 For a step that is not written yet the reference is shown, and a note on stderr says so.
@@ -66,16 +66,16 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
+    student = architecture_of(DEFAULT_ARCH).student_file
     parser = argparse.ArgumentParser(
         prog=prog,
-        description=DESCRIPTION.format(prog=prog),
+        description=DESCRIPTION.format(prog=prog, student=student),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("step", type=int, nargs="?", choices=STEPS, metavar="STEP", help=step_range())
     parser.add_argument(
         "size", type=positive, nargs="?", metavar="SIZE", help=f"M = N = K (default: {DEFAULT_SIZE}); of step 2 only K"
     )
-    student = architecture_of(DEFAULT_ARCH).student_file
     parser.add_argument("--kernels", type=Path, metavar="PATH", help=f"kernel file or folder (default: {student})")
     parser.add_argument("--dtype", default="float16", choices=sorted(DTYPES), help="the type of A, B and D")
     parser.add_argument("--arch", help=f"as in sm_90a (default: that of this machine's GPU, else {DEFAULT_ARCH})")

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from ..hardware import BLACKWELL, DEFAULT_ARCH, HOPPER, architecture_of
+
 Shape = tuple[int, int, int]
 """(M, N, K) of D (M, N) = A (M, K) @ B (N, K).T."""
 
@@ -45,11 +47,11 @@ class Step:
         """`shapes`, and with `full` the large ones too."""
         return self.shapes + self.large if full else self.shapes
 
-    def tile(self, folder: str = "sm100") -> Shape:
+    def tile(self, folder: str = architecture_of(DEFAULT_ARCH).kernels) -> Shape:
         """The shape of which M, N and K are multiples in the references of a folder, as in "sm90"."""
         return self.tiles.get(folder, _TILE)
 
-    def in_tiles(self, m: int, n: int, k: int, folder: str = "sm100") -> Shape:
+    def in_tiles(self, m: int, n: int, k: int, folder: str = architecture_of(DEFAULT_ARCH).kernels) -> Shape:
         """The shape of m × n × k tiles; a dimension that is not free stays one tile."""
         counts = (count if name in self.free else 1 for name, count in zip("MNK", (m, n, k), strict=True))
         m, n, k = (count * extent for count, extent in zip(counts, self.tile(folder), strict=True))
@@ -72,9 +74,9 @@ STEPS: Mapping[int, Step] = MappingProxyType({
         Step(7, "warp specialisation", _cubes(1024, 2048), _cubes(4096, 8192)),
         Step(8, "deep pipeline", _cubes(1024, 2048), _cubes(4096, 8192)),
         Step(9, "2-CTA clusters", _cubes(1024, 2048), _cubes(4096, 8192),
-             tiles={"sm100": (256, 256, 64), "sm90": (256, 128, 64)}),
+             tiles={BLACKWELL.kernels: (256, 256, 64), HOPPER.kernels: (256, 128, 64)}),
         Step(10, "two consumers", _cubes(1024, 2048), _cubes(4096, 8192),
-             tiles={"sm100": (512, 256, 64), "sm90": (64, 64, 64)}),
+             tiles={BLACKWELL.kernels: (512, 256, 64), HOPPER.kernels: (64, 64, 64)}),
     )
 })  # fmt: skip
 
