@@ -75,7 +75,7 @@ class Buffer:
         if len(keys) > self.ndim:
             raise TirxError(
                 f"{self.name} has {self.ndim} dimension{'s' * (self.ndim != 1)} {self._dims()}, "
-                f"but {len(keys)} indices are given"
+                f"but is indexed with {len(keys)}"
             )
         if len(keys) == self.ndim and not any(isinstance(k, slice) for k in keys):
             indices = tuple(as_expr(k) for k in keys)
@@ -89,7 +89,7 @@ class Buffer:
         if not isinstance(key, slice):
             return Range(as_expr(key), const(1))
         if key.step not in (None, 1):
-            raise TirxError(f"a slice of {self.name} has step {key.step}; tiles are dense, so the step must be 1")
+            raise TirxError(f"this slice of {self.name} has step {key.step}; tiles are dense, so the step must be 1")
         start = as_expr(0 if key.start is None else key.start)
         stop = as_expr(self.shape[axis] if key.stop is None else key.stop)
         extent = simplify(stop - start)
@@ -97,12 +97,12 @@ class Buffer:
         if known is not None and known <= 0:
             raise TirxError(
                 f"dimension {axis} of {self.name} is sliced to {known} elements",
-                hint="a slice start:stop needs stop > start",
+                hint="write a slice start:stop with stop > start",
             )
         first, last = int_value(start), int_value(stop)
         if (first is not None and first < 0) or (last is not None and last > self.shape[axis]):
             raise TirxError(
-                f"the slice {start!r}:{stop!r} leaves dimension {axis} of {self.name}, "
+                f"the slice {start!r}:{stop!r} is out of bounds for dimension {axis} of {self.name}, "
                 f"whose extent is {self.shape[axis]}"
             )
         return Range(start, extent)
@@ -118,7 +118,10 @@ class Buffer:
         """A pointer to the element at `indices`."""
         keys = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
         if len(keys) != self.ndim:
-            raise TirxError(f"ptr_to needs {self.ndim} indices for {self.name} {self._dims()}, but got {len(keys)}")
+            raise TirxError(
+                f"ptr_to of {self.name} {self._dims()} expects {self.ndim} "
+                f"{'index' if self.ndim == 1 else 'indices'}, found {len(keys)}"
+            )
         return AddressOf(HANDLE, self, tuple(as_expr(k) for k in keys))
 
     @property

@@ -24,7 +24,7 @@ def _parse(name: str) -> tuple[str, int, int]:
             return code, _FIXED_BITS[code], lanes
         if code in _WIDTHS and bits and int(bits) in _WIDTHS[code]:
             return code, int(bits), lanes
-    raise ValueError(f"unknown dtype {name!r}; write for example 'float16', 'bfloat16', 'float32', 'int32' or 'uint64'")
+    raise ValueError(f"unknown dtype {name!r}; use for example 'float16', 'bfloat16', 'float32', 'int32' or 'uint64'")
 
 
 class DataType(str):

@@ -380,13 +380,13 @@ def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
             raise TirxError(f"`{op}` needs values, but {side!r} is a {kind}", side.span or span)
     if op in _INTEGER_ONLY and left.dtype.is_float:
         raise TirxError(
-            f"`{op}` needs integers, but the operands are {left.dtype}",
+            f"`{op}` needs integers, but its operands are {left.dtype}",
             span or left.span,
             "use `/` for floating-point division" if op == "//" else None,
         )
     dtype = BOOL if op in _COMPARE or op in ("and", "or") else left.dtype
     if op in ("//", "%") and isinstance(right, Const) and right.value == 0:
-        raise TirxError("division by the constant zero", span or left.span or right.span)
+        raise TirxError("division by zero", span or left.span or right.span)
     if isinstance(left, Const) and isinstance(right, Const):
         folded = _fold(op, left, right, dtype, span)
         if folded is not None:
@@ -409,7 +409,7 @@ def _is_identity(op: str, value: int | float | bool) -> bool:
 
 def _fold(op: str, a: Const, b: Const, dtype: DataType, span: Span | None) -> Const | None:
     if op == "/" and b.value == 0:
-        raise TirxError("division by the constant zero", span or a.span or b.span)
+        raise TirxError("division by zero", span or a.span or b.span)
     if op in ("<<", ">>") and not 0 <= b.value < a.dtype.bits:
         return None
     return const(BINARY_OPS[op](a.value, b.value), dtype, span=span)

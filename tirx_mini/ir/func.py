@@ -84,7 +84,7 @@ class IRModule:
             return self.functions["main"]
         if len(self.functions) == 1:
             return next(iter(self.functions.values()))
-        raise ValueError(f"the module has {len(self.functions)} functions and none is named 'main'")
+        raise ValueError(f"the module has {len(self.functions)} functions, but none is named 'main'")
 
     def script(self) -> str:
         return "\n\n".join(func.script() for func in self.functions.values())

@@ -75,7 +75,7 @@ def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
     if isinstance(outer, SwizzleLayout):
         return ComposeLayout(outer, inner)
     if inner.axes != (m,):
-        raise LayoutError(f"the inner layout of a composition places elements in memory alone, not as {inner}")
+        raise LayoutError(f"the inner layout of a composition must place elements in memory only, unlike {inner}")
     # Write outer's element number in digits that inner's iters are among: inner's own, and the gaps between them.
     moving = sorted((it for it in inner.iters if it.extent > 1), key=lambda it: it.stride)
     radix: list[int] = []
@@ -83,12 +83,12 @@ def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
     for it in moving:
         if it.stride % covered or not it.stride:
             raise LayoutError(
-                f"{inner} does not shuffle digits: stride {it.stride} is no positive multiple of {covered}"
+                f"{inner} does not permute digits: stride {it.stride} is not a positive multiple of {covered}"
             )
         radix += [it.stride // covered, it.extent]
         covered = it.stride * it.extent
     if outer.size() % covered:
-        raise LayoutError(f"{inner} reaches over {covered} elements, which do not divide the {outer.size()} of {outer}")
+        raise LayoutError(f"{inner} spans {covered} elements, which does not divide the {outer.size()} of {outer}")
     digits = outer.group([outer.size() // covered, *reversed(radix)]).dims[1::2]
     place = dict(zip(reversed(moving), digits, strict=True))  # strides differ, so the iters are distinct keys
     unmoved = still(outer.iters[0].axis)

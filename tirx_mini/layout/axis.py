@@ -16,8 +16,8 @@ def whole(what: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        hint = " (// divides ints)" if isinstance(value, float) and value.is_integer() else ""
-        raise LayoutError(f"{what} is an int, not {value!r}{hint}") from None
+        hint = " (use // to divide ints)" if isinstance(value, float) and value.is_integer() else ""
+        raise LayoutError(f"{what} must be an int, not {value!r}{hint}") from None
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
     """
     n, rows = whole("n", n), whole("rows", rows)
     if n % 8 or not 8 <= n <= 256:
-        raise LayoutError(f"n is {n}, and wgmma accumulators are 8, 16, … 256 columns wide")
+        raise LayoutError(f"n is {n}, but wgmma accumulators are 8, 16, … 256 columns wide")
     if rows % 64 or rows < 64:
-        raise LayoutError(f"rows is {rows}, and wgmma accumulators have a multiple of 64 rows")
+        raise LayoutError(f"rows is {rows}, but wgmma accumulators have a multiple of 64 rows")
     row_extents, row_strides = (4, 2, 8), (1 @ wid_in_wg, 2, 4 @ laneid)
     if rows > 64:
         row_extents, row_strides = (rows // 64, *row_extents), (n // 2, *row_strides)
@@ -33,5 +33,5 @@ def tcgen05_ld_layout(n: int, rows: int = 128) -> TileLayout:
     """
     n, rows = whole("n", n), whole("rows", rows)
     if min(n, rows) < 1:
-        raise LayoutError(f"n and rows are at least 1, not {n} and {rows}")
+        raise LayoutError(f"n and rows must be at least 1, not {n} and {rows}")
     return TileLayout(S[(rows, n) : (1 @ tid_in_wg, 1)])

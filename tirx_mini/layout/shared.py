@@ -47,10 +47,10 @@ def tma_boxes(
     width = layout.swizzle.span if isinstance(layout, ComposeLayout) else cols[-1].extent
     if tile.axes != (m,) or cols[-1] != Iter(width, 1) or (rows and rows[0].stride != width) or len(rows) > 1:
         raise LayoutError(
-            f"TMA with {mode!r} fills packed rows of {width} elements, which the slice {region.layout} has not"
+            f"TMA with {mode!r} fills packed rows of {width} elements, but the slice is laid out as {region.layout}"
         )
     if rows and width > MAX_TMA_BOX:
-        raise LayoutError(f"a TMA box is at most {MAX_TMA_BOX} elements wide, and the rows of the slice have {width}")
+        raise LayoutError(f"a TMA box is at most {MAX_TMA_BOX} elements wide, but the rows of the slice have {width}")
     box = [*(1 for _ in extents[:-2]), MAX_TMA_BOX, min(width, MAX_TMA_BOX)][-len(extents) :]
     boxes: list[TmaBox] = []
     for start in itertools.product(*(range(0, extent, step) for extent, step in zip(extents, box, strict=True))):
@@ -103,20 +103,20 @@ def mma_descriptor_params(
     starts = tuple(starts) if starts is not None else (0,) * layout.ndim
     extents = tuple(extents) if extents is not None else layout.shape
     if len(extents) < 2 or math.prod(extents[:-2]) != 1:
-        raise LayoutError(f"an MMA operand has rows and K, with extent 1 in any earlier dimension, not {extents}")
+        raise LayoutError(f"an MMA operand is rows × K, with extent 1 in any earlier dimension, not {extents}")
     bits = dtype_bits(dtype)
     swizzle = layout.swizzle if isinstance(layout, ComposeLayout) else SwizzleLayout(SwizzleMode.SWIZZLE_NONE, bits)
     if swizzle.bits != bits:
-        raise LayoutError(f"the layout swizzles elements of {swizzle.bits} bits, and {dtype} has {bits}")
+        raise LayoutError(f"the layout swizzles elements of {swizzle.bits} bits, but {dtype} has {bits}")
     if known_divisor(starts[-1], divisor) % swizzle.chunk or extents[-1] % swizzle.chunk:
-        raise LayoutError(f"K begins and ends at a multiple of {swizzle.chunk} elements ({CHUNK_BYTES} bytes)")
+        raise LayoutError(f"K must begin and end at a multiple of {swizzle.chunk} elements ({CHUNK_BYTES} bytes)")
     # K may begin inside an atom: the hardware's own address takes that up. All else must fall on whole atoms.
     region = slice_region(layout, (*starts[:-1], 0), (*extents[:-1], layout.shape[-1]), divisor)
     rows, full_k = extents[-2], layout.shape[-1]
     group, row, slab, col = _atom_strides(region, (rows, full_k), swizzle)
     if row != swizzle.span or col != 1:
         raise LayoutError(
-            f"{layout} has no rows of {swizzle.mode.span_bytes} bytes, packed in groups of 8, as MMA reads"
+            f"MMA reads rows of {swizzle.mode.span_bytes} bytes, packed in groups of 8, which {layout} does not have"
         )
     none = swizzle.mode is SwizzleMode.SWIZZLE_NONE
     return DescriptorParams(
@@ -136,7 +136,7 @@ def _atom_strides(region: SlicedLayout, shape: tuple[int, int], swizzle: Swizzle
     """Strides of a tile seen as (group of 8 rows, row in it, slab, column in it); 0 where there is but one."""
     rows, cols = shape
     if rows % ATOM_ROWS or cols % swizzle.span:
-        raise LayoutError(f"{rows} × {cols} elements are no whole number of {ATOM_ROWS} × {swizzle.span} atoms")
+        raise LayoutError(f"{rows} × {cols} elements are not a whole number of {ATOM_ROWS} × {swizzle.span} atoms")
     tile = region.layout.linear.group((rows // ATOM_ROWS, ATOM_ROWS, cols // swizzle.span, swizzle.span))
     iters = [coalesce(dim) for dim in tile.dims]
     if tile.axes != (m,) or any(len(dim) > 1 for dim in iters):

@@ -79,7 +79,7 @@ def slice_region(
     aligned = math.gcd(*(term.divisor for term in terms))
     if aligned % layout.swizzle.atom:
         raise LayoutError(
-            f"the slice begins at a multiple of {aligned} elements, and {layout.swizzle.mode!r} repeats only after "
+            f"the slice begins at a multiple of {aligned} elements, but {layout.swizzle.mode!r} repeats only after "
             f"{layout.swizzle.atom}: begin it on a whole atom, or address its elements one by one"
         )
     return SlicedLayout(base, ComposeLayout(layout.swizzle, tile))
@@ -100,7 +100,7 @@ def _slice_dim(dim: Dim, start: Coord, extent: int, known: int) -> tuple[list[_T
     if known % block or extent % block:
         raise LayoutError(
             f"an extent of {extent} from a multiple of {known or block} neither fills whole blocks of {block} elements "
-            f"nor stays inside one"
+            f"nor stays within one"
         )
     kept = (Iter(extent // block, outer.stride, outer.axis), *inner)
     return [_term(outer, div(start, block), known // block)], kept

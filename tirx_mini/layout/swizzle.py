@@ -62,9 +62,9 @@ class SwizzleLayout:
 
     def __post_init__(self) -> None:
         if not isinstance(self.mode, SwizzleMode):
-            raise LayoutError(f"mode is a SwizzleMode, such as SwizzleMode.SWIZZLE_128B_ATOM, not {self.mode!r}")
+            raise LayoutError(f"mode must be a SwizzleMode, such as SwizzleMode.SWIZZLE_128B_ATOM, not {self.mode!r}")
         if self.bits not in (4, 8, 16, 32, 64, 128):
-            raise LayoutError(f"a swizzle moves elements of 4, 8, 16, 32, 64 or 128 bits, not of {self.bits}")
+            raise LayoutError(f"a swizzle moves elements of 4, 8, 16, 32, 64 or 128 bits, not {self.bits}")
 
     def __repr__(self) -> str:
         return f"SwizzleLayout({self.mode!r}, {self.bits})"
@@ -106,7 +106,7 @@ class ComposeLayout(Layout):
             given = f"{self.swizzle!r} and {self.tile!r}"
             raise LayoutError(f"ComposeLayout takes a SwizzleLayout and a TileLayout, not {given}")
         if self.tile.axes != (m,):
-            raise LayoutError(f"a swizzle acts on memory alone, not on {self.tile}")
+            raise LayoutError(f"a swizzle acts on memory only, not on {self.tile}")
 
     def __repr__(self) -> str:
         return f"ComposeLayout({self.swizzle!r}, {self.tile!r})"
@@ -161,12 +161,12 @@ def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> La
     n_rows, n_cols = extents[-2:]
     if n_rows % ATOM_ROWS:
         raise LayoutError(
-            f"shape {extents} has {n_rows} rows, its last but one dimension, "
-            f"and {mode!r} needs a multiple of {ATOM_ROWS}"
+            f"shape {extents} has {n_rows} rows in its second-to-last dimension, "
+            f"but {mode!r} needs a multiple of {ATOM_ROWS}"
         )
     if n_cols % swizzle.span:
         raise LayoutError(
-            f"the last dimension of shape {extents} is {n_cols}, and {mode!r} needs a multiple of {swizzle.span} "
+            f"the last dimension of shape {extents} is {n_cols}, but {mode!r} needs a multiple of {swizzle.span} "
             f"elements of {swizzle.bits} bits ({mode.span_bytes} bytes): widen the tile or use a narrower swizzle"
         )
     row_major = TileLayout(S[extents])
@@ -180,12 +180,12 @@ def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> La
 def _tile_shape(shape: Any) -> tuple[int, ...]:
     """The argument `shape` of a tile of rows × columns."""
     if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
-        raise LayoutError(f"shape is a tuple of ints such as (128, 64), not {shape!r}")
+        raise LayoutError(f"shape must be a tuple of ints such as (128, 64), not {shape!r}")
     extents = tuple(whole("each extent of shape", extent) for extent in shape)
     if len(extents) < 2:
-        raise LayoutError(f"shape is (…, rows, columns), and {extents} has no two dimensions")
+        raise LayoutError(f"shape must be (…, rows, columns), but {extents} has fewer than two dimensions")
     if min(extents) < 1:
-        raise LayoutError(f"each extent of shape is at least 1, and {extents} has {min(extents)}")
+        raise LayoutError(f"each extent of shape must be at least 1, but {extents} has {min(extents)}")
     return extents
 
 
@@ -203,7 +203,7 @@ def dtype_bits(dtype: Any) -> int:
         return 8
     match = re.fullmatch(r"(?:b?float|u?int)(\d+)(?:_\w+)?", name)
     if match is None:
-        raise LayoutError(f'dtype {dtype!r} is no element type: use a name such as "float16"')
+        raise LayoutError(f'dtype {dtype!r} is not an element type: use a name such as "float16"')
     return int(match[1])
 
 

@@ -120,7 +120,8 @@ class Layout(ABC):
     def apply_m(self, *coords: Coord) -> Coord:
         """The place in memory, in elements, of a layout that has no other axis. Raises LayoutError for one that has."""
         if self.axes not in ((m,), ()):
-            raise LayoutError(f"{self} places elements on {', '.join(map(str, self.axes))}, not in memory alone")
+            axes = ", ".join(map(str, self.axes))
+            raise LayoutError(f"apply_m needs a layout over memory only, but {self} places elements on {axes}")
         return self.apply(*coords).get(m, 0)
 
     def to_table(self) -> dict[Axis, np.ndarray]:
@@ -228,7 +229,7 @@ def _take(rest: list[Iter], extent: int, layout: TileLayout) -> Dim:
         it = rest.pop()
         part = math.gcd(it.extent, need)
         if part not in (it.extent, need):
-            raise LayoutError(f"{layout} cannot be cut to an extent of {extent}: it does not divide into {it.extent}")
+            raise LayoutError(f"{layout} cannot be cut to an extent of {extent}, which does not divide {it.extent}")
         if part < it.extent:
             rest.append(Iter(it.extent // part, it.stride * part, it.axis))
         taken.append(Iter(part, it.stride, it.axis))
@@ -242,9 +243,9 @@ def _extents(dim: Any) -> tuple[int, ...]:
     try:
         extents = tuple(operator.index(extent) for extent in (dim if isinstance(dim, tuple) else (dim,)))
     except TypeError:
-        raise LayoutError(f"an extent in S[shape : strides] is an int or a tuple of ints, not {dim!r}") from None
+        raise LayoutError(f"an extent in S[shape : strides] must be an int or a tuple of ints, not {dim!r}") from None
     if not extents or min(extents) < 1:
-        raise LayoutError(f"extents in S[shape : strides] are at least 1, not {dim!r}")
+        raise LayoutError(f"extents in S[shape : strides] must be at least 1, not {dim!r}")
     return extents
 
 
@@ -257,14 +258,14 @@ def _dim(extents: tuple[int, ...], strides: Any) -> Dim:
 
 def _stride(stride: Any) -> tuple[int, Axis]:
     if isinstance(stride, Axis):
-        raise LayoutError(f"{stride} alone is no stride: write 1@{stride}")
+        raise LayoutError(f"{stride} alone is not a stride: write 1@{stride}")
     if not isinstance(stride, Stride):
         try:
             stride = Stride(operator.index(stride), m)
         except TypeError:
-            raise LayoutError(f"a stride in S[shape : strides] is an int or int@axis, not {stride!r}") from None
+            raise LayoutError(f"a stride in S[shape : strides] must be an int or int@axis, not {stride!r}") from None
     if stride.value < 0:
-        raise LayoutError(f"strides in S[shape : strides] are not negative, as {stride} is")
+        raise LayoutError(f"strides in S[shape : strides] must not be negative, unlike {stride}")
     return stride.value, stride.axis
 
 

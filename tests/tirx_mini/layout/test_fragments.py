@@ -47,14 +47,14 @@ def test_the_wgmma_accumulator_has_a_width_that_wgmma_has() -> None:
 
 @pytest.mark.parametrize("layout", [wgmma_accumulator_layout, tcgen05_ld_layout])
 def test_extents_are_ints(layout) -> None:
-    with pytest.raises(LayoutError, match=r"^n is an int, not 64\.0"):
+    with pytest.raises(LayoutError, match=r"^n must be an int, not 64\.0"):
         layout(128 / 2)
-    with pytest.raises(LayoutError, match=r"^rows is an int, not '64'"):
+    with pytest.raises(LayoutError, match=r"^rows must be an int, not '64'"):
         layout(64, "64")
 
 
 def test_the_layout_of_tcgen05_ld_has_elements() -> None:
-    with pytest.raises(LayoutError, match="n and rows are at least 1, not 0 and 128"):
+    with pytest.raises(LayoutError, match="n and rows must be at least 1, not 0 and 128"):
         tcgen05_ld_layout(0)
 
 

@@ -147,9 +147,9 @@ def test_k_advances_by_32_bytes_inside_the_atom() -> None:
 @pytest.mark.parametrize(
     ("layout", "dtype", "starts", "extents", "sentence"),
     [
-        (tma_shared_layout("float16", B128, (64, 64)), "float32", None, None, "16 bits, and float32 has 32"),
+        (tma_shared_layout("float16", B128, (64, 64)), "float32", None, None, "16 bits, but float32 has 32"),
         (tma_shared_layout("float16", B128, (64, 64)), "float16", (4, 0), (8, 64), "begin it on a whole atom"),
-        (tma_shared_layout("float16", B128, (64, 64)), "float16", (0, 0), (12, 64), "no whole number of 8"),
+        (tma_shared_layout("float16", B128, (64, 64)), "float16", (0, 0), (12, 64), "not a whole number of 8"),
         (tma_shared_layout("float16", B128, (64, 64)), "float16", (0, 4), (64, 16), "multiple of 8 elements"),
         (tma_shared_layout("float16", B128, (2, 64, 64)), "float16", None, None, "extent 1 in any earlier"),
         (TileLayout(S[(64, 64)]), "float16", None, None, "rows of 16 bytes, packed in groups of 8"),

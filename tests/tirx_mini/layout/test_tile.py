@@ -67,15 +67,15 @@ def test_a_dimension_may_have_several_digits() -> None:
         (lambda: S[128 : (1, 2)], "one stride for each"),
         (lambda: S[((2, 4), 8) : (4, 1)], r"extents \(2, 4\) and the strides 4 do not pair up"),
         (lambda: S[128:TLane], "write 1@TLane"),
-        (lambda: S[128:1.5], r"a stride in S\[shape : strides\] is an int or int@axis, not 1.5"),
-        (lambda: S[128 : 1.5 @ TLane], "the stride in stride@TLane is an int, not 1.5"),  # type: ignore[operator]
-        (lambda: S[128:-1], "are not negative"),
-        (lambda: S["128"], r"an extent in S\[shape : strides\] is an int or a tuple of ints, not '128'"),
-        (lambda: S[(0, 4)], "are at least 1"),
-        (lambda: S[((), 4)], "are at least 1"),
+        (lambda: S[128:1.5], r"a stride in S\[shape : strides\] must be an int or int@axis, not 1.5"),
+        (lambda: S[128 : 1.5 @ TLane], "the stride in stride@TLane must be an int, not 1.5"),  # type: ignore[operator]
+        (lambda: S[128:-1], "must not be negative"),
+        (lambda: S["128"], r"an extent in S\[shape : strides\] must be an int or a tuple of ints, not '128'"),
+        (lambda: S[(0, 4)], "must be at least 1"),
+        (lambda: S[((), 4)], "must be at least 1"),
         (lambda: TileLayout((128, 64)), r"TileLayout takes S\[shape : strides\]"),  # type: ignore[arg-type]
         (lambda: TileLayout(S[(4, 4)]).apply(1), "takes 2 coordinates, not 1"),
-        (lambda: TileLayout(S[4 : 1 @ TLane]).apply_m(1), "not in memory alone"),
+        (lambda: TileLayout(S[4 : 1 @ TLane]).apply_m(1), "over memory only"),
     ],
 )
 def test_mistakes_get_one_sentence(build, sentence) -> None:
@@ -170,7 +170,7 @@ def test_group_splits_digits_and_says_where_it_cannot() -> None:
     assert TileLayout(S[128:1]).group((2, 8, 8)) == TileLayout(S[(2, 8, 8)])
     flat = TileLayout(S[(4, 2, 8, 8, 4, 2) : (1 @ wid_in_wg, 2, 4 @ laneid, 4, 1 @ laneid, 1)])
     assert flat.group((64, 64)).apply(17, 9) == {wid_in_wg: 1, m: 4 + 1, laneid: 4}
-    with pytest.raises(LayoutError, match="does not divide into 6"):
+    with pytest.raises(LayoutError, match="does not divide 6"):
         TileLayout(S[6]).group((2, 4))
     with pytest.raises(LayoutError, match="too few"):
         TileLayout(S[8]).group((2, 8))
