@@ -1,10 +1,13 @@
-"""Expressions. The whole grammar is this screen:
+"""Expressions. This is the whole grammar; ``*`` marks a tuple, ``?`` a field that may be None:
 
-    expr ::= Var | Const | Str | Special | Unary | Binary | Cast | Select | Ramp
-           | BufferLoad(buffer, index…) | AddressOf(buffer, index…) | Call(op, expr…, attrs) | Region(buffer, range…)
+    expr ::= Var(name) | Const(value) | Str(value) | Special(name)
+           | Unary(op, value) | Binary(op, a, b) | Cast(value) | Select(cond, a, b) | Ramp(base, lanes)
+           | BufferLoad(buffer, indices*) | AddressOf(buffer, indices*) | Region(buffer, ranges*)
+           | Call(op, args*, attrs*)
 
-Nodes are immutable and compared by identity; `structural_equal` compares their meaning. Python's operators on
-nodes build nodes. A node has no truth value: ``if`` over IR values is the front end's business.
+Every expression also has a `dtype` and a `span`. Nodes are immutable and compared by identity; `structural_equal`
+compares their meaning. Python's operators on nodes build nodes. A node has no truth value: the front end translates
+an ``if`` over IR values.
 """
 
 from __future__ import annotations
@@ -23,7 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expr:
-    """Base of all expressions. `dtype` is the type of the value, `span` where it was written."""
+    """Base class of all expressions.
+
+    dtype: the type of the value.
+    span: the source text that it comes from.
+    """
 
     dtype: DataType
     span: Span | None = field(default=None, kw_only=True)
@@ -33,7 +40,7 @@ class Expr:
     def __bool__(self) -> bool:
         raise TirxError(
             f"`{self!r}` is only known when the kernel runs, so Python cannot branch on it",
-            None,  # the place that branches is what matters
+            None,  # the caller reports the place that branches
             "use it in an `if`, `while`, `and`, `or` or ternary inside the kernel, not in plain Python code",
         )
 
@@ -142,7 +149,7 @@ ExprLike = Expr | int | float | bool
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Var(Expr):
-    """A named immutable value: a loop variable, a `Bind`, an index of the launch."""
+    """A named immutable value: a loop variable, a scalar parameter, the variable of a `Bind`, or a launch index."""
 
     name: str
 
@@ -172,7 +179,7 @@ SPECIALS: Mapping[str, DataType] = {
 class Special(Expr):
     """A special register: `threadIdx.x`, `blockIdx.y`, `clusterCtaIdx.x` (%cluster_ctaid), `cluster_ctarank`, …
 
-    `warp_id_in_cta` is `threadIdx.x >> 5`, the same in all lanes of a warp.
+    `warp_id_in_cta` equals `threadIdx.x >> 5` and is uniform across a warp.
     """
 
     name: str
@@ -193,14 +200,14 @@ class Binary(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cast(Expr):
-    """`value` converted to `dtype`. A shared-memory `AddressOf` cast to uint32 is its shared::cta address."""
+    """`value` converted to `dtype`. Casting a shared-memory `AddressOf` to uint32 gives its shared::cta address."""
 
     value: Expr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Select(Expr):
-    """`a` where `cond` holds, else `b`; both are evaluated."""
+    """`a` where `cond` holds, else `b`. Both are evaluated."""
 
     cond: Expr
     a: Expr
@@ -209,7 +216,7 @@ class Select(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ramp(Expr):
-    """The index vector base, base + 1, … base + lanes - 1 of a vector access."""
+    """The index of a vector access: base, base + 1, …, base + lanes - 1."""
 
     base: Expr
     lanes: int
@@ -223,7 +230,7 @@ class BufferLoad(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AddressOf(Expr):
-    """A pointer to an element, of dtype `handle`."""
+    """A pointer to an element; its dtype is `handle`."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]
@@ -231,7 +238,12 @@ class AddressOf(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Call(Expr):
-    """An instruction of `isa` (`op` is its name in the table): operands in order, static modifiers in `attrs`."""
+    """An instruction.
+
+    op: its name in the table of `isa`.
+    args: the operands, in order.
+    attrs: the modifiers known at compile time, as (name, value) pairs.
+    """
 
     op: str
     args: tuple[Expr, ...]
@@ -243,7 +255,7 @@ class Call(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """`extent` elements from `start`."""
+    """`extent` elements that begin at `start`."""
 
     start: Expr
     extent: Expr
@@ -251,14 +263,14 @@ class Range:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Region(Expr):
-    """A box of a buffer: the operand of a tile primitive. Its dtype is the element's."""
+    """A box within a buffer, as an operand of a tile primitive. Its dtype is that of one element."""
 
     buffer: Buffer
     ranges: tuple[Range, ...]
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The box's extents; raises `TirxError` where one is not known at compile time."""
+        """The extents of the box. Raises `TirxError` if one is not known at compile time."""
         out: list[int] = []
         for r in self.ranges:
             if not isinstance(r.extent, Const):
@@ -286,7 +298,7 @@ _INTEGER_ONLY = ("//", "%", "<<", ">>", "&", "|", "^")
 
 
 def const(value: int | float | bool, dtype: str | None = None, *, span: Span | None = None) -> Const:
-    """A literal; the dtype defaults to bool, int32 (int64 where it does not fit) or float32."""
+    """A literal. The dtype defaults to bool, int32 (int64 or uint64 if the value does not fit) or float32."""
     if dtype is None:
         if isinstance(value, bool):
             dtype = BOOL
@@ -305,7 +317,7 @@ def const(value: int | float | bool, dtype: str | None = None, *, span: Span | N
 
 
 def wrap(value: int, dtype: DataType) -> int:
-    """`value` reduced to the range of an integer type, as two's complement hardware does."""
+    """`value` wrapped to the range of an integer type, as in two's complement arithmetic."""
     value &= (1 << dtype.bits) - 1
     if dtype.is_signed and value >> (dtype.bits - 1):
         value -= 1 << dtype.bits
@@ -313,7 +325,7 @@ def wrap(value: int, dtype: DataType) -> int:
 
 
 def as_expr(value: Any, dtype: str | None = None) -> Expr:
-    """`value` as an expression: expressions pass, Python and NumPy scalars become constants."""
+    """`value` as an expression: expressions are returned as they are, Python and NumPy scalars become constants."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, (bool, int, float)):
@@ -326,7 +338,7 @@ def as_expr(value: Any, dtype: str | None = None) -> Expr:
 
 
 def promote(a: DataType, b: DataType) -> DataType:
-    """The common type of two operands, as C promotes: floats win, then width, then unsigned."""
+    """The common type of two operands, as in C: a float wins over an integer, then the wider type, then unsigned."""
     if a == b:
         return a
     if a.scalar.is_float != b.scalar.is_float:
@@ -339,7 +351,7 @@ def promote(a: DataType, b: DataType) -> DataType:
 
 
 def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
-    """Both operands with one dtype; a Python literal takes the type of the other side."""
+    """Both operands converted to one dtype; a Python literal takes the type of the other operand."""
     if not isinstance(a, Expr) and isinstance(b, Expr) and not _is_wrapper(a):
         a = _literal(a, b.dtype)
     if not isinstance(b, Expr) and isinstance(a, Expr) and not _is_wrapper(b):
@@ -369,7 +381,7 @@ def _literal(value: Any, dtype: DataType) -> Expr:
 
 
 def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
-    """``a op b`` with the operands promoted to one type; literals are folded."""
+    """``a op b`` with both operands promoted to one type. Literals are folded."""
     if op in ("and", "or"):
         left, right = as_bool(a), as_bool(b)
     else:
@@ -399,7 +411,7 @@ def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
 
 
 def _is_identity(op: str, value: int | float | bool) -> bool:
-    """Whether ``x op value`` is x."""
+    """Whether ``x op value`` equals x for every x."""
     if op in ("+", "-", "<<", ">>", "|", "^"):
         return not isinstance(value, float) and value == 0
     if op in ("*", "//"):
@@ -416,7 +428,7 @@ def _fold(op: str, a: Const, b: Const, dtype: DataType, span: Span | None) -> Co
 
 
 def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
-    """``op value`` for -, ~ and not."""
+    """``op value``, where `op` is -, ~ or not."""
     operand = as_bool(value) if op == "not" else as_expr(value)
     if isinstance(operand, Const):
         return const(UNARY_OPS[op](operand.value), operand.dtype, span=span)
@@ -426,7 +438,7 @@ def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
 
 
 def as_bool(value: Any) -> Expr:
-    """`value` as a condition: numbers are compared with zero, as C does."""
+    """`value` as a condition: numbers are compared with zero, as in C."""
     expr = as_expr(value)
     if expr.dtype.is_bool:
         return expr
@@ -436,7 +448,7 @@ def as_bool(value: Any) -> Expr:
 
 
 def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
-    """`value` converted to `dtype`; literals are converted now."""
+    """`value` converted to `dtype`. Literals are converted at compile time."""
     target, expr = DataType(dtype), as_expr(value)
     if expr.dtype == target:
         return expr
@@ -446,7 +458,7 @@ def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
 
 
 def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
-    """The ternary ``a if cond else b``; both sides are promoted to one type."""
+    """The ternary ``a if cond else b`` with both sides promoted to one type."""
     condition = as_bool(cond)
     left, right = _match(a, b)
     if isinstance(condition, Const):
@@ -460,7 +472,7 @@ def special(name: str) -> Special:
 
 
 def int_value(value: Any) -> int | None:
-    """The integer that `value` is at compile time, else None."""
+    """The value of an integer known at compile time, or None for anything else."""
     if isinstance(value, (bool, int)):
         return int(value)
     if isinstance(value, Const) and not isinstance(value.value, float):

@@ -1,12 +1,15 @@
-"""Statements. The whole grammar is this screen:
+"""Statements. This is the whole grammar; ``*`` marks a tuple, ``?`` a field that may be None:
 
-    stmt ::= Seq | Bind(var, value) | AllocBuffer | DeclBuffer | BufferStore(buffer, index…, value) | Evaluate(call)
-           | If | For | While | Break | Continue | Hint
-           | ScopeIds(var…, extent…)            -- bx, by = Tx.cta_id([m, n], parent="kernel")
-           | Scope(kind, parent, filter, body)  -- with Tx.thread(parent="warp")[cond]:
-           | TileCall(op, operand…, options)    -- Tx.copy(dst, src)
+    stmt ::= Seq(stmts*) | Bind(var, value) | AllocBuffer(buffer) | DeclBuffer(buffer)
+           | BufferStore(buffer, indices*, value) | Evaluate(call)
+           | If(cond, then, orelse?) | For(var, start, stop, body, step, kind, parallel) | While(cond, body)
+           | Break | Continue | Hint(message, attrs*, body?)
+           | ScopeIds(vars*, extents*, kind, parent)     -- bx, by = Tx.cta_id([m, n], parent="kernel")
+           | Scope(kind, body, parent?, filter?)         -- with Tx.thread(parent="warp")[cond]:
+           | TileCall(op, operands*, options*, scope?)   -- Tx.copy(dst, src)
 
-The last three are the tile level: the lowering pipeline replaces them, and no lowered function holds one.
+Every statement also has a `span`. The last three are the tile level: the lowering pipeline replaces them, and a
+lowered function contains none.
 """
 
 from __future__ import annotations
@@ -21,7 +24,10 @@ from .span import Span
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stmt:
-    """Base of all statements; `span` is where it was written."""
+    """Base class of all statements.
+
+    span: the source text that the statement comes from.
+    """
 
     span: Span | None = field(default=None, kw_only=True)
 
@@ -38,7 +44,7 @@ class Seq(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bind(Stmt):
-    """`var` is `value` in the rest of the enclosing block."""
+    """`var` stands for `value` in the rest of the enclosing block."""
 
     var: Var
     value: Expr
@@ -46,14 +52,14 @@ class Bind(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllocBuffer(Stmt):
-    """Storage that lives to the end of the enclosing block (local) or of the kernel (shared)."""
+    """Storage that lives until the end of the enclosing block (local) or of the kernel (shared)."""
 
     buffer: Buffer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeclBuffer(Stmt):
-    """A name for storage that exists already: a view, or tensor memory at an address."""
+    """A name for existing storage: a view, or tensor memory at an address."""
 
     buffer: Buffer
 
@@ -67,7 +73,7 @@ class BufferStore(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluate(Stmt):
-    """An instruction executed for its effect."""
+    """An instruction that is executed for its effect."""
 
     call: Call
 
@@ -86,9 +92,9 @@ SERIAL, UNROLLED = "serial", "unrolled"
 class For(Stmt):
     """``for var in range(start, stop, step)``.
 
-    kind: SERIAL, or UNROLLED where every iteration is expanded.
-    parallel: no iteration reads what another writes, so they may be executed together (set by the compiler for the
-        loops it makes itself; the simulator then runs them as one NumPy operation).
+    kind: SERIAL, or UNROLLED to expand every iteration.
+    parallel: whether the iterations are independent: none reads a value that another writes. The compiler sets this
+        for its own loops; the simulator runs such a loop as one NumPy operation.
     """
 
     var: Var
@@ -118,7 +124,7 @@ class Continue(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hint(Stmt):
-    """A message (and attributes) for readers and tools; it changes nothing and survives a script round trip."""
+    """A message (and attributes) for readers and tools. It has no effect and survives a script round trip."""
 
     message: str
     attrs: tuple[tuple[str, Any], ...] = ()
@@ -130,9 +136,9 @@ SCOPE_KINDS = ("kernel", "cluster", "cta", "warpgroup", "warp", "thread")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScopeIds(Stmt):
-    """`vars` number the `kind` units within their `parent`: ``bx, by = Tx.cta_id([m, n], parent="kernel")``.
+    """`vars` index the units of `kind` within their `parent`: ``bx, by = Tx.cta_id([m, n], parent="kernel")``.
 
-    extents: how many units there are along each variable; empty where one variable leaves that to other declarations.
+    extents: the number of units along each variable; empty if other declarations determine it.
     """
 
     vars: tuple[Var, ...]
@@ -143,7 +149,7 @@ class ScopeIds(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scope(Stmt):
-    """The units of `kind` execute `body`: all of them, or those for which `filter` holds."""
+    """The units of `kind` execute `body`: all of them, or only those for which `filter` holds."""
 
     kind: str
     body: Stmt
@@ -153,10 +159,13 @@ class Scope(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TileCall(Stmt):
-    """A tile primitive: `op` names it, `operands` are regions and values in the order of its signature.
+    """A call of a tile primitive.
 
-    scope: the execution scope it was called in ("cta", "warpgroup", "warp", "thread"), filled by the lowering unless
-        the call was scope-bound (``Tx.cta.copy``).
+    op: the name of the primitive.
+    operands: regions and values, in the order of its signature.
+    options: keyword arguments, as (name, value) pairs.
+    scope: the execution scope that executes it: "cta", "warpgroup", "warp" or "thread". The lowering sets it unless
+        the call is scope-bound (``Tx.cta.copy``).
     """
 
     op: str
@@ -169,7 +178,7 @@ class TileCall(Stmt):
 
 
 def seq(*stmts: Stmt | None, span: Span | None = None) -> Stmt:
-    """The statements in order, nested sequences flattened and None dropped."""
+    """The statements in order, with nested sequences flattened and None dropped."""
     flat: list[Stmt] = []
     for stmt in stmts:
         if isinstance(stmt, Seq):
@@ -181,10 +190,16 @@ def seq(*stmts: Stmt | None, span: Span | None = None) -> Stmt:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """What `cuTensorMapEncodeTiled` is given: how TMA sees a global buffer. Dimensions are innermost first.
+    """How TMA sees a global buffer: the arguments of `cuTensorMapEncodeTiled`. Dimensions are innermost first.
 
-    dims: extents of the tensor, elements. strides: bytes between neighbours in dimensions 1 … rank-1.
-    box: extents of one transfer, elements, each at most 256. swizzle: 0, 32, 64 or 128 bytes.
+    var: the kernel parameter that holds the tensor map.
+    buffer: the global buffer.
+    dims: extents of the tensor, in elements.
+    strides: distances between neighbours in dimensions 1 … rank - 1, in bytes.
+    box: extents of one transfer, in elements, each at most 256.
+    swizzle: the swizzle span, in bytes: 0, 32, 64 or 128.
+    l2_promotion: the granularity of L2 fetches, in bytes.
+    span: the copy that needs the tensor map.
     """
 
     var: Var
