@@ -1,4 +1,6 @@
-"""The intermediate representation: types, expressions, statements, buffers, functions; walking, arithmetic, text."""
+"""The intermediate representation: types, expressions, statements, buffers and functions, with visitors, index
+arithmetic and a printer.
+"""
 
 from .arith import Analyzer, simplify
 from .buffer import SCOPES, Buffer, scalar, shared_address

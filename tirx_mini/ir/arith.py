@@ -1,9 +1,9 @@
 """Integer arithmetic at compile time: simplification, equality and bounds of index expressions.
 
-An integer expression is brought into the linear form c0 + c1*t1 + c2*t2 + …, whose terms t are whatever is not a
-sum or a multiple. Division and remainder by a constant are split along that form where divisibility or bounds allow,
-which is what index arithmetic over tiles needs: ``(k + 1) * 64 - k * 64`` is 64, ``(b * 128 + i) % 128`` is i for i
-below 128.
+An integer expression is rewritten into the linear form c0 + c1*t1 + c2*t2 + …, where no term t is itself a sum or a
+multiple. Division and remainder by a constant distribute over that form where divisibility or bounds allow. Index
+arithmetic over tiles relies on this: ``(k + 1) * 64 - k * 64`` simplifies to 64, and ``(b * 128 + i) % 128`` to i for
+i below 128.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from .dtype import DataType
 
 Bounds = tuple[int, int]
-"""Inclusive."""
+"""Least and greatest value, both inclusive."""
 
 
 def key(expr: Expr) -> Hashable:
-    """A hashable value, equal for structurally equal expressions."""
+    """A hashable key; structurally equal expressions have equal keys."""
     if isinstance(expr, Const):
         return ("c", expr.dtype, expr.value)
     if isinstance(expr, Var):
@@ -68,7 +68,7 @@ def key(expr: Expr) -> Hashable:
 
 @dataclass
 class Linear:
-    """constant + sum of coefficient * term."""
+    """The sum of `constant` and coefficient * term over all `terms`."""
 
     constant: int = 0
     terms: dict[Hashable, tuple[Expr, int]] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Linear:
         return out
 
     def split(self, divisor: int) -> tuple[Linear, Linear]:
-        """(multiple, rest) with self = divisor * multiple + rest."""
+        """(multiple, rest) such that self = divisor * multiple + rest."""
         whole, rest = Linear(), Linear()
         whole.constant, rest.constant = divmod(self.constant, divisor)
         for identity, (expr, coefficient) in self.terms.items():
@@ -101,7 +101,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Analyzer:
-    """Simplifies and bounds expressions, given what is known of variables and special registers.
+    """Simplifies and bounds expressions, given the ranges of variables and special registers.
 
     ranges: inclusive bounds by `Var`, or by the name of a special register.
     """
@@ -109,22 +109,22 @@ class Analyzer:
     ranges: Mapping[Var | str, Bounds] = field(default_factory=dict)
 
     def bind(self, var: Var | str, low: int, high: int) -> Analyzer:
-        """This analyzer, knowing also low <= var <= high."""
+        """A copy of this analyzer that also assumes low <= var <= high."""
         return replace(self, ranges={**self.ranges, var: (low, high)})
 
     def simplify(self, expr: Expr) -> Expr:
-        """An equal expression, simpler where that can be shown; spans of kept parts survive."""
+        """An equal, possibly simpler expression. Parts that are kept keep their spans."""
         if expr.dtype.is_integer and expr.dtype.lanes == 1:
             return self._emit(self._linear(expr), expr.dtype, expr)
         return self._node(expr)
 
     def equal(self, a: Expr, b: Expr) -> bool:
-        """Whether a == b can be shown for integers."""
+        """Whether the integers `a` and `b` are provably equal."""
         difference = self._linear(a).plus(self._linear(b), -1)
         return not difference.terms and difference.constant == 0
 
     def bounds(self, expr: Expr) -> Bounds | None:
-        """Inclusive bounds of an integer expression, or None where nothing is known."""
+        """Inclusive bounds of an integer expression, or None where it is unbounded or unknown."""
         if isinstance(expr, Const):
             return (int(expr.value), int(expr.value)) if not isinstance(expr.value, float) else None
         if isinstance(expr, Var):
@@ -141,7 +141,7 @@ class Analyzer:
         return None
 
     def divisor(self, expr: Expr) -> int:
-        """The largest number known to divide `expr`; 0, which everything divides, for the constant 0."""
+        """The largest number known to divide `expr`. It is 0 for the constant 0, which every number divides."""
         linear = self._linear(expr)
         return math.gcd(linear.constant, *(coefficient for _, coefficient in linear.terms.values()))
 
@@ -150,7 +150,7 @@ class Analyzer:
         return self.divisor(expr) % divisor == 0
 
     def partition(self, expr: Expr, chosen: Callable[[Expr], bool]) -> tuple[Expr, Expr]:
-        """`expr` as a sum of two: the summands that are `chosen`, and the constant with the others."""
+        """`expr` as a sum of two: the terms for which `chosen` holds, and the constant plus all other terms."""
         linear = self._linear(expr)
         picked, rest = Linear(), Linear(linear.constant)
         for identity, (term, coefficient) in linear.terms.items():
@@ -229,14 +229,15 @@ class Analyzer:
             return self._scaled_xor(expr, a, b)
         if b.terms:
             return None
-        if expr.op == "<<" and expr.dtype.is_signed and 0 <= b.constant < expr.dtype.bits:  # unsigned: a bit field
+        # An unsigned shift stays one: it packs a bit field.
+        if expr.op == "<<" and expr.dtype.is_signed and 0 <= b.constant < expr.dtype.bits:
             return Linear().plus(a, 1 << b.constant)
         if expr.op in ("//", ">>", "%", "&"):
             return self._divided(expr, a, b.constant)
         return None
 
     def _scaled_xor(self, expr: Binary, a: Linear, b: Linear) -> Linear | None:
-        """(g * x) ^ (g * y) as g * (x ^ y), for the largest such power of two."""
+        """Rewrite (g * x) ^ (g * y) as g * (x ^ y) for the largest such power of two g."""
         coefficients = [coefficient for side in (a, b) for _, coefficient in side.terms.values()]
         common = math.gcd(a.constant, b.constant, *coefficients)
         common &= -common
@@ -246,7 +247,7 @@ class Analyzer:
         return Linear().plus(self._linear(binary("^", x, y, span=expr.span)), common)
 
     def _divided(self, expr: Binary, a: Linear, b: int) -> Linear | None:
-        """a // divisor or a % divisor, split into the part that divides and the rest."""
+        """a // divisor or a % divisor, split into the multiple of the divisor and the rest."""
         divisor = _constant_divisor(expr, b)
         if divisor is None:
             return None
@@ -273,7 +274,7 @@ class Analyzer:
         return out
 
     def _reduced(self, expr: Binary, rest: Linear, divisor: int) -> Linear | None:
-        """(g * x) // (g * n) as x // n and (g * x) % (g * n) as g * (x % n), where such a g > 1 exists."""
+        """Rewrite (g * x) // (g * n) as x // n, and (g * x) % (g * n) as g * (x % n), where such a g > 1 exists."""
         common = math.gcd(divisor, rest.constant, *(coefficient for _, coefficient in rest.terms.values()))
         if common == 1:
             return None
@@ -283,7 +284,7 @@ class Analyzer:
         return divided if op == "//" else Linear().plus(divided, common)
 
     def _nested(self, expr: Binary, rest: Linear, divisor: int) -> Linear | None:
-        """(x % (n * d)) % d as x % d, and (x // n) // d as x // (n * d)."""
+        """Rewrite (x % (n * d)) % d as x % d, and (x // n) // d as x // (n * d)."""
         if rest.constant or len(rest.terms) != 1:
             return None
         ((inner, coefficient),) = rest.terms.values()
@@ -315,10 +316,10 @@ class Analyzer:
         op, magnitude = ("+", linear.constant) if linear.constant > 0 else ("-", -linear.constant)
         return binary(op, total, const(magnitude, dtype), span=origin.span)
 
-    # -- everything that is no sum ------------------------------------------------------------------------------
+    # -- everything but sums ------------------------------------------------------------------------------------
 
     def _node(self, expr: Expr) -> Expr:
-        """`expr` with simplified children, folded where that decides it."""
+        """`expr` with simplified children, folded where its value follows from them."""
         if isinstance(expr, Binary):
             return self._comparison(expr, self.simplify(expr.a), self.simplify(expr.b))
         if isinstance(expr, Unary):
@@ -348,9 +349,9 @@ class Analyzer:
 
 
 def _constant_divisor(expr: Binary, by: int | None = None) -> int | None:
-    """What ``x // c``, ``x % c``, ``x >> c`` and ``x & (2 ** n - 1)`` divide x by; None where it is no such thing.
+    """The divisor in ``x // c``, ``x % c``, ``x >> c`` or ``x & (2 ** n - 1)``; None for any other expression.
 
-    by: the right side, where the caller has simplified it to a constant.
+    by: the right operand, where the caller has already simplified it to a constant.
     """
     b = by if by is not None else expr.b.value if isinstance(expr.b, Const) else None
     if not isinstance(b, int) or b < 0:
@@ -362,7 +363,7 @@ def _constant_divisor(expr: Binary, by: int | None = None) -> int | None:
 
 
 def _decide(op: str, bounds: Bounds) -> bool | None:
-    """The truth of ``difference op 0`` where the bounds of the difference settle it."""
+    """The truth of ``difference op 0`` where the bounds of the difference decide it, else None."""
     low, high = bounds
     if op in ("==", "!="):
         if low == high == 0:
@@ -374,5 +375,5 @@ def _decide(op: str, bounds: Bounds) -> bool | None:
 
 
 def simplify(expr: Expr) -> Expr:
-    """`expr` simplified with no knowledge of its variables."""
+    """`expr` simplified without assumptions about its variables."""
     return Analyzer().simplify(expr)

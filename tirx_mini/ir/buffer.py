@@ -15,15 +15,16 @@ SCOPES = ("global", "shared", "local", "tmem")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Buffer:
-    """Storage of `shape` elements of `dtype` in the memory `scope`.
+    """Storage for `shape` elements of `dtype` in the memory `scope`.
 
-    scope: "global" (a kernel argument), "shared" (one copy a CTA), "local" (registers, one copy a thread) or "tmem"
-        (tensor memory, one copy a CTA).
-    layout: a `tirx_mini.layout` layout of the shape; None is row-major.
-    source: the buffer this one is a view of; `byte_offset` is where it starts there. Shared buffers of a pool are
-        views of the pool.
-    allocated_addr: for tensor memory, the address that `tcgen05.alloc` returned.
-    scalar: a mutable variable (``phase: Tx.int32``), kept as a local buffer of shape (1,).
+    scope: "global" (a kernel argument), "shared" (one copy per CTA), "local" (registers, one copy per thread) or
+        "tmem" (tensor memory, one copy per CTA).
+    layout: a `tirx_mini.layout` layout of the same shape, or None for row-major.
+    source: the buffer that this one is a view of, or None. Shared buffers of a pool are views of the pool.
+    byte_offset: where a view starts in its source, in bytes.
+    allocated_addr: for tensor memory, the address that `tcgen05.alloc` wrote.
+    align: the required alignment, in bytes; 0 for the default of the dtype and layout.
+    scalar: whether this is a mutable variable (``phase: Tx.int32``), stored as a local buffer of shape (1,).
     """
 
     name: str
@@ -47,7 +48,7 @@ class Buffer:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
         total = 1
         for extent in self.shape:
             total *= extent
@@ -55,7 +56,7 @@ class Buffer:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements, without padding."""
+        """The size of all elements in bytes, without padding."""
         return self.size * self.dtype.bits // 8
 
     @property
@@ -67,10 +68,10 @@ class Buffer:
         return buffer
 
     def __getitem__(self, key: Any) -> Expr:
-        """``buf[i, j]`` is an element; with slices (or fewer indices than dimensions) it is a `Region`."""
+        """``buf[i, j]`` loads an element; slices, or fewer indices than dimensions, give a `Region`."""
         keys = key if isinstance(key, tuple) else (key,)
         rest = next((i for i, k in enumerate(keys) if k is ...), None)
-        if rest is not None:  # whole dimensions, as many as the others leave
+        if rest is not None:  # `...` stands for all dimensions that are not indexed
             keys = keys[:rest] + (slice(None),) * (self.ndim - len(keys) + 1) + keys[rest + 1 :]
         if len(keys) > self.ndim:
             raise TirxError(
@@ -130,10 +131,10 @@ class Buffer:
         return AddressOf(HANDLE, self, tuple(const(0) for _ in self.shape))
 
     def view(self, *shape: Any, layout: Any = None, dtype: str | None = None) -> Buffer:
-        """The same storage under another shape, layout or dtype; ``view(128, 64, …)`` or ``view((128, 64), …)``.
+        """The same storage with another shape, layout or dtype: ``view(128, 64, …)`` or ``view((128, 64), …)``.
 
-        A view of registers with a layout over `tid_in_wg` (or other thread axes) is the whole warpgroup's tile, of
-        which each thread holds its part.
+        A view of registers whose layout has a thread axis such as `tid_in_wg` is a tile of the whole warpgroup; each
+        thread holds a part of it.
         """
         dims = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         extents = tuple(int(e) for e in dims) or self.shape

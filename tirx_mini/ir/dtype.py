@@ -1,7 +1,7 @@
-"""Scalar and short-vector types, named as TVM and NumPy name them.
+"""Scalar and short-vector types, with the names that TVM and NumPy use.
 
 A `DataType` is a string (``DataType("float16") == "float16"``), so it can be passed wherever a dtype name is
-expected; it also knows its width. ``"float16x8"`` is eight lanes of half precision, the type of one 16-byte access.
+expected. It also has a width. ``"float16x8"`` has eight lanes of half precision: the type of one 16-byte access.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _parse(name: str) -> tuple[str, int, int]:
 class DataType(str):
     """The type of a value: a code, a width in bits, and a number of lanes.
 
-    It is made from a name, or from a dtype of NumPy, ml_dtypes or PyTorch. Raises `ValueError` for what is no dtype.
+    The argument is a name, or a dtype of NumPy, ml_dtypes or PyTorch. Raises `ValueError` for anything else.
     """
 
     __slots__ = ()
@@ -47,7 +47,7 @@ class DataType(str):
 
     @property
     def bits(self) -> int:
-        """Bits of one lane."""
+        """The width of one lane in bits."""
         return _parse(self)[1]
 
     @property
@@ -56,12 +56,12 @@ class DataType(str):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one lane."""
+        """The size of one lane in bytes."""
         return self.bits // 8
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all lanes."""
+        """The size of all lanes in bytes."""
         return self.itemsize * self.lanes
 
     @property

@@ -1,4 +1,4 @@
-"""A kernel: parameters, body, and once lowered how it is launched."""
+"""A kernel: its parameters, its body and, once lowered, its launch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from .stmt import Stmt, TensorMap
 
 @dataclass(frozen=True)
 class Launch:
-    """How a lowered kernel is launched: grid and cluster in CTAs, threads a CTA, dynamic shared memory in bytes.
+    """The launch configuration of a lowered kernel.
 
-    programmatic: whether it may begin while the kernel before it ends, because it waits for that one itself
-    (CUDA: programmatic dependent launch).
+    grid: CTAs along x, y and z.
+    threads: threads per CTA.
+    cluster: CTAs of a cluster along x, y and z.
+    smem_bytes: dynamic shared memory per CTA, in bytes.
+    programmatic: whether the kernel may start before the previous kernel has finished, because it waits for that
+        kernel itself (CUDA: programmatic dependent launch).
     """
 
     grid: tuple[int, int, int]
@@ -41,10 +45,11 @@ class Launch:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrimFunc:
-    """A kernel as the front end built it, or as a pass left it.
+    """A kernel, as built by the front end or returned by a pass.
 
-    params: global buffers and scalar variables, in the order of the call.
-    launch, tensor_maps: filled by the lowering pipeline; `launch` is None before.
+    params: global buffers and scalar variables, in call order.
+    launch: the launch configuration; None until the function is lowered.
+    tensor_maps: the tensor maps of its TMA copies; empty until the function is lowered.
     """
 
     name: str
@@ -56,7 +61,7 @@ class PrimFunc:
     span: Span | None = field(default=None, kw_only=True)
 
     def script(self) -> str:
-        """The function as source text; it parses back to a structurally equal function."""
+        """The function as source text that parses back to a structurally equal function."""
         from .printer import script
 
         return script(self)
@@ -74,7 +79,7 @@ class PrimFunc:
 
 @dataclass(frozen=True)
 class IRModule:
-    """Functions by name; `tvm.compile` takes the one named "main", or the only one."""
+    """Functions by name. `tvm.compile` takes the function named "main", or the only one."""
 
     functions: Mapping[str, PrimFunc]
 

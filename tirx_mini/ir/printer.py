@@ -1,6 +1,6 @@
-"""The IR as source text, in the style of TVMScript; the text of a function parses back to an equal function.
+"""The IR as source text, in the style of TVMScript. The text of a function parses back to an equal function.
 
-`expr_text` and `stmt_text` show a part, `script` a whole kernel: as the front end built it, or lowered.
+`expr_text` and `stmt_text` print a node; `script` prints a whole kernel, lowered or not.
 """
 
 from __future__ import annotations
@@ -78,14 +78,15 @@ def stmt_text(stmt: Stmt) -> str:
 
 
 def script(func: PrimFunc) -> str:
-    """A kernel as Python text, which `tirx_mini.script.from_source` reads back."""
+    """A kernel as Python text that `tirx_mini.script.from_source` can parse."""
     return Printer(set(_layout_names(func))).func(func)
 
 
 def instruction_path(op: str) -> str:
-    """How an instruction is called in the language: ``ptx.`` and its name, Python's keywords joined to what precedes.
+    """The path of an instruction in the language: ``ptx.`` and its name.
 
-    ``cp.async.bulk.commit_group`` is ``ptx.cp_async.bulk.commit_group``.
+    A part that is a Python keyword is joined to the part before it with an underscore: ``cp.async.bulk.commit_group``
+    becomes ``ptx.cp_async.bulk.commit_group``.
     """
     parts: list[str] = []
     for part in op.split("."):
@@ -97,7 +98,7 @@ def instruction_path(op: str) -> str:
 
 
 def _layout_names(func: PrimFunc) -> Iterator[str]:
-    """Identifiers that the printed layouts use; no variable may hide them."""
+    """The identifiers in the printed layouts, which no variable may shadow."""
     buffers = [p for p in func.params if isinstance(p, Buffer)]
     buffers += [node.buffer for node in walk(func.body) if isinstance(node, (AllocBuffer, DeclBuffer))]
     for buffer in buffers:
@@ -107,13 +108,13 @@ def _layout_names(func: PrimFunc) -> Iterator[str]:
 
 @dataclass
 class Printer:
-    """Turns nodes into text and gives each variable and buffer a name of its own."""
+    """Turns nodes into text and gives each variable and buffer a unique name."""
 
     taken: set[str] = field(default_factory=set)
     _names: dict[Any, str] = field(default_factory=dict)
 
     def name(self, node: Var | Buffer) -> str:
-        """The name of a variable or buffer, made unique when it is first seen."""
+        """The name of a variable or buffer, made unique at its first use."""
         known = self._names.get(node)
         if known is None:
             base = re.sub(r"\W", "_", node.name) or "x"
@@ -130,7 +131,7 @@ class Printer:
     # -- expressions --------------------------------------------------------------------------------------------
 
     def expr(self, expr: Any, level: int = 0) -> str:
-        """The text of an expression, in parentheses where its operator binds less tightly than `level`."""
+        """The text of an expression, in parentheses if its operator binds less tightly than `level`."""
         text, own = getattr(self, f"visit_{type(expr).__name__}")(expr)
         return f"({text})" if own < level else text
 
@@ -146,7 +147,7 @@ class Printer:
         return f"Tx.{expr.dtype}({plain})", _ATOM
 
     def _operand(self, expr: Expr, other: Expr, level: int) -> str:
-        """An operand; a literal takes the type of the other side by itself."""
+        """The text of an operand. A literal needs no type where it takes that of the `other` operand."""
         follows = isinstance(expr, Const) and not isinstance(other, Const) and expr.dtype == other.dtype
         if isinstance(expr, Const) and follows and _is_plain(expr) and (expr.value >= 0 or expr.dtype.bits >= 32):
             text = _literal(expr.value)
@@ -160,7 +161,7 @@ class Printer:
         if expr.op in ("min", "max"):
             return f"Tx.{expr.op}({self._operand(expr.a, expr.b, 0)}, {self._operand(expr.b, expr.a, 0)})", _ATOM
         own = _PRECEDENCE[expr.op]
-        if expr.op in ("and", "or"):  # Python would decide over a literal at once
+        if expr.op in ("and", "or"):  # over a bare literal, Python would evaluate it at once
             sides = [f"Tx.bool({e.value})" if isinstance(e, Const) else None for e in (expr.a, expr.b)]
             return f"{sides[0] or self.expr(expr.a, own)} {expr.op} {sides[1] or self.expr(expr.b, own + 1)}", own
         left = own + 1 if own == _PRECEDENCE["=="] else own
@@ -191,7 +192,7 @@ class Printer:
         return self.element(expr.buffer, expr.indices), _ATOM
 
     def element(self, buffer: Buffer, indices: tuple[Expr, ...]) -> str:
-        """``buf[i, j]``, ``buf.flat[offset]``, or the name alone of a scalar."""
+        """``buf[i, j]``, ``buf.flat[offset]``, or just the name of a scalar."""
         if buffer.scalar and len(indices) == 1 and isinstance(indices[0], Const) and indices[0].value == 0:
             return self.name(buffer)
         return f"{self._place(buffer, indices)}[{self.list(indices)}]"
@@ -206,7 +207,7 @@ class Printer:
         return f"{self._place(expr.buffer, expr.indices)}.ptr_to([{self.list(expr.indices)}])", _ATOM
 
     def visit_Region(self, expr: Region) -> tuple[str, int]:
-        """Extents of 1 are indices, but one of them is a slice where nothing else would show that this is a tile."""
+        """An extent of 1 prints as an index. If all extents are 1, the last prints as a slice to mark a tile."""
         parts: list[str] = []
         single = [isinstance(r.extent, Const) and r.extent.value == 1 for r in expr.ranges]
         for axis, r in enumerate(expr.ranges):
@@ -235,7 +236,7 @@ class Printer:
         return ", ".join(self.expr(e) for e in exprs)
 
     def value(self, value: Any) -> str:
-        """An option: an expression or a Python value."""
+        """The text of an option: an expression or a Python value."""
         if isinstance(value, Buffer):
             return self.name(value)
         if isinstance(value, (tuple, list)):
@@ -243,7 +244,7 @@ class Printer:
             return f"({inner},)" if len(value) == 1 else f"({inner})"
         if isinstance(value, str):
             return _quoted(value)
-        if isinstance(value, Const):  # not the Python number that would look the same
+        if isinstance(value, Const):  # a bare literal would read back as a Python number
             return f"Tx.{value.dtype}({_literal(value.value)})"
         return self.expr(value) if isinstance(value, Expr) else repr(value)
 
@@ -257,7 +258,10 @@ class Printer:
         return [_INDENT * depth + text]
 
     def _block(self, head: str, body: Stmt, depth: int, own: Sequence[Var] = ()) -> list[str]:
-        """A block; what lives no longer than it (and the variables `own` of its head) leaves its names to others."""
+        """The lines of a block.
+
+        Names that are local to the block, and those of the variables `own` in its head, may be reused after it.
+        """
         before = self._names.keys() - set(own)
         lines = self.stmt(body, depth + 1) or self._line("pass", depth + 1)
         for node in self._names.keys() - before:
@@ -376,7 +380,7 @@ class Printer:
     # -- functions ----------------------------------------------------------------------------------------------
 
     def func(self, func: PrimFunc) -> str:
-        """The whole kernel, with the imports its text needs as comments."""
+        """The whole kernel, preceded by the imports that its text needs, as comments."""
         params = ",\n".join(_INDENT + self._param(p) for p in func.params)
         head = [
             "# from tirx_mini.script import tirx as Tx",
@@ -418,7 +422,7 @@ class Printer:
 
 
 def _initialises(declaration: Stmt | None, stmt: Stmt) -> bool:
-    """Whether `stmt` gives the scalar that `declaration` declares its first value."""
+    """Whether `stmt` is the first assignment to the scalar that `declaration` declares."""
     return (
         isinstance(declaration, AllocBuffer)
         and declaration.buffer.scalar
@@ -433,7 +437,7 @@ def _quoted(text: str) -> str:
 
 
 def _is_plain(expr: Const) -> bool:
-    """Whether a literal can be written without its type where the type is known."""
+    """Whether a literal can be written without its type where the context gives the type."""
     return expr.dtype.lanes == 1 and (
         expr.dtype.is_integer or expr.dtype.is_bool or (isinstance(expr.value, float) and math.isfinite(expr.value))
     )
@@ -446,7 +450,7 @@ def _literal(value: Any) -> str:
 
 
 def _is_normal(expr: Expr, build: Callable[[], Expr]) -> bool:
-    """Whether the operators of the language build just this node from its parts, without simplifying."""
+    """Whether the language's operators rebuild exactly this node from its parts, without simplifying it."""
     try:
         built = build()
     except TirxError:

@@ -1,7 +1,7 @@
-"""Where a node comes from, and the error pages that show it.
+"""Source locations, and the error pages that show them.
 
-A `Span` is a range of source text. Code that was inlined (a student's ``@Tx.inline`` helper, a method of `lang`)
-keeps the span of its own line and, in `inlined_at`, the line that called it, so that a finding can point at either.
+A `Span` is a range of source text. Inlined code (a student's ``@Tx.inline`` helper, a method of `lang`) keeps the span
+of its own line and stores the span of the call in `inlined_at`, so a finding can point at either.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .errors import ERROR_KINDS
 
 @dataclass(frozen=True)
 class Span:
-    """A range of source text; lines count from 1, columns from 0 (as Python's `ast` counts them)."""
+    """A range of source text. As in Python's `ast`, lines are numbered from 1 and columns from 0."""
 
     file: str
     line: int
@@ -24,25 +24,25 @@ class Span:
     end_column: int = 0
     inlined_at: Span | None = None
     library: bool = False
-    """True where the text is tirx_mini's own (`lang`): reports then show the caller's line."""
+    """True for text of tirx_mini itself (`lang`); reports then show the caller's line."""
 
     @property
     def user(self) -> Span:
-        """The innermost span of the chain that lies in the user's own source."""
+        """The innermost span of the chain that lies in the user's source."""
         for span in self.chain():
             if not span.library:
                 return span
         return self
 
     def chain(self) -> Iterator[Span]:
-        """This span, then each call it was inlined at, from the inside out."""
+        """This span, then the calls that inlined it, innermost first."""
         span: Span | None = self
         while span is not None:
             yield span
             span = span.inlined_at
 
     def inlined(self, call: Span | None) -> Span:
-        """The same text, seen as inlined at `call` (appended at the outer end of the chain)."""
+        """The same text, inlined at `call`, which becomes the outermost span of the chain."""
         if call is None:
             return self
         outer = self.inlined_at.inlined(call) if self.inlined_at else call
@@ -54,7 +54,12 @@ class Span:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message about one place: what is wrong, and in `hint` what to write instead."""
+    """One message about one place.
+
+    message: what is wrong.
+    hint: what to write instead.
+    notes: further messages, each with its own place.
+    """
 
     message: str
     span: Span | None = None
@@ -64,7 +69,10 @@ class Diagnostic:
     code: str = ""
 
     def render(self, context: int = 0) -> str:
-        """The page as plain text: headline, place, the source with the culprit underlined, notes and hint."""
+        """The page as plain text: headline, location, underlined source, notes and hint.
+
+        context: how many source lines to show before and after the span.
+        """
         lines = [f"{self.severity}[{self.code}]: {self.message}" if self.code else f"{self.severity}: {self.message}"]
         if self.span is not None:
             lines += excerpt(self.span.user, context)
@@ -79,7 +87,7 @@ class Diagnostic:
 
 
 def excerpt(span: Span, context: int = 0) -> list[str]:
-    """The source lines of `span` with a rule of carets under it; only the place where the text cannot be read."""
+    """The source lines of `span`, underlined with carets; only its location if the source cannot be read."""
     first = linecache.getline(span.file, span.line).rstrip("\n")
     width = len(str(span.line + context))
     lines = [f"{' ' * width}--> {span.file}:{span.line}:{span.column + 1}"]
@@ -99,9 +107,9 @@ def excerpt(span: Span, context: int = 0) -> list[str]:
 
 
 class TirxError(Exception):
-    """A mistake in a kernel. `str(error)` is the whole page: place, source, what is wrong, what to write.
+    """A mistake in a kernel. `str(error)` is the whole page: location, source, what is wrong, what to write instead.
 
-    kind: which mistake, a key of `ERROR_KINDS`.
+    kind: the kind of mistake, a key of `ERROR_KINDS`.
     """
 
     def __init__(
@@ -121,7 +129,7 @@ class TirxError(Exception):
         return self.diagnostic.span
 
     def at(self, span: Span | None) -> TirxError:
-        """The same error, placed at `span` if it has no place yet."""
+        """The same error, located at `span` if it has no location yet."""
         if self.diagnostic.span is None and span is not None:
             self.diagnostic = replace(self.diagnostic, span=span)
         return self

@@ -1,4 +1,4 @@
-"""The numbers of execution units, read from special registers."""
+"""The indices of warps, warpgroups and threads, computed from special registers."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ UNIT_NUMBERS: Mapping[tuple[str, str], Callable[[], Expr]] = {
     ("thread", "warpgroup"): lambda: special("threadIdx.x") % 128,
     ("thread", "cta"): lambda: special("threadIdx.x"),
 }
-"""(kind, parent): the number of the executing unit within its parent, for units numbered along one dimension."""
+"""(kind, parent): the index of the executing unit within its parent, for units that have one dimension."""

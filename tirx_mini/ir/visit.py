@@ -1,7 +1,7 @@
-"""Walking and rewriting the IR.
+"""Visitors of the IR.
 
-`Mutator` rebuilds a tree bottom up, sharing what did not change; a pass subclasses it and overrides
-``visit_<ClassName>``. `walk` yields every node, outermost first. `substitute` replaces variables and buffers.
+`Mutator` rebuilds a tree bottom-up and shares unchanged nodes; a pass subclasses it and overrides
+``visit_<ClassName>``. `walk` yields every node, parents first. `substitute` replaces variables and buffers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Node = Expr | Stmt
 _PLAIN = frozenset(
     "span dtype name op attrs kind parent scope lanes step parallel extents message".split()
 )
-"""Fields that hold no nodes."""
+"""Fields that never hold nodes."""
 
 
 @cache
@@ -32,7 +32,7 @@ def child_fields(cls: type) -> tuple[str, ...]:
 
 
 def children(node: Node) -> Iterator[Node]:
-    """The expressions and statements directly below a node (not through buffers)."""
+    """The direct child expressions and statements of a node, not including those inside buffers."""
     for name in child_fields(type(node)):
         yield from _nodes(getattr(node, name))
 
@@ -49,7 +49,7 @@ def _nodes(value: Any) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Every node below and including `node`, parents before children, in program order."""
+    """`node` and all its descendants, parents before children, in program order."""
     stack: list[Node] = [node]
     while stack:
         top = stack.pop()
@@ -58,7 +58,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 class Mutator:
-    """Rebuilds expressions and statements; unchanged nodes are shared, spans are kept."""
+    """Rebuilds expressions and statements. Unchanged nodes are shared and spans are kept."""
 
     def expr(self, node: Expr) -> Expr:
         return self._dispatch(node)
@@ -67,7 +67,7 @@ class Mutator:
         return self._dispatch(node)
 
     def buffer(self, buffer: Buffer) -> Buffer:
-        """Called for each use of a buffer; override to replace it."""
+        """Called for every use of a buffer. Override it to replace buffers."""
         return buffer
 
     def func(self, func: PrimFunc) -> PrimFunc:
@@ -78,7 +78,7 @@ class Mutator:
         return method(node) if method else self.rebuild(node)
 
     def rebuild(self, node: Any) -> Any:
-        """`node` with its children visited."""
+        """`node` with all children visited."""
         if isinstance(node, Seq):
             stmts = tuple(self.stmt(s) for s in node.stmts)
             same = all(a is b for a, b in zip(stmts, node.stmts, strict=True))
@@ -119,7 +119,7 @@ class _Substitute(Mutator):
 
 
 def substitute(node: Any, variables: Mapping[Var, Expr], buffers: Mapping[Buffer, Buffer] | None = None) -> Any:
-    """`node` with variables (and buffers) replaced."""
+    """`node` with its variables (and buffers) replaced."""
     return _Substitute(variables, buffers or {}).field(node)
 
 
@@ -134,16 +134,18 @@ def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
 
 
 def structural_equal(a: Any, b: Any, given: Mapping[Any, Any] | None = None) -> bool:
-    """Whether two trees mean the same: equal but for spans and for the identity and names of variables and buffers.
+    """Whether two trees mean the same.
 
-    given: variables or buffers of `a`, with those of `b` that they must stand for.
+    Spans do not matter, nor do the identities and names of variables and buffers.
+
+    given: variables or buffers of `a` that must correspond to the given ones of `b`.
     """
     forth = dict(given or {})
     return (a is b and not forth) or _equal(a, b, forth, {there: here for here, there in forth.items()})
 
 
 def _equal(a: Any, b: Any, forth: dict[Any, Any], back: dict[Any, Any]) -> bool:
-    """`forth` and `back`: which variable or buffer of `a` stands for which of `b`, and the other way round."""
+    """Compare recursively. `forth` maps the variables and buffers of `a` to those of `b`; `back` is its inverse."""
     if type(a) is not type(b):
         return False
     if isinstance(a, (Var, Buffer)):
