@@ -1,4 +1,4 @@
-"""Random functions, source-level and lowered, in the normal form that the front end and the passes build."""
+"""Random functions, both source-level and lowered, in the normal form that the front end and the passes produce."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NAMES_OF_VARIABLES = st.sampled_from(["x", "k", "stage", "tid", "lambda", "Tx", 
 
 @dataclass
 class World:
-    """What the statements at one place may use."""
+    """The variables, buffers and open loops that a statement may use."""
 
     draw: Draw
     variables: list[Var] = field(default_factory=list)
@@ -139,7 +139,7 @@ class World:
         if buffer.scalar:
             return (const(0),)
         if buffer.ndim > 1 and self.draw(st.booleans()):
-            return (self.integer(max(depth, 0)),)  # one flat offset, as lowered code has
+            return (self.integer(max(depth, 0)),)  # one flat offset, as in lowered code
         return tuple(self.integer(max(depth, 0)) for _ in buffer.shape)
 
     def region(self, buffer: Buffer, extents: Sequence[int] | None = None) -> Region:

@@ -1,4 +1,4 @@
-"""The analyzer: what it rewrites means the same, and what it claims of an expression holds."""
+"""The analyzer: rewriting preserves values, and the reported bounds and divisors hold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BINARY = {
     ">=": np.greater_equal,
 }  # fmt: skip
 
-# Every combination of a few values of each variable, the ends of their ranges among them.
+# Every combination of a few values of each variable, including the ends of its range.
 GRID = np.meshgrid([0, 1, 4, 9], [-5, -1, 0, 7, 40], [0, 5, 31, 32, 100, 127], indexing="ij")
 ENV = {X: GRID[0], Y: GRID[1], "threadIdx.x": GRID[2]}
 
@@ -84,7 +84,7 @@ def test_a_simplified_expression_has_the_same_value(expr):
 @pytest.mark.parametrize("divisor", [2, 3, 4, 8])
 @pytest.mark.parametrize("inner", [1, 2, 4, 8, 12, 16])
 @pytest.mark.parametrize("ops", [("%", "%"), ("//", "//"), ("//", "%"), ("%", "//"), ("&", "%")])
-def test_nested_divisions_and_remainders(ops, inner, divisor):
+def test_nested_divisions_and_remainders_keep_their_value(ops, inner, divisor):
     for x in (TID, Y, X * 6 + 4, Y * 4 - 2):
         by = inner - 1 if ops[0] == "&" else inner
         expr = binary(ops[1], binary(ops[0], x, by), divisor)
@@ -106,7 +106,7 @@ def test_an_xor_is_scaled_by_powers_of_two_only(a, b):
 
 
 @given(EXPRESSIONS)
-def test_bounds_hold(expr):
+def test_every_value_is_within_the_bounds(expr):
     bounds = ANALYZER.bounds(expr)
     if bounds is not None:
         values = evaluate(expr)
@@ -114,7 +114,7 @@ def test_bounds_hold(expr):
 
 
 @given(EXPRESSIONS)
-def test_a_divisor_divides(expr):
+def test_the_divisor_divides_every_value(expr):
     divisor = ANALYZER.divisor(expr)
     values = evaluate(expr)
     assert (values == 0).all() if divisor == 0 else not (values % divisor).any()
@@ -132,13 +132,13 @@ def test_the_parts_of_a_partition_add_up(expr):
 
 
 @given(EXPRESSIONS, EXPRESSIONS)
-def test_what_is_shown_equal_is_equal(a, b):
+def test_expressions_reported_equal_are_equal(a, b):
     if ANALYZER.equal(a, b):
         assert np.array_equal(evaluate(a), evaluate(b))
 
 
 @given(EXPRESSIONS, EXPRESSIONS, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]))
-def test_comparisons_are_decided_only_as_they_turn_out(a, b, op):
+def test_a_decided_comparison_has_its_actual_value(a, b, op):
     comparison = binary(op, a, b)
     assert np.array_equal(evaluate(ANALYZER.simplify(comparison)), evaluate(comparison))
 
@@ -159,17 +159,17 @@ def test_comparisons_are_decided_only_as_they_turn_out(a, b, op):
         (binary("<", TID, 128), "True"),
     ],
 )
-def test_the_forms_that_addresses_take(expr, text):
+def test_address_arithmetic_simplifies_to_its_shortest_form(expr, text):
     assert repr(ANALYZER.simplify(expr)) == text
 
 
-def test_shifts_of_unsigned_numbers_stay_bit_fields():
-    """`lane << 16 | column` is read as fields; an index is read as a sum."""
+def test_an_unsigned_shift_stays_a_bit_field():
+    """`lane << 16 | column` packs fields; an index is a sum."""
     lane = Cast(UINT32, X)
     assert repr(ANALYZER.simplify(lane << 16)) == "Tx.uint32(x) << 16"
     assert repr(ANALYZER.simplify(X << 4)) == "x * 16"
 
 
-def test_a_constant_is_divided_by_itself_and_zero_by_all():
+def test_the_divisor_of_a_constant_and_of_a_sum():
     assert ANALYZER.divisor(const(24)) == 24 and ANALYZER.divisor(const(0)) == 0
     assert ANALYZER.divisor(X * 12 + 18) == math.gcd(12, 18)

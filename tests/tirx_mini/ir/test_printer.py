@@ -1,4 +1,4 @@
-"""The printer: readable text that reads back equal."""
+"""The printer: readable text that parses back to an equal function."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ A = Buffer("A", (16, 32), DataType("float16"))
 
 @settings(deadline=None, max_examples=150)
 @given(functions())
-def test_a_function_reads_back_equal(func: PrimFunc) -> None:
+def test_a_function_parses_back_equal(func: PrimFunc) -> None:
     text = func.script()
     again = from_source(text)
     assert structural_equal(func, again), text
@@ -81,7 +81,7 @@ TEXTS: dict[str, Expr] = {
     "Tx.ptx.cp_async.bulk.wait_group(n=0)": Call(INT32, "cp.async.bulk.wait_group", (), (("n", 0),)),
     'Tx.call("a b", x, mode="c")': Call(INT32, "a b", (X,), (("mode", "c"),)),
     '"a \\"word\\""': Str(DataType("handle"), 'a "word"'),
-    # What operators would simplify is written as it is.
+    # Operators would simplify these nodes, so they are printed explicitly.
     'Tx.node("binary", "*", "int32", x, 1)': Binary(INT32, "*", X, const(1)),
     'Tx.node("binary", "+", "int32", 2, 3)': Binary(INT32, "+", const(2), const(3)),
     'Tx.node("cast", "int32", 3)': Cast(INT32, const(3)),
@@ -96,12 +96,12 @@ def test_the_text_of_an_expression(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [t for t in TEXTS if t.startswith("Tx.node")])
-def test_what_is_not_simplified_reads_back_so(text: str) -> None:
+def test_unsimplified_nodes_parse_back_unchanged(text: str) -> None:
     func = PrimFunc("k", (X, Y), Bind(Var(INT32, "z"), TEXTS[text]))
     assert structural_equal(func, from_source(func.script()))
 
 
-def test_statements() -> None:
+def test_the_text_of_nested_statements() -> None:
     k = Var(INT32, "k")
     loop = For(k, const(0), X, If(k < 2, seq(), If(k < 3, Bind(Var(INT32, "x"), X + k))))
     assert stmt_text(loop).splitlines() == [
@@ -114,7 +114,7 @@ def test_statements() -> None:
     assert repr(loop) == stmt_text(loop)
 
 
-def test_names_are_unique_where_both_live_and_may_return_elsewhere() -> None:
+def test_names_are_unique_in_a_block_and_reused_after_it() -> None:
     first, second = Var(INT32, "k"), Var(INT32, "k")
     nested = For(first, const(0), X, For(second, const(0), first, Bind(Var(INT32, "z"), first + second)))
     assert "for k_1 in range(k)" in stmt_text(nested)
@@ -123,12 +123,12 @@ def test_names_are_unique_where_both_live_and_may_return_elsewhere() -> None:
     assert stmt_text(seq(one, other)).count("for k in range(x):") == 2
 
 
-def test_names_that_are_no_identifiers_are_made_so() -> None:
+def test_names_become_valid_identifiers() -> None:
     assert expr_text(Var(INT32, "a b")) == "a_b" and expr_text(Var(INT32, "lambda")) == "_lambda"
     assert expr_text(Var(INT32, "Tx")) == "_Tx" and expr_text(Var(INT32, "2nd")) == "_2nd"
 
 
-def test_the_path_of_an_instruction() -> None:
+def test_keywords_in_an_instruction_name_join_the_part_before() -> None:
     assert instruction_path("cp.async.bulk.commit_group") == "ptx.cp_async.bulk.commit_group"
     assert instruction_path("fence.proxy.async") == "ptx.fence.proxy_async"
     assert instruction_path("mbarrier.init") == "ptx.mbarrier.init"

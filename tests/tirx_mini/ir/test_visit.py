@@ -1,4 +1,4 @@
-"""Walking, rewriting, and when two trees mean the same."""
+"""Visitors: walking, rewriting and structural equality."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ SETTINGS = settings(deadline=None, max_examples=50)
 
 @SETTINGS
 @given(functions())
-def test_a_mutator_that_changes_nothing_gives_the_same_tree(func: PrimFunc) -> None:
+def test_the_default_mutator_returns_the_same_tree(func: PrimFunc) -> None:
     assert Mutator().func(func).body is func.body
 
 
 @SETTINGS
 @given(functions())
-def test_walk_meets_each_node_once_and_parents_first(func: PrimFunc) -> None:
+def test_walk_yields_parents_before_children(func: PrimFunc) -> None:
     order = {id(node): place for place, node in enumerate(walk(func.body))}
     for node in walk(func.body):
         assert all(order[id(child)] > order[id(node)] or _shared(func, child) for child in children(node))
@@ -60,14 +60,14 @@ def _shared(func: PrimFunc, node: object) -> bool:
 
 @SETTINGS
 @given(functions())
-def test_equality_does_not_depend_on_identity_or_names(func: PrimFunc) -> None:
+def test_structural_equality_ignores_identity_and_names(func: PrimFunc) -> None:
     renamed = _Fresh().func(func)
     assert structural_equal(func, func)
     assert structural_equal(func.body, renamed.body) and structural_equal(renamed.body, func.body)
 
 
 class _Fresh(Mutator):
-    """Gives every variable another identity and name."""
+    """Replaces every variable by a copy with another name."""
 
     def __init__(self) -> None:
         self.variables: dict[Var, Var] = {}
@@ -78,14 +78,14 @@ class _Fresh(Mutator):
         return self.variables[node]
 
 
-def test_equality_sees_every_difference() -> None:
+def test_structural_equality_detects_every_difference() -> None:
     loop = For(X, const(0), Y, BufferStore(R, (X,), const(0.0)))
     assert not structural_equal(loop, replace(loop, kind="unrolled"))
     assert not structural_equal(loop, replace(loop, stop=X))
     assert not structural_equal(X + Y, X - Y) and not structural_equal(X + Y, Y)
     assert not structural_equal(binary("+", X, X), binary("+", X, Y))  # one variable is not two
     assert not structural_equal(const(1), const(True)) and not structural_equal(const(1), const(1, "int64"))
-    assert structural_equal(X + Y, Y + X)  # variables are known by their places alone
+    assert structural_equal(X + Y, Y + X)  # variables are matched by position
 
 
 def test_substitution_reaches_operands_options_and_regions() -> None:
@@ -98,14 +98,14 @@ def test_substitution_reaches_operands_options_and_regions() -> None:
     assert structural_equal(substitute(changed, {Y: X}), call)
 
 
-def test_buffers_are_replaced_wherever_they_are_used() -> None:
+def test_substitution_replaces_buffers_in_loads_and_stores() -> None:
     other = Buffer("s", (8,), DataType("float32"), "local")
     store = BufferStore(R, (X,), BufferLoad(R.dtype, R, (const(1),)))
     changed = substitute(store, {}, {R: other})
     assert changed.buffer is other and changed.value.buffer is other
 
 
-def test_rewrite_goes_from_the_leaves_up() -> None:
+def test_rewrite_visits_children_first() -> None:
     def double(expr: Expr) -> Expr:
         return const(2 * int(expr.value)) if isinstance(expr, Const) else expr
 
@@ -113,7 +113,7 @@ def test_rewrite_goes_from_the_leaves_up() -> None:
     assert repr(rewrite(bind, double)) == 'y = Tx.node("binary", "+", "int32", 2, 4)'
 
 
-def test_sequences_stay_flat() -> None:
+def test_seq_flattens_nested_sequences() -> None:
     bind = Bind(Y, X + 1)
     assert seq(bind) is bind
     nested = seq(seq(bind, bind), None, seq(bind))
@@ -121,6 +121,6 @@ def test_sequences_stay_flat() -> None:
     assert not isinstance(nested, Evaluate)
 
 
-def test_an_element_indexed_by_a_ramp_is_a_vector() -> None:
+def test_a_load_indexed_by_a_ramp_is_a_vector() -> None:
     load = R[Ramp(INT32, X, 4)]
     assert isinstance(load, BufferLoad) and load.dtype == "float32x4"
