@@ -1,45 +1,45 @@
-"""Axe layouts: from logical coordinates to named places on the hardware.
+"""Axe layouts: maps from logical coordinates to named places on the hardware.
 
-A tile is something to index, `tile[row, column]`; the hardware offers bytes of memory, lanes and columns of tensor
-memory, registers of threads. A layout is the map from the first to the second. It is written as a shape and, for each
-extent, a stride with the axis that the stride leads along:
+A kernel indexes a tile, `tile[row, column]`. The hardware has bytes of memory, lanes and columns of tensor memory, and
+registers of threads. A layout maps the coordinates to these places. It is written as a shape and, for each extent, a
+stride together with the axis along which the stride moves:
 
     TileLayout(S[(128, 64) : (64, 1)])                    row-major in memory: place 64 r + c
     TileLayout(S[(128, 512) : (1@TLane, 1@TCol)])         tensor memory: row r in lane r, column c in column c
     TileLayout(S[(128, 64) : (1@tid_in_wg, 1)])           registers: thread r of a warpgroup holds row r, c its register
 
-A stride with no axis leads along memory, the axis `m`, counted in elements; within a thread that is the register
-number. One dimension may have several digits, each with its own stride. With (16, 8) for 128 rows, row r has the digits
-r // 8 and r % 8, and so
+A stride without an axis moves along memory, the axis `m`, in elements; for registers, this is the register number. A
+dimension may have several digits, each with its own stride. With extents (16, 8) for 128 rows, row r has the digits
+r // 8 and r % 8. Therefore
 
     TileLayout(S[((16, 8), (8, 8)) : ((64, 8), (1024, 1))])
 
-cuts a 128 × 64 tile into 8 × 8 blocks, each contiguous. That is all of `TileLayout`: write each coordinate in the mixed
-radix of its extents, multiply digits by strides, add up along each axis. `apply` does it for ints, for NumPy arrays and
-for symbolic expressions:
+cuts a 128 × 64 tile into contiguous 8 × 8 blocks. That is the whole definition of `TileLayout`: write each coordinate
+in the mixed radix of its extents, multiply each digit by its stride, and add up the products along each axis. `apply`
+does this for ints, NumPy arrays and symbolic expressions:
 
     >>> layout = TileLayout(S[((2, 4), 8) : ((4@warpid, 1@warpid), 1)])
     >>> layout.apply(6, 3)
     {warpid: 6, m: 3}
 
-Shared memory needs one thing more, because strides alone put a column of a tile in a few banks. An XOR swizzle moves
-16-byte chunks within an atom of 8 rows, and `ComposeLayout(swizzle, tile)` applies it to the place that the tile gives.
-TMA and the tensor core know the same swizzles; `tma_shared_layout` builds the layout that they agree on:
+Shared memory also needs a swizzle, because strides alone put a column of a tile into only a few banks. An XOR swizzle
+moves 16-byte chunks within an atom of 8 rows, and `ComposeLayout(swizzle, tile)` applies it to the place given by the
+tile. TMA and the tensor core support the same swizzles; `tma_shared_layout` builds the layout that both of them use:
 
     >>> a = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (2, 128, 64))     # 2 stages
     >>> a.apply_m(0, 0, 8), a.apply_m(0, 1, 8), a.apply_m(1, 1, 8)      # chunk 1 of row 1 is swapped with chunk 0
     (8, 64, 8256)
 
-What one does with layouts:
+The operations on layouts:
 
-    group, simplify                  reshape; find the fewest digits
-    is_injective, is_bijective       does each element have its own place; is each place used
-    inverse, compose                 from places back to elements; one layout after another
-    slice_region                     base + layout of a slice, with symbolic starts
-    tma_boxes, mma_descriptor_params, vector_length      what TMA, MMA and vector accesses need to know of a slice
+    group, simplify                  reshape; write with the fewest digits
+    is_injective, is_bijective       whether elements have distinct places; whether every place is used
+    inverse, compose                 map places back to elements; apply one layout after another
+    slice_region                     split a slice, with symbolic starts, into a base and a layout
+    tma_boxes, mma_descriptor_params, vector_length      parameters for TMA, MMA and vector accesses of a slice
 
-All layouts are immutable and hashable, compare by structure, and print as the expression that makes them. Errors are
-`LayoutError`s of one sentence. Layouts follow Hou et al., "Axe" (2026); hardware facts are from the PTX ISA.
+All layouts are immutable and hashable, compare by structure, and print as the expression that creates them. Errors are
+`LayoutError`s of one sentence. Layouts follow Hou et al., "Axe" (2026); hardware facts come from the PTX ISA.
 """
 
 from .algebra import compose, inverse, inverse_tile, is_bijective, is_injective

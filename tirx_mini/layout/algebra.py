@@ -1,8 +1,8 @@
 """Layouts as functions: injective, bijective, inverse, composition.
 
-All of it rests on one observation. Sort the iters of an axis by stride: if each stride is a multiple of what the
-smaller ones cover, the strides are the weights of a mixed-radix number, and the layout merely shuffles digits.
-Composing or inverting it is then a matter of regrouping digits, with no arithmetic on elements.
+Everything here rests on one observation. Sort the iters of an axis by stride: if each stride is a multiple of the range
+covered by the smaller ones, the strides are the weights of a mixed-radix number, and the layout only permutes digits.
+Composing or inverting such a layout regroups its digits and needs no arithmetic on elements.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .tile import Iter, Layout, S, Spec, TileLayout, coalesce, still
 
 
 def is_injective(layout: Layout) -> bool:
-    """Whether no two elements share a place."""
-    tile = layout.linear  # a swizzle is a permutation: it changes nothing here
+    """Whether all elements have distinct places."""
+    tile = layout.linear  # a swizzle is a permutation, so it cannot merge places
     return all(_axis_injective([it for it in coalesce(tile.iters) if it.axis == axis]) for axis in tile.axes)
 
 
@@ -30,18 +30,18 @@ def is_bijective(layout: Layout) -> bool:
     full = all(tile.cosize(axis) == _axis_size(tile, axis) for axis in tile.axes)
     if not full or not is_injective(tile):
         return False
-    # A swizzle keeps to whole atoms, so only a tile that ends inside one can be left by it.
+    # A swizzle permutes whole atoms, so it leaves the tile only where the tile ends inside an atom.
     return not isinstance(layout, ComposeLayout) or int(layout.swizzle(np.arange(tile.size())).max()) < tile.size()
 
 
 def inverse_tile(tile: TileLayout) -> TileLayout:
-    """The layout from places, one coordinate for each of `tile.axes`, to the row-major number of the element there.
+    """The layout that maps places, one coordinate per axis of `tile.axes`, to row-major element numbers.
 
     Raises LayoutError where `tile` is not bijective.
     """
     if not is_bijective(tile):
         raise LayoutError(f"{tile} is not bijective, so it has no inverse")
-    numbered = S[tuple(tuple(it.extent for it in dim) for dim in tile.dims)]  # each iter's weight in row-major order
+    numbered = S[tuple(tuple(it.extent for it in dim) for dim in tile.dims)]  # row-major weights
     pairs = list(zip(tile.iters, TileLayout(numbered).iters, strict=True))
     dims = []
     for axis in tile.axes:
@@ -51,7 +51,7 @@ def inverse_tile(tile: TileLayout) -> TileLayout:
 
 
 def inverse(layout: Layout) -> Callable[..., tuple[Coord, ...]]:
-    """The function from places, one for each of `layout.axes`, to the logical coordinates of the element there.
+    """The function that maps places, one per axis of `layout.axes`, to logical coordinates.
 
     Raises LayoutError where `layout` is not bijective.
     """
@@ -68,15 +68,15 @@ def inverse(layout: Layout) -> Callable[..., tuple[Coord, ...]]:
 
 
 def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
-    """`outer` after `inner`: the place that `inner` gives is read as the row-major number of an element of `outer`.
+    """`outer` after `inner`: the place given by `inner` is the row-major number of an element of `outer`.
 
-    Raises LayoutError where `inner` has other axes than memory or its strides do not cut `outer` into whole digits.
+    Raises LayoutError if `inner` has an axis other than memory, or if its strides do not cut `outer` into whole digits.
     """
     if isinstance(outer, SwizzleLayout):
         return ComposeLayout(outer, inner)
     if inner.axes != (m,):
         raise LayoutError(f"the inner layout of a composition must place elements in memory only, unlike {inner}")
-    # Write outer's element number in digits that inner's iters are among: inner's own, and the gaps between them.
+    # Write outer's element number in digits: the iters of inner, and the gaps between them.
     moving = sorted((it for it in inner.iters if it.extent > 1), key=lambda it: it.stride)
     radix: list[int] = []
     covered = 1
@@ -90,7 +90,7 @@ def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
     if outer.size() % covered:
         raise LayoutError(f"{inner} spans {covered} elements, which does not divide the {outer.size()} of {outer}")
     digits = outer.group([outer.size() // covered, *reversed(radix)]).dims[1::2]
-    place = dict(zip(reversed(moving), digits, strict=True))  # strides differ, so the iters are distinct keys
+    place = dict(zip(reversed(moving), digits, strict=True))  # the strides differ, so the iters are distinct keys
     unmoved = still(outer.iters[0].axis)
     return TileLayout(Spec(tuple(tuple(new for it in dim for new in place.get(it, unmoved)) for dim in inner.dims)))
 
@@ -117,7 +117,7 @@ def _axis_injective(iters: list[Iter]) -> bool:
             break
         reach += it.reach
     else:
-        return True  # each digit outweighs all smaller ones together
+        return True  # the stride of each digit exceeds the reach of all smaller digits together
     places = np.zeros(1, dtype=np.int64)
     for it in iters:
         places = np.add.outer(places, np.arange(it.extent) * it.stride).reshape(-1)

@@ -1,8 +1,8 @@
 """Address arithmetic on integers, NumPy arrays and symbolic expressions alike.
 
-A coordinate is anything that has `+ * // % ^ >> &`. These helpers leave out the steps that change nothing, so that the
-expression a compiler builds through them is the one a person would have written. They look at a value only if it is a
-Python `int`: a symbolic one is never compared and never tested for truth.
+A coordinate is any object with the operators `+ * // % ^ >> &`. These helpers omit operations without effect, such as
+adding 0, so the compiler emits the expression that a person would write. They inspect a value only if it is a Python
+`int`; they never compare a symbolic value or test its truth.
 """
 
 from __future__ import annotations
@@ -44,5 +44,5 @@ def xor(x: Coord, y: Coord) -> Coord:
 
 
 def to_bytes(elements: Coord, bits: int) -> Coord:
-    """A count of `bits`-wide elements as a count of bytes."""
+    """Convert a number of `bits`-wide elements to bytes."""
     return mul(elements, bits // 8) if bits >= 8 else div(elements, 8 // bits)

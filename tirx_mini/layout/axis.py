@@ -1,4 +1,4 @@
-"""Named axes: where a stride leads. `1@TLane` is a stride of one along tensor-memory lanes."""
+"""Named axes, along which strides move. `1@TLane` is a stride of one along the lanes of tensor memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, SupportsIndex
 
 
 class LayoutError(ValueError):
-    """A layout that cannot be built, or a question that it cannot answer."""
+    """An invalid layout, or an operation that a layout does not support."""
 
 
 def whole(what: str, value: Any) -> int:
-    """`value` as an int. Raises LayoutError, which calls it `what`, for anything else."""
+    """`value` as an int. Raises LayoutError, naming the value `what`, for anything else."""
     try:
         return operator.index(value)
     except TypeError:
@@ -28,7 +28,7 @@ class Axis:
 
     @property
     def is_thread(self) -> bool:
-        """Whether the axis counts threads or groups of them, rather than places in a memory."""
+        """Whether the axis counts threads or groups of threads, rather than places in a memory."""
         return self.name not in ("m", "TLane", "TCol")
 
     def __rmatmul__(self, value: SupportsIndex) -> Stride:
@@ -40,7 +40,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Stride:
-    """`value@axis`: how far one step of a coordinate moves along `axis`."""
+    """`value@axis`: the distance along `axis` that one step of a coordinate moves."""
 
     value: int
     axis: Axis

@@ -1,4 +1,4 @@
-"""Register fragments: which thread of a warpgroup holds which element of a tile, and in which of its registers."""
+"""Register fragments: the thread of a warpgroup, and its register, that hold each element of a tile."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from .tile import S, TileLayout
 
 
 def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
-    """The `rows` × `n` accumulators of `wgmma.mma_async.m64nNk*`: (row, column) to warp, lane and register.
+    """The `rows` × `n` accumulators of `wgmma.mma_async.m64nNk*`: maps (row, column) to warp, lane and register.
 
-    Warp w holds rows 16w … 16w + 15; in each 8 × 8 block lane l holds row l // 4, columns 2 (l % 4) and the next.
-    Registers go through the pair, then the upper and lower 8 rows, then the blocks of 8 columns, and where there are
-    more rows than the 64 of one instruction, then through the blocks of 64. PTX ISA, "Register Fragments for
-    wgmma.mma_async.m64nNk16", matrix D. Raises LayoutError for an `n` or `rows` that wgmma has not.
+    Warp w holds rows 16w … 16w + 15. In each 8 × 8 block, lane l holds row l // 4 and columns 2 (l % 4) and
+    2 (l % 4) + 1. The registers of a thread enumerate the two columns, then the upper and lower 8 rows, then the blocks
+    of 8 columns and, for more than the 64 rows of one instruction, the blocks of 64 rows. PTX ISA, "Register Fragments
+    for wgmma.mma_async.m64nNk16", matrix D. Raises LayoutError for an `n` or `rows` that wgmma does not support.
     """
     n, rows = whole("n", n), whole("rows", rows)
     if n % 8 or not 8 <= n <= 256:
@@ -27,7 +27,7 @@ def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
 
 
 def tcgen05_ld_layout(n: int, rows: int = 128) -> TileLayout:
-    """A `rows` × `n` tile after `tcgen05.ld.32x32b.xN`: row r in thread r of the warpgroup, column c in its register c.
+    """A `rows` × `n` tile loaded by `tcgen05.ld.32x32b.xN`: thread r holds row r, with column c in register c.
 
     PTX ISA, "tcgen05 data movement shapes", .32x32b. Raises LayoutError for an `n` or `rows` below 1.
     """

@@ -1,7 +1,7 @@
-"""What the hardware asks of a tile in shared memory: TMA boxes, MMA matrix descriptors, vector widths.
+"""The hardware's requirements on a tile in shared memory: TMA boxes, MMA matrix descriptors, vector widths.
 
-Both engines know one shape, the 8-row × 16-, 32-, 64- or 128-byte atom of `swizzle.py`. A TMA box is a stack of atoms
-one span wide; a matrix descriptor gives the distance from one atom to the next in each direction.
+Both engines work on the same shape, the atom of `swizzle.py`: 8 rows of 16, 32, 64 or 128 bytes. A TMA box is a stack
+of atoms one span wide; a matrix descriptor gives the distance from one atom to the next in each direction.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ from .tile import Iter, Layout, TileLayout, coalesce
 
 @dataclass(frozen=True)
 class TmaBox:
-    """One box of a TMA copy: the part `[start, start + extent)` of a region, whose rows lie packed, one after another,
-    from `offset` elements after the region's base.
+    """One box of a TMA copy: the part `[start, start + extent)` of a region, with packed rows in shared memory.
+
+    offset: where the first row lies, in elements from the region's base.
+    start: the first coordinate in each dimension of the region.
+    extent: the number of elements in each dimension.
     """
 
     offset: int
@@ -37,8 +40,9 @@ def tma_boxes(
 ) -> tuple[Coord, tuple[TmaBox, ...]]:
     """The shared-memory side of a TMA copy of `layout[start : start + extent, …]`.
 
-    Returns the region's base in elements, and the boxes: each at most one swizzle span wide and 256 rows high. Raises
-    LayoutError where the slice is no whole number of atoms, or its rows are not packed as a box fills them.
+    Returns the region's base in elements, and the boxes, each at most one swizzle span wide and 256 rows high. Raises
+    LayoutError if the slice is not a whole number of atoms, or if its rows are not packed in the order in which TMA
+    fills a box.
     """
     region = slice_region(layout, starts, extents, divisor)
     tile, mode = region.layout.linear, swizzle_mode(layout)
@@ -61,11 +65,20 @@ def tma_boxes(
 
 @dataclass(frozen=True)
 class DescriptorParams:
-    """A K-major operand tile (rows × K) as an MMA matrix descriptor describes it. Offsets are in bytes.
+    """The parameters of the MMA matrix descriptor of a K-major operand tile (rows × K).
 
-    PTX ISA, "Shared memory descriptor" and "Strides" (tcgen05, wgmma): the stride byte offset leads from 8 rows to the
-    next 8; without a swizzle the leading byte offset leads from one 16-byte column of core matrices to the next, and
-    with one it is unused and 16 here.
+    mode: the swizzle.
+    bits: the width of an element.
+    rows: the number of rows (M or N) of the tile.
+    cols: the extent of the tile along K, in elements.
+    leading_byte_offset: without a swizzle, the distance between neighbouring 16-byte columns of core matrices, in
+        bytes; unused and 16 with a swizzle.
+    stride_byte_offset: the distance between neighbouring groups of 8 rows, in bytes.
+    base: where the first row starts in the buffer at column 0 of K, in elements.
+    k_start: the first column of the operand along K, in elements.
+    tile: the layout of all rows and all of K, without the swizzle.
+
+    PTX ISA, "Shared memory descriptor" and "Strides" (tcgen05, wgmma).
     """
 
     mode: SwizzleMode
@@ -79,11 +92,11 @@ class DescriptorParams:
     tile: TileLayout
 
     def byte_offset(self, k: Coord = 0, row: int = 0) -> Coord:
-        """Where a descriptor points, from the start of the buffer, that begins at column `k`, row `row` of the operand.
+        """The start address, in bytes from the start of the buffer, of a descriptor at column `k`, row `row`.
 
-        `k` is a multiple of 16 bytes, `row` of 8. Inside a swizzled row this is the address before the swizzle: the
-        hardware adds its own offsets and then XORs, so K advances by plain addition (32 bytes for K = 16 of a 16-bit
-        type).
+        `k` is a multiple of 16 bytes and `row` a multiple of 8. Inside a swizzled row this is the address before the
+        swizzle: the hardware adds its own offsets before it applies the XOR, so K advances by plain addition (32 bytes
+        for K = 16 of a 16-bit type).
         """
         return to_bytes(add(self.base, self.tile.apply_m(row, add(self.k_start, k))), self.bits)
 
@@ -95,10 +108,10 @@ def mma_descriptor_params(
     extents: Sequence[int] | None = None,
     divisor: Divisor = unknown,
 ) -> DescriptorParams:
-    """Descriptor parameters of the K-major operand `layout[start : start + extent, …]`; the whole layout by default.
+    """Descriptor parameters of the K-major operand `layout[start : start + extent, …]`; by default the whole layout.
 
-    The last two dimensions are rows (M or N) and K, and any earlier ones have extent 1. Raises LayoutError where the
-    slice is not made of whole 8-row atoms in the order that a descriptor can express.
+    The last two dimensions are rows (M or N) and K; all earlier dimensions have extent 1. Raises LayoutError if the
+    slice does not consist of whole 8-row atoms in an order that a descriptor can express.
     """
     starts = tuple(starts) if starts is not None else (0,) * layout.ndim
     extents = tuple(extents) if extents is not None else layout.shape
@@ -110,7 +123,7 @@ def mma_descriptor_params(
         raise LayoutError(f"the layout swizzles elements of {swizzle.bits} bits, but {dtype} has {bits}")
     if known_divisor(starts[-1], divisor) % swizzle.chunk or extents[-1] % swizzle.chunk:
         raise LayoutError(f"K must begin and end at a multiple of {swizzle.chunk} elements ({CHUNK_BYTES} bytes)")
-    # K may begin inside an atom: the hardware's own address takes that up. All else must fall on whole atoms.
+    # K may begin inside an atom: the start address accounts for it. Everything else must be a whole number of atoms.
     region = slice_region(layout, (*starts[:-1], 0), (*extents[:-1], layout.shape[-1]), divisor)
     rows, full_k = extents[-2], layout.shape[-1]
     group, row, slab, col = _atom_strides(region, (rows, full_k), swizzle)
@@ -133,7 +146,7 @@ def mma_descriptor_params(
 
 
 def _atom_strides(region: SlicedLayout, shape: tuple[int, int], swizzle: SwizzleLayout) -> tuple[int, int, int, int]:
-    """Strides of a tile seen as (group of 8 rows, row in it, slab, column in it); 0 where there is but one."""
+    """The strides of a tile as (group of 8 rows, row in the group, slab, column in the slab); 0 for an extent of 1."""
     rows, cols = shape
     if rows % ATOM_ROWS or cols % swizzle.span:
         raise LayoutError(f"{rows} × {cols} elements are not a whole number of {ATOM_ROWS} × {swizzle.span} atoms")
@@ -146,15 +159,15 @@ def _atom_strides(region: SlicedLayout, shape: tuple[int, int], swizzle: Swizzle
 
 
 def swizzle_mode(layout: Layout) -> SwizzleMode:
-    """The swizzle of `layout`, SWIZZLE_NONE for a plain one."""
+    """The swizzle of `layout`; SWIZZLE_NONE for a layout without one."""
     return layout.swizzle.mode if isinstance(layout, ComposeLayout) else SwizzleMode.SWIZZLE_NONE
 
 
 def vector_length(layout: Layout) -> int:
-    """The longest run of elements along the last dimension that is one vector in memory, and aligned to its length.
+    """The length of the longest vectors along the last dimension that are contiguous and aligned in memory.
 
-    Runs begin at each multiple of that length; 1 where the layout does not run along memory. A swizzle keeps 16 bytes
-    together.
+    Vectors begin at each multiple of that length. It is 1 if the last dimension is not contiguous, and at most 16 bytes
+    if the layout is swizzled.
     """
     if not coalesce(layout.linear.dims[-1]):
         return 1

@@ -1,13 +1,13 @@
-"""Slices of layouts: a base, which may be symbolic, and a layout of the slice alone, which never is.
+"""Slices of layouts: a base, which may be symbolic, and a layout of the slice itself, which is never symbolic.
 
 `slice_region(layout, starts, extents)` splits a layout so that, for each coordinate of the slice,
 
     layout.apply(start + x) == base + slice.apply(x)
 
-This is what lets a compiler work out one address for a whole tile. For a dimension with one stride it holds whatever
-the start. A dimension of several digits must not carry between them: the start has to be a multiple of the inner
-digits' block, or the slice has to stay inside one block. And a swizzle moves along with the base only by whole atoms.
-Where the start is symbolic the caller says what divides it, by `divisor`.
+With this split, the compiler computes one address for a whole tile. For a dimension with a single stride the split
+exists for any start. In a dimension of several digits no carry may occur between them: either the start is a multiple
+of the block of the inner digits, or the slice stays within one block. With a swizzle, the base must be a multiple of
+whole atoms. For a symbolic start, the caller supplies a known divisor through `divisor`.
 """
 
 from __future__ import annotations
@@ -22,28 +22,32 @@ from .swizzle import ComposeLayout
 from .tile import Dim, Iter, Layout, Spec, TileLayout, coalesce, still
 
 Divisor = Callable[[Coord], int]
-"""The largest number known to divide a symbolic start; 0, which everything divides, where it is known to be 0."""
+"""The largest number known to divide a symbolic start; 0 for a start known to be 0, which every number divides."""
 
 
 def unknown(_start: Coord) -> int:
-    """The divisor of a start of which nothing is known."""
+    """The divisor of an unknown start."""
     return 1
 
 
 def known_divisor(start: Coord, divisor: Divisor) -> int:
-    """The largest number known to divide any start: an int speaks for itself."""
+    """The largest number known to divide a start; an int is its own divisor."""
     return start if isinstance(start, int) else divisor(start)
 
 
 class SlicedLayout(NamedTuple):
-    """A slice: `base` has a place for each axis of the whole layout, `layout` maps coordinates that begin at 0."""
+    """A slice of a layout.
+
+    base: the place of the first element, on each axis of the whole layout.
+    layout: the places of the other elements relative to the base; coordinates start at 0.
+    """
 
     base: Mapping[Axis, Coord]
     layout: Layout
 
 
 class _Term(NamedTuple):
-    """One summand of a base, and a number known to divide it."""
+    """One term of a base, with a number known to divide it."""
 
     axis: Axis
     value: Coord
@@ -53,10 +57,10 @@ class _Term(NamedTuple):
 def slice_region(
     layout: Layout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor = unknown
 ) -> SlicedLayout:
-    """Split `layout[start : start + extent, …]` into the place of its first element and a layout of what follows.
+    """Split `layout[start : start + extent, …]` into the place of its first element and a layout relative to it.
 
-    The slice is taken to lie within the layout. Constant starts are best given as ints, of which most is known. Raises
-    LayoutError, with the reason, where no such split exists.
+    The slice must lie within the layout; this is not checked. Pass constant starts as ints, whose divisors are known.
+    Raises LayoutError with the reason if no such split exists.
     """
     if not len(starts) == len(extents) == layout.ndim:
         raise LayoutError(f"a slice of {layout.ndim} dimensions needs as many starts and extents, not {len(starts)}")

@@ -1,9 +1,9 @@
-"""XOR swizzles of shared memory, and the layout that TMA and the tensor core agree on.
+"""XOR swizzles of shared memory, and the layout that TMA and the tensor core share.
 
-Shared memory has 32 banks of 4 bytes: 128 bytes a cycle. Eight rows of a tile that is 128 bytes wide start in the same
-bank, so reading one 16-byte chunk from each would take eight turns. The swizzle moves chunk `c` of row `r` to chunk
-`c ^ (r % 8)` of the same row, and then the eight chunks of a column lie in different banks. The hardware computes this
-on address bits: TMA applies it when it writes the tile, the tensor core when it reads it.
+Shared memory has 32 banks of 4 bytes: 128 bytes per cycle. All rows of a 128-byte-wide tile start in the same bank, so
+reading one 16-byte chunk from each of eight rows would take eight cycles. The swizzle moves chunk `c` of row `r` to
+chunk `c ^ (r % 8)` of the same row, which puts the eight chunks of a column into different banks. The hardware computes
+this on address bits: TMA applies it when it writes the tile, the tensor core when it reads the tile.
 
 PTX ISA, "Tensor swizzling modes" and "Shared memory matrix layout" (tcgen05, wgmma).
 """
@@ -21,14 +21,14 @@ from .axis import Axis, LayoutError, m, whole
 from .tile import Iter, Layout, S, Spec, TileLayout
 
 CHUNK_BYTES = 16
-"""What a swizzle moves as one: bits [0, 4) of an address stay."""
+"""The unit that a swizzle moves, in bytes: bits [0, 4) of an address do not change."""
 
 ATOM_ROWS = 8
-"""Rows of the smallest block that TMA and the tensor core know."""
+"""Rows in the smallest block that TMA and the tensor core handle."""
 
 
 class SwizzleMode(enum.Enum):
-    """How wide the rows of the 8-row atom are. The value is the number of address bits that are XORed.
+    """The width of the rows of the 8-row atom. The value is the number of address bits that are XORed.
 
     128B: bits [4, 7) ^= bits [7, 10);  64B: [4, 6) ^= [7, 9);  32B: [4, 5) ^= [7, 8);  none: the atom is the plain
     8-row × 16-byte core matrix.
@@ -41,12 +41,12 @@ class SwizzleMode(enum.Enum):
 
     @property
     def span_bytes(self) -> int:
-        """Bytes in one row of the atom, and the widest inner box of a TMA copy: 16, 32, 64, 128."""
+        """Bytes per row of the atom (16, 32, 64 or 128), which limits the inner extent of a TMA box."""
         return CHUNK_BYTES << self.value
 
     @property
     def atom_bytes(self) -> int:
-        """Bytes in the atom, after which the pattern repeats, and the alignment it needs: 128, 256, 512, 1024."""
+        """Bytes per atom: 128, 256, 512 or 1024. The pattern repeats after an atom and is aligned to it."""
         return ATOM_ROWS * self.span_bytes
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class SwizzleMode(enum.Enum):
 
 @dataclass(frozen=True)
 class SwizzleLayout:
-    """The swizzle `mode` as a permutation of places counted in elements of `bits` bits. It is its own inverse."""
+    """The swizzle `mode` as a permutation of places, in elements of `bits` bits. It is its own inverse."""
 
     mode: SwizzleMode
     bits: int
@@ -71,21 +71,21 @@ class SwizzleLayout:
 
     @property
     def chunk(self) -> int:
-        """Elements in the 16 bytes that stay together."""
+        """Elements per 16-byte chunk, which the swizzle keeps together."""
         return CHUNK_BYTES * 8 // self.bits
 
     @property
     def span(self) -> int:
-        """Elements in one row of the atom."""
+        """Elements per row of the atom."""
         return self.chunk << self.mode.value
 
     @property
     def atom(self) -> int:
-        """Elements in the atom: places a whole number of atoms apart are swizzled alike."""
+        """Elements per atom. Places a whole number of atoms apart are swizzled in the same way."""
         return self.span * ATOM_ROWS
 
     def __call__(self, place: Coord) -> Coord:
-        """Where `place` goes: the address bits three above each chunk bit are XORed onto it."""
+        """The swizzled place: each chunk bit of the address is XORed with the bit three positions above it."""
         if self.mode is SwizzleMode.SWIZZLE_NONE:
             return place
         return place ^ ((place >> 3) & (self.span - self.chunk))
@@ -93,9 +93,10 @@ class SwizzleLayout:
 
 @dataclass(frozen=True)
 class ComposeLayout(Layout):
-    """`swizzle` after `tile`: the tile places an element in memory, the swizzle moves it within its atom.
+    """`swizzle` after `tile`: the tile gives an element's place in memory, the swizzle moves it within its atom.
 
-    The buffer's first byte must be aligned to `swizzle.mode.atom_bytes`. Raises LayoutError for a tile with other axes.
+    The buffer must be aligned to `swizzle.mode.atom_bytes`. Raises LayoutError for a tile with an axis other than
+    memory.
     """
 
     swizzle: SwizzleLayout
@@ -132,29 +133,29 @@ class ComposeLayout(Layout):
         return ComposeLayout(self.swizzle, self.tile.group(shape))
 
     def apply(self, *coords: Coord) -> dict[Axis, Coord]:
-        """As `TileLayout.apply`. Where each iter of the tile either steps over whole rows of the atom or stays within
-        one, the result is written `rows + (column ^ row % 8 * chunk)`: the XOR touches only what it must.
+        """As `TileLayout.apply`. If each iter of the tile either steps over whole rows of the atom or stays within one,
+        the result has the form `rows + (column ^ row % 8 * chunk)`, which limits the XOR to the column.
         """
         swizzle, digits = self.swizzle, list(self.tile.digits(*coords))
         across = [(it, digit) for it, digit in digits if it.stride % swizzle.span == 0]
         within = [(it, digit) for it, digit in digits if it.stride % swizzle.span != 0]
         if sum(it.reach for it, _ in within) >= swizzle.span:
             return {m: swizzle(_total(digits))}
-        # Iters that step over whole atoms come back to the same row of the pattern: they stay out of the XOR.
+        # Iters that step over whole atoms do not change the row of the pattern, so the XOR does not involve them.
         row = _total([(it, digit) for it, digit in across if it.stride % swizzle.atom], unit=swizzle.span)
         moved = mod(div(row, ATOM_ROWS >> swizzle.mode.value), 1 << swizzle.mode.value)
         return {m: add(_total(across), xor(_total(within), mul(moved, swizzle.chunk)))}
 
 
 def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> Layout:
-    """The shared-memory layout of a tile that TMA fills or drains and that the tensor core reads K-major.
+    """The shared-memory layout of a tile that TMA reads or writes and that the tensor core reads K-major.
 
-    The 8-row × `mode.span_bytes` atom is tiled over the last two dimensions. Rows follow one another, so a tile whose
-    last dimension is wider than the span is a sequence of span-wide slabs, each with all rows. Earlier dimensions
-    (stages, consumers) are outermost. Without a swizzle the slabs are 16 bytes wide, which is the core-matrix order
-    that MMA descriptors describe; a plain row-major tile is `TileLayout(S[shape])`.
+    The atom of 8 rows × `mode.span_bytes` is tiled over the last two dimensions, rows first: a tile that is wider than
+    the span is a sequence of span-wide slabs, each with all rows. Earlier dimensions (stages, consumers) are outermost.
+    Without a swizzle the slabs are 16 bytes wide, in the core-matrix order of MMA descriptors; a plain row-major tile
+    is `TileLayout(S[shape])`.
 
-    Raises LayoutError where `shape` has fewer than two dimensions or is no whole number of atoms.
+    Raises LayoutError if `shape` has fewer than two dimensions or is not a whole number of atoms.
     """
     extents = _tile_shape(shape)
     swizzle = SwizzleLayout(mode, dtype_bits(dtype))
@@ -178,7 +179,7 @@ def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> La
 
 
 def _tile_shape(shape: Any) -> tuple[int, ...]:
-    """The argument `shape` of a tile of rows × columns."""
+    """Check the argument `shape` of a tile and return it as a tuple of ints."""
     if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
         raise LayoutError(f"shape must be a tuple of ints such as (128, 64), not {shape!r}")
     extents = tuple(whole("each extent of shape", extent) for extent in shape)
@@ -190,8 +191,9 @@ def _tile_shape(shape: Any) -> tuple[int, ...]:
 
 
 def dtype_bits(dtype: Any) -> int:
-    """Bits of one element of `dtype`: a name such as "float16", a class of that name, or an object that has `.bits` or
-    prints as a name.
+    """The width in bits of one element of `dtype`.
+
+    dtype: a name such as "float16", a class of that name, or an object that has `.bits` or prints as such a name.
 
     Raises LayoutError for anything else.
     """
@@ -208,7 +210,7 @@ def dtype_bits(dtype: Any) -> int:
 
 
 def _total(digits: Sequence[tuple[Iter, Coord]], unit: int = 1) -> Coord:
-    """Where the digits lead together, in units of `unit` elements."""
+    """The sum of digits times strides, in units of `unit` elements."""
     place: Coord = 0
     for it, digit in digits:
         place = add(place, mul(digit, it.stride // unit))

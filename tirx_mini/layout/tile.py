@@ -17,7 +17,7 @@ from .axis import Axis, LayoutError, Stride, m
 
 @dataclass(frozen=True)
 class Iter:
-    """One digit of a coordinate: it counts 0 … extent - 1, and each step moves `stride` along `axis`."""
+    """One digit of a coordinate. It runs over 0 … extent - 1, and each step moves `stride` along `axis`."""
 
     extent: int
     stride: int
@@ -25,17 +25,17 @@ class Iter:
 
     @property
     def reach(self) -> int:
-        """How far the last step leads."""
+        """The distance from the first place to the last."""
         return (self.extent - 1) * self.stride
 
 
 Dim = tuple[Iter, ...]
-"""The digits of one logical coordinate, the most significant first."""
+"""The digits of one logical coordinate, most significant first."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What `S[shape : strides]` denotes: one tuple of iters for each logical dimension."""
+    """The value of `S[shape : strides]`: one tuple of iters per logical dimension."""
 
     dims: tuple[Dim, ...]
 
@@ -48,14 +48,14 @@ class Spec:
 
 
 class _SpecBuilder:
-    """The object `S`, which exists to be subscripted.
+    """The type of `S`, whose subscripts denote layouts.
 
-    S[(128, 64) : (64, 1)]                   plain strides lead along memory, `m`
+    S[(128, 64) : (64, 1)]                   plain strides along memory, `m`
     S[(128, 512) : (1@TLane, 1@TCol)]        strides along named axes
     S[(128, 64)]                             row-major strides
-    S[((16, 8), 64) : ((512, 64), 1)]        a dimension of 128 = 16 × 8, each digit with its own stride
+    S[((16, 8), 64) : ((512, 64), 1)]        a dimension of 128 = 16 × 8, with one stride per digit
 
-    Raises LayoutError where shape and strides do not match.
+    Raises LayoutError if shape and strides do not match.
     """
 
     def __getitem__(self, item: Any) -> Spec:
@@ -83,30 +83,30 @@ class Layout(ABC):
     @property
     @abstractmethod
     def axes(self) -> tuple[Axis, ...]:
-        """The axes that the layout places elements on, in the order they appear."""
+        """The axes on which the layout places elements, in order of appearance."""
 
     @property
     @abstractmethod
     def linear(self) -> TileLayout:
-        """The strided part of the layout: itself, or what a swizzle acts on."""
+        """The strided part of the layout: the layout itself, or the tile under a swizzle."""
 
     @abstractmethod
     def apply(self, *coords: Coord) -> dict[Axis, Coord]:
-        """Where the element at `coords` lies: for each axis, its place there (in elements, for memory).
+        """The place of the element at `coords` on each axis; for memory, in elements.
 
-        Coordinates are ints, NumPy arrays (which broadcast) or symbolic expressions, one for each dimension, and are
-        taken to be within the shape. Raises LayoutError for the wrong number of them.
+        There is one coordinate per dimension: an int, a NumPy array (arrays broadcast) or a symbolic expression. It
+        must be within the shape; this is not checked. Raises LayoutError for the wrong number of coordinates.
         """
 
     @abstractmethod
     def cosize(self, axis: Axis = m) -> int:
-        """How many places the layout needs along `axis`: one more than the furthest it reaches."""
+        """The number of places that the layout needs along `axis`: one more than the last place it uses."""
 
     @abstractmethod
     def group(self, shape: Sequence[int]) -> Layout:
-        """The same layout seen under another logical `shape`, as `reshape` does: row-major order is kept.
+        """The same layout with another logical `shape`; like `reshape`, it keeps the row-major order.
 
-        Raises LayoutError where a new extent cuts through a digit that it does not divide.
+        Raises LayoutError if a new extent cuts through a digit that it does not divide.
         """
 
     @property
@@ -118,14 +118,14 @@ class Layout(ABC):
         return math.prod(self.shape)
 
     def apply_m(self, *coords: Coord) -> Coord:
-        """The place in memory, in elements, of a layout that has no other axis. Raises LayoutError for one that has."""
+        """The place in memory, in elements. Raises LayoutError for a layout with any other axis."""
         if self.axes not in ((m,), ()):
             axes = ", ".join(map(str, self.axes))
             raise LayoutError(f"apply_m needs a layout over memory only, but {self} places elements on {axes}")
         return self.apply(*coords).get(m, 0)
 
     def to_table(self) -> dict[Axis, np.ndarray]:
-        """The whole map, enumerated: for each axis an int64 array of the logical shape."""
+        """The whole map as a table: for each axis, an int64 array of the logical shape."""
         coords = np.indices(self.shape, dtype=np.int64, sparse=True)
         return {
             axis: np.array(np.broadcast_to(np.asarray(place, dtype=np.int64), self.shape))
@@ -135,8 +135,9 @@ class Layout(ABC):
 
 @dataclass(frozen=True)
 class TileLayout(Layout):
-    """Digits times strides: each coordinate is written in the mixed radix of its iters, and each digit moves its stride
-    along its axis. `TileLayout(S[(128, 512) : (1@TLane, 1@TCol)])`.
+    """A strided layout, such as `TileLayout(S[(128, 512) : (1@TLane, 1@TCol)])`.
+
+    Each coordinate is written in the mixed radix of its iters, and each digit moves its stride along its axis.
     """
 
     spec: Spec
@@ -150,7 +151,7 @@ class TileLayout(Layout):
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        """The iters of each logical dimension, the most significant digit first."""
+        """The iters of each logical dimension, most significant digit first."""
         return self.spec.dims
 
     @property
@@ -180,7 +181,7 @@ class TileLayout(Layout):
         return places
 
     def digits(self, *coords: Coord) -> Iterator[tuple[Iter, Coord]]:
-        """Each iter that moves, with the digit of its coordinate; iters that continue one another count as one."""
+        """Each iter of extent above 1, with the digit of its coordinate. Iters that continue one another are merged."""
         if len(coords) != self.ndim:
             raise LayoutError(f"{self} takes {self.ndim} coordinates, not {len(coords)}")
         for dim, coord in zip(self.dims, coords, strict=True):
@@ -199,17 +200,17 @@ class TileLayout(Layout):
         return TileLayout(Spec(dims[::-1]))
 
     def simplify(self) -> TileLayout:
-        """The same map in the fewest iters: two layouts of one shape that do the same often become equal by it."""
+        """The same map with the fewest iters. It makes many equivalent layouts of one shape compare equal."""
         return TileLayout(Spec(tuple(coalesce(dim) or still(dim[0].axis) for dim in self.dims)))
 
 
 def still(axis: Axis) -> Dim:
-    """A dimension of extent 1: it never moves."""
+    """A dimension of extent 1, which never moves."""
     return (Iter(1, 0, axis),)
 
 
 def coalesce(dim: Dim) -> Dim:
-    """Drop iters that never move, and join neighbours where the outer one carries on from where the inner one ends."""
+    """Drop iters of extent 1, and merge neighbours whose outer stride continues the inner iter."""
     merged: list[Iter] = []
     for it in dim:
         if it.extent == 1:
@@ -222,7 +223,7 @@ def coalesce(dim: Dim) -> Dim:
 
 
 def _take(rest: list[Iter], extent: int, layout: TileLayout) -> Dim:
-    """Take the fastest iters that make up `extent` from the end of `rest`, splitting the last where it is longer."""
+    """Take the fastest iters that make up `extent` from the end of `rest`; split the last one if it is longer."""
     taken: list[Iter] = []
     need = extent
     while need > 1 and rest:
