@@ -1,4 +1,4 @@
-"""No property of a layout is a matter of time."""
+"""Properties of layouts run without a deadline."""
 
 from hypothesis import settings
 

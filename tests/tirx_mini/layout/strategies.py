@@ -1,4 +1,4 @@
-"""Random layouts, and the plain enumerations that they are held against."""
+"""Random layouts, and plain enumerations to compare them with."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tiles(axes: Sequence[Axis] = (m, TLane, laneid)) -> st.SearchStrategy[TileLa
 
 @st.composite
 def bijective_tiles(draw: st.DrawFn, axes: Sequence[Axis] = (m, TCol, wid_in_wg)) -> TileLayout:
-    """Digits shuffled over dimensions and axes, so that each place is used once."""
+    """Digits permuted over dimensions and axes, so that each place is used exactly once."""
     extents = draw(st.lists(st.sampled_from([1, 2, 3, 4, 5, 8]), min_size=1, max_size=6).filter(small))
     reached = dict.fromkeys(axes, 1)
     shuffled: list[Iter] = []
@@ -60,7 +60,7 @@ def bijective_tiles(draw: st.DrawFn, axes: Sequence[Axis] = (m, TCol, wid_in_wg)
 def shared_layouts(
     draw: st.DrawFn, modes: Sequence[SwizzleMode] = tuple(SwizzleMode)
 ) -> tuple[Layout, str, SwizzleMode]:
-    """What `tma_shared_layout` makes, with the dtype and the mode it was made from."""
+    """Layouts from `tma_shared_layout`, with their dtype and mode."""
     mode, dtype = draw(st.sampled_from(modes)), draw(st.sampled_from(DTYPES))
     stages = draw(st.sampled_from([(), (1,), (2,), (3,), (2, 2)]))
     rows, slabs = 8 * draw(st.integers(1, 3)), draw(st.integers(1, 3))
@@ -81,7 +81,7 @@ def coordinates(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def enumerate_tile(tile: TileLayout) -> dict[tuple[int, ...], dict[Axis, int]]:
-    """The whole map, counted out digit by digit without dividing anything."""
+    """The whole map, enumerated digit by digit without any division."""
     table: dict[tuple[int, ...], dict[Axis, int]] = {}
     counters = [list(itertools.product(*(range(it.extent) for it in dim))) for dim in tile.dims]
     for numbered in itertools.product(*(enumerate(counter) for counter in counters)):
@@ -95,7 +95,7 @@ def enumerate_tile(tile: TileLayout) -> dict[tuple[int, ...], dict[Axis, int]]:
 
 
 def swizzled_bytes(address: Any, mode: SwizzleMode) -> Any:
-    """The swizzle as it is drawn: 128-byte lines of eight 16-byte chunks, permuted within 2, 4 or all 8 of them."""
+    """The swizzle by its definition: 128-byte lines of eight 16-byte chunks, permuted within groups of 2, 4 or 8."""
     line, within = divmod(address, 128)
     chunk, byte = divmod(within, 16)
     chunks = {0: 1, 1: 2, 2: 4, 3: 8}[mode.value]

@@ -1,4 +1,4 @@
-"""The smallest symbolic integer: the operators that layouts may use, and nothing that tells its value."""
+"""A minimal symbolic integer: it has the operators that layouts may use, and never reveals a value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Symbolic:
-    """Asking it for its truth, its order or its equality is the mistake of branching on what is not known yet."""
+    """Testing its truth or comparing it fails, because a layout must not branch on a value that is not known yet."""
 
     def evaluate(self, **values: Any) -> Any:
         raise NotImplementedError
@@ -71,5 +71,5 @@ for _op, _function in OPERATORS.items():
 
 
 def evaluate(expression: Any, **values: Any) -> Any:
-    """The value of what a layout returned: a symbolic expression, or a constant where all folded away."""
+    """The value of a layout's result: a symbolic expression, or a constant if everything folded."""
     return expression.evaluate(**values) if isinstance(expression, Symbolic) else expression

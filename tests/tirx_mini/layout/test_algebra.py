@@ -1,4 +1,4 @@
-"""Injective, bijective, inverse, composition."""
+"""Injectivity, bijectivity, inverse and composition of layouts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tirx_mini.layout import (
 
 
 def places(layout) -> list[tuple[int, ...]]:
-    """Where each element lies, one number for each axis."""
+    """The place of each element, one number per axis."""
     return list(zip(*(table.reshape(-1).tolist() for table in layout.to_table().values()), strict=True))
 
 
@@ -43,8 +43,8 @@ def test_injective_and_bijective_agree_with_counting(tile: TileLayout) -> None:
     assert is_bijective(tile) == (len(set(used)) == len(used) == box)
 
 
-def test_strides_that_interleave_without_meeting() -> None:
-    assert is_injective(TileLayout(S[(3, 2) : (2, 3)]))  # 0 2 4 and 3 5 7: neither digit outweighs the other
+def test_interleaved_strides_without_collisions_are_injective() -> None:
+    assert is_injective(TileLayout(S[(3, 2) : (2, 3)]))  # 0 2 4 and 3 5 7: neither stride exceeds the other's reach
     assert not is_injective(TileLayout(S[(4, 2) : (1, 3)]))
     assert not is_injective(TileLayout(S[2:0]))
 
@@ -59,7 +59,7 @@ def test_shared_layouts_are_bijective(made) -> None:
 def test_a_swizzled_tile_that_ends_inside_an_atom_may_have_holes() -> None:
     swizzle = SwizzleLayout(SwizzleMode.SWIZZLE_128B_ATOM, 16)
     assert is_bijective(ComposeLayout(swizzle, TileLayout(S[(3, 64)])))  # whole rows
-    cut = ComposeLayout(swizzle, TileLayout(S[(1, 72)]))  # row 1 begins, and its first chunk goes to the second place
+    cut = ComposeLayout(swizzle, TileLayout(S[(1, 72)]))  # the first chunk of row 1 moves to the second
     assert is_injective(cut) and not is_bijective(cut) and max(places(cut)) == (79,)
 
 
@@ -82,7 +82,7 @@ def test_the_inverse_composes_to_row_major(tile: TileLayout) -> None:
 
 
 @given(shared_layouts(SWIZZLED))
-def test_a_swizzled_layout_has_an_inverse_too(made) -> None:
+def test_the_inverse_of_a_swizzled_layout(made) -> None:
     layout, _, _ = made
     all_places = np.arange(layout.cosize())
     coords = inverse(layout)(all_places)
@@ -109,7 +109,7 @@ def composable(draw: st.DrawFn) -> tuple[TileLayout, TileLayout]:
 
 
 @given(composable())
-def test_compose_is_one_map_after_the_other(pair: tuple[TileLayout, TileLayout]) -> None:
+def test_compose_applies_the_outer_map_to_the_inner(pair: tuple[TileLayout, TileLayout]) -> None:
     outer, inner = pair
     composed = compose(outer, inner)
     assert composed.shape == inner.shape
@@ -119,13 +119,13 @@ def test_compose_is_one_map_after_the_other(pair: tuple[TileLayout, TileLayout])
         assert all(direct.get(axis, 0) == expected.get(axis, 0) for axis in {*direct, *expected})
 
 
-def test_composing_a_swizzle() -> None:
+def test_composing_with_a_swizzle_gives_a_compose_layout() -> None:
     swizzle, tile = SwizzleLayout(SwizzleMode.SWIZZLE_64B_ATOM, 16), TileLayout(S[(8, 32)])
     assert compose(swizzle, tile) == ComposeLayout(swizzle, tile)
 
 
-def test_what_cannot_be_inverted_or_composed_says_so() -> None:
-    # The last one reaches as many places as it has elements, but two of each: 0 3 0 3.
+def test_invalid_inverses_and_compositions_are_rejected() -> None:
+    # The last one has four elements and a cosize of four, but uses only two places: 0 3 0 3.
     for layout in (TileLayout(S[4:2]), TileLayout(S[2:0]), TileLayout(S[(2, 2) : (0, 3)])):
         with pytest.raises(LayoutError, match="not bijective"):
             inverse(layout)

@@ -1,4 +1,4 @@
-"""The examples that the room's documentation shows are what it does."""
+"""The examples in the docstring of `tirx_mini.layout` give the results that they show."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import doctest
 import tirx_mini.layout as layout_room
 
 
-def test_the_examples_hold() -> None:
+def test_the_docstring_examples_give_their_results() -> None:
     results = doctest.testmod(layout_room)
     assert results.attempted >= 4 and results.failed == 0

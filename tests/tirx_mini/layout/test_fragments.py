@@ -1,4 +1,4 @@
-"""Register fragments against the PTX ISA's own formulas."""
+"""Register fragments, compared with the formulas of the PTX ISA."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tirx_mini.layout import (
 
 
 @pytest.mark.parametrize("n", [8, 64, 136, 256])
-def test_the_wgmma_accumulator(n: int) -> None:
-    """The ISA goes from thread and register to the element; the layout goes back."""
+def test_the_wgmma_accumulator_matches_the_isa(n: int) -> None:
+    """The ISA maps thread and register to an element; the layout is the inverse map."""
     layout = wgmma_accumulator_layout(n)
     assert layout.shape == (64, n) and is_bijective(layout)
     for thread in range(128):
@@ -28,7 +28,7 @@ def test_the_wgmma_accumulator(n: int) -> None:
             assert layout.apply(row, col) == {wid_in_wg: thread // 32, laneid: thread % 32, m: register}
 
 
-def test_more_rows_than_one_instruction_has_take_further_registers() -> None:
+def test_rows_beyond_64_use_further_registers() -> None:
     one, two = wgmma_accumulator_layout(128), wgmma_accumulator_layout(128, rows=128)
     assert two.shape == (128, 128) and is_bijective(two)
     for row, col in ((0, 0), (17, 5), (63, 127)):
@@ -39,21 +39,21 @@ def test_more_rows_than_one_instruction_has_take_further_registers() -> None:
         wgmma_accumulator_layout(128, rows=96)
 
 
-def test_the_wgmma_accumulator_has_a_width_that_wgmma_has() -> None:
+def test_an_unsupported_accumulator_width_is_rejected() -> None:
     for n in (0, 12, 264):
         with pytest.raises(LayoutError, match=f"n is {n}, .* 8, 16, … 256 columns"):
             wgmma_accumulator_layout(n)
 
 
 @pytest.mark.parametrize("layout", [wgmma_accumulator_layout, tcgen05_ld_layout])
-def test_extents_are_ints(layout) -> None:
+def test_extents_that_are_not_ints_are_rejected(layout) -> None:
     with pytest.raises(LayoutError, match=r"^n must be an int, not 64\.0"):
         layout(128 / 2)
     with pytest.raises(LayoutError, match=r"^rows must be an int, not '64'"):
         layout(64, "64")
 
 
-def test_the_layout_of_tcgen05_ld_has_elements() -> None:
+def test_an_empty_tcgen05_ld_layout_is_rejected() -> None:
     with pytest.raises(LayoutError, match="n and rows must be at least 1, not 0 and 128"):
         tcgen05_ld_layout(0)
 

@@ -1,4 +1,4 @@
-"""TMA boxes and matrix descriptors: played through as the hardware does, and compared with the layout."""
+"""TMA boxes and matrix descriptors: executed as the hardware does, and compared with the layout."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NONE, B32, B64, B128 = SwizzleMode
 
 
 def fill_boxes(layout, dtype, starts, extents) -> np.ndarray:
-    """Each element of the region to the byte address where TMA writes it: boxes row after row, then the swizzle."""
+    """The byte address to which TMA writes each element of the region: box by box, row by row, then swizzled."""
     base, boxes = tma_boxes(layout, starts, extents)
     size = itemsize(dtype)
     written = np.full(extents, -1)
@@ -44,7 +44,7 @@ def fill_boxes(layout, dtype, starts, extents) -> np.ndarray:
 
 
 @given(shared_layouts(), st.data())
-def test_boxes_fill_what_the_layout_says(made, data: st.DataObject) -> None:
+def test_boxes_fill_the_places_of_the_layout(made, data: st.DataObject) -> None:
     layout, dtype, mode = made
     span = mode.span_bytes // itemsize(dtype)
     stages = [data.draw(st.integers(0, extent - 1)) for extent in layout.shape[:-2]]
@@ -69,7 +69,7 @@ def test_a_wide_and_tall_tile_is_cut_into_slabs_and_256_rows() -> None:
     ]
 
 
-def test_plain_tiles_have_boxes_too() -> None:
+def test_boxes_of_unswizzled_tiles() -> None:
     base, boxes = tma_boxes(TileLayout(S[(128, 64)]), (0, 0), (128, 64))
     assert base == 0 and [(box.offset, box.extent) for box in boxes] == [(0, (128, 64))]
     _, vector = tma_boxes(TileLayout(S[600]), (0,), (600,))
@@ -90,13 +90,13 @@ def test_plain_tiles_have_boxes_too() -> None:
         (TileLayout(S[(8, 64) : (1 @ TLane, 1)]), (0, 0), (8, 64), "fills packed rows"),
     ],
 )
-def test_what_tma_cannot_fill(layout, starts, extents, sentence) -> None:
+def test_slices_that_tma_cannot_fill_are_rejected(layout, starts, extents, sentence) -> None:
     with pytest.raises(LayoutError, match=sentence):
         tma_boxes(layout, starts, extents)
 
 
 def read_operand(params, mode, row: np.ndarray, byte: np.ndarray, k: int) -> np.ndarray:
-    """The byte addresses that the tensor core reads for (row, byte) of the K-step at `k`, from the descriptor alone."""
+    """The byte addresses that the tensor core reads for (row, byte) of the K step at `k`, by the descriptor alone."""
     address = params.byte_offset(k) + row // 8 * params.stride_byte_offset + row % 8 * mode.span_bytes
     if mode is NONE:
         return address + byte // 16 * params.leading_byte_offset + byte % 16
@@ -104,7 +104,7 @@ def read_operand(params, mode, row: np.ndarray, byte: np.ndarray, k: int) -> np.
 
 
 @given(shared_layouts(), st.data())
-def test_descriptors_read_what_the_layout_says(made, data: st.DataObject) -> None:
+def test_descriptors_read_the_places_of_the_layout(made, data: st.DataObject) -> None:
     layout, dtype, mode = made
     size = itemsize(dtype)
     step = 32 // size  # each MMA consumes 32 bytes of K
@@ -158,13 +158,13 @@ def test_k_advances_by_32_bytes_inside_the_atom() -> None:
         (TileLayout(S[(64, 64) : (1 @ TLane, 1)]), "float16", None, None, "not evenly spaced"),
     ],
 )
-def test_what_no_descriptor_expresses(layout, dtype, starts, extents, sentence) -> None:
+def test_operands_that_no_descriptor_expresses_are_rejected(layout, dtype, starts, extents, sentence) -> None:
     with pytest.raises(LayoutError, match=sentence):
         mma_descriptor_params(layout, dtype, starts, extents)
 
 
 @given(shared_layouts())
-def test_vectors_lie_together_and_aligned(made) -> None:
+def test_vectors_are_contiguous_and_aligned(made) -> None:
     layout, dtype, mode = made
     length = vector_length(layout)
     assert length * itemsize(dtype) == 16

@@ -1,4 +1,4 @@
-"""Swizzles and tma_shared_layout against the pattern as the hardware draws it."""
+"""Swizzles and `tma_shared_layout`, compared with the pattern of the hardware."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NONE, B32, B64, B128 = SwizzleMode
     ("mode", "span", "atom", "low", "source"),
     [(B128, 128, 1024, (4, 7), (7, 10)), (B64, 64, 512, (4, 6), (7, 9)), (B32, 32, 256, (4, 5), (7, 8))],
 )
-def test_the_address_bits_are_those_of_the_isa(mode, span, atom, low, source) -> None:
+def test_the_swizzled_address_bits_match_the_isa(mode, span, atom, low, source) -> None:
     assert (mode.span_bytes, mode.atom_bytes) == (span, atom)
     swizzle = SwizzleLayout(mode, bits=8)
     for address in range(4096):
@@ -62,7 +62,7 @@ def test_the_128_byte_pattern_by_hand() -> None:
 
 
 @pytest.mark.parametrize("mode", SWIZZLED)
-def test_eight_rows_of_a_column_meet_no_bank_twice(mode) -> None:
+def test_eight_rows_of_a_column_use_distinct_banks(mode) -> None:
     layout = tma_shared_layout("float16", mode, (8, mode.span_bytes // 2))
     for chunk in range(mode.span_bytes // 16):
         banks = [layout.apply_m(row, chunk * 8) * 2 % 128 // 16 for row in range(8)]
@@ -82,7 +82,7 @@ def test_a_swizzle_is_its_own_inverse_and_keeps_to_its_atom(mode, bits) -> None:
 
 
 @given(shared_layouts())
-def test_the_shared_layout_is_atoms_in_slabs(made) -> None:
+def test_the_shared_layout_arranges_atoms_in_slabs(made) -> None:
     layout, dtype, mode = made
     *outer, rows, cols = layout.shape
     size, span = itemsize(dtype), mode.span_bytes
@@ -130,14 +130,14 @@ def test_a_tile_that_straddles_the_atom_is_swizzled_by_the_plain_formula() -> No
 
 
 @given(tiles(axes=(m,)), st.sampled_from(SwizzleMode), st.sampled_from([8, 16, 32]))
-@example(TileLayout(S[(8, 3) : (64, 32)]), B128, 16)  # the columns reach just one row too far
+@example(TileLayout(S[(8, 3) : (64, 32)]), B128, 16)  # the columns extend into the next row by one
 @example(TileLayout(S[(4, 2, 3) : (512, 64, 16)]), B64, 16)
-def test_a_swizzle_acts_on_whatever_place_the_tile_gives(tile: TileLayout, mode: SwizzleMode, bits: int) -> None:
+def test_a_swizzle_permutes_the_places_of_any_tile(tile: TileLayout, mode: SwizzleMode, bits: int) -> None:
     swizzle = SwizzleLayout(mode, bits)
     np.testing.assert_array_equal(ComposeLayout(swizzle, tile).to_table()[m], swizzle(tile.to_table()[m]))
 
 
-def test_cosize_is_whole_atoms() -> None:
+def test_cosize_covers_whole_atoms() -> None:
     assert tma_shared_layout("float16", B128, (3, 16, 64)).cosize() == 3 * 16 * 64
     ragged = ComposeLayout(SwizzleLayout(B128, 16), TileLayout(S[(3, 64)]))
     assert ragged.cosize() == 512 > int(ragged.to_table()[m].max())
@@ -145,7 +145,7 @@ def test_cosize_is_whole_atoms() -> None:
 
 
 @given(shared_layouts(SWIZZLED))
-def test_repr_makes_the_layout_again(made) -> None:
+def test_repr_evaluates_to_the_layout(made) -> None:
     layout, _, _ = made
     again = eval(repr(layout), vars(layout_room))
     assert again == layout and hash(again) == hash(layout)
@@ -164,7 +164,7 @@ def test_dtypes_come_as_names_or_objects(dtype) -> None:
     assert tma_shared_layout(dtype, B128, (8, 1024 // bits)).size() * bits == 1024 * 8
 
 
-def test_other_dtypes() -> None:
+def test_the_widths_of_other_dtypes() -> None:
     named = {"bool": 8, "uint64": 64, "int32": 32, "float4_e2m1fn": 4, "torch.bfloat16": 16}
     assert {name: dtype_bits(name) for name in named} == named
     assert dtype_bits(np.dtype("float16")) == 16
@@ -189,6 +189,6 @@ def test_other_dtypes() -> None:
         (lambda: ComposeLayout(SwizzleLayout(B128, 16), TileLayout(S[8 : 1 @ TLane])), "acts on memory only"),
     ],
 )
-def test_mistakes_get_one_sentence(build, sentence) -> None:
+def test_invalid_arguments_are_rejected_in_one_sentence(build, sentence) -> None:
     with pytest.raises(LayoutError, match=sentence):
         build()

@@ -31,7 +31,7 @@ from tirx_mini.layout import (
 )
 
 
-def test_a_stride_leads_along_an_axis() -> None:
+def test_a_stride_moves_along_its_axis() -> None:
     assert 4 @ laneid == Stride(4, laneid)
     assert np.int64(3).item() @ TLane == Stride(3, TLane)
     assert str(4 @ laneid) == "4@laneid" and str(4 @ m) == "4"
@@ -78,7 +78,7 @@ def test_a_dimension_may_have_several_digits() -> None:
         (lambda: TileLayout(S[4 : 1 @ TLane]).apply_m(1), "over memory only"),
     ],
 )
-def test_mistakes_get_one_sentence(build, sentence) -> None:
+def test_invalid_arguments_are_rejected_in_one_sentence(build, sentence) -> None:
     with pytest.raises(LayoutError, match=sentence):
         build()
 
@@ -117,16 +117,16 @@ def test_symbolic_evaluation_agrees_with_numpy(layout) -> None:
         (S[(8, (2, 4, 2)) : (16, (4, 8, 2))], "((((r * 16) + ((c // 8) * 4)) + (((c // 2) % 4) * 8)) + ((c % 2) * 2))"),
     ],
 )
-def test_the_emitted_arithmetic_is_what_a_person_would_write(spec: Spec, expected: str) -> None:
+def test_the_emitted_arithmetic_is_minimal(spec: Spec, expected: str) -> None:
     assert str(TileLayout(spec).apply_m(Name("r"), Name("c"))) == expected
 
 
 @given(tiles())
-def test_repr_makes_the_layout_again(tile: TileLayout) -> None:
+def test_repr_evaluates_to_the_layout(tile: TileLayout) -> None:
     assert eval(repr(tile), vars(layout_room) | AXES) == tile
 
 
-def test_repr_is_the_notation() -> None:
+def test_repr_uses_the_notation_of_s() -> None:
     for text in (
         "TileLayout(S[(128, 512) : (1@TLane, 1@TCol)])",
         "TileLayout(S[128 : 1@tid_in_wg])",
@@ -162,11 +162,11 @@ def test_group_is_reshape(tile: TileLayout, data: st.DataObject) -> None:
     assert grouped.shape == shape and set(grouped.axes) <= set(tile.axes)
     for axis, table in grouped.to_table().items():
         np.testing.assert_array_equal(table, tile.to_table()[axis].reshape(shape))
-    for axis in set(tile.axes) - set(grouped.axes):  # an axis along which nothing ever moved may be lost
+    for axis in set(tile.axes) - set(grouped.axes):  # grouping may drop an axis with extent 1
         assert tile.cosize(axis) == 1
 
 
-def test_group_splits_digits_and_says_where_it_cannot() -> None:
+def test_group_splits_digits_or_rejects_the_shape() -> None:
     assert TileLayout(S[128:1]).group((2, 8, 8)) == TileLayout(S[(2, 8, 8)])
     flat = TileLayout(S[(4, 2, 8, 8, 4, 2) : (1 @ wid_in_wg, 2, 4 @ laneid, 4, 1 @ laneid, 1)])
     assert flat.group((64, 64)).apply(17, 9) == {wid_in_wg: 1, m: 4 + 1, laneid: 4}
