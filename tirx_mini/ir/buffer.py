@@ -74,10 +74,8 @@ class Buffer:
         if rest is not None:  # `...` stands for all dimensions that are not indexed
             keys = keys[:rest] + (slice(None),) * (self.ndim - len(keys) + 1) + keys[rest + 1 :]
         if len(keys) > self.ndim:
-            raise TirxError(
-                f"{self.name} has {self.ndim} dimension{'s' * (self.ndim != 1)} {self._dims()}, "
-                f"but is indexed with {len(keys)}"
-            )
+            count = f"{self.ndim} {'index' if self.ndim == 1 else 'indices'}"
+            raise TirxError(f"expected at most {count} for {self.name} {self._dims()}, found {len(keys)}")
         if len(keys) == self.ndim and not any(isinstance(k, slice) for k in keys):
             indices = tuple(as_expr(k) for k in keys)
             lanes = indices[-1].lanes if isinstance(indices[-1], Ramp) else 1
@@ -119,10 +117,8 @@ class Buffer:
         """A pointer to the element at `indices`."""
         keys = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
         if len(keys) != self.ndim:
-            raise TirxError(
-                f"ptr_to of {self.name} {self._dims()} expects {self.ndim} "
-                f"{'index' if self.ndim == 1 else 'indices'}, found {len(keys)}"
-            )
+            count = f"{self.ndim} {'index' if self.ndim == 1 else 'indices'}"
+            raise TirxError(f"ptr_to expects {count} for {self.name} {self._dims()}, found {len(keys)}")
         return AddressOf(HANDLE, self, tuple(as_expr(k) for k in keys))
 
     @property

@@ -39,7 +39,7 @@ class Expr:
 
     def __bool__(self) -> bool:
         raise TirxError(
-            f"`{self!r}` is only known when the kernel runs, so Python cannot branch on it",
+            f"`{self!r}` is only known at run time, so Python cannot branch on it",
             None,  # the caller reports the place that branches
             "use it in an `if`, `while`, `and`, `or` or ternary inside the kernel, not in plain Python code",
         )

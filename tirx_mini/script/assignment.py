@@ -87,8 +87,7 @@ class Assigner(Evaluator):
     def _count(self, target: ast.Tuple | ast.List, value_node: ast.expr, given: int) -> TirxError:
         return self.error(
             target,
-            f"{len(target.elts)} names are assigned, but `{ast.unparse(value_node)}` gives "
-            f"{given} value{'s' * (given != 1)}",
+            f"expected {len(target.elts)} values to assign, found {given} in `{ast.unparse(value_node)}`",
         )
 
     def _stores(self, target: ast.expr) -> bool:
@@ -125,7 +124,7 @@ class Assigner(Evaluator):
             values = self.iterate(source or target, value)
             self.unpack(target, values, [meta] * len(values), [source or target] * len(values))
         else:
-            raise self.error(target, f"`{ast.unparse(target)}` cannot be assigned to")
+            raise self.error(target, f"cannot assign to `{ast.unparse(target)}`")
 
     def _scalar(self, name: str) -> Buffer | None:
         """The mutable scalar that `name` stands for, here or in a function around this one."""
@@ -181,21 +180,21 @@ class Assigner(Evaluator):
             raise self._rebinding(name, known, value, span)
 
     def _rebinding(self, name: str, known: Bound, value: Any, span: Span) -> TirxError:
-        note = ((f"`{name}` gets its value here", known.span),)
+        note = ((f"`{name}` is {'first assigned' if known.how == 'value' else 'declared'} here", known.span),)
         if known.how == "loop variable":
-            return TirxError(f"`{name}` is a loop variable and cannot be assigned", span, "use another name", note)
+            return TirxError(f"cannot assign to the loop variable `{name}`", span, "use another name", note)
         if known.how == "parameter":
             return TirxError(
-                f"`{name}` is a parameter: assigning it would not change the caller's variable",
+                f"`{name}` is a parameter: assigning to it would not change the caller's variable",
                 span,
-                f"leave `{name}` out of the parameters to assign the kernel's own, or use another name",
+                f"remove `{name}` from the parameters to assign to the kernel's variable, or use another name",
                 note,
             )
         first = "…" if known.source is None else ast.unparse(known.source)
         return TirxError(
-            f"`{name}` already has a value, and a value that is bound by `=` does not change",
+            f"`{name}` is assigned twice, but a name that is bound by `=` is immutable",
             span,
-            f"declare it as a variable where it gets its first value: `{name}: Tx.{known.expr.dtype} = {first}`",
+            f"declare it as a variable at its first assignment: `{name}: Tx.{known.expr.dtype} = {first}`",
             note,
             kind="assigned-twice",
         )
@@ -213,7 +212,7 @@ class Assigner(Evaluator):
         if not isinstance(owner, Buffer):
             if isinstance(owner, Expr):
                 raise self.error(
-                    target, f"`{ast.unparse(target.value)}` is a value and its elements cannot be assigned"
+                    target, f"cannot assign to an element of `{ast.unparse(target.value)}`, which is a single value"
                 )
             self.guarded(target, _set_item, owner, key, value)
             return
@@ -221,21 +220,21 @@ class Assigner(Evaluator):
         if isinstance(place, Region):
             raise self.error(
                 target,
-                f"a slice of {owner.name} is a tile and cannot be assigned with `=`",
-                f"write Tx.copy({ast.unparse(target)}, …), Tx.cast or Tx.fill, or assign a single element",
+                f"cannot assign to a slice of {owner.name} with `=`: a slice is a tile",
+                f"use Tx.copy({ast.unparse(target)}, …), Tx.cast or Tx.fill, or assign to a single element",
             )
         if owner.scope == "tmem":
             raise self.error(
                 target,
-                f"{owner.name} is in tensor memory, which has no single elements",
-                "the tensor core writes it (Tx.gemm_async); a warpgroup reads it with Tx.copy",
+                f"cannot assign to an element of {owner.name}, which is in tensor memory",
+                "write it with Tx.gemm_async, and read it with Tx.copy in a warpgroup scope",
             )
         self.emit_store(target, owner, place.indices, value)
 
     def emit_store(self, target: ast.expr, buffer: Buffer, indices: tuple[Expr, ...], value: Any) -> None:
         if not _is_value(value) or isinstance(value, Let):
             raise self.error(
-                target, f"{_kind(value)} cannot be stored in `{ast.unparse(target)}`, which holds {buffer.dtype}"
+                target, f"cannot store {_kind(value)} in `{ast.unparse(target)}`, whose dtype is {buffer.dtype}"
             )
         self._check_whole(target, buffer, value)
         expr = as_expr(value, buffer.dtype if not is_runtime(value) and not isinstance(value, bool) else None)
@@ -254,8 +253,8 @@ class Assigner(Evaluator):
             return
         raise self.error(
             target,
-            f"`{ast.unparse(target)}` holds {buffer.dtype}, and {given}: its fraction would be lost",
-            f"`Tx.{buffer.dtype}({shown})` drops the fraction, and // divides integers; to keep it, use a float32",
+            f"`{ast.unparse(target)}` is {buffer.dtype}, but {given}: its fraction would be lost",
+            f"to drop the fraction, write `Tx.{buffer.dtype}({shown})` or divide with //; to keep it, use a float32",
         )
 
     def _store_attribute(self, target: ast.Attribute, value: Any) -> None:
@@ -266,7 +265,7 @@ class Assigner(Evaluator):
             return
         if isinstance(owner, (Expr, Buffer)):
             raise self.error(
-                target, f"`{ast.unparse(target.value)}` is part of the kernel; its attributes cannot be assigned"
+                target, f"cannot assign to an attribute of `{ast.unparse(target.value)}`, which is part of the kernel"
             )
         self.guarded(target, setattr, owner, target.attr, value)
 
@@ -285,7 +284,7 @@ class Assigner(Evaluator):
             shown = ast.unparse(node.annotation)
             raise self.error(
                 node.annotation,
-                f"`{shown}` is no dtype of the kernel",
+                f"`{shown}` is not a dtype of the language",
                 f"declare a variable as `{ast.unparse(node.target)}: Tx.int32`",
             )
         value = None if node.value is None else self.eval(node.value)
@@ -313,8 +312,8 @@ class Assigner(Evaluator):
             if captured and not isinstance(captured[1], (Bound, Gone)):
                 raise self.error(
                     target,
-                    f"`{target.id}` belongs to the function around this one",
-                    f"write `nonlocal {target.id}` first, or declare it `{target.id}: Tx.int32 = …`",
+                    f"`{target.id}` belongs to the enclosing function",
+                    f"write `nonlocal {target.id}` first, or declare `{target.id}: Tx.int32 = …` there",
                 )
         value = self._combined(node, self.eval(target))
         self.store(target, value, source=target)

@@ -52,7 +52,7 @@ def current(what: str) -> Builder:
     """The builder of the kernel being read. Raises `TirxError` outside of one."""
     builder = _CURRENT.get()
     if builder is None:
-        hint = "put it in a function under @Tx.prim_func"
+        hint = "move it into a function decorated with @Tx.prim_func"
         raise TirxError(f"{what} can only be used inside a kernel", caller_span(), hint)
     return builder
 
@@ -130,7 +130,7 @@ class Builder:
     def open_rest(self, kind: str) -> None:
         """All that follows in the kernel is in a scope of `kind` (``T.device_entry()``)."""
         if len(self.blocks) > 1:
-            raise TirxError("the device entry belongs at the top of the kernel, outside of every block")
+            raise TirxError("`device_entry()` must be at the top level of the kernel, outside every block")
         self.blocks.append(Block(rest_of=Scope(kind, seq(span=self.span), span=self.span)))
 
     def finish(self, span: Span) -> PrimFunc:
@@ -209,9 +209,9 @@ class Builder:
         if self.inline_depth > _MAX_INLINE_DEPTH:
             self.inline_depth = 0
             raise TirxError(
-                f"`{name}` calls itself without end: {_MAX_INLINE_DEPTH} calls are open",
+                f"`{name}` recurses without end: {_MAX_INLINE_DEPTH} calls are nested",
                 None if call is None else replace(call, inlined_at=None),
-                "an inline function is expanded when the kernel is read, so its recursion must end on a Python value",
+                "inline functions are expanded at compile time, so the recursion must end on a Python value",
             )
         try:
             yield call

@@ -22,7 +22,7 @@ def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_s
     for name, given, needed in (("mask", mask, FULL_WARP), ("width", width, 32), ("warp_size", warp_size, 32)):
         known = int_value(given)
         if known is not None and known % 2**32 != needed:
-            raise TirxError(f"a shuffle is executed by all 32 lanes of a warp, but {name} is {known:#x}")
+            raise TirxError(f"a shuffle involves all 32 lanes of a warp, but {name} is {known:#x}")
     return getattr(namespace().ptx.shfl, kind)(value, lane)
 
 
@@ -39,10 +39,10 @@ def reduce(unit: str, op: str, value: Any, *args: Any, **options: Any) -> Expr:
     builder = current(f"T.cuda.{unit}_{op}")
     primitive = OPS.get(f"{unit}_{op}")
     if primitive is None:
-        raise TirxError(f'a {unit} reduces by "sum", "max" or "min", not by {op!r}')
+        raise TirxError(f'a reduction over a {unit} must be "sum", "max" or "min", not {op!r}')
     if len(args) > len(primitive.options):
         raise TirxError(
-            f"{unit}_{op} takes a value and {', '.join(primitive.options)}, but {1 + len(args)} arguments are given"
+            f"{unit}_{op} expects a value and {', '.join(primitive.options)}, found {1 + len(args)} arguments"
         )
     expr = as_expr(value)
     result = alloc_local((1,), expr.dtype, name=primitive.name)

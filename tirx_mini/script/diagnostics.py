@@ -43,7 +43,7 @@ class UnknownName(TirxError, AttributeError):
 
 def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
     """The error for a name that `owner` does not have, at the line of the user's code that asks for it."""
-    return UnknownName(f"`{owner}` has no `{name}`", caller_span(), hint, kind="unknown-name")
+    return UnknownName(f"`{owner}` has no attribute `{name}`", caller_span(), hint, kind="unknown-name")
 
 
 def caller_span() -> Span | None:
@@ -61,7 +61,7 @@ def todo_error(text: str | None, span: Span) -> TirxError:
     return TirxError(
         f"line {span.line} is a placeholder: this part of the kernel is not written yet",
         span,
-        "replace it by the statements that belong here",
+        "replace it with the missing statements",
         kind="todo",
     )
 

@@ -136,8 +136,8 @@ class Outside:
                 return self.cells[name].cell_contents
             except ValueError:
                 raise TirxError(
-                    f"`{name}` has no value yet where the kernel is read",
-                    hint=f"assign `{name}` before the kernel's definition",
+                    f"`{name}` is not assigned yet at the definition of the kernel",
+                    hint=f"assign `{name}` before the definition of the kernel",
                 ) from None
         for scope in (self.caller, self.globals):
             if name in scope:
@@ -170,15 +170,15 @@ def keeps_meaning(value: Any) -> bool:
 
 
 def _gone(name: str, gone: Gone) -> TirxError:
-    notes = (("this is the block", gone.span),) if gone.span else ()
+    notes = (("the block is here", gone.span),) if gone.span else ()
     if gone.changed:
         return TirxError(
-            f"`{name}` got another value in a block that may or may not run, so its value here is not known",
-            hint=f"declare it before the block, as in `{name}: Tx.int32 = 0`, and assign it inside",
+            f"`{name}` is reassigned in a block that may not run, so its value here is unknown",
+            hint=f"declare it before the block, as in `{name}: Tx.int32 = 0`, and assign to it inside",
             notes=notes,
         )
     return TirxError(
         f"`{name}` is only defined inside a block that has ended",
         notes=notes,
-        hint=f"define `{name}` before the block, or use it inside",
+        hint=f"define `{name}` before the block, or use it inside the block",
     )

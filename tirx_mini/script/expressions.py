@@ -79,7 +79,7 @@ class Evaluator:
         """The value of an expression. names: the variables it is assigned to, for what a call makes."""
         handler = getattr(self, f"visit_{type(node).__name__}", None)
         if handler is None:
-            raise self.error(node, f"{_describe(node)} cannot be used in a kernel")
+            raise self.error(node, f"{_describe(node)} is not supported in a kernel")
         value = handler(node, names) if names and isinstance(node, _NAMING) else handler(node)
         if isinstance(value, Expr) and value.span is None:
             stamp(value, self.span(node))
@@ -92,7 +92,7 @@ class Evaluator:
         except TirxError as error:
             raise placed(error, self.span(node)) from None
         except RecursionError:
-            raise self.error(node, "this never ends: functions call each other without end") from None
+            raise self.error(node, "infinite recursion: functions call each other without end") from None
         except Exception as error:
             raise foreign(error, None, self.span(node)) from None
 
@@ -131,7 +131,7 @@ class Evaluator:
             hint = f"`{shown}` is a slice; use `{owner.buffer.name}.{node.attr}`"
         if isinstance(error, UnknownName):
             hint = error.diagnostic.hint
-        return TirxError(f"`{shown}` has no `{node.attr}`", self.span(node), hint, kind="unknown-name")
+        return TirxError(f"`{shown}` has no attribute `{node.attr}`", self.span(node), hint, kind="unknown-name")
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         return self.value_of(self.attribute(node))
@@ -146,13 +146,13 @@ class Evaluator:
         if isinstance(owner, Expr) and not isinstance(owner, Region):
             shown = ast.unparse(node.value)
             raise self.error(
-                node, f"`{shown}` is a single value and has no elements", f"write `{shown}` without the brackets"
+                node, f"`{shown}` is a single value and cannot be indexed", f"write `{shown}` without the brackets"
             )
         if isinstance(owner, (list, tuple, str, range)) and is_runtime(key):
             raise self.error(
                 node,
-                f"`{ast.unparse(node.value)}` is a Python {type(owner).__name__}: "
-                "it cannot be indexed by a value that is only known when the kernel runs",
+                f"`{ast.unparse(node.value)}` is a Python {type(owner).__name__}, "
+                "which cannot be indexed by a value that is only known at run time",
             )
         value = self.guarded(node, operator.getitem, owner, key)
         if isinstance(value, Region):
@@ -171,20 +171,20 @@ class Evaluator:
             if bad is not None:
                 bound = self.env.lookup(bad.id)
                 raise TirxError(
-                    f"`{bad.id}` is assigned inside the kernel, so it is a value of the running kernel, "
+                    f"`{bad.id}` is assigned inside the kernel, so it is a run-time value "
                     f"and the extent of this slice of {region.buffer.name} is not a constant",
                     self.span(place),
-                    f"define `{bad.id} = {bound.literal}` outside the kernel, beside its other constants, "
+                    f"define `{bad.id} = {bound.literal}` outside the kernel, next to its other constants, "
                     f"or write `{bad.id} = Tx.meta_var({bound.literal})`",
                     ((f"`{bad.id}` is assigned here", bound.span),),
                     kind="not-constant",
                 )
             names = dict.fromkeys(n.id for n in ast.walk(place) if isinstance(n, ast.Name) and self._is_bound(n.id))
-            fix = f", or bind {' and '.join(f'`{n}`' for n in names)} by `= Tx.meta_var(…)`" if names else ""
+            fix = f", or bind {' and '.join(f'`{n}`' for n in names)} with `= Tx.meta_var(…)`" if names else ""
             raise TirxError(
-                f"the extent of this slice of {region.buffer.name}, {part.extent!r}, is no constant",
+                f"the extent of this slice of {region.buffer.name}, {part.extent!r}, is not a constant",
                 self.span(place),
-                f"slice start : start + TILE, where TILE is a constant defined outside the kernel{fix}",
+                f"write start : start + TILE, where TILE is a constant defined outside the kernel{fix}",
                 kind="not-constant",
             )
 
@@ -213,7 +213,7 @@ class Evaluator:
                 if isinstance(side, Buffer):
                     raise self.error(
                         node,
-                        f"`{_SYMBOL[type(op)]}` works on values, but {side.name} is a whole buffer",
+                        f"`{_SYMBOL[type(op)]}` needs values, but {side.name} is a whole buffer",
                         f"use an element, {side.name}[…], or a tile primitive such as Tx.copy",
                     ) from None
             raise foreign(error, None, self.span(node)) from None
@@ -291,7 +291,7 @@ class Evaluator:
             added = {keyword.arg: value} if keyword.arg is not None else self._mapping(keyword, value)
             twice = next((name for name in added if name in kwargs), None)
             if twice is not None:
-                raise self.error(node, f"`{twice}` is given twice")
+                raise self.error(node, f"the argument `{twice}` is given twice")
             kwargs |= added
         return self.call(node, function, args, kwargs, names)
 
@@ -312,7 +312,7 @@ class Evaluator:
         except TirxError as error:
             raise error.at(span) from None
         except RecursionError:
-            raise TirxError("this call never ends: functions call each other without end", span) from None
+            raise TirxError("infinite recursion: functions call each other without end", span) from None
         except Exception as error:
             raise foreign(error, function, span) from None
         else:
@@ -343,13 +343,13 @@ class Evaluator:
 
     def _mapping(self, keyword: ast.keyword, value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise self.error(keyword.value, f"`**` needs a dict, but this is {_describe_value(value)}")
+            raise self.error(keyword.value, f"`**` expects a dict, found {_describe_value(value)}")
         return dict(value)
 
     def iterate(self, node: ast.expr, value: Any) -> list[Any]:
         """The elements of a Python iterable."""
         if is_runtime(value) or isinstance(value, Buffer):
-            raise self.error(node, f"{_describe_value(value)} cannot be iterated over when the kernel is read")
+            raise self.error(node, f"cannot iterate over {_describe_value(value)} at compile time")
         return self.guarded(node, list, value)
 
     # -- displays, comprehensions, strings, lambdas -------------------------------------------------------------
@@ -397,18 +397,18 @@ class Evaluator:
         elif isinstance(target, (ast.Tuple, ast.List)):
             values = self.iterate(target, value)
             if len(values) != len(target.elts):
-                raise self.error(target, f"{len(target.elts)} names for {len(values)} values")
+                raise self.error(target, f"expected {len(target.elts)} values to assign, found {len(values)}")
             for part, item in zip(target.elts, values, strict=True):
                 self._bind_plain(part, item)
         else:
-            raise self.error(target, f"{_describe(target)} cannot be a target here")
+            raise self.error(target, f"cannot assign to {_describe(target)} here")
 
     def decide(self, node: ast.expr) -> bool:
         """The truth of a condition that must be known now."""
         value = self.eval(node)
         if is_runtime(value):
             raise self.error(
-                node, f"`{ast.unparse(node)}` is only known when the kernel runs, but is needed when it is read"
+                node, f"`{ast.unparse(node)}` is only known at run time, but is needed at compile time"
             )
         return bool(value)
 
@@ -428,15 +428,13 @@ class Evaluator:
         defaults = [self.eval(default) for default in node.args.defaults]
         if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
             raise self.error(
-                node, "a lambda in a kernel takes plain parameters only", "write it as an @Tx.inline function"
+                node, "a lambda in a kernel can only have plain parameters", "write it as an @Tx.inline function"
             )
 
         def function(*args: Any) -> Any:
             missing = len(parameters) - len(args)
             if missing < 0 or missing > len(defaults):
-                raise TirxError(
-                    f"this lambda takes {', '.join(parameters) or 'no'} arguments, but {len(args)} are given"
-                )
+                raise TirxError(f"this lambda expects the arguments ({', '.join(parameters)}), found {len(args)}")
             values = [*args, *defaults[len(defaults) - missing :]]
             return replace(self, env=Env(outer=self.env, names=dict(zip(parameters, values, strict=True)))).eval(
                 node.body
@@ -445,7 +443,7 @@ class Evaluator:
         return function
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
-        raise self.error(node, "`:=` is not used in kernels", "assign the value in a statement of its own")
+        raise self.error(node, "`:=` is not supported in a kernel", "assign the value in a separate statement")
 
     def visit_Constant(self, node: ast.Constant) -> Any:
         return node.value

@@ -58,13 +58,13 @@ class OpenScope:
         numbers = UNIT_NUMBERS.get((self.kind, parent))
         if numbers is None:
             raise TirxError(
-                f"{self.kind} scopes within a {parent} are selected by a condition, not by their numbers",
+                f"{self.kind} scopes within a {parent} are selected by a condition, not by index",
                 hint=f"write Tx.{self.kind}()[condition]",
             )
         first, last = (units, units + 1) if isinstance(units, int) else (units.start or 0, units.stop)
         if not isinstance(first, int) or not isinstance(last, int) or not 0 <= first < last or _stepped(units):
             raise TirxError(
-                "units are selected by the numbers first : last, counted from 0 and known when the kernel is read",
+                "units are selected by an index, or by a slice first : last, that is known at compile time",
                 hint=f"write Tx.{self.kind}()[0:1], or a condition such as Tx.{self.kind}()[{self.kind}_id < n]",
             )
         number = numbers()
@@ -77,7 +77,10 @@ class OpenScope:
         return Scope(self.kind, body, self.parent, self.filter)
 
     def __enter__(self) -> NoReturn:
-        raise TirxError(f"`with Tx.{self.kind}()` can only be used inside a kernel", hint="put it under @Tx.prim_func")
+        raise TirxError(
+            f"`with Tx.{self.kind}()` can only be used inside a kernel",
+            hint="move it into a function decorated with @Tx.prim_func",
+        )
 
     def __exit__(self, *exc: object) -> None:
         return None
@@ -101,7 +104,7 @@ class ScopeKind:
     def __call__(self, parent: str | None = None) -> OpenScope:
         if parent is not None and parent not in SCOPE_KINDS:
             raise TirxError(
-                f"`{parent}` is no execution scope",
+                f"`{parent}` is not an execution scope",
                 hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}",
             )
         return OpenScope(self.kind, parent, around=self.around())
@@ -123,7 +126,9 @@ class OpenRole:
         return If(self.condition, body)
 
     def __enter__(self) -> NoReturn:
-        raise TirxError("a role can only be used inside a kernel", hint="put it under @Tx.prim_func")
+        raise TirxError(
+            "a role can only be used inside a kernel", hint="move it into a function decorated with @Tx.prim_func"
+        )
 
     def __exit__(self, *exc: object) -> None:
         return None
@@ -140,7 +145,10 @@ class OpenHint:
         return Hint(self.message, self.attrs, body)
 
     def __enter__(self) -> NoReturn:
-        raise TirxError("`with Tx.hint(…)` can only be used inside a kernel", hint="put it under @Tx.prim_func")
+        raise TirxError(
+            "`with Tx.hint(…)` can only be used inside a kernel",
+            hint="move it into a function decorated with @Tx.prim_func",
+        )
 
     def __exit__(self, *exc: object) -> None:
         return None
@@ -155,31 +163,32 @@ class Loop:
     parallel: bool = False
 
     def __iter__(self) -> Iterator[Any]:
-        raise TirxError("this loop runs in the kernel, so it can only stand in a `for` statement of the kernel")
+        raise TirxError("a loop of the kernel can only be used in a `for` statement inside a kernel")
 
 
 def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
     """``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``."""
     if not 1 <= len(bounds) <= 3:
         raise TirxError(
-            f"a loop takes one to three bounds, not {len(bounds)}", hint="write range(stop) or range(start, stop)"
+            f"a loop expects one to three bounds, found {len(bounds)}", hint="write range(stop) or range(start, stop)"
         )
     step = bounds[2] if len(bounds) == 3 else 1
     if not isinstance(step, int) or step <= 0:
         raise TirxError(
-            "the step of a loop is a positive Python number", hint="count up, and compute the index from the counter"
+            "the step of a loop must be a positive Python integer",
+            hint="count up, and compute the index from the counter",
         )
     start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
     ends = [as_expr(end) for end in (start, stop)]
     for end in ends:
         if not end.dtype.is_integer:
-            raise TirxError(f"a loop counts integers, but {end!r} is {end.dtype}")
+            raise TirxError(f"the bounds of a loop must be integers, but {end!r} is {end.dtype}")
     if ends[0].dtype != ends[1].dtype:
         wide = max(ends, key=lambda end: (end.dtype.bits, end.dtype.code)).dtype
         ends = [cast(wide, end) for end in ends]
     if kind == UNROLLED and not all(hasattr(end, "value") for end in ends):
         raise TirxError(
-            "an unrolled loop needs a number of iterations that is known when the kernel is read",
+            "the number of iterations of an unrolled loop must be known at compile time",
             hint="use Tx.serial, or a constant defined outside the kernel",
         )
     return Loop(((ends[0], ends[1], step),), kind, parallel)
@@ -275,9 +284,9 @@ def shape_of(shape: Any, what: str) -> tuple[int, ...]:
         if isinstance(extent, Expr):
             name = f"`{extent.name}`" if isinstance(extent, Var) else repr(extent)
             raise TirxError(
-                f"the shape of {what} needs numbers known when the kernel is read, but {name} is a value of the kernel",
+                f"the shape of {what} must be known at compile time, but {name} is a run-time value",
                 hint=f"define {name} outside the kernel, or as Tx.meta_var(…)",
             )
         if not isinstance(extent, int) or extent < 1:
-            raise TirxError(f"an extent of {what} is a positive whole number, not {extent!r}")
+            raise TirxError(f"an extent of {what} must be a positive integer, not {extent!r}")
     return dims

@@ -69,13 +69,13 @@ class InlineFunction:
         extra: dict[str, Any] = {}
         for name, value in kwargs.items():
             if name in given:
-                raise self._mismatch(f"got `{name}` twice")
+                raise self._mismatch(f"is given `{name}` twice")
             if name not in every and node.kwarg is None:
                 raise self._mismatch(f"has no parameter `{name}`")
             (given if name in every else extra)[name] = value
         missing = [name for name in every if name not in given and name not in self.defaults]
         if missing:
-            raise self._mismatch(f"needs {', '.join(f'`{name}`' for name in missing)}")
+            raise self._mismatch(f"is called without {', '.join(f'`{name}`' for name in missing)}")
         bound = {name: given[name] if name in given else self.defaults[name] for name in every}
         if node.vararg is not None:
             bound[node.vararg.arg] = tuple(args[len(names) :])

@@ -36,9 +36,9 @@ class Path:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.function is None:
             raise TirxError(
-                f"`Tx.{self.name}` is a group of instructions, not one",
+                f"`Tx.{self.name}` is a group of instructions, not an instruction",
                 place(),
-                f"it has {', '.join(f'`{name}`' for name in self.below)}",
+                f"it contains {', '.join(f'`{name}`' for name in self.below)}",
             )
         return self.function(*args, **kwargs)
 
@@ -97,5 +97,5 @@ def raw_call(name: str, *args: Any, **attrs: Any) -> Any:
     """An instruction by its name in the table, for names that are no path."""
     entry = TABLE.get(name)
     if entry is None:
-        raise TirxError(f"there is no instruction `{name}`", hint=did_you_mean(name, TABLE))
+        raise TirxError(f"unknown instruction `{name}`", hint=did_you_mean(name, TABLE))
     return issuer(_alone(name, entry))(*args, **attrs)

@@ -58,7 +58,7 @@ def match_buffer(pointer: Any, shape: Any, dtype: Any = "float32", *, layout: An
     position = next((i for i, p in enumerate(builder.params) if p is pointer), None)
     if position is None:
         raise TirxError(
-            "T.match_buffer needs a parameter of the kernel of type T.handle, which no buffer is matched to yet"
+            "T.match_buffer expects a T.handle parameter of the kernel that is not matched to a buffer yet"
         )
     kind = buffer_type(shape, dtype, layout=layout, align=align)
     buffer = Buffer(builder.take_name("buf"), kind.shape, kind.dtype, "global", layout, align=align, span=builder.span)
@@ -137,7 +137,7 @@ def decl_buffer(
     dims = shape_of(shape, label)
     if source is None and scope != "tmem":
         raise TirxError(
-            "Tx.decl_buffer names storage that exists already: tensor memory, or another buffer (source=)",
+            "Tx.decl_buffer declares existing storage: tensor memory, or a view of another buffer (source=)",
             hint="use Tx.alloc_local for registers and Tx.PoolAllocator for shared memory",
         )
     if scope == "tmem" and allocated_addr is None:
@@ -153,7 +153,7 @@ def _address(value: Any) -> Expr:
     if isinstance(value, Buffer):
         return value[(0,) * value.ndim]
     if isinstance(value, Region):
-        raise TirxError("allocated_addr is one value", hint=f"write {value.buffer.name}[0]")
+        raise TirxError("allocated_addr must be a single value, not a slice", hint=f"write {value.buffer.name}[0]")
     return const(value, "uint32") if isinstance(value, int) else as_expr(value)
 
 
@@ -165,7 +165,7 @@ def address_of(place: Any) -> Expr:
         return AddressOf(DataType("handle"), place.buffer, place.indices)
     if isinstance(place, Region):
         return AddressOf(DataType("handle"), place.buffer, tuple(part.start for part in place.ranges))
-    raise TirxError(f"Tx.address_of needs a buffer or an element of one, not {place!r}")
+    raise TirxError(f"Tx.address_of expects a buffer or an element of one, not {place!r}")
 
 
 def check_view(view: Buffer) -> None:
@@ -181,9 +181,9 @@ def check_view(view: Buffer) -> None:
     hint = None
     if view.scope == "local" and view.ndim == 2 and view.layout is None:
         spread = f"TileLayout(S[{view.shape} : (1@tid_in_wg, 1)])"
-        hint = f"each thread has its own registers; for those of a warpgroup as one tile, give layout={spread}"
+        hint = f"each thread has its own registers; to view those of a warpgroup as one tile, pass layout={spread}"
     shape = " × ".join(map(str, view.shape))
-    raise TirxError(f"a view of {shape} {view.dtype} takes {needed} bytes, and {source.name} has {have}", hint=hint)
+    raise TirxError(f"a view of {shape} {view.dtype} takes {needed} bytes, but {source.name} has {have}", hint=hint)
 
 
 def _own_elements(view: Buffer) -> int:
@@ -202,7 +202,7 @@ def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
         return
     if not isinstance(layout, Layout):
         raise TirxError(
-            f"the layout of {name} is {layout!r}, which is no layout",
+            f"the layout of {name} is {layout!r}, which is not a layout",
             hint="use tma_shared_layout(…) or TileLayout(S[shape : strides])",
         )
     if layout.shape == shape:
@@ -211,7 +211,7 @@ def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
         layout.group(shape)
     except LayoutError:
         raise TirxError(
-            f"{name} has shape {shape}, but its layout is for shape {layout.shape}", hint="give both the same shape"
+            f"{name} has shape {shape}, but its layout has shape {layout.shape}", hint="give both the same shape"
         ) from None
 
 
@@ -234,7 +234,7 @@ class PoolAllocator:
             TirxError(
                 "this shared-memory pool is never committed, so its buffers have no memory",
                 self._builder.span,
-                "call pool.commit() after the last allocation",
+                "call `pool.commit()` after the last allocation",
             ),
         )
 
@@ -257,8 +257,8 @@ class PoolAllocator:
         label = name or self._builder.take_name("buf")
         if self._committed is not None:
             raise TirxError(
-                f"{label} is allocated after pool.commit(), when the pool's size is already fixed",
-                hint="move this allocation before pool.commit()",
+                f"{label} is allocated after `pool.commit()`, which fixes the size of the pool",
+                hint="move the allocation before `pool.commit()`",
                 notes=(("committed here", self._committed),),
                 kind="pool-committed",
             )
@@ -292,7 +292,7 @@ class PoolAllocator:
         named = {"auto": SwizzleMode.SWIZZLE_128B_ATOM, "none": SwizzleMode.SWIZZLE_NONE}
         mode = named.get(swizzle_mode, swizzle_mode) if isinstance(swizzle_mode, str) else swizzle_mode
         if not isinstance(mode, SwizzleMode):
-            raise TirxError(f'swizzle_mode is "auto", "none" or a SwizzleMode, not {swizzle_mode!r}')
+            raise TirxError(f'swizzle_mode must be "auto", "none" or a SwizzleMode, not {swizzle_mode!r}')
         return self.alloc_mma(shape, dtype, swizzle_mode=mode, align=align)
 
     def move_base_to(self, offset: int) -> None:
@@ -300,12 +300,12 @@ class PoolAllocator:
         place = int_value(offset)
         if place is None or place < 0:
             raise TirxError(
-                "pool.move_base_to takes a number of bytes known when the kernel is read",
+                "`pool.move_base_to` expects a number of bytes known at compile time",
                 hint="define it outside the kernel" if isinstance(offset, Var) else None,
             )
         if self._committed is not None:
             raise TirxError(
-                "the pool is committed, so its base cannot move",
+                "`pool.move_base_to` is called after `pool.commit()`",
                 notes=(("committed here", self._committed),),
                 kind="pool-committed",
             )
@@ -316,8 +316,8 @@ class PoolAllocator:
         if self._committed is not None:
             raise TirxError(
                 "the pool is committed twice",
-                hint="keep one pool.commit(), after the last allocation",
-                notes=(("first here", self._committed),),
+                hint="keep one `pool.commit()`, after the last allocation",
+                notes=(("first committed here", self._committed),),
             )
         self._committed = self._builder.span
         self._builder.end(self)

@@ -87,7 +87,7 @@ def _parameters(function: Callable[..., Any], source: FunctionSource, executor: 
     """Make each parameter a buffer or a variable, as its annotation says."""
     arguments = source.node.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
-        raise TirxError("a kernel takes plain parameters without defaults", executor.span(source.node))
+        raise TirxError("a kernel can only have plain parameters without defaults", executor.span(source.node))
     for arg in (*arguments.posonlyargs, *arguments.args):
         span = executor.span(arg)
         value = _parameter(arg.arg, _annotation(arg, function.__annotations__.get(arg.arg), executor), span)
@@ -141,8 +141,8 @@ def from_source(text: str, extra: Mapping[str, Any] | None = None) -> PrimFunc:
     except SyntaxError as error:
         column, line = (error.offset or 1) - 1, error.lineno or 1
         place = Span(file, line, column, error.end_lineno or line, max(column, (error.end_offset or 0) - 1))
-        raise TirxError(f"the text is no Python: {error.msg}", place) from None
+        raise TirxError(f"the text is not valid Python: {error.msg}", place) from None
     functions = [value for value in names.values() if isinstance(value, PrimFunc)]
     if not functions:
-        raise TirxError("the text defines no kernel", hint="define a function under @Tx.prim_func")
+        raise TirxError("the text does not define a kernel", hint="decorate a function with @Tx.prim_func")
     return functions[-1]

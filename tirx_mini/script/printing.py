@@ -44,9 +44,9 @@ def printf(format: str, *values: Any) -> None:
     builder = current("T.cuda.printf")
     wanted = [m for m in CONVERSION.finditer(format) if m["letter"] != "%"]
     if CONVERSION.sub("", format).count("%"):
-        raise TirxError(f"the format {format!r} has a conversion that is not known", hint="use %d, %u, %x, %g or %f")
+        raise TirxError(f"the format {format!r} has an unknown conversion", hint="use %d, %u, %x, %g or %f")
     if len(wanted) != len(values):
-        raise TirxError(f"the format {format!r} takes {len(wanted)} values, but {len(values)} are given")
+        raise TirxError(f"the format {format!r} expects {len(wanted)} values, found {len(values)}")
     args = [_argument(value, m["letter"], m["length"]) for value, m in zip(values, wanted, strict=True)]
     builder.emit(_line(format, args))
 
@@ -81,15 +81,18 @@ def print_buffer(pointer: Any, dtype: Any, is_string: bool, is_scalar: bool, dim
 def _printed(pointer: Any, dtype: DataType, is_string: bool) -> Buffer:
     buffer = pointer.buffer if isinstance(pointer, AddressOf) else pointer
     if not isinstance(buffer, Buffer):
-        raise TirxError(f"T.print_buffer needs a pointer to a buffer, not {pointer!r}", hint="write C.data")
+        raise TirxError(f"T.print_buffer expects a pointer to a buffer, not {pointer!r}", hint="write C.data")
     if isinstance(pointer, AddressOf) and any(int_value(index) != 0 for index in pointer.indices):
-        raise TirxError("T.print_buffer prints a buffer from its first element on", hint=f"write {buffer.name}.data")
+        raise TirxError("T.print_buffer starts at the first element of a buffer", hint=f"write {buffer.name}.data")
     if buffer.scope == "tmem":
-        raise TirxError(f"{buffer.name} is in tensor memory", hint="copy it to registers, and print those")
+        raise TirxError(
+            f"T.print_buffer cannot print {buffer.name}, which is in tensor memory",
+            hint="copy it to registers, and print those",
+        )
     if is_string:
-        raise TirxError("T.print_buffer prints numbers: is_string has to be False")
+        raise TirxError("T.print_buffer only prints numbers: is_string must be False")
     if buffer.dtype != dtype:
-        raise TirxError(f"{buffer.name} has elements of {buffer.dtype}, but T.print_buffer is told {dtype}")
+        raise TirxError(f"{buffer.name} is {buffer.dtype}, but T.print_buffer is called with dtype {dtype}")
     return buffer
 
 
@@ -97,9 +100,9 @@ def _dims(buffer: Buffer, dim_num: int, shape: Any) -> tuple[int, ...]:
     known = [int_value(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     dims = tuple(extent for extent in known if extent is not None)
     if len(dims) != len(known) or len(dims) != int_value(dim_num):
-        raise TirxError(f"T.print_buffer needs a shape of {dim_num} numbers known when the kernel is read, not {shape}")
+        raise TirxError(f"T.print_buffer expects a shape of {dim_num} extents known at compile time, not {shape}")
     if len(dims) != buffer.ndim or any(n < 1 or n > extent for n, extent in zip(dims, buffer.shape, strict=True)):
-        raise TirxError(f"{buffer.name} has shape {buffer.shape}, so none of shape {dims} can be printed of it")
+        raise TirxError(f"T.print_buffer cannot print shape {dims} of {buffer.name}, whose shape is {buffer.shape}")
     return dims
 
 

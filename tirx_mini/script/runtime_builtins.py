@@ -35,8 +35,8 @@ def _convert(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     def conversion(*args: Any) -> Any:
         if args and isinstance(args[0], Expr):
             raise TirxError(
-                f"Python's {plain.__name__}() needs a value that is known when the kernel is read",
-                hint=f"use Tx.{name}(…) to convert a value of the kernel",
+                f"Python's {plain.__name__}() needs a value that is known at compile time",
+                hint=f"use Tx.{name}(…) to convert a run-time value",
             )
         return plain(*args)
 
@@ -45,7 +45,7 @@ def _convert(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
 def _meta_range(*bounds: Any) -> range:
     if any(isinstance(bound, Expr) for bound in bounds):
-        raise TirxError("range over a value of the kernel can only stand in a `for` statement")
+        raise TirxError("a range with run-time bounds can only be used in a `for` statement")
     return range(*bounds)
 
 

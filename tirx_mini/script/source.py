@@ -91,7 +91,7 @@ def _source_of(code: CodeType, file: str) -> FunctionSource:
     lines = linecache.getlines(file)
     if not lines or code.co_firstlineno > len(lines):
         raise TirxError(
-            f"the source of `{code.co_name}` cannot be read from {file}",
+            f"cannot read the source of `{code.co_name}` from {file}",
             hint="write the kernel in a file, or pass its text to tirx_mini.script.from_source",
         )
     indent = _indent(lines[code.co_firstlineno - 1])
@@ -101,7 +101,7 @@ def _source_of(code: CodeType, file: str) -> FunctionSource:
             return FunctionSource(file, node, code.co_firstlineno - 2, in_package(file))
     raise TirxError(
         f"the source of `{code.co_name}` in {file}, line {code.co_firstlineno}, has changed since it was loaded",
-        hint="load the file again",
+        hint="reload the file",
     )
 
 

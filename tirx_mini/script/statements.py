@@ -69,7 +69,7 @@ class Executor(Assigner):
             self.builder.span = self.span(node)
             handler = getattr(self, f"visit_{type(node).__name__}", None)
             if handler is None:
-                raise self.error(node, f"`{_keyword(node)}` cannot be used in a kernel")
+                raise self.error(node, f"`{_keyword(node)}` is not supported in a kernel")
             try:
                 outcome = handler(node)
             except TirxError as error:
@@ -108,17 +108,17 @@ class Executor(Assigner):
         elif isinstance(value, Expr):
             raise self.error(
                 node,
-                f"`{_short(node.value)}` computes a value that nothing uses",
+                f"the value of `{_short(node.value)}` is not used",
                 "assign it, as in `phase = phase ^ 1`",
             )
         elif callable(value) and not isinstance(node.value, ast.Call):
             raise self.error(
-                node, f"`{_short(node.value)}` is a function and is not called", f"write `{_short(node.value)}()`"
+                node, f"`{_short(node.value)}` is a function, but is not called", f"write `{_short(node.value)}()`"
             )
         elif isinstance(value, (OpenScope, Loop)):
             raise self.error(
                 node,
-                f"`{_short(node.value)}` does nothing by itself",
+                f"`{_short(node.value)}` has no effect by itself",
                 "open it with `with`" if isinstance(value, OpenScope) else "use it in a `for` statement",
             )
         return None
@@ -178,19 +178,20 @@ class Executor(Assigner):
         module = self.guarded(node, importlib.import_module, node.module or "")
         for alias in node.names:
             if not hasattr(module, alias.name):
-                raise self.error(node, f"`{node.module}` has no `{alias.name}`", did_you_mean(alias.name, dir(module)))
+                hint = did_you_mean(alias.name, dir(module))
+                raise self.error(node, f"cannot import `{alias.name}` from `{node.module}`", hint)
             self.env.names[alias.asname or alias.name] = getattr(module, alias.name)
         return None
 
     def visit_Assert(self, node: ast.Assert) -> Outcome:
         if not self.decide(node.test):
-            message = "this does not hold" if node.msg is None else str(self.eval(node.msg))
+            message = "this assertion fails" if node.msg is None else str(self.eval(node.msg))
             raise self.error(node.test, f"`{_short(node.test)}`: {message}")
         return None
 
     def visit_Raise(self, node: ast.Raise) -> Outcome:
         if node.exc is None:
-            raise self.error(node, "`raise` needs an exception here")
+            raise self.error(node, "`raise` needs an exception in a kernel")
         value = self.eval(node.exc)
         if value is NotImplementedError or isinstance(value, NotImplementedError):
             text = "" if isinstance(value, type) else str(value).removeprefix("TODO").lstrip(": ")
@@ -218,9 +219,9 @@ class Executor(Assigner):
         if not set(self.nesting) <= {"scope", "unrolled"}:
             raise self.error(
                 node,
-                f"`return` inside a {'loop' if 'loop' in self.nesting else 'branch'} of the kernel is not "
-                "possible: every thread runs to the end",
-                "put the rest of the statements under an `if`",
+                f"`return` is not allowed inside a {'loop' if 'loop' in self.nesting else 'branch'} of the kernel: "
+                "every thread must reach the end",
+                "put the remaining statements under an `if`",
             )
         return Returned(value)
 
@@ -245,7 +246,7 @@ class Executor(Assigner):
 
     def visit_While(self, node: ast.While) -> Outcome:
         if node.orelse:
-            raise self.error(node.orelse[0], "a loop of a kernel has no `else`")
+            raise self.error(node.orelse[0], "a loop in a kernel cannot have an `else`")
         span = self.span(node)
         with self.builder.block() as before:
             test = const(True) if isinstance(node.test, ast.Constant) and node.test.value else self.eval(node.test)
@@ -272,7 +273,7 @@ class Executor(Assigner):
             if rounds > _MAX_UNROLL:
                 raise self.error(
                     node,
-                    f"this loop runs while the kernel is read and has not ended after {_MAX_UNROLL} rounds",
+                    f"this loop runs at compile time and has not ended after {_MAX_UNROLL} iterations",
                     "its condition is a Python value that never becomes false; use a variable of the kernel",
                 )
             outcome = self._round(node.body)
@@ -291,7 +292,7 @@ class Executor(Assigner):
 
     def visit_For(self, node: ast.For) -> Outcome:
         if node.orelse:
-            raise self.error(node.orelse[0], "a loop of a kernel has no `else`")
+            raise self.error(node.orelse[0], "a loop in a kernel cannot have an `else`")
         iterable = self._iterable(node.iter)
         if isinstance(iterable, Loop):
             self._loop(node, iterable)
@@ -300,8 +301,8 @@ class Executor(Assigner):
         if len(items) > _MAX_UNROLL:
             raise self.error(
                 node.iter,
-                f"this loop is unrolled while the kernel is read, and {len(items)} rounds are too many",
-                "use range(…) or Tx.serial(…) for a loop of the kernel",
+                f"this loop is unrolled at compile time, but {len(items)} iterations are too many",
+                "use range(…) or Tx.serial(…) for a run-time loop",
             )
         for item in items:
             self.builder.span = self.span(node)
@@ -337,13 +338,14 @@ class Executor(Assigner):
         targets = list(node.target.elts) if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
         ranges = description.ranges
         if len(targets) != len(ranges):
-            raise self.error(node.target, f"{len(targets)} names for {len(ranges)} loop{'s' * (len(ranges) != 1)}")
+            plural = "s" * (len(ranges) != 1)
+            raise self.error(node.target, f"expected {len(ranges)} loop variable{plural}, found {len(targets)}")
         span = self.span(node)
         variables: list[Var] = []
         with self._inside("loop", span) as body:
             for target, (start, _, _) in zip(targets, ranges, strict=True):
                 if not isinstance(target, ast.Name):
-                    raise self.error(target, "a loop variable is a plain name")
+                    raise self.error(target, "a loop variable must be a plain name")
                 variables.append(Var(start.dtype, target.id, span=self.span(target)))
                 self.env.names[target.id] = Bound(variables[-1], self.span(target), "loop variable")
             self.run(node.body)
@@ -361,7 +363,7 @@ class Executor(Assigner):
             if place is not None:
                 raise self.error(
                     place,
-                    f"`{name}` has one value while the kernel is read, and this loop changes it from round to round",
+                    f"`{name}` is a compile-time value, but this loop changes it between iterations",
                     f"declare it before the loop as a variable of the kernel: `{name}: Tx.int32 = …`",
                 )
 
@@ -380,12 +382,11 @@ class Executor(Assigner):
                 if position:
                     raise self.error(
                         node,
-                        f"`{word}` depends on a value of the kernel, but the loop around it is unrolled while "
-                        "the kernel is read",
-                        "make it a loop of the kernel with range(…)",
+                        f"`{word}` depends on a run-time value, but the enclosing loop is unrolled at compile time",
+                        "use range(…) for a run-time loop",
                     )
                 return word
-        raise self.error(node, f"`{word}` outside of a loop")
+        raise self.error(node, f"`{word}` outside a loop")
 
     # -- with ---------------------------------------------------------------------------------------------------
 
@@ -399,7 +400,7 @@ class Executor(Assigner):
         manager = self._manager(item.context_expr)
         if isinstance(manager, (OpenScope, OpenRole, OpenHint)):
             if item.optional_vars is not None:
-                raise self.error(item.optional_vars, f"`{_short(item.context_expr)}` has no value to name")
+                raise self.error(item.optional_vars, f"`{_short(item.context_expr)}` has no value to bind with `as`")
             span = self.span(item.context_expr)
             filtered = isinstance(manager, OpenRole) or (isinstance(manager, OpenScope) and manager.filter is not None)
             scope = self.builder.in_scope(manager.kind) if isinstance(manager, OpenScope) else nullcontext()

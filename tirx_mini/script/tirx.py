@@ -102,10 +102,10 @@ def _ids(kind: str, extents: Any, parent: str) -> Any:
     known = [int_value(extent) for extent in counts]
     for extent, value in zip(counts, known, strict=True):
         if value is None or value < 1:
-            raise TirxError(f"the number of {kind}s is a positive number known when the kernel is read, not {extent!r}")
+            raise TirxError(f"the number of {kind}s must be a positive integer known at compile time, not {extent!r}")
     if parent not in SCOPE_KINDS:
         raise TirxError(
-            f"`{parent}` is no execution scope",
+            f"`{parent}` is not an execution scope",
             hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}",
         )
     names = [builder.take_name(f"{kind}_id") for _ in counts or (1,)]

@@ -79,7 +79,7 @@ def test_a_barrier_is_named_after_its_variable() -> None:
 
 def test_a_barrier_after_commit_is_refused() -> None:
     error = refused('late = MBarrier(pool, 4, "late")', **NAMES)
-    assert "late is allocated after pool.commit()" in str(error)
+    assert "late is allocated after `pool.commit()`" in str(error)
 
 
 def test_a_wrong_argument_shows_the_signature() -> None:

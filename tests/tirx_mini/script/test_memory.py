@@ -128,7 +128,7 @@ REFUSED = {
     "a slice between values that are bound": (
         "st = bx * 128\nen = st + 128\nTx.fill(A[st:en, :], 0)",
         "st:en",
-        ("en - st, is no constant", "start : start + TILE", "bind `st` and `en` by `= Tx.meta_var(…)`"),
+        ("en - st, is not a constant", "start : start + TILE", "bind `st` and `en` with `= Tx.meta_var(…)`"),
     ),
     "after commit": (
         'late = pool.alloc((4,), "uint32")',
@@ -158,7 +158,7 @@ REFUSED = {
     "something that is no layout": (
         "r = Tx.alloc_local((4,), layout=3)",
         "Tx.alloc_local((4,), layout=3)",
-        ("no layout",),
+        ("not a layout",),
     ),
     "a layout that cannot be": (
         "L = tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128, 40))",
@@ -175,7 +175,7 @@ REFUSED = {
         "Tx.decl_buffer((4,), scope='local')",
         ("alloc_local",),
     ),
-    "too many indices": ("reg[0, 1] = 0", "reg[0, 1]", ("1 dimension", "2 indices")),
+    "too many indices": ("reg[0, 1] = 0", "reg[0, 1]", ("at most 1 index", "found 2")),
     "a slice that leaves its buffer": ("Tx.copy(Asmem, A[:, 0:96])", "A[:, 0:96]", ("0:96", "64")),
     "an empty slice": ("Tx.fill(reg[4:4], 0.0)", "reg[4:4]", ("0 elements",)),
     "a step": ("Tx.fill(reg[0:8:2], 0.0)", "reg[0:8:2]", ("step",)),
@@ -184,7 +184,7 @@ REFUSED = {
         "i * W : (i + 1) * W",
         ("`W` is assigned inside the kernel", "W = 32", "outside", "Tx.meta_var(32)"),
     ),
-    "an extent that is a value": ("Tx.fill(reg[0:n], 0.0)", "0:n", ("no constant",)),
+    "an extent that is a value": ("Tx.fill(reg[0:n], 0.0)", "0:n", ("not a constant",)),
     "extents that differ": (
         "Tx.copy(Asmem[:, :], A[:, 0:32])",
         "Tx.copy(Asmem[:, :], A[:, 0:32])",

@@ -100,12 +100,12 @@ def test_attributes_and_hints_survive_printing() -> None:
 
 
 REFUSED = {
-    "    A = T.match_buffer(3, (4,))": "needs a parameter",
-    "    A = T.match_buffer(p, (4,))\n    B = T.match_buffer(p, (4,))": "needs a parameter",
-    "    if T.threadIdx.x == 0:\n        T.device_entry()": "outside of every block",
+    "    A = T.match_buffer(3, (4,))": "expects a T.handle parameter",
+    "    A = T.match_buffer(p, (4,))\n    B = T.match_buffer(p, (4,))": "expects a T.handle parameter",
+    "    if T.threadIdx.x == 0:\n        T.device_entry()": "outside every block",
     "    T.device_entry()\n    x = T.tvm_warp_shuffle_xor(0xFF, 1.0, 1, 32, 32)": "all 32 lanes",
     "    T.device_entry()\n    x = T.cuda.warp_reduce(1.0, 'product')": "sum",
-    "    T.device_entry()\n    x = T.cta_id(n)": "known when the kernel is read",
+    "    T.device_entry()\n    x = T.cta_id(n)": "known at compile time",
     "    T.device_entry()\n    x = T.threadIdx.w": "`x`, `y` and `z`",
     "    n = T.thread_id([32], parent='wrap')": "`warp`",
 }

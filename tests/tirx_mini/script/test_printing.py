@@ -69,15 +69,15 @@ def test_it_reads_back() -> None:
 
 
 REFUSED = {
-    'T.print_buffer(A, "float16", False, False, 1, (4,))': "told float16",
-    'T.print_buffer(A.data, "float32", False, False, 2, (4,))': "shape of 2 numbers",
-    'T.print_buffer(A.data, "float32", False, False, 1, (9,))': "none of shape (9,)",
-    'T.print_buffer(A.data, "float32", True, False, 1, (4,))': "is_string has to be False",
+    'T.print_buffer(A, "float16", False, False, 1, (4,))': "with dtype float16",
+    'T.print_buffer(A.data, "float32", False, False, 2, (4,))': "shape of 2 extents",
+    'T.print_buffer(A.data, "float32", False, False, 1, (9,))': "cannot print shape (9,)",
+    'T.print_buffer(A.data, "float32", True, False, 1, (4,))': "is_string must be False",
     'T.print_buffer(A.ptr_to([1]), "float32", False, False, 1, (4,))': "first element",
     'T.print_buffer(7, "float32", False, False, 1, (4,))': "write C.data",
-    'T.cuda.printf("%d %d\\n", 1)': "takes 2 values, but 1 are given",
+    'T.cuda.printf("%d %d\\n", 1)': "expects 2 values, found 1",
     'T.cuda.printf("%d\\n", A[0])': "%d prints int32 values",
-    'T.cuda.printf("%s\\n", 1)': "conversion that is not known",
+    'T.cuda.printf("%s\\n", 1)': "unknown conversion",
 }
 
 
