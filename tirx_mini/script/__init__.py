@@ -1,4 +1,4 @@
-"""The front end: from a Python function to the IR, with every node's place in the source."""
+"""The front end: translates a Python function to IR and records the source location of every node."""
 
 from . import tirx
 from .diagnostics import explained

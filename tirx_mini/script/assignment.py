@@ -1,8 +1,8 @@
-"""Assignment, as TVMScript has it.
+"""Assignment, as in TVMScript.
 
-``x: Tx.int32`` declares a mutable scalar; assigning to it stores. The first ``x = expr`` of an IR value (or of a plain
-number) binds a value that does not change; a second one is an error. Everything else, `Tx.meta_var` included, is
-Python's: a name for an object.
+``x: Tx.int32`` declares a mutable scalar; assigning to it stores. The first ``x = expr`` with an IR value (or a plain
+number) binds an immutable value; a second one is an error. Any other assignment, including `Tx.meta_var`, is Python's:
+it names an object.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .handles import DType, Flat, Let, data_type, let, meta_var
 
 
 class Assigner(Evaluator):
-    """An evaluator that also assigns."""
+    """An evaluator that also handles assignments."""
 
     def assign(self, target: ast.expr, value_node: ast.expr) -> None:
         """``target = value``."""
@@ -49,7 +49,7 @@ class Assigner(Evaluator):
             self.store(target, value, meta=self._is_meta(value_node), source=value_node)
 
     def _assign_tuple(self, target: ast.Tuple | ast.List, value_node: ast.expr) -> None:
-        """Several targets: all values are computed before the first is stored."""
+        """Assign to several targets. All values are computed before the first one is stored."""
         if isinstance(value_node, (ast.Tuple, ast.List)) and not _starred(value_node) and not _starred(target):
             if len(value_node.elts) != len(target.elts):
                 raise self._count(target, value_node, len(value_node.elts))
@@ -69,7 +69,7 @@ class Assigner(Evaluator):
     def unpack(
         self, target: ast.Tuple | ast.List, values: list[Any], metas: list[bool], nodes: Sequence[ast.expr]
     ) -> None:
-        """Assign `values` to the parts of `target`, a starred one taking what is left."""
+        """Assign `values` to the parts of `target`; a starred part takes the remaining values."""
         star = next((i for i, part in enumerate(target.elts) if isinstance(part, ast.Starred)), None)
         if star is not None and len(values) >= len(target.elts) - 1:
             taken = len(values) - len(target.elts) + 1
@@ -91,13 +91,13 @@ class Assigner(Evaluator):
         )
 
     def _stores(self, target: ast.expr) -> bool:
-        """Whether assigning to `target` writes to storage of the kernel."""
+        """Whether an assignment to `target` writes to storage of the kernel."""
         if isinstance(target, ast.Name):
             return self._scalar(target.id) is not None
         return isinstance(target, (ast.Subscript, ast.Attribute))
 
     def _snapshot(self, value: Any) -> Any:
-        """The value as it is now: what it loads may be overwritten before it is used."""
+        """The current value; loads are bound to a variable now, because later stores may overwrite them."""
         if is_runtime(value) and any(isinstance(part, BufferLoad) for part in walk(value)):
             return self.builder.bind("previous", value)
         return value
@@ -127,7 +127,7 @@ class Assigner(Evaluator):
             raise self.error(target, f"cannot assign to `{ast.unparse(target)}`")
 
     def _scalar(self, name: str) -> Buffer | None:
-        """The mutable scalar that `name` stands for, here or in a function around this one."""
+        """The mutable scalar named `name`, in this function or an enclosing one."""
         found = self.env.find(name) or self.env.find_captured(name)
         return found[1] if found and isinstance(found[1], Buffer) and found[1].scalar else None
 
@@ -153,7 +153,7 @@ class Assigner(Evaluator):
         return found[1] if found else MISSING
 
     def set_name(self, name: str, value: Any) -> None:
-        """Make `name` stand for `value`: in the block that knows it, else in this one."""
+        """Bind `name` to `value` in this block, or in the enclosing function if `name` is nonlocal."""
         if name in self.env.function.nonlocals:
             found = self.env.find_captured(name)
             if found is not None:
@@ -162,7 +162,7 @@ class Assigner(Evaluator):
         self.env.names[name] = value
 
     def _named_value(self, name: str, value: Any) -> Expr:
-        """The IR value that `name` is bound to; a bare variable or address needs no new one."""
+        """The IR value for `name`: a new variable, except for a bare variable or address."""
         expr = as_expr(value)
         if isinstance(expr, Var):
             return expr
@@ -242,7 +242,7 @@ class Assigner(Evaluator):
         self.builder.emit(BufferStore(buffer, indices, cast(buffer.dtype.with_lanes(lanes), expr)))
 
     def _check_whole(self, target: ast.expr, buffer: Buffer, value: Any) -> None:
-        """An integer takes no value that may have a fraction: C's conversion would drop it without a word."""
+        """Reject a value with a fraction for an integer, because C's conversion would drop the fraction silently."""
         if not buffer.dtype.is_integer:
             return
         if isinstance(value, Expr) and value.dtype.is_float:
@@ -295,7 +295,7 @@ class Assigner(Evaluator):
             self.emit_store(node.target, variable, (const(0),), value)
 
     def augment(self, node: ast.AugAssign) -> None:
-        """``target op= value``; the target's parts are evaluated once."""
+        """``target op= value``. The parts of the target are evaluated once."""
         target = node.target
         if isinstance(target, ast.Subscript):
             owner, key = self._container(target.value), self.eval(target.slice)
@@ -348,7 +348,7 @@ def _reads(node: ast.expr, name: str) -> bool:
 
 
 def _is_value(value: Any) -> bool:
-    """Whether a value is one number of the kernel (rather than a tile, a string or a Python object)."""
+    """Whether a value is a single number of the kernel, rather than a tile, a string or a Python object."""
     if isinstance(value, Expr):
         return not isinstance(value, (Region, Str))
     return isinstance(value, (bool, int, float, Let))
@@ -361,7 +361,7 @@ def _literal(value: Any) -> Any:
 
 
 def _holds_number(known: Any) -> bool:
-    """Whether a name stands for a Python number (a parameter of an inline function, a `Tx.meta_var`)."""
+    """Whether a name is bound to a Python number (a parameter of an inline function, a `Tx.meta_var`)."""
     return isinstance(known, (bool, int, float))
 
 

@@ -1,7 +1,7 @@
-"""The function under construction: where statements go, and the place in the source they come from.
+"""The function under construction: it collects statements and tracks their source locations.
 
-The functions of the `Tx` namespace find the builder of the kernel that is being read through `current`; so do the
-inline functions and the objects of `lang` that a kernel uses.
+`current` returns the builder of the kernel that is being read. The functions of the `Tx` namespace, inline functions
+and the objects of `lang` call it.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ _MAX_INLINE_DEPTH = 64
 
 
 def place() -> Span | None:
-    """Where the kernel is being read, or outside of one the line of the user's code."""
+    """The current location in the kernel being read; outside a kernel, the current line of the user's code."""
     builder = _CURRENT.get()
     return caller_span() if builder is None else builder.span
 
 
 def innermost_scope() -> str | None:
-    """The kind of the innermost execution scope in which a kernel is being read."""
+    """The kind of the innermost execution scope at the current location, or None outside every scope."""
     builder = _CURRENT.get()
     return builder.scopes[-1] if builder is not None and builder.scopes else None
 
 
 def current(what: str) -> Builder:
-    """The builder of the kernel being read. Raises `TirxError` outside of one."""
+    """The builder of the kernel being read. Raises `TirxError` outside a kernel."""
     builder = _CURRENT.get()
     if builder is None:
         hint = "move it into a function decorated with @Tx.prim_func"
@@ -58,7 +58,7 @@ def current(what: str) -> Builder:
 
 
 def stamp(node: Any, span: Span | None) -> Any:
-    """Give `node`, and what is below it, the place `span` where it has none yet: a fresh node is placed once."""
+    """Set the span of `node` and its descendants to `span` where they have none."""
     if isinstance(node, (Expr, Stmt)) and node.span is None:
         object.__setattr__(node, "span", span)
         for child in children(node):
@@ -68,7 +68,10 @@ def stamp(node: Any, span: Span | None) -> Any:
 
 @dataclass
 class Block:
-    """The statements of one block. `rest_of`: the scope that this block, open to the kernel's end, is the body of."""
+    """The statements of one block.
+
+    rest_of: the scope whose body this block is, if the scope extends to the end of the kernel.
+    """
 
     stmts: list[Stmt] = field(default_factory=list)
     rest_of: Scope | None = None
@@ -78,9 +81,9 @@ class Block:
 class Builder:
     """Collects the statements of one kernel.
 
-    span: the place being read; new nodes are stamped with it.
-    params: the parameters in the order of the call; `Tx.match_buffer` turns a pointer into a buffer.
-    scopes: the kinds of the execution scopes that are open, outermost first.
+    span: the current location; new nodes get it as their span.
+    params: the parameters in call order; `Tx.match_buffer` replaces a pointer with a buffer.
+    scopes: the kinds of the open execution scopes, outermost first.
     """
 
     name: str
@@ -107,7 +110,7 @@ class Builder:
 
     @contextmanager
     def block(self) -> Iterator[Block]:
-        """A new innermost block, for the body of a loop, branch or scope."""
+        """Open a new innermost block, for the body of a loop, branch or scope."""
         block = Block()
         self.blocks.append(block)
         depth = len(self.blocks)
@@ -118,23 +121,23 @@ class Builder:
 
     @contextmanager
     def in_scope(self, kind: str) -> Iterator[None]:
-        """What is read is in a scope of `kind`."""
+        """Open an execution scope of `kind`."""
         self.scopes.append(kind)
         yield
         self.scopes.pop()
 
     def body(self, block: Block) -> Stmt:
-        """The statement that a finished block is."""
+        """A finished block as a statement."""
         return seq(*block.stmts, span=block.stmts[0].span if block.stmts else self.span)
 
     def open_rest(self, kind: str) -> None:
-        """All that follows in the kernel is in a scope of `kind` (``T.device_entry()``)."""
+        """Open a scope of `kind` that extends to the end of the kernel (``T.device_entry()``)."""
         if len(self.blocks) > 1:
             raise TirxError("`device_entry()` must be at the top level of the kernel, outside every block")
         self.blocks.append(Block(rest_of=Scope(kind, seq(span=self.span), span=self.span)))
 
     def finish(self, span: Span) -> PrimFunc:
-        """The kernel. Raises `TirxError` for what was begun and not ended, such as a pool without commit."""
+        """The finished kernel. Raises `TirxError` for an unfinished object, such as a pool without a commit."""
         for error in self._unfinished.values():
             raise error
         top = self.blocks.pop()
@@ -152,7 +155,7 @@ class Builder:
         )
 
     def bind(self, name: str, value: Expr) -> Var:
-        """A new variable for `value`."""
+        """Bind `value` to a new variable."""
         var = Var(value.dtype, name, span=self.span)
         self.emit(Bind(var, value))
         return var
@@ -166,25 +169,25 @@ class Builder:
         return buffer
 
     def declare(self, buffer: Buffer) -> Buffer:
-        """Emit the declaration of a name for storage that exists already."""
+        """Emit the declaration of a name for existing storage."""
         self._declared.add(buffer)
         self.emit(DeclBuffer(buffer))
         return buffer
 
-    def knows(self, buffer: Buffer) -> bool:
-        """Whether a buffer needs no declaration: it is storage itself, or a view that is declared."""
+    def is_declared(self, buffer: Buffer) -> bool:
+        """Whether a buffer is declared: it is an allocation, or a view with a declaration."""
         return (buffer.source is None and buffer.allocated_addr is None) or buffer in self._declared
 
     def declare_view(self, buffer: Buffer) -> Buffer:
-        """Emit the declaration of a view that a call gave, once, under the name of the variable it is assigned to."""
-        if self.knows(buffer):
+        """Emit the declaration of a view that a call returned, named after the variable it is assigned to."""
+        if self.is_declared(buffer):
             return buffer
         return self.declare(replace(buffer, name=self.take_name(buffer.name), span=buffer.span or self.span))
 
-    # -- names, open ends ---------------------------------------------------------------------------------------
+    # -- names, unfinished objects ------------------------------------------------------------------------------
 
     def suggest_names(self, names: Sequence[str]) -> None:
-        """The variables that the next call is assigned to; what it makes is named after them."""
+        """Set the names of the variables that the next call is assigned to; its new objects take these names."""
         self._names = tuple(names)
 
     def take_name(self, default: str) -> str:
@@ -195,7 +198,7 @@ class Builder:
         return name
 
     def begin(self, what: Any, error: TirxError) -> None:
-        """`what` must be ended before the kernel ends, else it is `error`."""
+        """Register an object that must be finished by `end` before the kernel ends; otherwise raise `error`."""
         self._unfinished[what] = error.at(self.span)
 
     def end(self, what: Any) -> None:
@@ -203,7 +206,7 @@ class Builder:
 
     @contextmanager
     def inlining(self, name: str) -> Iterator[Span | None]:
-        """The body of an inline function; yields the place of the call."""
+        """Expand the body of an inline function; yields the location of the call."""
         call = self.span
         self.inline_depth += 1
         if self.inline_depth > _MAX_INLINE_DEPTH:

@@ -1,4 +1,4 @@
-"""What the native dialect writes as one call: operations among the threads of a warp or CTA, and register counts."""
+"""Calls of the native dialect that involve the threads of a warp or CTA: shuffles, reductions, register counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FULL_WARP = 0xFFFFFFFF
 
 
 def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_size: Any = 32) -> Expr:
-    """``T.tvm_warp_shuffle_xor(mask, value, lane_mask, 32, 32)`` and its like: all 32 lanes take part."""
+    """Shuffles such as ``T.tvm_warp_shuffle_xor(mask, value, lane_mask, 32, 32)``. All 32 lanes participate."""
     for name, given, needed in (("mask", mask, FULL_WARP), ("width", width, 32), ("warp_size", warp_size, 32)):
         known = int_value(given)
         if known is not None and known % 2**32 != needed:
@@ -27,14 +27,15 @@ def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_s
 
 
 def active_mask() -> Expr:
-    """The lanes that execute this: all 32, as in every instruction of a whole warp."""
+    """The mask of active lanes: always all 32, because collectives involve a whole warp."""
     return const(FULL_WARP, "uint32")
 
 
 def reduce(unit: str, op: str, value: Any, *args: Any, **options: Any) -> Expr:
-    """The sum, max or min of each thread's value over its warp or CTA; every thread gets it and all must get here.
+    """The sum, max or min of one value per thread over its warp or CTA.
 
-    ``T.cuda.warp_sum(value, width=32)``, ``T.cuda.cta_sum(value, num_warps, scratch.ptr_to([0]))``.
+    All threads must execute the call, and each of them receives the result: ``T.cuda.warp_sum(value, width=32)``,
+    ``T.cuda.cta_sum(value, num_warps, scratch.ptr_to([0]))``.
     """
     builder = current(f"T.cuda.{unit}_{op}")
     primitive = OPS.get(f"{unit}_{op}")
@@ -56,13 +57,13 @@ def _reduce_by(unit: str, value: Any, op: str, *args: Any, **options: Any) -> Ex
 
 
 def set_max_registers(increase: bool, count: int) -> None:
-    """``T.ptx.setmaxnreg(True, 232)``: more (or fewer) registers for each thread of the warpgroup."""
+    """``T.ptx.setmaxnreg(True, 232)``: increase (or decrease) the registers per thread of the warpgroup."""
     setmaxnreg = namespace().ptx.setmaxnreg
     (setmaxnreg.inc if increase else setmaxnreg.dec)(count)
 
 
 def thread_rank() -> Expr:
-    """The number of the executing thread in its CTA."""
+    """The index of the executing thread in its CTA."""
     return special("threadIdx.x")
 
 
@@ -75,4 +76,4 @@ COLLECTIVES: Mapping[str, Callable[..., Any]] = {
     "ptx.setmaxnreg": set_max_registers,
     "cuda.thread_rank": thread_rank,
 }
-"""By their paths in the `Tx` namespace."""
+"""The functions, by their paths in the `Tx` namespace."""

@@ -1,4 +1,4 @@
-"""What the front end says when a kernel is wrong: suggestions, unfilled TODOs, errors of other people's code."""
+"""Errors of the front end: suggestions, unfilled TODOs, exceptions in user code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .source import in_package, line_span
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """A hint with the candidates nearest to `name`, or None."""
+    """A hint that lists the candidates closest to `name`, or None."""
     known = [c for c in candidates if not c.startswith("_")]
     folded = {c.lower(): c for c in known}
     near = [folded[name.lower()]] if name.lower() in folded else difflib.get_close_matches(name, known, n=2, cutoff=0.6)
@@ -24,7 +24,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def signature_of(function: Callable[..., Any]) -> str | None:
-    """``name(parameters)`` as one would write it, where Python knows it."""
+    """``name(parameters)`` of a function, or None where Python has no signature for it."""
     name = getattr(function, "__qualname__", type(function).__name__)
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -38,16 +38,16 @@ def signature_of(function: Callable[..., Any]) -> str | None:
 
 
 class UnknownName(TirxError, AttributeError):
-    """A name that the language does not have. It is an `AttributeError` too, so that `hasattr` works."""
+    """An unknown name of the language. It is also an `AttributeError`, so that `hasattr` works."""
 
 
 def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
-    """The error for a name that `owner` does not have, at the line of the user's code that asks for it."""
+    """The error for an unknown attribute of `owner`, at the user's line that accesses it."""
     return UnknownName(f"`{owner}` has no attribute `{name}`", caller_span(), hint, kind="unknown-name")
 
 
 def caller_span() -> Span | None:
-    """The line of the user's code that is being executed."""
+    """The current line of the user's code."""
     frame = inspect.currentframe()
     while frame is not None and in_package(frame.f_code.co_filename):
         frame = frame.f_back
@@ -55,7 +55,7 @@ def caller_span() -> Span | None:
 
 
 def todo_error(text: str | None, span: Span) -> TirxError:
-    """The page for a part of a skeleton that is not written yet."""
+    """The error for a part of a skeleton that is not filled in."""
     if text:
         return TirxError(f"TODO at line {span.line} is not filled in: {text}", span, kind="todo")
     return TirxError(
@@ -67,10 +67,10 @@ def todo_error(text: str | None, span: Span) -> TirxError:
 
 
 def explained(error: Exception) -> TirxError | None:
-    """The page for an exception of the Python code around a kernel, at the line that raised it.
+    """The error page for an exception in the Python code around a kernel, at the line that raised it.
 
-    None for one that speaks for itself (a factory's `ValueError` about a shape, Python's `SyntaxError`), and for a
-    failure inside tirx_mini.
+    None for an exception that is clear by itself (a factory's `ValueError` about a shape, Python's `SyntaxError`), and
+    for a failure inside tirx_mini.
     """
     if isinstance(error, TirxError):
         return error
@@ -83,7 +83,7 @@ def explained(error: Exception) -> TirxError | None:
 
 
 def _own_line(traceback: TracebackType | None) -> Span | None:
-    """The innermost line of the kernel's file; None where it was tirx_mini that failed, called from there."""
+    """The innermost line of the kernel's file; None if the exception was raised inside tirx_mini."""
     file, place = None, None
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
@@ -98,7 +98,7 @@ def _own_line(traceback: TracebackType | None) -> Span | None:
 
 
 def _unfilled(error: NotImplementedError) -> TirxError:
-    """The page for a kernel factory that is not written: it names the line that says so."""
+    """The error for a kernel factory that raises `NotImplementedError`, at the line that raises it."""
     place = origin(error.__traceback__)
     text = str(error).strip()
     message = text.removeprefix("TODO").lstrip(": ") or "this kernel is not written yet"
@@ -108,7 +108,7 @@ def _unfilled(error: NotImplementedError) -> TirxError:
 
 
 def foreign(error: Exception, function: Any, span: Span) -> TirxError:
-    """An exception of a Python function that a kernel called, as a page about the line of the kernel."""
+    """The error for an exception in a Python function that a kernel calls, at the line of the call."""
     direct = error.__traceback__ is not None and error.__traceback__.tb_next is None
     if isinstance(error, TypeError) and direct and function is not None:
         signature = signature_of(function)
@@ -123,13 +123,13 @@ def _with_type(error: Exception) -> str:
 
 
 def placed(error: TirxError, span: Span) -> TirxError:
-    """The error at `span`, where the operation stands; its operands may have been written elsewhere."""
+    """The error, moved to the `span` of the operation; the operands may have been written elsewhere."""
     error.diagnostic = replace(error.diagnostic, span=span)
     return error
 
 
 def origin(traceback: TracebackType | None) -> Span | None:
-    """The innermost line of the traceback that is not tirx_mini's own."""
+    """The innermost line of the traceback outside tirx_mini."""
     place = None
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""Names: what they stand for while a kernel is read, block by block."""
+"""The names that are visible while a kernel is read, block by block."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ MISSING: Any = object()
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A name of an IR value that does not change: a first assignment, a loop variable, a parameter.
+    """A name bound to an immutable IR value: a first assignment, a loop variable or a parameter.
 
-    how: "value", "loop variable" or "parameter"; literal: the Python number it was assigned, if it was one.
+    how: "value", "loop variable" or "parameter".
+    literal: the Python number that was assigned, or None for any other value.
     source: the syntax of the value.
     """
 
@@ -33,7 +34,10 @@ class Bound:
 
 @dataclass(frozen=True)
 class Gone:
-    """A name whose block has ended; `changed` where an outer variable got another value in that block."""
+    """A name whose block has ended.
+
+    changed: whether the block reassigned a variable of an outer block.
+    """
 
     span: Span | None
     changed: bool
@@ -41,7 +45,7 @@ class Gone:
 
 @dataclass
 class Env:
-    """The names of one block. A function's outermost block has `outer`, where its free names are looked up."""
+    """The names of one block. The outermost block of a function looks up free names in `outer`."""
 
     parent: Env | None = None
     outer: Env | Outside | None = None
@@ -49,7 +53,7 @@ class Env:
     nonlocals: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> tuple[Env, Any] | None:
-        """The block of this function that knows `name`, and what it stands for there."""
+        """The innermost block of this function that defines `name`, and its value there."""
         env: Env | None = self
         while env is not None:
             value = env.names.get(name, MISSING)
@@ -67,7 +71,7 @@ class Env:
         return env
 
     def find_captured(self, name: str) -> tuple[Env, Any] | None:
-        """The same in the functions around this one."""
+        """The same in the enclosing functions."""
         outer = self.function.outer
         while isinstance(outer, Env):
             found = outer.find(name)
@@ -77,7 +81,7 @@ class Env:
         return None
 
     def lookup(self, name: str) -> Any:
-        """What `name` stands for, as Python's scoping finds it. Raises `TirxError` for an unknown name."""
+        """The value of `name` by Python's scoping rules. Raises `TirxError` for an unknown name."""
         found = self.find(name) or self.find_captured(name)
         if found is None:
             return self.outside.lookup(name, self)
@@ -93,16 +97,16 @@ class Env:
         return outer or Outside({}, {}, {})
 
     def visible(self) -> Iterator[str]:
-        """Every name that the kernel itself has given a meaning, for suggestions."""
+        """Every name that the kernel itself defines, for suggestions."""
         env: Env | Outside | None = self
         while isinstance(env, Env):
             yield from env.names
             env = env.parent or env.outer
 
     def leave(self, span: Span | None, keep: Callable[[Any], bool], conditional: bool) -> None:
-        """End this block: names for which `keep` holds stay known in the block around it, others are gone.
+        """End this block. Values for which `keep` holds remain visible in the enclosing block.
 
-        conditional: whether the block runs only sometimes; then no name may change its meaning in it.
+        conditional: whether the block may be skipped; a name that it reassigns is then unusable after it.
         """
         assert self.parent is not None
         for name, value in self.names.items():
@@ -150,7 +154,7 @@ class Outside:
         return value
 
     def _language(self, name: str) -> str | None:
-        """A hint where the language or its layouts have this name, and only the way to it is missing."""
+        """A hint for a name of the language or of its layouts that lacks its prefix."""
         for alias, module in {**self.globals, **self.caller}.items():
             if isinstance(module, ModuleType) and module.__name__.endswith(".script.tirx"):
                 try:
@@ -163,7 +167,7 @@ class Outside:
 
 
 def keeps_meaning(value: Any) -> bool:
-    """Whether a value still means the same after the block that assigned it: Python objects and shared storage do."""
+    """Whether a value remains valid after the block that assigned it, as Python objects and shared storage do."""
     if isinstance(value, Buffer):
         return value.scope != "local"
     return not isinstance(value, (Bound, Expr, Gone))

@@ -1,7 +1,7 @@
-"""Expressions: Python's own, evaluated over Python values and IR values alike.
+"""Expressions: Python syntax, evaluated over Python values and IR values.
 
-Operators on IR values build IR. What Python cannot overload (``and``, ``or``, ``not``, chained comparisons, the
-ternary) is built here. Every node gets the place of the syntax it came from.
+Operators on IR values build IR. This module handles the operators that Python cannot overload: ``and``, ``or``,
+``not``, chained comparisons and the ternary. Every node gets the span of its syntax.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ _SYMBOL: Mapping[type, str] = {
 
 
 _NAMING = (ast.Call, ast.IfExp, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Tuple, ast.GeneratorExp)
-"""Syntax whose value may make buffers that are named after the variable it is assigned to."""
+"""Syntax whose value may create buffers, which are named after the variable it is assigned to."""
 
 
 def is_runtime(value: Any) -> bool:
-    """Whether a value is only known when the kernel runs."""
+    """Whether a value is only known at run time."""
     return isinstance(value, Expr)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is one number that is only known when the kernel runs."""
+    """Whether a value is a single number that is only known at run time."""
     return isinstance(value, Expr) and not isinstance(value, (Region, Str))
 
 
@@ -61,7 +61,7 @@ def is_number(value: Any) -> bool:
 class Evaluator:
     """Evaluates the expressions of one function body.
 
-    inlined_at: the call that this body is expanded at, or None for the kernel itself.
+    inlined_at: the call that expands this body, or None for the kernel itself.
     """
 
     source: FunctionSource
@@ -76,7 +76,10 @@ class Evaluator:
         return TirxError(message, self.span(node), hint)
 
     def eval(self, node: ast.expr, names: Sequence[str] = ()) -> Any:
-        """The value of an expression. names: the variables it is assigned to, for what a call makes."""
+        """The value of an expression.
+
+        names: the variables that it is assigned to, which name the objects that a call creates.
+        """
         handler = getattr(self, f"visit_{type(node).__name__}", None)
         if handler is None:
             raise self.error(node, f"{_describe(node)} is not supported in a kernel")
@@ -86,7 +89,7 @@ class Evaluator:
         return value
 
     def guarded(self, node: Any, function: Callable[..., Any], *args: Any) -> Any:
-        """``function(*args)``, whose failure is an error at `node`."""
+        """``function(*args)``; an exception in it becomes an error at `node`."""
         try:
             return function(*args)
         except TirxError as error:
@@ -99,7 +102,7 @@ class Evaluator:
     # -- names and places ---------------------------------------------------------------------------------------
 
     def value_of(self, stored: Any) -> Any:
-        """What reading a name or attribute gives: mutable scalars are loaded."""
+        """The value of a name or attribute when it is read: mutable scalars are loaded."""
         if isinstance(stored, Bound):
             return stored.expr
         if isinstance(stored, Buffer) and stored.scalar:
@@ -113,7 +116,7 @@ class Evaluator:
             raise error.at(self.span(node)) from None
 
     def attribute(self, node: ast.Attribute) -> Any:
-        """The object that an attribute holds; a scalar is not loaded."""
+        """The object that an attribute holds, without loading a scalar."""
         owner = self.eval(node.value)
         if isinstance(owner, Buffer) and node.attr == "flat":
             return Flat(owner)
@@ -161,7 +164,7 @@ class Evaluator:
         return value
 
     def _check_extents(self, node: ast.Subscript, region: Region) -> None:
-        """Tiles have extents known now; say which name makes one unknown."""
+        """Check that the extents of a tile are constants; the error names the variable that is not constant."""
         for axis, part in enumerate(region.ranges):
             if isinstance(part.extent, Const):
                 continue
@@ -192,7 +195,7 @@ class Evaluator:
         return self._is_bound(name) and self.env.lookup(name).literal is not None
 
     def _is_bound(self, name: str) -> bool:
-        """Whether `name` was bound by `=` to a value of the kernel."""
+        """Whether `name` was bound to a run-time value by `=`."""
         found = self.env.find(name) or self.env.find_captured(name)
         return found is not None and isinstance(found[1], Bound) and found[1].how == "value"
 
@@ -232,7 +235,7 @@ class Evaluator:
         return self.guarded(node, operator.neg if isinstance(node.op, ast.USub) else operator.invert, value)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        """Python values decide now, as Python does; the IR values among the operands are combined."""
+        """Python values are evaluated at compile time, as Python does; IR values are combined into one condition."""
         stop_at = isinstance(node.op, ast.Or)
         combined: Expr | None = None
         value: Any = None
@@ -298,7 +301,7 @@ class Evaluator:
     def call(
         self, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str] = ()
     ) -> Any:
-        """``function(*args, **kwargs)`` as written at `node`."""
+        """``function(*args, **kwargs)``, called at `node`."""
         span = self.span(node)
         if not callable(function):
             shown = ast.unparse(node.func if isinstance(node, ast.Call) else node)
@@ -322,8 +325,8 @@ class Evaluator:
             builder.suggest_names(())
 
     def _declared(self, span: Span, buffer: Buffer) -> Buffer:
-        """A buffer that a call gave: a view is declared here."""
-        if self.builder.knows(buffer):
+        """A buffer that a call returned; a view is declared here."""
+        if self.builder.is_declared(buffer):
             return buffer
         try:
             check_view(buffer)
@@ -332,7 +335,7 @@ class Evaluator:
         return self.builder.declare_view(buffer)
 
     def _items(self, nodes: Sequence[ast.expr], names: Sequence[str] = ()) -> list[Any]:
-        """The values of a list of expressions, starred ones spread."""
+        """The values of a list of expressions, with starred ones unpacked."""
         values: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
@@ -381,7 +384,7 @@ class Evaluator:
     visit_SetComp = visit_GeneratorExp = visit_ListComp
 
     def generate(self, generators: Sequence[ast.comprehension]) -> Iterator[None]:
-        """Run the ``for … if …`` clauses of a comprehension, binding their names."""
+        """Run the ``for … if …`` clauses of a comprehension and bind their names."""
         if not generators:
             yield
             return
@@ -404,7 +407,7 @@ class Evaluator:
             raise self.error(target, f"cannot assign to {_describe(target)} here")
 
     def decide(self, node: ast.expr) -> bool:
-        """The truth of a condition that must be known now."""
+        """The truth of a condition that must be known at compile time."""
         value = self.eval(node)
         if is_runtime(value):
             raise self.error(
@@ -459,7 +462,7 @@ class Evaluator:
 
 
 def _element_names(names: Sequence[str], key: Any) -> Sequence[str]:
-    """What the element `key` of a list, tuple or dict is called, which is assigned to one variable or to several."""
+    """The names for the element `key` of a list, tuple or dict that is assigned to one variable or to several."""
     if len(names) == 1:
         label = f"{names[0]}_{key}"
         return (label,) if label.isidentifier() else names

@@ -1,4 +1,4 @@
-"""Values that exist only while a kernel is read: scopes, loops, hints, types of parameters."""
+"""Values that exist only while a kernel is read: scopes, loops, hints and parameter types."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ from .diagnostics import did_you_mean
 
 @dataclass(frozen=True)
 class OpenScope:
-    """``Tx.thread(parent="warp")[cond]``: what a ``with`` statement of a kernel opens.
+    """``Tx.thread(parent="warp")[cond]``: an execution scope for a ``with`` statement.
 
-    filter: the condition of those that execute it. around: the kind of the scope that it opens in, where that is known.
+    filter: the condition under which a unit executes the scope.
+    around: the kind of the enclosing scope, if known.
     """
 
     kind: str
@@ -44,14 +45,14 @@ class OpenScope:
     around: str | None = None
 
     def __getitem__(self, condition: Any) -> OpenScope:
-        """Only where `condition` holds, or only the units that a number or a slice of numbers selects."""
+        """The scope restricted to the units that satisfy `condition`, or that an index or a slice selects."""
         if isinstance(condition, slice) or (isinstance(condition, int) and not isinstance(condition, bool)):
             condition = self._numbered(condition)
         added = as_bool(condition)
         return replace(self, filter=added if self.filter is None else binary("and", self.filter, added))
 
     def _numbered(self, units: slice | int) -> Expr:
-        """Whether the executing unit's number, within `parent` or else the scope around it, is one of `units`."""
+        """The condition that the index of the executing unit, within `parent` or the enclosing scope, is in `units`."""
         parent = self.parent or self.around or "cta"
         if self.parent is None and (self.kind, parent) not in UNIT_NUMBERS:
             parent = "cta"
@@ -92,9 +93,9 @@ def _stepped(units: slice | int) -> bool:
 
 @dataclass(frozen=True)
 class ScopeKind:
-    """``Tx.cta``: calling it opens a scope; its attributes are tile primitives executed by that scope.
+    """``Tx.cta``: calling it opens a scope; its attributes are tile primitives that the scope executes.
 
-    around: gives the kind of the scope in which the kernel is being read.
+    around: returns the kind of the innermost open scope.
     """
 
     kind: str
@@ -117,7 +118,7 @@ class ScopeKind:
 
 @dataclass(frozen=True)
 class OpenRole:
-    """A ``with`` statement that only those threads execute for which `condition` holds; `opening` emits its start."""
+    """A ``with`` block that is executed by the threads for which `condition` holds; `opening` emits its first part."""
 
     condition: Expr
     opening: Callable[[], None] | None = None
@@ -136,7 +137,7 @@ class OpenRole:
 
 @dataclass(frozen=True)
 class OpenHint:
-    """``Tx.hint("…")``: as a statement it stands alone, in a ``with`` it covers the block."""
+    """``Tx.hint("…")``, used as a statement or, in a ``with``, around a block."""
 
     message: str
     attrs: tuple[tuple[str, Any], ...] = ()
@@ -156,7 +157,7 @@ class OpenHint:
 
 @dataclass(frozen=True)
 class Loop:
-    """What a ``for`` statement of a kernel runs over: one or more nested ranges."""
+    """The iterable of a ``for`` statement in a kernel: one or more nested ranges."""
 
     ranges: tuple[tuple[Expr, Expr, int], ...]
     kind: str
@@ -196,7 +197,7 @@ def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
 
 @dataclass(frozen=True)
 class DType:
-    """``Tx.int32``: annotates a mutable variable, types a parameter, and converts a value when called."""
+    """``Tx.int32``: the type of a mutable variable or a parameter; a call converts a value."""
 
     dtype: DataType
 
@@ -214,7 +215,7 @@ class DType:
 
 @dataclass(frozen=True)
 class BufferType:
-    """``Tx.Buffer((M, K), "float16")``: the type of a kernel's argument in global memory."""
+    """``Tx.Buffer((M, K), "float16")``: the type of a kernel argument in global memory."""
 
     shape: tuple[int, ...]
     dtype: DataType
@@ -226,13 +227,13 @@ class BufferType:
 
 @dataclass(frozen=True)
 class Let:
-    """A value that is bound to a new variable where plain assignment would only name it."""
+    """A value that must be bound to a new variable, even where a plain assignment would only give it another name."""
 
     value: Expr
 
 
 def meta_var(value: Any) -> Any:
-    """``x = Tx.meta_var(expr)``: `x` is another way to write `expr`; nothing is computed or stored."""
+    """``x = Tx.meta_var(expr)``: `x` is an alias of `expr`; nothing is computed or stored."""
     return value
 
 
@@ -251,7 +252,7 @@ let = LetMaker()
 
 @dataclass(frozen=True)
 class Flat:
-    """``buf.flat``: a buffer addressed by one offset in elements, as lowered code does."""
+    """``buf.flat``: a buffer addressed by a single offset in elements, as in lowered code."""
 
     buffer: Buffer
 
@@ -264,13 +265,13 @@ class Flat:
 
 
 def load(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
-    """The element at `indices`; a vector of them where the last index is a ramp."""
+    """The element at `indices`, or a vector of elements if the last index is a ramp."""
     lanes = getattr(indices[-1], "lanes", 1) if indices else 1
     return BufferLoad(buffer.dtype.with_lanes(lanes), buffer, indices)
 
 
 def data_type(dtype: Any) -> DataType:
-    """A dtype given by name, as ``Tx.float16``, or as NumPy's or PyTorch's. Raises `TirxError` for what is none."""
+    """A dtype, given by name, as ``Tx.float16``, or as a NumPy or PyTorch dtype. Raises `TirxError` otherwise."""
     try:
         return DataType(dtype)
     except ValueError as error:
@@ -278,7 +279,7 @@ def data_type(dtype: Any) -> DataType:
 
 
 def shape_of(shape: Any, what: str) -> tuple[int, ...]:
-    """A shape of Python integers. Raises `TirxError` naming the extent that is not one."""
+    """A shape as a tuple of Python integers. Raises `TirxError` that names an invalid extent."""
     dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     for extent in dims:
         if isinstance(extent, Expr):

@@ -1,4 +1,4 @@
-"""Inline functions: expanded where they are called, their lines remembered with the line of the call."""
+"""Inline functions: expanded at each call; their nodes record both their own line and the line of the call."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .source import FunctionSource, source_of
 
 @dataclass(frozen=True, eq=False)
 class InlineFunction:
-    """A function whose body becomes part of the kernel at each call.
+    """A function whose body is expanded into the kernel at each call.
 
-    origin: the Python function, read at the first call, or the source of a function written inside a kernel.
-    outer: the names around it: the kernel it is written in, or the Python world.
-    defaults: values of the default arguments, positional and keyword-only, by name.
+    origin: the Python function, read at the first call, or the source of a function that is defined in a kernel.
+    outer: the enclosing names: those of the kernel that defines it, or those of the Python code.
+    defaults: the values of the default arguments, positional and keyword-only, by name.
     """
 
     origin: Callable[..., Any] | FunctionSource
@@ -59,7 +59,7 @@ class InlineFunction:
         return next(arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if arg.arg == name)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The value of each parameter. Raises `TirxError` with the signature where arguments do not fit."""
+        """The value of each parameter. Raises `TirxError` with the signature if the arguments do not match it."""
         node = self.source.node.args
         names = [arg.arg for arg in (*node.posonlyargs, *node.args)]
         every = [*names, *(arg.arg for arg in node.kwonlyargs)]
@@ -106,7 +106,10 @@ class BoundInline:
 
 
 def default_values(arguments: ast.arguments, positional: Sequence[Any], keyword: Sequence[Any]) -> dict[str, Any]:
-    """Default values by parameter name, given in the order of the syntax tree (None for a keyword-only one without)."""
+    """Default values by parameter name.
+
+    positional, keyword: the values in the order of the syntax tree; None for a keyword-only parameter without one.
+    """
     names = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args)]
     defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True))
     for arg, node, value in zip(arguments.kwonlyargs, arguments.kw_defaults, keyword, strict=True):
@@ -116,9 +119,10 @@ def default_values(arguments: ast.arguments, positional: Sequence[Any], keyword:
 
 
 def inline(function: Callable[..., Any]) -> Any:
-    """Decorator: the function's statements are expanded into the kernel at each call.
+    """Decorator: expand the statements of the function into the kernel at each call.
 
-    It may have parameters and defaults, use (and, for declared scalars, assign) what is around it, and return a value.
+    The function may have parameters and defaults, read enclosing names, assign to enclosing declared scalars, and
+    return a value.
     """
     if isinstance(function, InlineFunction):
         return function

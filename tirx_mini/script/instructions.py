@@ -1,4 +1,4 @@
-"""``Tx.ptx.…`` and ``Tx.cuda.…``: one callable for each path that the instruction table declares."""
+"""``Tx.ptx.…`` and ``Tx.cuda.…``: one callable per path in the instruction table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .diagnostics import did_you_mean, unknown
 
 @dataclass
 class Path:
-    """A node of the namespace: it may be callable, and have others below it (``mbarrier.arrive.expect_tx``)."""
+    """A node of the namespace. It may be callable and may have children (``mbarrier.arrive.expect_tx``)."""
 
     name: str
     function: Callable[..., Any] | None = None
@@ -43,14 +43,14 @@ class Path:
         return self.function(*args, **kwargs)
 
     def at(self, path: str) -> Path:
-        """The node at a path below this one, made where there is none yet."""
+        """The node at a path below this one; missing nodes are created."""
         node = self
         for part in path.split("."):
             node = node.below.setdefault(part, Path(f"{node.name}.{part}" if node.name else part))
         return node
 
     def walk(self) -> Iterator[Path]:
-        """This node and all below it."""
+        """This node and all its descendants."""
         yield self
         for child in self.below.values():
             yield from child.walk()
@@ -60,7 +60,7 @@ class Path:
 
 
 def issuer(overloads: Overloads) -> Callable[..., Call | None]:
-    """The function of the language: an instruction with a result is a value; any other is emitted at once."""
+    """The function of the language for an instruction: one with a result is a value, any other is emitted at once."""
 
     def issue(*args: Any, **kwargs: Any) -> Call | None:
         call = overloads.call(*args, **kwargs)
@@ -73,7 +73,7 @@ def issuer(overloads: Overloads) -> Callable[..., Call | None]:
 
 
 def elsewhere(name: str) -> str | None:
-    """A hint where another place of the namespace has an instruction of this name."""
+    """A hint that lists other paths of the namespace whose last part is `name`, or None."""
     places = [path.name for path in namespace().walk() if path.name.split(".")[-1] == name and path.function]
     return f"write {' or '.join(f'`Tx.{place}`' for place in places[:2])}" if places else None
 
@@ -94,7 +94,7 @@ def _alone(path: str, entry: Instruction) -> Overloads:
 
 
 def raw_call(name: str, *args: Any, **attrs: Any) -> Any:
-    """An instruction by its name in the table, for names that are no path."""
+    """Call an instruction by its name in the table, for a name that is not a valid path."""
     entry = TABLE.get(name)
     if entry is None:
         raise TirxError(f"unknown instruction `{name}`", hint=did_you_mean(name, TABLE))

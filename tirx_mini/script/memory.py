@@ -1,4 +1,4 @@
-"""Storage: the functions of the `Tx` namespace that allocate and declare buffers, and the shared-memory pool."""
+"""Storage: the shared-memory pool, and the functions of the `Tx` namespace that allocate and declare buffers."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from .diagnostics import caller_span
 from .handles import BufferType, data_type, shape_of
 
 POOL_ALIGN = SWIZZLE_PERIOD
-"""Bytes: the pool starts where every swizzle pattern does."""
+"""The alignment of the pool in bytes, at which every swizzle pattern starts."""
 
 
 def buffer_type(
     shape: Any, dtype: Any = "float32", *, scope: str = "global", layout: Any = None, align: int = 0
 ) -> BufferType:
-    """``A: Tx.Buffer((M, K), "float16")``: an argument in global memory, row-major without a `layout`."""
+    """``A: Tx.Buffer((M, K), "float16")``: an argument in global memory, row-major unless `layout` is given."""
     try:
         dims, kind = shape_of(shape, "a buffer"), data_type(dtype)
         check_layout("a buffer", dims, layout)
@@ -53,7 +53,7 @@ def buffer_type(
 
 
 def match_buffer(pointer: Any, shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int = 0) -> Buffer:
-    """``A = T.match_buffer(A_ptr, (256,), "float32")``: the buffer that a pointer argument points to."""
+    """``A = T.match_buffer(A_ptr, (256,), "float32")``: the buffer to which a pointer argument points."""
     builder = current("T.match_buffer")
     position = next((i for i, p in enumerate(builder.params) if p is pointer), None)
     if position is None:
@@ -75,7 +75,7 @@ def alloc_buffer(
     align: int = 0,
     name: str | None = None,
 ) -> Buffer:
-    """New storage in `scope`: "local" (registers of each thread) or "shared" (one copy a CTA)."""
+    """New storage in `scope`: "local" (registers, one copy per thread) or "shared" (one copy per CTA)."""
     builder = current("Tx.alloc_buffer")
     known = {"shared.dyn": "shared"}.get(scope, scope)
     if known not in ("local", "shared"):
@@ -88,12 +88,12 @@ def alloc_buffer(
 
 
 def alloc_local(shape: Any, dtype: Any = "float32", *, layout: Any = None, name: str | None = None) -> Buffer:
-    """Registers: each thread has its own copy of `shape` elements."""
+    """Registers: `shape` elements per thread."""
     return alloc_buffer(shape, dtype, "local", layout=layout, name=name)
 
 
 def wg_reg_tile(elem_per_thread: int, dtype: Any = "float32") -> Buffer:
-    """Registers of a warpgroup as one tile of 128 rows: thread t holds row t, of `elem_per_thread` elements."""
+    """Registers of a warpgroup as a tile of 128 rows: thread t holds row t, which has `elem_per_thread` elements."""
     registers = alloc_local((elem_per_thread,), dtype)
     return registers.view(128, elem_per_thread, layout=tcgen05_ld_layout(elem_per_thread))
 
@@ -101,18 +101,18 @@ def wg_reg_tile(elem_per_thread: int, dtype: Any = "float32") -> Buffer:
 def alloc_shared(
     shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int = 0, name: str | None = None
 ) -> Buffer:
-    """Shared memory: one copy of `shape` elements for the CTA, placed by the compiler."""
+    """Shared memory: `shape` elements per CTA, placed by the compiler."""
     return alloc_buffer(shape, dtype, "shared", layout=layout, align=align, name=name)
 
 
 def alloc_scalar(dtype: Any = "int32", name: str | None = None) -> Buffer:
-    """A mutable variable, as ``x: Tx.int32`` declares it: reading the name loads it, assigning stores."""
+    """A mutable variable, like one declared by ``x: Tx.int32``: reading the name loads it, assigning stores to it."""
     builder = current("Tx.alloc_scalar")
     return builder.alloc(scalar(name or builder.take_name("x"), data_type(dtype), builder.span))
 
 
 def variable_name(default: str) -> str:
-    """The name of the variable that the object being made is assigned to."""
+    """The name of the variable to which the object under construction is assigned."""
     return current("this object").take_name(default)
 
 
@@ -128,9 +128,11 @@ def decl_buffer(
     align: int = 0,
     name: str | None = None,
 ) -> Buffer:
-    """A name for storage that exists: tensor memory at `allocated_addr`, or a view of `source` from `byte_offset`.
+    """A name for existing storage: tensor memory at `allocated_addr`, or a view of `source` at `byte_offset`.
 
     allocated_addr: the address that tcgen05.alloc wrote (``tmem_addr[0]`` or the buffer itself), or a number.
+    byte_offset: where the view begins in `source`, in bytes.
+    align: the required alignment, in bytes.
     """
     builder = current("Tx.decl_buffer")
     label = name or builder.take_name("buf")
@@ -169,7 +171,7 @@ def address_of(place: Any) -> Expr:
 
 
 def check_view(view: Buffer) -> None:
-    """Refuse a view of registers or shared memory that reaches beyond what it is a view of."""
+    """Reject a view of registers or shared memory that extends beyond its source."""
     source = view.source
     if source is None or view.scope not in ("local", "shared"):
         return
@@ -187,7 +189,7 @@ def check_view(view: Buffer) -> None:
 
 
 def _own_elements(view: Buffer) -> int:
-    """How many elements one thread (or the shared memory) holds of a view."""
+    """The number of elements of a view that one thread (or shared memory) holds."""
     places = [axis for axis in _axes(view.layout) if axis in (m, TCol)]
     return max((view.layout.cosize(axis) for axis in places), default=1) if view.layout is not None else view.size
 
@@ -197,7 +199,7 @@ def _axes(layout: Any) -> tuple[Axis, ...]:
 
 
 def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
-    """Refuse a layout that is not one of `shape`."""
+    """Reject a layout that does not have the shape `shape`."""
     if layout is None:
         return
     if not isinstance(layout, Layout):
@@ -216,9 +218,9 @@ def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
 
 
 class PoolAllocator:
-    """Lays out a CTA's shared memory: buffers one after another, each aligned to what its layout needs.
+    """Lays out the shared memory of a CTA: buffers follow one another, each aligned as its layout requires.
 
-    The pool is one allocation; its size is known at `commit`, after which nothing can be added.
+    The pool is a single allocation. `commit` fixes its size; nothing can be allocated after it.
     """
 
     def __init__(self, base: Any = None) -> None:
@@ -240,7 +242,7 @@ class PoolAllocator:
 
     @property
     def offset(self) -> int:
-        """Bytes from the start of the pool to where the next allocation may begin."""
+        """Where the next allocation may begin, in bytes from the start of the pool."""
         return self._offset
 
     def alloc(
@@ -253,7 +255,10 @@ class PoolAllocator:
         name: str | None = None,
         scope: str = "shared",
     ) -> Buffer:
-        """A shared-memory buffer of `shape`. align: bytes; by default what the layout and dtype need."""
+        """A shared-memory buffer of `shape`.
+
+        align: the alignment in bytes; by default the one that the layout and dtype require.
+        """
         label = name or self._builder.take_name("buf")
         if self._committed is not None:
             raise TirxError(
@@ -281,14 +286,14 @@ class PoolAllocator:
         align: int | None = None,
         name: str | None = None,
     ) -> Buffer:
-        """A tile that TMA fills and the tensor core reads: `alloc` with the layout of `swizzle_mode`."""
+        """A tile for TMA and the tensor core: `alloc` with the shared-memory layout of `swizzle_mode`."""
         layout = tma_shared_layout(str(data_type(dtype)), swizzle_mode, shape_of(shape, name or "the tile"))
         return self.alloc(shape, dtype, layout=layout, align=align, name=name)
 
     def alloc_tcgen05_mma_AB(
         self, shape: Any, dtype: Any = "float16", swizzle_mode: SwizzleMode | str = "auto", align: int | None = None
     ) -> Buffer:
-        """`alloc_mma` as TVM has it: "auto" is the 128-byte swizzle, "none" no swizzle."""
+        """TVM's name for `alloc_mma`; "auto" is the 128-byte swizzle, "none" means no swizzle."""
         named = {"auto": SwizzleMode.SWIZZLE_128B_ATOM, "none": SwizzleMode.SWIZZLE_NONE}
         mode = named.get(swizzle_mode, swizzle_mode) if isinstance(swizzle_mode, str) else swizzle_mode
         if not isinstance(mode, SwizzleMode):
@@ -296,7 +301,7 @@ class PoolAllocator:
         return self.alloc_mma(shape, dtype, swizzle_mode=mode, align=align)
 
     def move_base_to(self, offset: int) -> None:
-        """The next allocation begins `offset` bytes from the start of the pool; buffers may overlap by it."""
+        """Start the next allocation `offset` bytes from the start of the pool; it may overlap earlier buffers."""
         place = int_value(offset)
         if place is None or place < 0:
             raise TirxError(
@@ -312,7 +317,7 @@ class PoolAllocator:
         self._offset = place
 
     def commit(self) -> None:
-        """Fix the pool's size: the bytes up to the end of the furthest buffer."""
+        """Fix the size of the pool, which extends to the end of the last buffer in memory."""
         if self._committed is not None:
             raise TirxError(
                 "the pool is committed twice",
@@ -321,13 +326,14 @@ class PoolAllocator:
             )
         self._committed = self._builder.span
         self._builder.end(self)
-        object.__setattr__(
-            self._pool, "shape", (max(self._end, 1),)
-        )  # the one thing that was not known when it was made
+        # The pool was declared before its size was known.
+        object.__setattr__(self._pool, "shape", (max(self._end, 1),))
 
 
 def default_align(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
-    """Bytes: a swizzled tile starts at its atom (8 rows of the swizzle's width), others at 16, barriers at 8."""
+    """The default alignment in bytes: a swizzled tile is aligned to its atom (8 rows of the swizzle's width), barriers
+    to 8 bytes, other buffers to 16.
+    """
     if isinstance(layout, ComposeLayout):
         return layout.swizzle.mode.atom_bytes
     if dtype == "uint64" or stored_bytes(shape, dtype, layout) < 16:
@@ -336,7 +342,7 @@ def default_align(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
 
 
 def stored_bytes(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
-    """Bytes from the first to the last element as the layout places them."""
+    """The size in bytes from the first to the last element, as placed by the layout."""
     if layout is None:
         return Buffer("", shape, dtype).nbytes
     return -(-layout.cosize() * dtype.bits // 8)

@@ -1,4 +1,4 @@
-"""Operators and dtypes by the names that TVMScript has for them: ``T.And(a, b)``, ``T.shift_left(a, 2)``, ``T.f32``."""
+"""Operators and dtypes under their TVMScript names: ``T.And(a, b)``, ``T.shift_left(a, 2)``, ``T.f32``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
     "shift_right": operator.rshift,
     "floordiv": operator.floordiv,
     "floormod": operator.mod,
-    "truncdiv": operator.floordiv,  # the same as long as nothing is negative, as all indices are
+    "truncdiv": operator.floordiv,  # equal to floor division, because indices are not negative
     "truncmod": operator.mod,
 }
 

@@ -1,4 +1,4 @@
-"""``@Tx.prim_func``: from a Python function to the IR of a kernel."""
+"""``@Tx.prim_func``: translates a Python function to the IR of a kernel."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ def prim_func(
     persistent: bool = False,
     check_well_formed: bool = True,
 ) -> Any:
-    """Decorator: read the function as a kernel; the name then stands for its `PrimFunc`.
+    """Decorator: read the function as a kernel and return its `PrimFunc`.
 
-    The keyword arguments are accepted for the sake of TIRx kernels. Raises `TirxError` for a mistake in the kernel.
+    The keyword arguments are accepted for compatibility with TIRx and have no effect. Raises `TirxError` for a mistake
+    in the kernel.
     """
     __tracebackhide__ = True
     if function is None:
@@ -43,7 +44,7 @@ def prim_func(
 
 
 def ir_module(cls: type) -> IRModule:
-    """Decorator of a class whose kernels make a module: ``@I.ir_module`` above ``class Module:``."""
+    """Decorator that turns a class of kernels into a module: ``@I.ir_module`` above ``class Module:``."""
     return IRModule({name: kernel for name, kernel in vars(cls).items() if isinstance(kernel, PrimFunc)})
 
 
@@ -53,7 +54,7 @@ def _with_caller(function: Callable[..., Any]) -> PrimFunc:
 
 
 def _caller_locals(depth: int) -> Mapping[str, Any]:
-    """The names around the kernel's definition: annotations may use some that the function itself does not."""
+    """The local names at the kernel's definition, which annotations may use although the function itself does not."""
     frame = inspect.currentframe()
     for _ in range(depth):
         frame = frame.f_back if frame is not None else None
@@ -70,7 +71,10 @@ def _read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
 
 
 def read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
-    """The kernel that `function` is. caller: names of the place of its definition."""
+    """Read `function` as a kernel.
+
+    caller: the local names at its definition.
+    """
     source = source_of(function)
     span = source.span(source.node)
     span = replace(span, end_line=span.line, end_column=0)
@@ -84,7 +88,7 @@ def read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
 
 
 def _parameters(function: Callable[..., Any], source: FunctionSource, executor: Executor) -> None:
-    """Make each parameter a buffer or a variable, as its annotation says."""
+    """Make each parameter a buffer or a variable, according to its annotation."""
     arguments = source.node.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
         raise TirxError("a kernel can only have plain parameters without defaults", executor.span(source.node))
@@ -99,7 +103,7 @@ def _parameters(function: Callable[..., Any], source: FunctionSource, executor: 
 
 
 def _annotation(arg: ast.arg, kind: Any, executor: Executor) -> Any:
-    """The type that an annotation means; one that is text (by `annotations` of __future__, or written so) is read."""
+    """The type given by an annotation; an annotation that is a string is evaluated."""
     if not isinstance(kind, str) or arg.annotation is None:
         return kind
     node = arg.annotation
@@ -125,9 +129,9 @@ def _parameter(name: str, kind: Any, span: Span) -> Buffer | Var:
 
 
 def from_source(text: str, extra: Mapping[str, Any] | None = None) -> PrimFunc:
-    """The kernel that a text defines, such as one that `script()` gave.
+    """The kernel defined by a text, such as the output of `script()`.
 
-    In the text, `Tx` and `T` are the language and the names of `tirx_mini.layout` are known, besides those of `extra`.
+    The text may use `Tx` and `T` for the language, the names of `tirx_mini.layout`, and those in `extra`.
     """
     from . import tirx
 

@@ -1,4 +1,4 @@
-"""Debug output of kernels: formatted values, and whole buffers, line by line."""
+"""Debug output of kernels: formatted values, and whole buffers line by line."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from .builder import current
 from .handles import data_type, load
 
 LINE = 8
-"""Elements on a line of `print_buffer`."""
+"""Elements per line of `print_buffer`."""
 
 _PROMOTED: Mapping[str, str] = {
     **dict.fromkeys("di", "int32"), **dict.fromkeys("uxX", "uint32"), **dict.fromkeys("eEfgG", "float32"), "c": "int32",
 }  # fmt: skip
-"""What a conversion takes. Floats travel as doubles, and print the same from float32."""
+"""The type of a conversion's argument. C promotes floats to double, which does not change how a float32 prints."""
 
 
 def printf(format: str, *values: Any) -> None:
-    """``T.cuda.printf("%d: %g\\n", i, x)``: every thread that gets here writes its values to standard output."""
+    """``T.cuda.printf("%d: %g\\n", i, x)``: every thread that executes it writes its values to standard output."""
     builder = current("T.cuda.printf")
     wanted = [m for m in CONVERSION.finditer(format) if m["letter"] != "%"]
     if CONVERSION.sub("", format).count("%"):
@@ -68,9 +68,12 @@ def _line(format: str, args: Sequence[Expr]) -> Stmt:
 def print_buffer(pointer: Any, dtype: Any, is_string: bool, is_scalar: bool, dim_num: int, shape: Any = (1,)) -> None:
     """``T.print_buffer(C.data, "float32", False, False, 1, (M,))``: print a buffer while the kernel runs.
 
-    Every thread that gets here prints all of it, eight elements a line: ``C[0:8] = 1 2 3 4 5 6 7 8``. A buffer in
-    registers is each thread's own, and says whose. shape: of what is printed, from the buffer's start in each
-    dimension; there are `dim_num` of them. is_scalar: print the first element only.
+    Every thread that executes it prints the whole buffer, eight elements per line: ``C[0:8] = 1 2 3 4 5 6 7 8``. For a
+    buffer in registers, each line names its thread.
+
+    dim_num: the number of dimensions.
+    shape: the extents to print, from index 0 in each dimension.
+    is_scalar: print only the first element.
     """
     builder = current("T.print_buffer")
     buffer = _printed(pointer, data_type(dtype), is_string)
@@ -107,7 +110,7 @@ def _dims(buffer: Buffer, dim_num: int, shape: Any) -> tuple[int, ...]:
 
 
 def _lines(buffer: Buffer, dims: Sequence[int]) -> Stmt:
-    """Loops over all dimensions, the last one in lines of `LINE` elements."""
+    """Loops over all dimensions; the last dimension is split into lines of `LINE` elements."""
     outer = [Var(INT32, name) for name in "ijklmnop"[: len(dims) - 1]]
     whole, rest = divmod(dims[-1], LINE)
     column = Var(INT32, "column")
@@ -125,7 +128,7 @@ def _lines(buffer: Buffer, dims: Sequence[int]) -> Stmt:
 
 
 def _elements(buffer: Buffer, outer: Sequence[Expr], first: Expr, count: int) -> Stmt:
-    """One line: a row's elements from `first` on."""
+    """One line: `count` elements of a row, starting at `first`."""
     values = [load(buffer, (*outer, first + k)) for k in range(count)]
     letter, length = _conversion(buffer.dtype)
     owner = "thread %d: " if buffer.scope == "local" else ""
@@ -136,7 +139,7 @@ def _elements(buffer: Buffer, outer: Sequence[Expr], first: Expr, count: int) ->
 
 
 def _conversion(dtype: DataType) -> tuple[str, str]:
-    """The letter and length with which an element prints."""
+    """The letter and length of the conversion that prints an element."""
     if dtype.is_float:
         return "g", ""
     return ("d" if dtype.is_signed or dtype.is_bool else "u"), "ll" * (dtype.bits > 32)

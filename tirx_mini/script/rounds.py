@@ -1,4 +1,7 @@
-"""What one round of a kernel's loop leaves to the next: nothing but storage, for the loop is read once."""
+"""Compile-time values in the loops of a kernel.
+
+The body of a loop is read only once, so its iterations can pass values on only through storage.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,19 @@ from collections.abc import Iterator, Sequence
 
 
 def read_before_assigned(statements: Sequence[ast.stmt], name: str) -> ast.Name | None:
-    """Where `name` is read before the statements assign it, so that a second round would read the first one's value."""
+    """Where `name` is read before it is assigned, so that an iteration would read the value of the previous one."""
     for access in (access for node in statements for access in _accesses(node, name)):
         return access if isinstance(access.ctx, ast.Load) else None
     return None
 
 
 def _accesses(node: ast.AST, name: str) -> Iterator[ast.Name]:
-    """The places where `name` is read or assigned, in the order in which they are executed."""
+    """The accesses to `name`, in execution order."""
     if isinstance(node, ast.Name):
         if node.id == name:
             yield node
     elif isinstance(node, (ast.FunctionDef, ast.Lambda)):
-        return  # executed where it is called
+        return  # executed where the function is called
     elif isinstance(node, ast.AugAssign):
         if isinstance(node.target, ast.Name) and node.target.id == name:
             yield ast.copy_location(ast.Name(name, ast.Load()), node.target)

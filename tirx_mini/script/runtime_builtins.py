@@ -1,4 +1,4 @@
-"""Python's built-in functions over values of the kernel: what they become, or what to write instead."""
+"""Python's built-in functions over run-time values: their counterparts, or errors with an alternative."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tirx_mini.ir import Expr, TirxError, binary
 
 
 def runtime_builtin(function: Any) -> Any:
-    """What to call for `function`: its counterpart that knows values of the kernel, or itself."""
+    """The counterpart of `function` that accepts run-time values, or `function` itself."""
     known = isinstance(function, type) or type(function) is type(abs)
     return _COUNTERPARTS.get(function, function) if known else function
 

@@ -1,4 +1,4 @@
-"""Where the text of a kernel comes from: its syntax tree, its lines, and the places of its nodes."""
+"""The source of a kernel: its syntax tree, its lines, and the spans of its nodes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _DATA = str(Path(_PACKAGE) / DATA)
 
 @dataclass(frozen=True, eq=False)
 class FunctionSource:
-    """A function as it is written.
+    """The source of a function.
 
-    line_shift: what to add to a node's line number to get the line of the file.
-    library: whether the text is tirx_mini's own, so that reports show the line that called it.
+    line_shift: the offset from a node's line number to the line in the file.
+    library: whether the text belongs to tirx_mini, so that reports show the line of the caller.
     """
 
     file: str
@@ -33,7 +33,7 @@ class FunctionSource:
     library: bool
 
     def span(self, node: Any, inlined_at: Span | None = None) -> Span:
-        """The place of a node of this function, seen as inlined at `inlined_at`."""
+        """The span of a node of this function, inlined at `inlined_at`."""
         shift = self.line_shift
         return Span(
             self.file,
@@ -46,15 +46,15 @@ class FunctionSource:
         )
 
     def line(self, number: int, inlined_at: Span | None = None) -> Span:
-        """The text of a whole line of the file."""
+        """The span of a whole line of the file."""
         return replace(line_span(self.file, number), inlined_at=inlined_at, library=self.library)
 
     def nested(self, node: ast.FunctionDef) -> FunctionSource:
-        """A function written inside this one."""
+        """The source of a function defined inside this one."""
         return FunctionSource(self.file, node, self.line_shift, self.library)
 
     def comment(self, node: ast.stmt) -> tuple[int, str] | None:
-        """The comment that stands at a statement: on its line, or in the lines just above. (line, text) or None."""
+        """The comment on the line of a statement or just above it, as (line, text), or None."""
         line = node.lineno + self.line_shift
         after = linecache.getline(self.file, line)[node.end_col_offset or 0 :].strip()
         if after.startswith("#"):
@@ -70,7 +70,7 @@ class FunctionSource:
 
 
 def line_span(file: str, number: int) -> Span:
-    """The text of a whole line."""
+    """The span of a whole line."""
     text = linecache.getline(file, number).rstrip()
     return Span(file, number, len(text) - len(text.lstrip()), number, len(text))
 
@@ -81,7 +81,7 @@ def in_package(file: str) -> bool:
 
 
 def source_of(function: Callable[..., Any]) -> FunctionSource:
-    """The source of a Python function. Raises `TirxError` where it cannot be read."""
+    """The source of a Python function. Raises `TirxError` if it cannot be read."""
     return _source_of(function.__code__, function.__code__.co_filename)
 
 
@@ -106,10 +106,10 @@ def _source_of(code: CodeType, file: str) -> FunctionSource:
 
 
 def _ends(lines: list[str], code: CodeType, indent: int) -> Iterator[int]:
-    """Line numbers at which the function may end, the nearest first.
+    """The line numbers at which the function may end, nearest first.
 
-    The code knows the last line that does something; after it there may still be lines of the same statement, and
-    placeholders that compile to nothing.
+    The code object only records lines with instructions. The last statement may continue after them, and placeholders
+    that compile to nothing may follow.
     """
     end = _last_line(code)
     while end < len(lines):
@@ -126,7 +126,7 @@ def _last_line(code: CodeType) -> int:
 
 
 def _parse(lines: list[str], indent: int) -> ast.FunctionDef | None:
-    """The function that `lines` hold, or None where they are cut off in the middle of a statement."""
+    """The function in `lines`, or None if the last statement is incomplete."""
     head = "if True:\n" if indent else "\n"
     try:
         module = ast.parse(head + "".join(lines))

@@ -1,4 +1,4 @@
-"""Statements: an ``if``, ``while`` or ``for`` over Python values is decided now; over IR values it becomes IR."""
+"""Statements. An ``if``, ``while`` or ``for`` over Python values runs at compile time; over IR values it becomes IR."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class Returned:
 
 
 Outcome = Returned | str | None
-"""How a list of statements ended: None, a `Returned`, or "break"/"continue" of a loop that runs while reading."""
+"""How a list of statements ended: None, a `Returned`, or "break" or "continue" of a loop that runs at compile time."""
 
 
 @dataclass
 class Executor(Assigner):
     """Executes the statements of one function body.
 
-    nesting: what the current statement is inside of: "loop", "branch" and "scope" of the kernel, "unrolled" for a loop
-        that runs while the kernel is read.
+    nesting: the constructs that enclose the current statement: "loop", "branch" or "scope" of the kernel, "unrolled"
+        for a loop that runs at compile time.
     """
 
     nesting: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Executor(Assigner):
 
     @contextmanager
     def _inside(self, what: str, span: Span) -> Iterator[Callable[[], Stmt]]:
-        """A block of the kernel with its own names; yields what gives its body once it is done."""
+        """Open a block of the kernel with its own names; yields a function that returns its body once it has ended."""
         self.env = Env(parent=self.env)
         self.nesting.append(what)
         with self.builder.block() as block:
@@ -130,7 +130,7 @@ class Executor(Assigner):
         return None
 
     def _placeholder(self, node: ast.stmt) -> TirxError:
-        """The error of an unfilled part; it points at the TODO where there is one."""
+        """The error for a part that is not filled in; it points at the TODO comment if one exists."""
         comment = self.source.comment(node)
         if comment is None or "TODO" not in comment[1]:
             return todo_error(None, self.span(node))
@@ -255,7 +255,7 @@ class Executor(Assigner):
             return self._while_reading(node, bool(test))
         condition = stamp(self.guarded(node.test, as_bool, test), self.span(node.test))
         with self._inside("loop", span) as body:
-            if before.stmts:  # the condition takes statements of its own: they are part of every round
+            if before.stmts:  # the condition needs statements of its own, which every iteration repeats
                 self.builder.blocks[-1].stmts.extend(before.stmts)
                 self.builder.emit(If(unary("not", condition), Break(), span=span))
                 condition = const(True, span=span)
@@ -266,7 +266,7 @@ class Executor(Assigner):
         return None
 
     def _while_reading(self, node: ast.While, first: bool) -> Outcome:
-        """A ``while`` whose condition is a Python value runs now."""
+        """Run a ``while`` whose condition is a Python value."""
         rounds, going = 0, first
         while going:
             rounds += 1
@@ -316,7 +316,7 @@ class Executor(Assigner):
         return None
 
     def _unrolled_round(self, node: ast.For) -> Outcome:
-        """One round of a loop over Python values: what it binds is its own."""
+        """One iteration of a loop over Python values, with its own names."""
         outer = self.env
         self.env = Env(parent=outer)
         outcome = self._round(node.body)
@@ -329,7 +329,7 @@ class Executor(Assigner):
             self.env.names.pop(target.id, None)
 
     def _iterable(self, node: ast.expr) -> Any:
-        """What a ``for`` runs over; a plain ``range(…)`` is a loop of the kernel."""
+        """The iterable of a ``for``; a plain ``range(…)`` is a loop of the kernel."""
         if isinstance(node, ast.Call) and not node.keywords and self.eval(node.func) is range:
             return self.guarded(node, loop, SERIAL, tuple(self._items(node.args)))
         return self.eval(node)
@@ -356,7 +356,7 @@ class Executor(Assigner):
         self.builder.emit(inner)
 
     def _check_rounds(self, statements: Sequence[ast.stmt], own: Sequence[str]) -> None:
-        """Refuse a Python value of the kernel around a loop that a round would have to hand on to the next."""
+        """Reject a Python value from outside a loop that an iteration would have to pass on to the next one."""
         for name in self.env.names.keys() - set(own):
             known = self._parent().find(name) or self.env.find_captured(name)
             place = None if known is None else read_before_assigned(statements, name)
@@ -428,7 +428,7 @@ class Executor(Assigner):
 
 
 def _sentence(lines: Sequence[str]) -> str:
-    """What a TODO comment says up to the end of its first sentence."""
+    """The first sentence of a TODO comment."""
     text = " ".join(" ".join(lines).split())
     text = text[text.index("TODO") + len("TODO") :].lstrip(" :-–—.")
     return re.split(r"(?<=[^.][.:])\s", text)[0].rstrip(":")

@@ -1,7 +1,7 @@
 """The language, as kernels import it: ``from tirx_mini.script import tirx as Tx`` (or ``as T``).
 
-What is not a function here is generated: dtypes from their names, ``Tx.ptx`` and ``Tx.cuda`` from the table of
-instructions, tile primitives (``Tx.copy``, ``Tx.cta.copy``) from the table of tile operations.
+The other names are generated: dtypes from their names, ``Tx.ptx`` and ``Tx.cuda`` from the table of instructions, tile
+primitives (``Tx.copy``, ``Tx.cta.copy``) from the table of tile operations.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ macro = inline
 
 
 def device_entry() -> None:
-    """What follows runs on the device (the native dialect's form of ``with Tx.kernel():``)."""
+    """The rest of the function runs on the device (the native dialect's form of ``with Tx.kernel():``)."""
     current("T.device_entry").open_rest("kernel")
 
 
@@ -96,7 +96,7 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
 
 
 def _ids(kind: str, extents: Any, parent: str) -> Any:
-    """One variable for each extent; without extents one, where another declaration says how many units there are."""
+    """One variable per extent. Without extents, a single variable; another declaration gives the number of units."""
     builder = current(f"Tx.{kind}_id")
     counts = () if extents is None else tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     known = [int_value(extent) for extent in counts]
@@ -120,7 +120,7 @@ def cluster_id(extents: Any = None, parent: str = "kernel") -> Any:
 
 
 def cta_id(extents: Any = None, parent: str = "kernel") -> Any:
-    """The index of the CTA in the grid, or with parent="cluster" in its cluster; one variable for each extent."""
+    """The index of the CTA in the grid, or with parent="cluster" in its cluster; one variable per extent."""
     return _ids("cta", extents, parent)
 
 
@@ -160,20 +160,21 @@ def lane_id(extents: Any = None) -> Any:
 
 
 def filter(unit: Any, low: Any, high: Any = None) -> Expr:
-    """The condition of a scope: ``Tx.filter(warp_id, 0, 2)`` is 0 <= warp_id < 2; ``Tx.filter(lane_id, lane_id == 0)``
-    is its second argument."""
+    """The condition of a scope: ``Tx.filter(warp_id, 0, 2)`` is 0 <= warp_id < 2; with a condition as its second
+    argument, as in ``Tx.filter(lane_id, lane_id == 0)``, it returns that condition.
+    """
     if high is None:
         return as_bool(low)
     return binary("and", binary("<=", low, unit), binary("<", unit, high))
 
 
 def meta_class(cls: type) -> type:
-    """Objects of any class are Python values while a kernel is read, so there is nothing to mark."""
+    """Return `cls` unchanged: objects of any class are compile-time values."""
     return cls
 
 
 def hint(message: str, attrs: Mapping[str, Any] | None = None, **more: Any) -> OpenHint:
-    """A message for readers and tools, as a statement or around a block; it changes nothing."""
+    """A message for readers and tools, as a statement or around a block. It has no effect."""
     return OpenHint(message, tuple({**(attrs or {}), **more}.items()))
 
 
@@ -183,19 +184,19 @@ def hint(message: str, attrs: Mapping[str, Any] | None = None, **more: Any) -> O
 def serial(
     *bounds: Any, step: int | None = None, annotations: Mapping[str, Any] | None = None, parallel: bool = False
 ) -> Loop:
-    """A loop of the kernel, executed round by round."""
+    """A loop of the kernel, executed iteration by iteration."""
     return loop(SERIAL, _stepped(bounds, step), parallel)
 
 
 def unroll(
     *bounds: Any, step: int | None = None, annotations: Mapping[str, Any] | None = None, parallel: bool = False
 ) -> Loop:
-    """A loop whose rounds are all written out; its bounds are constants."""
+    """A loop that is fully unrolled; its bounds are constants."""
     return loop(UNROLLED, _stepped(bounds, step), parallel)
 
 
 def vectorized(*bounds: Any) -> Loop:
-    """As `unroll`: copies of tiles are vectorised by what they copy, and loops of the kernel need not say so."""
+    """The same as `unroll`. Tile primitives choose their vector widths themselves."""
     return loop(UNROLLED, bounds)
 
 
@@ -222,7 +223,7 @@ select = Select = if_then_else
 
 
 def _extreme(op: str, values: Sequence[Any]) -> Any:
-    """The least or greatest value; of tiles, the reduction ``Tx.max(dst, src)``."""
+    """The smallest or largest value; for tiles, the reduction ``Tx.max(dst, src)``."""
     if any(isinstance(value, (IrBuffer, Region)) for value in values):
         return _primitive(op, None)(*values)
     result = values[0]
@@ -232,12 +233,12 @@ def _extreme(op: str, values: Sequence[Any]) -> Any:
 
 
 def min(*values: Any) -> Any:
-    """The least of the values, or the reduction of a tile."""
+    """The smallest of the values, or the reduction of a tile."""
     return _extreme("min", values)
 
 
 def max(*values: Any) -> Any:
-    """The greatest of the values, or the reduction of a tile."""
+    """The largest of the values, or the reduction of a tile."""
     return _extreme("max", values)
 
 
@@ -255,7 +256,7 @@ def Cast(dtype: Any, value: Any) -> Expr:
 
 
 def ramp(base: Any, lanes: int) -> Expr:
-    """The index vector base, base + 1, … of a vector access."""
+    """The index of a vector access: base, base + 1, …, base + lanes - 1."""
     start = as_expr(base)
     return Ramp(start.dtype, start, lanes)
 
@@ -266,7 +267,7 @@ def evaluate(value: Any) -> None:
         current("Tx.evaluate").emit(Evaluate(value))
 
 
-# -- what only lowered functions hold ------------------------------------------------------------------------------
+# -- statements of lowered functions -------------------------------------------------------------------------------
 
 
 def launch(
@@ -276,7 +277,7 @@ def launch(
     smem_bytes: int = 0,
     programmatic: bool = False,
 ) -> None:
-    """How a lowered kernel is launched."""
+    """The launch configuration of a lowered kernel."""
     current("Tx.launch").launch = Launch(grid, threads, cluster, smem_bytes, programmatic)
 
 
@@ -296,7 +297,7 @@ def tensor_map(
 
 
 def node(kind: str, *parts: Any) -> Expr:
-    """An expression exactly as given, where writing it with operators would simplify it."""
+    """An expression exactly as given; written with operators, it would be simplified."""
     exprs = [as_expr(part) for part in parts if not isinstance(part, str)]
     names = [part for part in parts if isinstance(part, str)]
     if kind == "cast":
@@ -308,7 +309,7 @@ def node(kind: str, *parts: Any) -> Expr:
     return Binary(DataType(names[1]), names[0], exprs[0], exprs[1])
 
 
-# -- what is generated ---------------------------------------------------------------------------------------------
+# -- generated names -----------------------------------------------------------------------------------------------
 
 _SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
 _AXES = ("threadIdx", "blockIdx", "clusterCtaIdx", "gridDim")
@@ -330,7 +331,7 @@ class _Axes:
 
 
 class _Tiles:
-    """``Tx.tile``: the tile primitives, and the scopes that they can be bound to."""
+    """``Tx.tile``: the tile primitives, and the scopes to which they can be bound."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -346,7 +347,7 @@ class _Tiles:
 
 
 def _primitive(name: str, scope: str | None) -> Any:
-    """A tile primitive, bound to an execution scope or not."""
+    """A tile primitive, bound to an execution scope if `scope` is given."""
     op = OPS.get(name)
     if op is None:
         raise unknown("Tx" if scope is None else f"Tx.{scope}", name, did_you_mean(name, OPS))
@@ -357,8 +358,8 @@ def _primitive(name: str, scope: str | None) -> Any:
         builder = current(f"Tx.{name}")
         options = dict(zip(op.options, args[len(op.operands) :], strict=False))
         call = op.build(*args[: len(op.operands)], span=builder.span, scope=scope, **options, **kwargs)
-        for operand in call.operands:  # plain Python code may pass views that nothing has declared yet
-            if isinstance(operand, Region) and not builder.knows(operand.buffer):
+        for operand in call.operands:  # plain Python code may pass views that are not declared yet
+            if isinstance(operand, Region) and not builder.is_declared(operand.buffer):
                 builder.declare(operand.buffer)
         builder.emit(call)
         return None
@@ -371,7 +372,7 @@ def _primitive(name: str, scope: str | None) -> Any:
 
 @cache
 def _root() -> Path:
-    """All that is named by a path: instructions and collective operations."""
+    """The root of all paths: instructions and collective operations."""
     root = namespace()
     for path, function in {**COLLECTIVES, "cuda.printf": printf}.items():
         root.at(path).function = function
@@ -380,7 +381,7 @@ def _root() -> Path:
 
 @cache
 def _generated(name: str) -> Any:
-    """What `name` stands for, or None."""
+    """The value of a generated name, or None."""
     if name in _SCOPE_NAMES:
         return ScopeKind(_SCOPE_NAMES[name], _primitive, innermost_scope)
     if name in _AXES:
@@ -418,4 +419,4 @@ _DTYPES = (
     "float8_e4m3fn",
     "float8_e5m2",
 )
-"""The dtypes that completion shows; vectors of them (``Tx.float16x8``) exist too."""
+"""The dtypes that completion shows; vectors of them (``Tx.float16x8``) also exist."""
