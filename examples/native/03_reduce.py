@@ -1,7 +1,7 @@
-"""Rung 3: reductions without a tree of barriers. Each CTA reduces a row: its greatest element and its sum.
+"""Rung 3: reductions with few barriers. Each CTA computes the sum of a row, and the largest element of each warp.
 
-Within a warp, values travel between registers: after five exchanges every lane has the warp's result. Across the warps
-of a CTA they go through a few words of shared memory, which `T.cuda.cta_sum` does. The first CTA prints its results.
+Within a warp, shuffles exchange registers: after five steps every lane has the result of the warp. Between the warps of
+a CTA, `T.cuda.cta_sum` exchanges the partial sums through a few words of shared memory. The first CTA prints its sum.
 """
 
 import torch
@@ -26,7 +26,7 @@ def reduce_rows(A_ptr: T.handle, largest_ptr: T.handle, total_ptr: T.handle):
 
     value: T.let = A[row, warp * 32 + lane]
 
-    T.hint("the greatest element of each warp")
+    T.hint("the largest element of each warp")
     best: T.float32 = value
     for step in T.unroll(5):
         best = T.max(best, T.tvm_warp_shuffle_xor(T.tvm_warp_activemask(), best, 16 >> step, 32, 32))

@@ -1,7 +1,7 @@
-"""Rung 4: an asynchronous pipeline. One warp copies tiles ahead while four others add up the ones that are there.
+"""Rung 4: an asynchronous pipeline. One warp copies tiles ahead of time while four others add them up.
 
-The tiles travel by cp.async through a ring of stages. Two mbarriers a stage pass it on: `full` when the producer's
-copies have landed, `empty` when all consumers have read it. A round later the same barriers are in their next phase.
+The producer fills a ring of stages by cp.async. Each stage has two mbarriers: `full` completes when the copies of the
+producer have landed, `empty` when all consumers have read the stage. Each use of a stage is one phase of its barriers.
 """
 
 import torch
@@ -34,7 +34,7 @@ def column_sums(A_ptr: T.handle, out_ptr: T.handle):
     if tx >= WIDTH:
         column: T.let = (tx - WIDTH) * 4
         for k in T.serial(TILES):
-            # On a fresh barrier the phase before the first one counts as complete: the first round does not wait.
+            # The preceding phase of a new barrier counts as complete, so the first use of a stage does not block.
             T.ptx.mbarrier.try_wait(empty.ptr_to([k % DEPTH]), (k // DEPTH + 1) % 2)
             T.ptx.cp_async(ring.ptr_to([k % DEPTH, column]), A.ptr_to([bx, k, column]), bytes=16)
             T.ptx.cp_async.mbarrier.arrive(full.ptr_to([k % DEPTH]))

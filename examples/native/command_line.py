@@ -1,11 +1,11 @@
-"""What every example does with its kernel: run it, check it, or show what it becomes.
+"""The command line of every example: run its kernel and check the result, or print the kernel at a stage.
 
-    python 01_scale.py                        # in the simulator, on a B200
-    python 01_scale.py --target sim:h100      # on a modelled H100
-    python 01_scale.py --target cuda          # on the GPU of this machine
-    python 01_scale.py --show cuda            # the CUDA C++; also script, lowered, ptx, sass
+    python 01_saxpy.py                        # in the simulator, on a B200
+    python 01_saxpy.py --target sim:h100      # in the simulator, on an H100
+    python 01_saxpy.py --target cuda          # on the GPU of this machine
+    python 01_saxpy.py --show cuda            # the CUDA C++; also script, lowered, ptx, sass
 
-With --target cuda a kernel that does not finish is ended and then explained by the simulator.
+With --target cuda, a kernel that does not finish is stopped; the simulator then explains why.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ STAGES = ("script", "lowered", "cuda", "ptx", "sass")
 def main(
     kernel: PrimFunc, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]
 ) -> int:
-    """Run `kernel` on `inputs` and `outputs` as the command line says. 0 where the outputs are as expected."""
+    """Execute the command line for `kernel` and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="sim", help="sim, sim:GPU, cuda or cuda:ARCH")
-    parser.add_argument("--show", choices=STAGES, help="print the kernel at a stage, and do not run it")
+    parser.add_argument("--show", choices=STAGES, help="print the kernel at a stage instead of running it")
     options = parser.parse_args()
     try:
         if options.show:
@@ -41,7 +41,7 @@ def main(
 
 
 def show(kernel: PrimFunc, stage: str, target: str) -> None:
-    """Print `kernel` at a stage of its way to `target`."""
+    """Print `kernel` at a stage of its compilation for `target`."""
     if stage == "script":
         kernel.show()
         return
@@ -56,10 +56,10 @@ def run(
     outputs: Sequence[torch.Tensor],
     expected: Sequence[torch.Tensor],
 ) -> int:
-    """Run `kernel` once on `target` and compare; 0 where all outputs are as expected."""
+    """Run `kernel` once on `target`. Returns 0 if all outputs match `expected`, else 1."""
     device = "cuda" if target.startswith("cuda") else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError("this machine has no GPU that PyTorch can use: leave out --target, or say --target sim")
+        raise RuntimeError("PyTorch finds no GPU on this machine: omit --target, or use --target sim")
     results = [tensor.to(device) for tensor in outputs]
     report = tvm.run(kernel, *(tensor.to(device) for tensor in inputs), *results, target=target)
     wrong = 0

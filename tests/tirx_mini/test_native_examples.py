@@ -30,7 +30,7 @@ every_rung = pytest.mark.parametrize("rung", RUNGS, indirect=True)
 
 
 def test_there_are_four() -> None:
-    assert RUNGS == ["01_scale.py", "02_block_sum.py", "03_reduce.py", "04_pipeline.py"]
+    assert RUNGS == ["01_saxpy.py", "02_row_shares.py", "03_reduce.py", "04_pipeline.py"]
 
 
 @every_rung
@@ -87,11 +87,11 @@ def runpy_total() -> float:
 
 
 def test_a_rung_shows_what_it_becomes() -> None:
-    done = command("02_block_sum.py", "--show", "cuda")
+    done = command("02_row_shares.py", "--show", "cuda")
     assert done.returncode == 0 and "extern __shared__" in done.stdout
     assert "tvm_builtin_cuda_cta_sync();" in done.stdout
 
 
 def test_an_unknown_target_is_one_sentence() -> None:
-    done = command("01_scale.py", "--target", "gpu")
+    done = command("01_saxpy.py", "--target", "gpu")
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "unknown target 'gpu'" in done.stderr

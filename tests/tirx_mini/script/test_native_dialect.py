@@ -1,10 +1,11 @@
-"""The native dialect: bare prim_func, handles, device_entry, unparented ids, element loads and stores."""
+"""The native dialect: bare `prim_func`, handles, `device_entry`, ids without a parent, element loads and stores."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import tirx_mini
 from tirx_mini.ir import IRModule, Scope, TirxError, structural_equal
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
@@ -12,41 +13,42 @@ from tirx_mini.script import tirx as T
 
 
 @T.prim_func
-def scale(A_ptr: T.handle, B_ptr: T.handle, factor: T.float32):
-    """B = factor * A, one element a thread."""
-    A = T.match_buffer(A_ptr, (1000,), "float32", align=16)
-    B = T.match_buffer(B_ptr, (1000,), "float32")
+def saxpy(X_ptr: T.handle, Y_ptr: T.handle, factor: T.float32):
+    """Y += factor * X, with one element per thread."""
+    X = T.match_buffer(X_ptr, (1000,), "float32", align=16)
+    Y = T.match_buffer(Y_ptr, (1000,), "float32")
     T.device_entry()
     bx = T.cta_id([4])
     tx = T.thread_id([256])
     i: T.let = bx * 256 + tx
     if i < 1000:
-        B[i] = A[i] * factor
+        Y[i] += X[i] * factor
 
 
 @T.prim_func
-def block_sum(A_ptr: T.handle, out_ptr: T.handle):
-    A = T.match_buffer(A_ptr, (256,), "float32")
-    out = T.match_buffer(out_ptr, (1,), "float32")
+def dot_products(X_ptr: T.handle, Y_ptr: T.handle, out_ptr: T.handle):
+    """out[row] = X[row] · Y[row]: in each step the upper half of the remaining products is added to the lower half."""
+    X = T.match_buffer(X_ptr, (3, 96), "float32")
+    Y = T.match_buffer(Y_ptr, (3, 96), "float32")
+    out = T.match_buffer(out_ptr, (3,), "float32")
 
     T.device_entry()
-    bx = T.cta_id([1])
-    tx = T.thread_id([256])
+    row = T.cta_id([3])
+    thread = T.thread_id([96])
+    products = T.alloc_shared((96,), "float32")
+    products[thread] = X[row, thread] * Y[row, thread]
 
-    sm = T.alloc_shared((256,), "float32")
-    sm[tx] = A[tx]
-    T.cuda.cta_sync()
-
-    s = T.alloc_local((1,), "int32")
-    s[0] = 128
-    while s[0] >= 1:
-        if tx < s[0]:
-            sm[tx] += sm[tx + s[0]]
+    remaining = T.alloc_local((1,), "int32")
+    remaining[0] = 96
+    while remaining[0] > 1:
         T.cuda.cta_sync()
-        s[0] = s[0] // 2
+        lower: T.let = (remaining[0] + 1) // 2
+        if thread + lower < remaining[0]:
+            products[thread] += products[thread + lower]
+        remaining[0] = lower
 
-    if tx == 0:
-        out[0] = sm[0]
+    if thread == 0:
+        out[row] = products[0]
 
 
 @T.prim_func
@@ -68,11 +70,11 @@ def all_reduce(A: T.Buffer((2, 32), "float32"), out: T.Buffer((2,), "float32")):
         out[1] = whole
 
 
-KERNELS = [scale, block_sum, all_reduce]
+KERNELS = [saxpy, dot_products, all_reduce]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
-def test_it_reads_prints_and_lowers(kernel) -> None:
+def test_a_native_kernel_prints_and_lowers(kernel) -> None:
     assert structural_equal(kernel, from_source(kernel.script()))
     lowered = lower(kernel)
     assert structural_equal(lowered, from_source(lowered.script()))
@@ -80,17 +82,17 @@ def test_it_reads_prints_and_lowers(kernel) -> None:
 
 
 def test_show_prints_the_script(capsys: pytest.CaptureFixture[str]) -> None:
-    scale.show()
-    assert capsys.readouterr().out == scale.script() + "\n"
+    saxpy.show()
+    assert capsys.readouterr().out == saxpy.script() + "\n"
 
 
-def test_pointers_become_buffers() -> None:
-    assert [repr(p) for p in scale.params[:2]] == ["A: global float32[1000]", "B: global float32[1000]"]
-    assert scale.params[2].dtype == "float32" and scale.params[0].align == 16  # type: ignore[union-attr]
+def test_match_buffer_turns_pointers_into_buffers() -> None:
+    assert [repr(p) for p in saxpy.params[:2]] == ["X: global float32[1000]", "Y: global float32[1000]"]
+    assert saxpy.params[2].dtype == "float32" and saxpy.params[0].align == 16  # type: ignore[union-attr]
 
 
-def test_the_rest_of_the_kernel_is_on_the_device() -> None:
-    assert isinstance(block_sum.body, Scope) and block_sum.body.kind == "kernel"
+def test_device_entry_opens_a_kernel_scope() -> None:
+    assert isinstance(dot_products.body, Scope) and dot_products.body.kind == "kernel"
     assert dict(all_reduce.attrs) == {"note": "shuffles"}
 
 
@@ -99,7 +101,7 @@ def test_attributes_and_hints_survive_printing() -> None:
     assert again.attrs == all_reduce.attrs and '"the result", {"lanes": 1}' in again.script()
 
 
-REFUSED = {
+MISTAKES = {
     "    A = T.match_buffer(3, (4,))": "expects a T.handle parameter",
     "    A = T.match_buffer(p, (4,))\n    B = T.match_buffer(p, (4,))": "expects a T.handle parameter",
     "    if T.threadIdx.x == 0:\n        T.device_entry()": "outside every block",
@@ -111,17 +113,21 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("body", REFUSED)
-def test_it_is_refused(body: str) -> None:
+@pytest.mark.parametrize("body", MISTAKES)
+def test_a_mistake_in_the_native_dialect_is_reported(body: str) -> None:
     with pytest.raises(TirxError) as raised:
         from_source(f"@T.prim_func\ndef k(p: T.handle, n: T.int32):\n{body}\n")
-    assert REFUSED[body] in str(raised.value)
+    assert MISTAKES[body] in str(raised.value)
 
 
-def test_the_block_sum_computes_a_sum() -> None:
-    import tirx_mini as tvm
-
-    a, out = np.arange(256, dtype=np.float32), np.zeros(1, np.float32)
-    report = tvm.simulate(block_sum, a, out)
+def test_the_native_kernels_compute_their_results() -> None:
+    x, y, out = np.arange(288.0, dtype=np.float32), np.full(288, 0.5, np.float32), np.zeros(3, np.float32)
+    x, y = x.reshape(3, 96), y.reshape(3, 96)
+    report = tirx_mini.simulate(dot_products, x, y, out)
     assert report.verdict == "ok", str(report)
-    assert out[0] == 32640.0
+    np.testing.assert_array_equal(out, x.sum(1) / 2)
+
+    long, accumulated = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    report = tirx_mini.simulate(saxpy, long, accumulated, 2.0)
+    assert report.verdict == "ok", str(report)
+    np.testing.assert_array_equal(accumulated, 2 * long + 1)
