@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tirx_mini.script.reading import printed, refused
+from tests.tirx_mini.script.reading import error_in, printed
 from tirx_mini import lang
 
 NAMES = {name: getattr(lang, name) for name in lang.__all__}
@@ -78,10 +78,10 @@ def test_a_barrier_is_named_after_its_variable() -> None:
 
 
 def test_a_barrier_after_commit_is_refused() -> None:
-    error = refused('late = MBarrier(pool, 4, "late")', **NAMES)
+    error = error_in('late = MBarrier(pool, 4, "late")', **NAMES)
     assert "late is allocated after `pool.commit()`" in str(error)
 
 
 def test_a_wrong_argument_shows_the_signature() -> None:
-    error = refused('b = TCGen05Bar(Tx.PoolAllocator(), 1, "b")\nb.arrive(0, mask=1)', **NAMES)
+    error = error_in('b = TCGen05Bar(Tx.PoolAllocator(), 1, "b")\nb.arrive(0, mask=1)', **NAMES)
     assert "`arrive` has no parameter `mask`" in str(error) and "cta_mask" in str(error)

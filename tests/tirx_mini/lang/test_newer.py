@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tirx_mini.script.reading import printed, refused
+from tests.tirx_mini.script.reading import error_in, printed
 from tirx_mini import lang
 
 NAMES = {name: getattr(lang, name) for name in lang.__all__}
@@ -68,13 +68,13 @@ def test_tiles_of_tensor_memory_lie_side_by_side() -> None:
     assert "Tx.ptx.tcgen05.dealloc(tmem_addr_1[0], Tx.uint32(256), cta_group=1)" in text
 
 
-REFUSED = {
+MISTAKES = {
     f"{POOL}ring = Pipeline(shared, 2, full='tmem', empty='mbar'){COMMIT}": "'tmem' is no kind of barrier",
     f"{POOL}tmem = TMEMPool(shared, total_cols=64){COMMIT}a = tmem.alloc((128, 128))": "columns 0 to 127",
     f"{POOL}a = shared.alloc_tcgen05_mma_AB((128, 64), swizzle_mode='128B'){COMMIT}": 'swizzle_mode must be "auto"',
 }
 
 
-@pytest.mark.parametrize("body", REFUSED)
+@pytest.mark.parametrize("body", MISTAKES)
 def test_it_is_refused(body: str) -> None:
-    assert REFUSED[body] in str(refused(body, **NAMES))
+    assert MISTAKES[body] in str(error_in(body, **NAMES))

@@ -1,4 +1,4 @@
-"""Kernels from a few lines of text."""
+"""Helpers that read a kernel from a few lines of text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kernel_text(body: str) -> str:
 
 
 def read(body: str, **names: object) -> PrimFunc:
-    """The kernel whose body is the prologue and then `body`; it must survive being printed and read back."""
+    """The kernel with the prologue followed by `body`. Its text must parse back to an equal function."""
     func = from_source(kernel_text(body), names)
     again = from_source(func.script())
     assert structural_equal(func, again), func.script()
@@ -44,14 +44,14 @@ def read(body: str, **names: object) -> PrimFunc:
 
 
 def printed(body: str, **names: object) -> str:
-    """What `body` became, as text."""
+    """The IR of `body` as text."""
     lines = read(body, **names).script().splitlines()
     start = next(i for i, line in enumerate(lines) if "phase: Tx.int32 = 0" in line)
     return textwrap.dedent("\n".join(lines[start + 1 :]))
 
 
-def refused(body: str, **names: object) -> TirxError:
-    """The error that `body` is; its page must show a line of the kernel."""
+def error_in(body: str, **names: object) -> TirxError:
+    """The error that `body` raises. It must have a location in the kernel."""
     with pytest.raises(TirxError) as raised:
         from_source(kernel_text(body), names)
     assert raised.value.span is not None
@@ -59,7 +59,7 @@ def refused(body: str, **names: object) -> TirxError:
 
 
 def line_of(error: TirxError) -> str:
-    """The source that an error underlines."""
+    """The source text that an error page underlines."""
     import linecache
 
     assert error.span is not None

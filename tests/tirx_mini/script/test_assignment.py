@@ -1,10 +1,10 @@
-"""Assignment: what declares, what stores, what binds, what only names."""
+"""Assignment: declarations, stores, bindings and aliases."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.tirx_mini.script.reading import line_of, printed, refused
+from tests.tirx_mini.script.reading import error_in, line_of, printed
 
 BECOMES = {
     "a declared scalar is stored to": ("x: Tx.int32\nx = lane_id\nx = x + 1", "x: Tx.int32 = lane_id\nx = x + 1"),
@@ -12,14 +12,14 @@ BECOMES = {
     "a dtype by its name": ('x: "uint32" = 3', "x: Tx.uint32 = 3"),
     "the first assignment binds": ("x = lane_id * 2\nreg[x] = 0", "x = lane_id * 2\nreg[x] = 0.0"),
     "a plain number binds too": ("x = 5\nreg[x] = 0", "x = 5\nreg[x] = 0.0"),
-    "a name for a variable is no new variable": ("x = lane_id\nreg[x] = 0", "reg[lane_id] = 0.0"),
+    "another name for a variable declares nothing": ("x = lane_id\nreg[x] = 0", "reg[lane_id] = 0.0"),
     "Tx.let binds even a variable": ("x = Tx.let(lane_id)\ny: Tx.let = 3", "x = Tx.let(lane_id)\ny = 3"),
-    "Tx.meta_var only names": ("x = Tx.meta_var(lane_id * 2)\nreg[x] = 0", "reg[lane_id * 2] = 0.0"),
-    "a meta variable may be named again": (
+    "Tx.meta_var makes an alias": ("x = Tx.meta_var(lane_id * 2)\nreg[x] = 0", "reg[lane_id * 2] = 0.0"),
+    "a meta variable may be reassigned": (
         "x = Tx.meta_var(lane_id)\nx = Tx.meta_var(x + 1)\nreg[x] = 0",
         "reg[lane_id + 1] = 0.0",
     ),
-    "a meta number counts on": ("x = Tx.meta_var(1)\nx += 2\nreg[x] = 0", "reg[3] = 0.0"),
+    "a meta number may be incremented": ("x = Tx.meta_var(1)\nx += 2\nreg[x] = 0", "reg[3] = 0.0"),
     "a choice of meta variables": ("x = Tx.meta_var(2) if M > 1 else Tx.meta_var(3)\nreg[x] = 0", "reg[2] = 0.0"),
     "tuples of meta variables": (
         "a, (b, c) = Tx.meta_var(lane_id), Tx.meta_var((1, 2))\nreg[a + b + c] = 0",
@@ -33,7 +33,7 @@ BECOMES = {
     ),
     "elements": ("reg[0] = 1\nreg[lane_id % 8] += 2", "reg[0] = 1.0\nreg[lane_id % 8] = reg[lane_id % 8] + 2.0"),
     "a whole number is an int": ("phase = 128 / 64", "phase = 2"),
-    "a float becomes an int where it says so": (
+    "an explicit conversion to int": (
         "phase = Tx.int32(reg[0])\nphase = Tx.int32(1.5)",
         "phase = Tx.int32(reg[0])\nphase = 1",
     ),
@@ -48,7 +48,7 @@ BECOMES = {
             "phase = phase % 5\nphase = phase << 1\nphase = phase | 8"
         ),
     ),
-    "a pointer is a name": (
+    "a pointer is an alias": (
         "p = bar.ptr_to([1])\nTx.ptx.mbarrier.arrive(p)",
         "Tx.ptx.mbarrier.arrive(bar.ptr_to([1]))",
     ),
@@ -60,24 +60,24 @@ BECOMES = {
         'pair = reg.view(4, 2, dtype="float32")\npair[1, 1] = 0',
         'pair = Tx.decl_buffer((4, 2), "float32", scope="local", source=reg)\npair[1, 1] = 0.0',
     ),
-    "names may come back in another block": (
+    "names may be reused in another block": (
         "for i in range(2):\n    x = i * 2\n    reg[x] = 0\nfor i in range(3):\n    x = i * 3\n    reg[x] = 0",
         "for i in range(2):\n    x = i * 2\n    reg[x] = 0.0\nfor i in range(3):\n    x = i * 3\n    reg[x] = 0.0",
     ),
-    "deleted names may come back": ("x = lane_id * 2\ndel x\nx = lane_id * 3", "x = lane_id * 2\nx_1 = lane_id * 3"),
+    "deleted names may be reused": ("x = lane_id * 2\ndel x\nx = lane_id * 3", "x = lane_id * 2\nx_1 = lane_id * 3"),
 }
 
 
 @pytest.mark.parametrize("name", BECOMES)
-def test_it_becomes(name: str) -> None:
+def test_an_assignment_becomes_this_ir(name: str) -> None:
     body, expected = BECOMES[name]
     assert printed(body) == expected
 
 
-REFUSED = {
+MISTAKES = {
     "a second assignment": ("x = lane_id * 2\nx = x + 1", "x", ("`x: Tx.int32 = lane_id * 2`", "assigned twice")),
     "a second number": ("x = 0\nx ^= 1", "x", ("`x: Tx.int32 = 0`",)),
-    "a second assignment further in": ("x = 0.5\nif warp_id == 0:\n    x = 1.5", "x", ("`x: Tx.float32 = 0.5`",)),
+    "a second assignment in a branch": ("x = 0.5\nif warp_id == 0:\n    x = 1.5", "x", ("`x: Tx.float32 = 0.5`",)),
     "a loop variable": ("for k in range(4):\n    k = k + 1", "k", ("loop variable",)),
     "a scalar parameter of the kernel": ("n = n + 1", "n", ("`n` is a parameter",)),
     "too many names": ("a, b, c = 1, 2", "a, b, c", ("expected 3 values", "found 2 in")),
@@ -92,10 +92,10 @@ REFUSED = {
     "a fraction in a declaration": ("x: Tx.uint32 = 0.5", "x", ("`x` is uint32, but 0.5 is a float",)),
     "a fraction that is added": ("phase += 0.5", "phase", ("`phase` is int32", "float32", "`Tx.int32(…)`")),
     "a fraction in an element": ("bar[0] = 1.5", "bar[0]", ("`bar[0]` is uint64",)),
-    "no number in an int": ("phase = float('nan')", "phase", ("nan is a float",)),
+    "a NaN in an int": ("phase = float('nan')", "phase", ("nan is a float",)),
     "a computed float in an int": ("phase = reg[0] * 2", "phase", ("the value is float32", "write `Tx.int32(…)`")),
     "a string in a register": ("reg[0] = 'one'", "reg[0]", ("str", "float32")),
-    "no dtype": ("x: int = 3", "int", ("`x: Tx.int32`",)),
+    "an annotation that is not a dtype": ("x: int = 3", "int", ("`x: Tx.int32`",)),
     "an unknown dtype": ("x: Tx.int33 = 3", "Tx.int33", ("`int32`",)),
     "an element of a scalar": ("reg[0] = phase[0]", "phase[0]", ("`phase`", "brackets")),
     "an attribute of a buffer": ("reg.name = 3", "reg.name", ("cannot assign to an attribute",)),
@@ -103,16 +103,16 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str) -> None:
-    body, culprit, words = REFUSED[name]
-    error = refused(body)
+@pytest.mark.parametrize("name", MISTAKES)
+def test_an_invalid_assignment_is_reported(name: str) -> None:
+    body, culprit, words = MISTAKES[name]
+    error = error_in(body)
     assert line_of(error) == culprit, str(error)
     for word in words:
         assert word in str(error), str(error)
 
 
-def test_a_second_assignment_shows_the_first() -> None:
-    error = refused("x = lane_id * 2\nreg[x] = 0\nx = 3")
+def test_the_error_for_a_second_assignment_points_at_the_first() -> None:
+    error = error_in("x = lane_id * 2\nreg[x] = 0\nx = 3")
     (note,) = error.diagnostic.notes
     assert note[1] is not None and error.span is not None and note[1].line == error.span.line - 2

@@ -1,4 +1,4 @@
-"""Damaged kernels are read or refused with a page; nothing inside the package ever breaks."""
+"""A damaged kernel is either read or gets an error page; no other exception leaves the package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def load(text: str, name: str, step: int) -> PrimFunc:
 
 
 def check(text: str, name: str, step: int) -> None:
-    """Read, print, lower and print again; the only exception is a page with a place."""
+    """Read, print, lower and print again. The only exception may be an error page with a location."""
     func = load(text, name, step)
     assert structural_equal(func, from_source(func.script())), func.script()
     lowered = lower(func)
@@ -36,7 +36,7 @@ def check(text: str, name: str, step: int) -> None:
 
 
 @pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
-def test_damage_is_refused_with_a_page_or_read(path: Path) -> None:
+def test_a_damaged_kernel_is_read_or_gets_an_error_page(path: Path) -> None:
     source, step = path.read_text(encoding="utf-8"), int(path.stem[4:6])
     for seed in range(PER_STEP):
         name = f"<damaged {path.stem} {seed}>"
@@ -46,7 +46,7 @@ def test_damage_is_refused_with_a_page_or_read(path: Path) -> None:
         except TirxError as error:
             assert error.span is not None and str(error).startswith("error[TX4"), f"{name}\n{error}"
         except Exception as error:
-            # Python itself runs annotations and what is around the kernel: its errors end in the damaged text.
+            # Python evaluates annotations and the code around it: their exceptions come from the damaged text.
             last = traceback.extract_tb(error.__traceback__)[-1]
             assert last.filename == name, f"{name}: {error!r} at {last.filename}:{last.lineno}\n{text}"
         finally:

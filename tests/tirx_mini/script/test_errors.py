@@ -1,4 +1,4 @@
-"""Error pages: the line, the culprit, a sentence, a way out; and never a traceback from inside the package."""
+"""Error pages: location, underlined source, one sentence and a fix; never a traceback from inside the package."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from types import ModuleType
 
 import pytest
 
-from tests.tirx_mini.script.reading import line_of, refused
+from tests.tirx_mini.script.reading import error_in, line_of
 from tirx_mini.ir import TirxError
 from tirx_mini.script import explained, from_source
 from tirx_mini.script import tirx as Tx
 
-REFUSED = {
+MISTAKES = {
     "an undefined name": ("Tx.copy(Asmen, A)", "Asmen", ("`Asmen` is not defined", "`Asmem`")),
-    "an undefined name that is nowhere near": ("x = qqqqq", "qqqqq", ("`qqqqq` is not defined",)),
+    "an undefined name without a similar one": ("x = qqqqq", "qqqqq", ("`qqqqq` is not defined",)),
     "a primitive without the language": ("copy(Asmem, A)", "copy", ("did you mean `Tx.copy`?",)),
     "an instruction without the language": ("elect_sync()", "elect_sync", ("write `Tx.ptx.elect_sync`",)),
     "an unknown primitive": ("Tx.coppy(Asmem, A)", "Tx.coppy", ("`copy`",)),
@@ -42,7 +42,7 @@ REFUSED = {
         ("dispach", "dispatch"),
     ),
     "a missing tile": ("Tx.copy(Asmem)", "Tx.copy(Asmem)", ("src",)),
-    "tiles that do not go together": ("Tx.gemm_async(reg, Asmem, A)", "Tx.gemm_async(reg, Asmem, A)", ("M × N",)),
+    "tiles with mismatched shapes": ("Tx.gemm_async(reg, Asmem, A)", "Tx.gemm_async(reg, Asmem, A)", ("M × N",)),
     "a missing argument of the language": ("Tx.alloc_local()", "Tx.alloc_local()", ("shape", "alloc_local(shape")),
     "an unknown argument of the language": (
         "Tx.alloc_local((4,), 'float32', lay=3)",
@@ -56,10 +56,10 @@ REFUSED = {
     "Python's division by zero": ("x = 1 // 0", "1 // 0", ("ZeroDivisionError",)),
     "a missing key": ("x = {}['a']", "{}['a']", ("KeyError",)),
     "an index that is out of range": ("x = [][3]", "[][3]", ("IndexError",)),
-    "operands that do not add": ("x = 'a' + 3", "'a' + 3", ("str",)),
+    "operands that cannot be added": ("x = 'a' + 3", "'a' + 3", ("str",)),
     "shifting floats": ("x = reg[0] << 1", "reg[0] << 1", ("`<<` needs integers",)),
-    "a lambda that gets too much": ("x = (lambda a: a)(1, 2)", "(lambda a: a)(1, 2)", ("arguments (a)", "found 2")),
-    "a name given twice": (
+    "too many arguments for a lambda": ("x = (lambda a: a)(1, 2)", "(lambda a: a)(1, 2)", ("arguments (a)", "found 2")),
+    "an argument given twice": (
         "Tx.copy_async(Asmem, A, dispatch='a', **{'dispatch': 'b'})",
         "Tx.copy_async(Asmem, A, dispatch='a', **{'dispatch': 'b'})",
         ("`dispatch` is given twice",),
@@ -68,17 +68,17 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str) -> None:
-    body, culprit, words = REFUSED[name]
-    error = refused(body)
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_reported_at_its_expression(name: str) -> None:
+    body, culprit, words = MISTAKES[name]
+    error = error_in(body)
     assert line_of(error) == culprit, str(error)
     for word in words:
         assert word in str(error), str(error)
 
 
-def test_the_page() -> None:
-    page = str(refused("Tx.copy(Asmen, A)")).splitlines()
+def test_the_text_of_an_error_page() -> None:
+    page = str(error_in("Tx.copy(Asmen, A)")).splitlines()
     assert page[0] == "error[TX403]: `Asmen` is not defined"
     assert page[1].endswith(":19:17")
     assert page[3:] == [
@@ -92,8 +92,8 @@ def helper(value: int) -> int:
     raise ValueError(f"no use for {value}")
 
 
-def test_an_exception_of_called_python_code_keeps_its_message_and_place() -> None:
-    error = refused("x = helper(3)", helper=helper)
+def test_an_exception_in_called_python_code_keeps_its_message_and_location() -> None:
+    error = error_in("x = helper(3)", helper=helper)
     assert line_of(error) == "helper(3)"
     assert "ValueError: no use for 3" in str(error)
     ((_, place),) = error.diagnostic.notes
@@ -105,7 +105,7 @@ def asks(value: object) -> int:
 
 
 def test_python_code_cannot_branch_on_a_value() -> None:
-    error = refused("x = asks(lane_id == 0)", asks=asks)
+    error = error_in("x = asks(lane_id == 0)", asks=asks)
     assert line_of(error) == "asks(lane_id == 0)" and "`lane_id == 0` is only known at run time" in str(error)
 
 
@@ -122,18 +122,18 @@ TODO = {
 
 
 @pytest.mark.parametrize("name", TODO)
-def test_an_unfilled_todo_is_named(name: str) -> None:
+def test_an_unfilled_todo_is_reported_with_its_text(name: str) -> None:
     body, text, line = TODO[name]
-    error = refused(body)
+    error = error_in(body)
     assert error.diagnostic.message == f"TODO at line {line} is not filled in: {text}"
     assert error.span is not None and error.span.line == line
 
 
-def test_a_placeholder_without_a_comment() -> None:
-    assert "placeholder" in refused("...").diagnostic.message
+def test_a_placeholder_without_a_comment_is_reported() -> None:
+    assert "placeholder" in error_in("...").diagnostic.message
 
 
-def test_a_todo_that_is_filled_in_is_left_alone() -> None:
+def test_a_todo_comment_above_code_is_ignored() -> None:
     func = from_source(
         "@Tx.prim_func\ndef k():\n    with Tx.kernel():\n        # TODO: sync\n        Tx.cuda.cta_sync()\n"
     )
@@ -167,7 +167,7 @@ def module(tmp_path: Path) -> ModuleType:
     return loaded
 
 
-def test_a_factory_that_is_not_written(module: ModuleType) -> None:
+def test_an_unimplemented_factory_is_reported_as_a_todo(module: ModuleType) -> None:
     with pytest.raises(NotImplementedError) as raised:
         module.hgemm(8)
     error = explained(raised.value)
@@ -190,17 +190,17 @@ def test_the_traceback_ends_at_the_decorator(module: ModuleType) -> None:
     assert line_of(raised.value) == "B"
 
 
-# -- outside of kernels --------------------------------------------------------------------------------------------
+# -- outside kernels -----------------------------------------------------------------------------------------------
 
 
-def test_the_namespace_suggests_names_to_python_code_too() -> None:
+def test_an_unknown_name_of_the_namespace_suggests_similar_ones() -> None:
     with pytest.raises(AttributeError, match="did you mean `copy`"):
         Tx.coppy
     with pytest.raises(AttributeError, match="mbarrier"):
         Tx.ptx.mbarier
 
 
-def test_the_namespace_is_listed() -> None:
+def test_dir_lists_the_namespace() -> None:
     names = dir(Tx)
     assert {"copy", "prim_func", "ptx", "cuda", "cta", "wg", "int32", "threadIdx", "tile"} <= set(names)
     assert "init" in dir(Tx.ptx.mbarrier) and "copy" in dir(Tx.tile)
@@ -209,26 +209,26 @@ def test_the_namespace_is_listed() -> None:
 
 
 @pytest.mark.parametrize("act", [lambda: Tx.copy(1, 2), lambda: Tx.PoolAllocator(), lambda: Tx.alloc_local((3,))])
-def test_statements_need_a_kernel(act: object) -> None:
+def test_a_statement_outside_a_kernel_is_reported(act: object) -> None:
     with pytest.raises(TirxError, match="inside a kernel"):
         act()  # type: ignore[operator]
 
 
-def test_source_that_cannot_be_read() -> None:
+def test_unreadable_source_is_reported() -> None:
     names: dict[str, object] = {"Tx": Tx}
     with pytest.raises(TirxError, match="cannot read the source of `k`"):
         exec("@Tx.prim_func\ndef k():\n    pass", names)
 
 
-def test_text_that_is_no_python() -> None:
+def test_text_without_a_valid_kernel_is_reported() -> None:
     with pytest.raises(TirxError, match="not valid Python"):
         from_source("def k(:\n    pass")
     with pytest.raises(TirxError, match="does not define a kernel"):
         from_source("x = 1")
 
 
-def test_reading_leaves_no_kernel_behind() -> None:
-    refused("x = qqqqq")
+def test_no_kernel_stays_open_after_an_error() -> None:
+    error_in("x = qqqqq")
     with pytest.raises(TirxError, match="inside a kernel"):
         Tx.cuda.cta_sync()
     assert "student" not in sys.modules

@@ -1,4 +1,4 @@
-"""Expressions: Python's own over IR values, with what Python cannot overload."""
+"""Expressions: Python's operators over IR values, including those that Python cannot overload."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ VALUES = {
 
 
 @pytest.mark.parametrize("text", VALUES)
-def test_an_expression_becomes(text: str) -> None:
+def test_an_expression_becomes_this_ir(text: str) -> None:
     assert printed(f"x = Tx.let({text})") == f"x = {VALUES[text]}"
 
 
-def test_every_node_knows_where_it_was_written() -> None:
+def test_every_node_has_the_span_of_its_syntax() -> None:
     func = read("x = (warp_id + 1) * lane_id if phase == 0 else n\nreg[0] = x")
     (bind,) = [node for node in walk(func.body) if isinstance(node, Bind)]
     for node in walk(func.body):

@@ -1,10 +1,10 @@
-"""Inline functions: expanded at each call, with parameters, defaults and what is around them."""
+"""Inline functions: expansion at each call, parameters, defaults and captured names."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.tirx_mini.script.reading import line_of, printed, read, refused
+from tests.tirx_mini.script.reading import error_in, line_of, printed, read
 from tirx_mini.ir import BufferStore, Evaluate, TirxError, walk
 from tirx_mini.script import tirx as Tx
 
@@ -25,11 +25,11 @@ BECOMES = {
         "phase = phase ^ 1\nphase = phase ^ 1",
     ),
     "captured scalars, augmented": ("@Tx.inline\ndef flip():\n    phase ^= 1\nflip()", "phase = phase ^ 1"),
-    "names defined later are seen": (
+    "names defined after the function are visible": (
         "@Tx.inline\ndef put():\n    reg[slot] = 1\nslot = Tx.meta_var(3)\nput()",
         "reg[3] = 1.0",
     ),
-    "its own names are its own": (
+    "names of the function are local": (
         "x = lane_id * 2\n@Tx.inline\ndef put():\n    x = warp_id * 3\n    reg[x] = 0\nput()\nreg[x] = 1",
         "x = lane_id * 2\nx_1 = warp_id * 3\nreg[x_1] = 0.0\nreg[x] = 1.0",
     ),
@@ -41,7 +41,7 @@ BECOMES = {
         "@Tx.inline\ndef pair(i):\n    return i, i + 1\na, b = pair(1)\nreg[b] = 0",
         "a = 1\nb = 2\nreg[b] = 0.0",
     ),
-    "it recurs over Python values": (
+    "it recurses over Python values": (
         "@Tx.inline\ndef fill(i):\n    if i > 0:\n        fill(i - 1)\n        reg[i] = i\nfill(2)",
         "reg[1] = 1.0\nreg[2] = 2.0",
     ),
@@ -68,7 +68,7 @@ BECOMES = {
 
 
 @pytest.mark.parametrize("name", BECOMES)
-def test_it_becomes(name: str) -> None:
+def test_an_inline_call_becomes_this_ir(name: str) -> None:
     body, expected = BECOMES[name]
     assert printed(body) == expected
 
@@ -101,22 +101,22 @@ class Counter:
         return self.value
 
 
-def test_functions_of_modules_are_expanded() -> None:
+def test_functions_of_a_module_are_expanded() -> None:
     assert printed("double_into(reg, 1, lane_id)", double_into=double_into) == (
         "twice = lane_id * 2\nreg[1] = Tx.float32(twice)"
     )
 
 
-def test_plain_python_functions_may_use_inline_ones() -> None:
+def test_a_plain_python_function_may_call_an_inline_function() -> None:
     assert printed("i = helper(reg, 1)", helper=helper) == "twice = 8\nreg[1] = Tx.float32(twice)\ni = 2"
 
 
-def test_objects_have_inline_methods() -> None:
+def test_inline_methods_of_objects_are_expanded() -> None:
     body = "counter = Counter()\ncounter.value = 5\nreg[0] = counter.step(by=2)"
     assert printed(body, Counter=Counter) == "count: Tx.int32 = 5\ncount = count + 2\nreg[0] = Tx.float32(count)"
 
 
-def test_a_span_leads_from_the_line_to_the_call() -> None:
+def test_an_inlined_span_links_the_line_to_the_call() -> None:
     func = read("@Tx.inline\ndef put(i):\n    reg[i] = 1\nput(0)\nput(1)")
     first, second = [node for node in walk(func.body) if isinstance(node, BufferStore)][-2:]
     assert first.span is not None and second.span is not None
@@ -124,10 +124,10 @@ def test_a_span_leads_from_the_line_to_the_call() -> None:
     (line, call) = first.span.chain()
     assert call.line == line.line + 1 and next(iter(second.span.chain())).line == line.line
     assert [span.line for span in second.span.chain()] == [line.line, call.line + 1]
-    assert first.span.user is first.span  # an inline function of the kernel is the student's own
+    assert first.span.user is first.span  # an inline function in the kernel is the user's code
 
 
-def test_a_span_of_the_library_leads_to_the_students_line() -> None:
+def test_a_library_span_resolves_to_the_users_line() -> None:
     func = read("state = PipelineState('tma', 4)\nstate.init(is_producer=True)", PipelineState=_pipeline_state())
     store = next(n for n in walk(func.body) if isinstance(n, BufferStore) and n.buffer.name == "tma_stage")
     assert store.span is not None and store.span.library
@@ -140,13 +140,13 @@ def _pipeline_state() -> object:
     return PipelineState
 
 
-def test_statements_of_inline_functions_are_placed() -> None:
+def test_statements_of_inline_functions_have_spans() -> None:
     func = read("@Tx.inline\ndef sync():\n    Tx.cuda.cta_sync()\nsync()")
     (sync,) = [node for node in walk(func.body) if isinstance(node, Evaluate)]
     assert sync.span is not None and sync.call.span is not None and sync.span.inlined_at is not None
 
 
-REFUSED = {
+MISTAKES = {
     "a missing argument": ("def f(n, m=1):\n    pass\nf()", "f()", ("`n`", "f(n, m=1)")),
     "an unknown argument": ("def f(n):\n    pass\nf(1, k=2)", "f(1, k=2)", ("`k`", "f(n)")),
     "too many arguments": ("def f(n):\n    pass\nf(1, 2)", "f(1, 2)", ("1 argument", "2 are given")),
@@ -168,15 +168,15 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str) -> None:
-    body, culprit, words = REFUSED[name]
-    error = refused(body)
+@pytest.mark.parametrize("name", MISTAKES)
+def test_an_invalid_inline_call_is_reported(name: str) -> None:
+    body, culprit, words = MISTAKES[name]
+    error = error_in(body)
     assert line_of(error) == culprit, str(error)
     for word in words:
         assert word in str(error), str(error)
 
 
-def test_an_inline_function_needs_a_kernel() -> None:
+def test_an_inline_call_outside_a_kernel_is_reported() -> None:
     with pytest.raises(TirxError, match="inside a kernel"):
         double_into(None, 0, 1)

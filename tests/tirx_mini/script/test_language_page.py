@@ -41,11 +41,11 @@ def test_a_kernel_example_is_read_and_lowered(example: str) -> None:
     lower(from_source(PROLOGUE + textwrap.indent(body, "        "), LAYOUTS))
 
 
-def test_every_primitive_is_named() -> None:
+def test_every_primitive_is_documented() -> None:
     section = PAGE[PAGE.index("## Tile primitives") : PAGE.index("## Instructions")]
     collective = [name for name in OPS if name.startswith(("warp_", "cta_"))]
     assert [name for name in OPS if name not in collective and f"`{name}" not in section] == []
 
 
-def test_there_are_examples() -> None:
+def test_the_page_contains_examples() -> None:
     assert len(blocks("python")) >= 3 and len(blocks("python kernel")) >= 4

@@ -1,4 +1,4 @@
-"""Buffers: what is allocated where, the shared-memory pool, pointers and layouts."""
+"""Buffers: allocations, the shared-memory pool, pointers, layouts and views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import torch
 from hypothesis import given
 
-from tests.tirx_mini.script.reading import line_of, printed, read, refused
+from tests.tirx_mini.script.reading import error_in, line_of, printed, read
 from tirx_mini.ir import AllocBuffer, Buffer, DeclBuffer, PrimFunc, TirxError, walk
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.script import from_source
@@ -30,7 +30,7 @@ def pool_of(*allocations: str) -> Mapping[str, Buffer]:
     return buffers(from_source(text))
 
 
-def test_buffers_lie_one_after_another_aligned_as_they_need() -> None:
+def test_pool_buffers_are_consecutive_and_aligned() -> None:
     found = pool_of(
         'L128 = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64))',
         'L64 = tma_shared_layout("float16", SwizzleMode.SWIZZLE_64B_ATOM, (8, 32))',
@@ -56,7 +56,7 @@ def test_moving_the_base_lets_buffers_overlap() -> None:
     assert found["b"].byte_offset == 1024 and found["smem"].nbytes == 4096
 
 
-def test_a_tile_for_the_tensor_core_has_its_layout() -> None:
+def test_alloc_mma_uses_the_layout_of_tma() -> None:
     found = pool_of('tile = pool.alloc_mma((2, 128, 64), "float16")')
     assert found["tile"].layout == tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (2, 128, 64))
 
@@ -118,13 +118,13 @@ DECLARES = {
 
 
 @pytest.mark.parametrize("name", DECLARES)
-def test_it_declares(name: str) -> None:
+def test_a_statement_declares_its_buffers(name: str) -> None:
     body, expected = DECLARES[name]
     shown = printed(body)
     assert shown == expected
 
 
-REFUSED = {
+MISTAKES = {
     "a slice between values that are bound": (
         "st = bx * 128\nen = st + 128\nTx.fill(A[st:en, :], 0)",
         "st:en",
@@ -142,8 +142,8 @@ REFUSED = {
         "Tx.PoolAllocator()",
         ("pool.commit()",),
     ),
-    "a shape of a value": ("E = 64\nr = Tx.alloc_local((E,))", "Tx.alloc_local((E,))", ("`E`", "outside the kernel")),
-    "no extent": ("r = Tx.alloc_local((0,))", "Tx.alloc_local((0,))", ("extent",)),
+    "a variable shape": ("E = 64\nr = Tx.alloc_local((E,))", "Tx.alloc_local((E,))", ("`E`", "outside the kernel")),
+    "an extent of zero": ("r = Tx.alloc_local((0,))", "Tx.alloc_local((0,))", ("extent",)),
     "an unknown dtype": ("r = Tx.alloc_local((4,), 'flot32')", "Tx.alloc_local((4,), 'flot32')", ("flot32", "float16")),
     "an unknown scope": (
         "r = Tx.alloc_buffer((4,), 'float32', 'tmem')",
@@ -155,12 +155,12 @@ REFUSED = {
         "Tx.alloc_shared((64, 64), 'float16', layout=A_layout)",
         ("(64, 64)", "(128, 64)"),
     ),
-    "something that is no layout": (
+    "a layout that is not a layout": (
         "r = Tx.alloc_local((4,), layout=3)",
         "Tx.alloc_local((4,), layout=3)",
         ("not a layout",),
     ),
-    "a layout that cannot be": (
+    "an invalid layout": (
         "L = tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128, 40))",
         "tma_shared_layout('float16', SwizzleMode.SWIZZLE_128B_ATOM, (128, 40))",
         ("40", "64"),
@@ -176,7 +176,7 @@ REFUSED = {
         ("alloc_local",),
     ),
     "too many indices": ("reg[0, 1] = 0", "reg[0, 1]", ("at most 1 index", "found 2")),
-    "a slice that leaves its buffer": ("Tx.copy(Asmem, A[:, 0:96])", "A[:, 0:96]", ("0:96", "64")),
+    "a slice out of bounds": ("Tx.copy(Asmem, A[:, 0:96])", "A[:, 0:96]", ("0:96", "64")),
     "an empty slice": ("Tx.fill(reg[4:4], 0.0)", "reg[4:4]", ("0 elements",)),
     "a step": ("Tx.fill(reg[0:8:2], 0.0)", "reg[0:8:2]", ("step",)),
     "a constant of the kernel in a slice": (
@@ -184,7 +184,7 @@ REFUSED = {
         "i * W : (i + 1) * W",
         ("`W` is assigned inside the kernel", "W = 32", "outside", "Tx.meta_var(32)"),
     ),
-    "an extent that is a value": ("Tx.fill(reg[0:n], 0.0)", "0:n", ("not a constant",)),
+    "an extent that is not constant": ("Tx.fill(reg[0:n], 0.0)", "0:n", ("not a constant",)),
     "extents that differ": (
         "Tx.copy(Asmem[:, :], A[:, 0:32])",
         "Tx.copy(Asmem[:, :], A[:, 0:32])",
@@ -197,7 +197,7 @@ REFUSED = {
         "reg.view(128, 8)",
         ("4096 bytes", "reg has 32", "TileLayout(S[(128, 8) : (1@tid_in_wg, 1)])"),
     ),
-    "a view of more registers than there are": (
+    "a view of more registers than the source has": (
         "x = reg.view(128, 16, layout=TileLayout(S[(128, 16) : (1@tid_in_wg, 1)]))",
         "reg.view(128, 16, layout=TileLayout(S[(128, 16) : (1@tid_in_wg, 1)]))",
         ("64 bytes", "32"),
@@ -212,32 +212,32 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str) -> None:
-    body, culprit, words = REFUSED[name]
-    error = refused(body)
+@pytest.mark.parametrize("name", MISTAKES)
+def test_an_invalid_buffer_or_slice_is_reported(name: str) -> None:
+    body, culprit, words = MISTAKES[name]
+    error = error_in(body)
     assert line_of(error) == culprit, str(error)
     for word in words:
         assert word in str(error), str(error)
 
 
 def fill_view(buffer: Buffer) -> None:
-    """Plain Python code that views a buffer."""
+    """Plain Python code that creates a view."""
     Tx.fill(buffer.view(4, 2), 0.0)
 
 
-def test_views_of_plain_python_code_are_declared() -> None:
+def test_a_view_created_by_plain_python_code_is_declared() -> None:
     assert printed("fill_view(reg)", fill_view=fill_view) == (
         'reg_view = Tx.decl_buffer((4, 2), "float32", scope="local", source=reg)\nTx.fill(reg_view[0:4, 0:2], 0.0)'
     )
 
 
-def test_constants_outside_the_kernel_make_slices() -> None:
+def test_a_constant_from_outside_the_kernel_may_bound_a_slice() -> None:
     body = "for i in range(2):\n    Tx.copy(Asmem[:, i * W : (i + 1) * W], A[:, i * W : (i + 1) * W])"
     assert "A[0:128, i * 32 : i * 32 + 32]" in printed(body, W=32)
 
 
-def test_parameters_need_types() -> None:
+def test_a_parameter_without_a_type_or_with_a_default_is_reported() -> None:
     with pytest.raises(TirxError, match="`A` needs a type"):
         from_source("@Tx.prim_func\ndef k(A):\n    pass")
     with pytest.raises(TirxError, match="without defaults"):
@@ -260,7 +260,7 @@ def make(rows, columns):
 """
 
 
-def test_annotations_of_the_future_see_the_names_around_the_kernel(tmp_path: Path) -> None:
+def test_postponed_annotations_see_the_names_around_the_kernel(tmp_path: Path) -> None:
     path = tmp_path / "future.py"
     path.write_text(FUTURE, encoding="utf-8")
     spec = importlib.util.spec_from_file_location("future", path)
@@ -276,7 +276,7 @@ def test_dtypes_of_other_libraries(dtype: str) -> None:
     assert printed(body, np=np, torch=torch) == 'r = Tx.alloc_local((4,), "float16")\nr[0] = Tx.float16(reg[0])'
 
 
-def test_buffers_in_containers_are_named_after_them() -> None:
+def test_buffers_in_containers_are_named_after_the_container() -> None:
     body = """
     regs = [Tx.alloc_local((2,)) for _ in range(2)]
     named = {"tma": Tx.alloc_local((2,)), 7: Tx.alloc_local((2,)), "a b": Tx.alloc_local((2,))}
@@ -287,7 +287,7 @@ def test_buffers_in_containers_are_named_after_them() -> None:
     assert names == "regs_0 regs_1 named_tma named_7 named made_x made_y first second".split()
 
 
-def test_annotations_may_be_text() -> None:
+def test_annotations_may_be_strings() -> None:
     func = from_source('@Tx.prim_func\ndef k(A: "Tx.Buffer((4, N), \'float16\')", n: "int32"):\n    pass', {"N": 8})
     assert repr(func.params[0]) == "A: global float16[4, 8]" and func.params[1].dtype == "int32"
 

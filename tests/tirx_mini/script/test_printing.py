@@ -1,4 +1,4 @@
-"""What kernels print: in the simulator on standard output, on a GPU by CUDA's printf."""
+"""Debug output of kernels: on standard output in the simulator, through CUDA's printf on a GPU."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def test_the_gpu_prints_by_printf(arch: str) -> None:
     assert ".extern .func  (.param .b32 func_retval0) vprintf" in exe.source("ptx")
 
 
-def test_it_reads_back() -> None:
+def test_a_printing_kernel_parses_back_equal() -> None:
     for func in (prints, lower(prints)):
         assert structural_equal(func, from_source(func.script()))
 
 
-REFUSED = {
+MISTAKES = {
     'T.print_buffer(A, "float16", False, False, 1, (4,))': "with dtype float16",
     'T.print_buffer(A.data, "float32", False, False, 2, (4,))': "shape of 2 extents",
     'T.print_buffer(A.data, "float32", False, False, 1, (9,))': "cannot print shape (9,)",
@@ -81,9 +81,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("line", REFUSED)
-def test_it_is_refused(line: str) -> None:
+@pytest.mark.parametrize("line", MISTAKES)
+def test_an_invalid_print_is_reported(line: str) -> None:
     text = f"@T.prim_func\ndef k(p: T.handle):\n    A = T.match_buffer(p, (8,))\n    T.device_entry()\n    {line}\n"
     with pytest.raises(TirxError) as raised:
         from_source(text)
-    assert REFUSED[line] in str(raised.value)
+    assert MISTAKES[line] in str(raised.value)

@@ -1,4 +1,4 @@
-"""The reference kernels: each reads, and its text reads back equal, as written and after every pass."""
+"""The reference kernels: the text of each parses back to an equal function, as written and after every pass."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stages(func: PrimFunc) -> Iterator[tuple[str, PrimFunc]]:
 
 
 @pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
-def test_the_text_of_every_stage_reads_back_equal(path: Path) -> None:
+def test_the_text_of_every_stage_parses_back_equal(path: Path) -> None:
     for name, func in stages(kernel(path)):
         text = func.script()
         again = from_source(text)
@@ -38,12 +38,12 @@ def test_the_text_of_every_stage_reads_back_equal(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
-def test_every_node_has_a_place_in_the_reference(path: Path) -> None:
+def test_every_node_has_a_span_in_the_reference(path: Path) -> None:
     for node in walk(kernel(path, "bfloat16").body):
         assert node.span is not None, repr(node)
         assert Path(node.span.user.file) == path, repr(node)
 
 
-def test_buffers_are_named_as_in_the_source() -> None:
+def test_buffers_have_their_names_from_the_source() -> None:
     names = {n.buffer.name for n in walk(kernel(STEPS[-1]).body) if isinstance(n, (AllocBuffer, DeclBuffer))}
     assert {"tma2mma", "mma2tma", "mma2ld", "ld2mma", "Asmem", "Bsmem", "Dsmem", "tmem", "tmem_addr"} <= names

@@ -1,4 +1,4 @@
-"""What has several names: operators, dtypes, parameters of instructions, ids without extents."""
+"""Alternative spellings of operators, dtypes and instruction parameters, and ids without extents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tirx_mini
-from tests.tirx_mini.script.reading import printed, refused
+from tests.tirx_mini.script.reading import error_in, printed
 from tirx_mini.ir import TirxError
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
@@ -50,17 +50,17 @@ SAME = {
 
 
 @pytest.mark.parametrize("text", SAME)
-def test_it_is_another_way_to_write(text: str) -> None:
+def test_both_spellings_build_the_same_kernel(text: str) -> None:
     assert printed(text) == printed(SAME[text])
 
 
-def test_a_tile_of_a_warpgroups_registers() -> None:
+def test_wg_reg_tile_views_the_registers_of_each_thread() -> None:
     rows, view = printed("tile = Tx.wg_reg_tile(16)").splitlines()
     assert rows == 'tile = Tx.alloc_local((16,), "float32")'
     assert "(128, 16)" in view and "1@tid_in_wg" in view and "source=tile" in view
 
 
-def test_ids_may_leave_the_number_of_units_to_others() -> None:
+def test_ids_without_extents_take_them_from_other_declarations() -> None:
     @T.prim_func
     def number(out: T.Buffer((256, 4), "int32")):
         T.device_entry()
@@ -78,7 +78,7 @@ def test_ids_may_leave_the_number_of_units_to_others() -> None:
     np.testing.assert_array_equal(out, np.stack([threads // 128, threads // 32, threads % 32, threads // 32 % 4], 1))
 
 
-def test_somebody_has_to_say_how_many_ctas_there_are() -> None:
+def test_a_missing_number_of_ctas_is_reported() -> None:
     @T.prim_func
     def kernel(out: T.Buffer((32,), "int32")):
         T.device_entry()
@@ -90,5 +90,5 @@ def test_somebody_has_to_say_how_many_ctas_there_are() -> None:
         lower(kernel)
 
 
-def test_a_wrong_spelling_names_the_parameters() -> None:
-    assert "its parameters are bar, count" in str(refused("Tx.ptx.mbarrier.init(pointer=bar.ptr_to([0]), count=1)"))
+def test_the_error_for_a_wrong_parameter_lists_the_parameters() -> None:
+    assert "its parameters are bar, count" in str(error_in("Tx.ptx.mbarrier.init(pointer=bar.ptr_to([0]), count=1)"))

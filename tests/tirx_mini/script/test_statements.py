@@ -1,4 +1,4 @@
-"""Statements: decided now over Python values, IR over values of the kernel."""
+"""Statements: control flow over Python values runs at compile time, over IR values it becomes IR."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.tirx_mini.script.reading import line_of, printed, refused
+from tests.tirx_mini.script.reading import error_in, line_of, printed
 
 BECOMES = {
     "a branch of the kernel": (
         "if warp_id == 0:\n    reg[0] = 1\nelif warp_id == 1:\n    reg[1] = 1\nelse:\n    reg[2] = 1",
         "if warp_id == 0:\n    reg[0] = 1.0\nelif warp_id == 1:\n    reg[1] = 1.0\nelse:\n    reg[2] = 1.0",
     ),
-    "a branch decided now": ("if M > 100:\n    reg[0] = 1\nelse:\n    reg[1] = 1", "reg[0] = 1.0"),
-    "what a decided branch defines stays": ("if M > 100:\n    t = (1, 2)\nreg[t[1]] = 0", "reg[2] = 0.0"),
+    "a compile-time branch": ("if M > 100:\n    reg[0] = 1\nelse:\n    reg[1] = 1", "reg[0] = 1.0"),
+    "names from a compile-time branch remain visible": ("if M > 100:\n    t = (1, 2)\nreg[t[1]] = 0", "reg[2] = 0.0"),
     "a number is a condition": ("if warp_id % 2:\n    pass", "if warp_id % 2 != 0:\n    pass"),
     "range": ("for i in range(4):\n    reg[i] = 0", "for i in range(4):\n    reg[i] = 0.0"),
     "range with bounds": ("for i in range(1, n, 2):\n    reg[i] = 0", "for i in range(1, n, 2):\n    reg[i] = 0.0"),
@@ -30,11 +30,11 @@ BECOMES = {
         "for k, (a, b) in enumerate(zip([lane_id, n], (3, 4))):\n    reg[k] = a + b",
         "reg[0] = Tx.float32(lane_id + 3)\nreg[1] = Tx.float32(n + 4)",
     ),
-    "an unrolled round binds its own values": (
+    "an unrolled iteration binds its own values": (
         "for i in (2, 3):\n    x = lane_id * i\n    reg[i] = x",
         "x = lane_id * 2\nreg[2] = Tx.float32(x)\nx_1 = lane_id * 3\nreg[3] = Tx.float32(x_1)",
     ),
-    "break and continue while reading": (
+    "break and continue at compile time": (
         "for i in (1, 2, 3, 4):\n    if i == 2:\n        continue\n    if i == 4:\n        break\n    reg[i] = 0",
         "reg[1] = 0.0\nreg[3] = 0.0",
     ),
@@ -43,11 +43,11 @@ BECOMES = {
         "while True:\n    phase += 1\n    if phase > n:\n        break\n    else:\n        continue",
         "while True:\n    phase = phase + 1\n    if phase > n:\n        break\n    else:\n        continue",
     ),
-    "a while loop over Python values runs now": (
+    "a while loop over Python values runs at compile time": (
         "items = [3, 1]\nwhile items:\n    reg[items.pop()] = 0",
         "reg[1] = 0.0\nreg[3] = 0.0",
     ),
-    "a condition that takes statements is part of every round": (
+    "a condition that needs statements is repeated in every iteration": (
         "@Tx.inline\ndef more():\n    phase += 1\n    return phase < 4\nwhile more():\n    reg[0] = 0",
         "while True:\n    phase = phase + 1\n    if not phase < 4:\n        break\n    reg[0] = 0.0",
     ),
@@ -70,11 +70,11 @@ BECOMES = {
         "with Tx.warp()[warp_id == 0][lane_id == 1]:\n    phase = 1",
         "with Tx.warp()[warp_id == 0 and lane_id == 1]:\n    phase = 1",
     ),
-    "a name for something else in each round": (
+    "a name reassigned in each iteration": (
         "t = Tx.meta_var(0)\nfor k in range(4):\n    t = Tx.meta_var(k + 1)\n    reg[t] = 0",
         "for k in range(4):\n    reg[k + 1] = 0.0",
     ),
-    "units of a scope by their numbers": (
+    "units of a scope by index": (
         "with Tx.warpgroup()[0:1]:\n    with Tx.warp()[1:3]:\n        with Tx.thread()[0]:\n            phase = 1",
         (
             "with Tx.warpgroup()[Tx.warp_id_in_cta >> 2 == 0]:\n"
@@ -82,7 +82,7 @@ BECOMES = {
             "        with Tx.thread()[Tx.threadIdx.x % 32 == 0]:\n            phase = 1"
         ),
     ),
-    "units of a parent by their numbers": (
+    "units of a parent by index": (
         (
             'with Tx.warp(parent="cta")[:2]:\n'
             '    with Tx.thread(parent="warpgroup")[lane_id == 1][0:64]:\n        phase = 1'
@@ -112,12 +112,12 @@ BECOMES = {
 
 
 @pytest.mark.parametrize("name", BECOMES)
-def test_it_becomes(name: str) -> None:
+def test_a_statement_becomes_this_ir(name: str) -> None:
     body, expected = BECOMES[name]
     assert printed(body) == expected
 
 
-def test_other_context_managers_are_entered_while_reading() -> None:
+def test_python_context_managers_are_entered_at_compile_time() -> None:
     seen: list[str] = []
 
     @contextlib.contextmanager
@@ -130,29 +130,29 @@ def test_other_context_managers_are_entered_while_reading() -> None:
     assert seen[:2] == ["in", "out"]
 
 
-REFUSED = {
-    "a value of a loop that has ended": (
+MISTAKES = {
+    "a value from a loop that has ended": (
         "for i in range(2):\n    y = i * 2\nreg[y] = 0",
         "y",
         ("block that has ended",),
     ),
-    "registers of a scope that has ended": ("with Tx.cta():\n    r = Tx.alloc_local((1,))\nr[0] = 0", "r", ("ended",)),
-    "a Python value that a branch changes": (
+    "registers from an ended scope": ("with Tx.cta():\n    r = Tx.alloc_local((1,))\nr[0] = 0", "r", ("ended",)),
+    "a Python value reassigned in a branch": (
         "t = (1, 2)\nif warp_id == 0:\n    t = (3, 4)\nreg[t[0]] = 0",
         "t",
         ("may not run",),
     ),
-    "a Python value that changes from round to round": (
+    "a Python value that changes between iterations": (
         "t = Tx.meta_var(0)\nfor k in range(4):\n    reg[0] = t\n    t = Tx.meta_var(1 - t)",
         "t",
         ("between iterations", "t: Tx.int32"),
     ),
-    "a Python value that a loop counts": (
+    "a Python value incremented by a loop": (
         "t = Tx.meta_var(0)\nwhile phase < 2:\n    t ^= 1\n    reg[t] = 0",
         "t",
         ("between iterations",),
     ),
-    "a Python value that a loop changes": (
+    "a Python value reassigned in a loop": (
         "t = (1, 2)\nfor k in range(4):\n    t = (3, 4)\nreg[t[0]] = 0",
         "t",
         ("may not run",),
@@ -161,10 +161,10 @@ REFUSED = {
     "a loop that never ends": ("t = [1]\nwhile t:\n    pass", "while t:", ("never becomes false",)),
     "iterating over a value": ("for i in lane_id:\n    pass", "lane_id", ("int32",)),
     "iterating over a buffer": ("for i in reg:\n    pass", "reg", ("buffer reg",)),
-    "a step that counts down": ("for i in range(4, 0, -1):\n    pass", "range(4, 0, -1)", ("step",)),
+    "a negative step": ("for i in range(4, 0, -1):\n    pass", "range(4, 0, -1)", ("step",)),
     "a float as a bound": ("for i in range(2.5):\n    pass", "range(2.5)", ("float32",)),
     "an early return": ("if warp_id == 0:\n    return", "return", ("`if`",)),
-    "break of an unrolled loop by a value": (
+    "a break from an unrolled loop on a run-time condition": (
         "for i in (1, 2):\n    if lane_id == i:\n        break",
         "break",
         ("unrolled", "range"),
@@ -173,14 +173,14 @@ REFUSED = {
     "class": ("class C:\n    x = 1", "class C:", ("`class`",)),
     "a scope that is not opened": ("Tx.cta()", "Tx.cta()", ("`with`",)),
     "a scope that is not called": ("with Tx.cta:\n    pass", "Tx.cta", ("`with Tx.cta():`",)),
-    "units by numbers that are not known": (
+    "a slice of units that is not constant": (
         "with Tx.warp()[0:lane_id]:\n    pass",
         "Tx.warp()[0:lane_id]",
         ("first : last", "Tx.warp()[0:1]"),
     ),
-    "units counted backwards": ("with Tx.warp()[2:1]:\n    pass", "Tx.warp()[2:1]", ("first : last",)),
-    "every other unit": ("with Tx.warp()[0:4:2]:\n    pass", "Tx.warp()[0:4:2]", ("first : last",)),
-    "numbers of CTAs": ("with Tx.cta()[0:1]:\n    pass", "Tx.cta()[0:1]", ("by a condition", "Tx.cta()[condition]")),
+    "an empty slice of units": ("with Tx.warp()[2:1]:\n    pass", "Tx.warp()[2:1]", ("first : last",)),
+    "a slice of units with a step": ("with Tx.warp()[0:4:2]:\n    pass", "Tx.warp()[0:4:2]", ("first : last",)),
+    "CTAs by index": ("with Tx.cta()[0:1]:\n    pass", "Tx.cta()[0:1]", ("by a condition", "Tx.cta()[condition]")),
     "an unknown parent": (
         "with Tx.thread(parent='warpgrp'):\n    pass",
         "Tx.thread(parent='warpgrp')",
@@ -189,17 +189,17 @@ REFUSED = {
     "an assertion": ("assert M == 127, f'M is {M}'", "M == 127", ("M is 128",)),
     "an assertion over values": ("assert lane_id == 0", "lane_id == 0", ("only known at run time",)),
     "an exception": ("raise ValueError('no')", "raise ValueError('no')", ("no",)),
-    "a value that nothing uses": ("phase ^ 1", "phase ^ 1", ("phase = phase ^ 1",)),
+    "an unused value": ("phase ^ 1", "phase ^ 1", ("phase = phase ^ 1",)),
     "a function that is not called": ("Tx.cuda.cta_sync", "Tx.cuda.cta_sync", ("Tx.cuda.cta_sync()",)),
     "a loop with else": ("for i in range(2):\n    pass\nelse:\n    phase = 1", "phase = 1", ("`else`",)),
     "a walrus": ("if (k := 3) > 2:\n    pass", "k := 3", (":=",)),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str) -> None:
-    body, culprit, words = REFUSED[name]
-    error = refused(body)
+@pytest.mark.parametrize("name", MISTAKES)
+def test_an_invalid_statement_is_reported(name: str) -> None:
+    body, culprit, words = MISTAKES[name]
+    error = error_in(body)
     assert line_of(error) == culprit, str(error)
     for word in words:
         assert word in str(error), str(error)
