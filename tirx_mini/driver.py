@@ -72,7 +72,7 @@ def compile(
     enclosing ``with target:``, else "cuda". Raises `TirxError` for what cannot be lowered, at the line of the kernel.
     """
     if tir_pipeline != "tirx":
-        raise ValueError(f"there is no pipeline {tir_pipeline!r}; the one there is, is called 'tirx'")
+        raise ValueError(f"unknown pipeline {tir_pipeline!r}; the only pipeline is 'tirx'")
     chosen = _target(target)
     func = mod.main if isinstance(mod, IRModule) else mod
     lowered = lower(func)
@@ -138,8 +138,8 @@ class GpuRunError(SimulationError):
 
     def __str__(self) -> str:
         if self.report.ok:
-            return f"{self.cause}\n\nThe simulator, on the same arguments, finds nothing wrong with it."
-        return f"{self.cause}\n\nThe simulator, on the same arguments, says why:\n\n{self.report}"
+            return f"{self.cause}\n\nOn the same arguments, the simulator finds nothing wrong with it."
+        return f"{self.cause}\n\nThis is what the simulator finds on the same arguments:\n\n{self.report}"
 
 
 def run(
@@ -194,8 +194,8 @@ def _simulated(payload: tuple[PrimFunc, list[Any], str]) -> Generator[None, None
 def _unexplained(func: PrimFunc, limit_s: float) -> str:
     place = func.span.file if func.span else "FILE.py"
     return (
-        f"The simulator found no reason within {limit_s:g} s: let it run a smaller problem, where "
-        f"the kernel most likely fails in the same way, with `python -m tirx_mini check {place}:KERNEL --size 1024`"
+        f"The simulator found no cause within {limit_s:g} s. Simulate a smaller problem, where the kernel most likely "
+        f"fails in the same way: `python -m tirx_mini check {place}:KERNEL --size 1024`"
     )
 
 

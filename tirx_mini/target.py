@@ -23,7 +23,7 @@ class Target:
         kind, _, detail = self.spec.partition(":")
         if kind not in ("sim", "cuda") or (":" in self.spec and not detail):
             raise ValueError(
-                f"unknown target {self.spec!r}; write 'sim', 'sim:h100', 'cuda' or an architecture as in 'cuda:sm_90a'"
+                f"unknown target {self.spec!r}; use 'sim', 'sim:h100', 'cuda' or an architecture as in 'cuda:sm_90a'"
             )
 
     @property

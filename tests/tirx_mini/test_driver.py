@@ -83,7 +83,7 @@ def test_an_explanation_takes_its_time_at_most(
     with pytest.raises(error) as raised:
         tvm.run(takes_long, np.zeros(32, np.float32), target="cuda:sm_90a", explain_s=0.5)
     said = str(raised.value)
-    assert "takes_long" in said and "found no reason within 0.5 s" in said
+    assert "takes_long" in said and "found no cause within 0.5 s" in said
     assert f"python -m tirx_mini check {__file__}:KERNEL --size 1024" in said
 
 

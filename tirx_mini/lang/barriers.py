@@ -59,7 +59,7 @@ class MBarrier:
     @Tx.inline
     def arrive(self, stage: Any, cta_id: Any = None, pred: Any = None, count: Any = None, remote: Any = None) -> None:
         """Arrive once at the stage's barrier, here or in CTA `cta_id` (`remote`) of the cluster, where `pred` holds."""
-        assert count is None or count == 1, "each thread arrives once: drop `count`"
+        assert count is None or count == 1, "each thread arrives once: remove `count`"
         rank = Tx.meta_var(remote if cta_id is None else cta_id)
         if rank is not None:
             Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]), cta_id=rank, pred=True if pred is None else pred)
@@ -147,7 +147,7 @@ class Pipeline:
     ) -> None:
         for kind in (full, empty):
             if kind not in _KINDS:
-                raise TirxError(f"{kind!r} is no kind of barrier; the kinds are {', '.join(map(repr, _KINDS))}")
+                raise TirxError(f"{kind!r} is not a kind of barrier; use one of {', '.join(map(repr, _KINDS))}")
         label = Tx.variable_name("pipeline")
         self.stages = stages
         self.full = _KINDS[full](pool, stages, f"{label}_full", leader=leader)

@@ -28,7 +28,7 @@ class ClusterPersistentScheduler2D:
         ):
             if not isinstance(value, int) or value < 1:
                 raise TirxError(
-                    f"{name} of the tile scheduler is {value!r}, but must be at least 1",
+                    f"{name} of the tile scheduler must be at least 1, but is {value!r}",
                     hint="the matrix may be smaller than one tile",
                 )
         self.num_m_tiles, self.num_n_tiles = num_m_tiles, num_n_tiles

@@ -52,8 +52,8 @@ class TMEMPool:
         if self.offset + taken > self.total_cols:
             raise TirxError(
                 f"the tile needs columns {self.offset} to {self.offset + taken - 1} of tensor memory, "
-                f"and the pool has {self.total_cols}",
-                hint="give TMEMPool more columns, or overlap tiles with move_base_to",
+                f"but the pool has {self.total_cols}",
+                hint="increase total_cols of TMEMPool, or overlap tiles with move_base_to",
             )
         buffer = Tx.decl_buffer(
             (lanes, columns),

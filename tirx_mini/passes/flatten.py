@@ -79,9 +79,9 @@ class _Flatten(Mutator):
     def _place(self, buffer: Buffer, indices: tuple[Expr, ...], span: Span | None) -> tuple[Buffer, Expr]:
         if buffer.scope == "tmem":
             raise TirxError(
-                f"{buffer.name} is in tensor memory, whose elements a thread cannot read or write",
+                f"{buffer.name} is in tensor memory, whose elements a thread cannot load or store",
                 span,
-                "copy it to registers first: Tx.copy(register view, tile of it) in `with Tx.warpgroup():`",
+                "copy it to registers first: Tx.copy(register view, tile) in `with Tx.warpgroup():`",
             )
         storage, offset = self._storage(buffer)
         *outer, last = (self.expr(index) for index in indices)
@@ -96,7 +96,7 @@ class _Flatten(Mutator):
 
     def _tmem_address(self, node: AddressOf) -> Expr:
         if node.buffer.allocated_addr is None:
-            raise TirxError(f"{node.buffer.name} has no address", node.span, "give decl_buffer allocated_addr=")
+            raise TirxError(f"{node.buffer.name} has no address", node.span, "pass allocated_addr= to decl_buffer")
         place = layout_of(node.buffer).apply(*(coordinate(self.expr(index)) for index in node.indices))
         column, lane = (cast(UINT32, as_expr(place.get(axis, 0))) for axis in (TCol, TLane))
         return cast(UINT32, self.expr(node.buffer.allocated_addr)) + column + (lane << 16)
@@ -116,7 +116,7 @@ def _storage(buffer: Buffer) -> tuple[Buffer, int]:
         raise TirxError(
             f"{buffer.name} views {root.name}, which is {root.dtype}, as {buffer.dtype}",
             buffer.span or root.span,
-            "registers and global memory are viewed in their own dtype; Tx.cast converts",
+            "a view of registers or global memory must keep the dtype; convert with Tx.cast",
         )
     offset //= buffer.dtype.itemsize
     if root.scope == "local" and root.layout is not None:

@@ -42,7 +42,7 @@ class Declared:
         _check(ids, kind, parent)
         known = self.extents.setdefault((kind, parent), ids)
         if known.extents != ids.extents:
-            message = f"{kind} ids within the {parent} have extents {_text(ids)} here and {_text(known)} before"
+            message = f"{kind} ids within the {parent} have extents {_text(ids)} here, but {_text(known)} before"
             raise _conflict(message, ids, known)
         return kind, parent
 
@@ -60,7 +60,7 @@ class Declared:
         for kind, parent, ids in self.open:
             if kind in ("cta", "cluster") and (kind, parent) not in self.extents:
                 raise TirxError(
-                    f"nothing says how many {kind}s there are in the {parent}", ids.span, f"write {kind}_id([n])"
+                    f"the number of {kind}s in the {parent} is not declared", ids.span, f"write {kind}_id([n])"
                 )
 
     def _dims(self, kind: str, parent: str) -> tuple[int, int, int]:
@@ -73,7 +73,7 @@ class Declared:
         place = ids.span if ids else span
         if size > MAX_CLUSTER:
             raise TirxError(
-                f"a cluster of {size} CTAs is too large: a GPU launches clusters of up to {MAX_CLUSTER}",
+                f"a cluster of {size} CTAs is too large: the limit is {MAX_CLUSTER}",
                 place,
                 "make the cluster smaller",
                 kind="launch-limit",
@@ -82,10 +82,10 @@ class Declared:
             if extent % part:
                 kernel = self.extents.get(("cta", "kernel"))
                 raise TirxError(
-                    f"{extent} CTAs along {axis} do not divide into clusters of {part}",
+                    f"{extent} CTAs along {axis} cannot be divided into clusters of {part}",
                     kernel.span if kernel else place,
                     f'make the extent of cta_id(parent="kernel") along {axis} a multiple of {part}',
-                    notes=(("the cluster's extents are declared here", place),),
+                    notes=(("the extents of the cluster are declared here", place),),
                     kind="launch-limit",
                 )
 
@@ -100,18 +100,19 @@ class Declared:
             claims = sorted(within, key=lambda claim: claim[0])[-1:]
         if not claims:
             raise TirxError(
-                f"{func.name} does not say how many threads a CTA has", func.span,
-                'declare it: wg_id = Tx.warpgroup_id([1], parent="cta"), or tx = Tx.thread_id([128], parent="cta")',
+                f"{func.name} does not declare the number of threads per CTA", func.span,
+                'write wg_id = Tx.warpgroup_id([1], parent="cta"), or tx = Tx.thread_id([128], parent="cta")',
             )  # fmt: skip
         threads, first = claims[0]
         for other, ids in claims[1:]:
             if other != threads:
-                raise _conflict(f"this makes {other} threads a CTA, and an earlier declaration {threads}", ids, first)
+                message = f"this declares {other} threads per CTA, but an earlier declaration {threads}"
+                raise _conflict(message, ids, first)
         if threads > MAX_THREADS_PER_CTA:
             raise TirxError(
-                f"a CTA of {threads} threads is too large: it has at most {MAX_THREADS_PER_CTA}",
+                f"a CTA of {threads} threads is too large: the limit is {MAX_THREADS_PER_CTA}",
                 first.span,
-                "use more CTAs of fewer threads",
+                "use more CTAs with fewer threads",
                 kind="launch-limit",
             )
         return threads
@@ -124,13 +125,13 @@ def unit(ids: ScopeIds) -> tuple[str, str]:
         kind = "thread"
     if (kind, parent) not in _PAIRS:
         parents = ", ".join(repr(p) for k, p in _PAIRS if k == kind)
-        raise TirxError(f"{ids.kind} ids are not numbered within a {parent}", ids.span, f"use one of parent={parents}")
+        raise TirxError(f"{ids.kind} ids are not defined within a {parent}", ids.span, f"use one of parent={parents}")
     return kind, parent
 
 
 def _check(ids: ScopeIds, kind: str, parent: str) -> None:
     if len(ids.extents) > 3 or min(ids.extents) < 1:
-        raise TirxError(f"{kind} ids have one to three positive extents, not {_text(ids)}", ids.span)
+        raise TirxError(f"{kind} ids must have one to three positive extents, not {_text(ids)}", ids.span)
     fixed = _FIXED.get((kind, parent))
     if fixed is not None and math.prod(ids.extents) != fixed:
         raise TirxError(
@@ -145,7 +146,7 @@ def _text(ids: ScopeIds) -> str:
 
 
 def _conflict(message: str, ids: ScopeIds, before: ScopeIds) -> TirxError:
-    notes = (("declared before here", before.span),)
+    notes = (("first declared here", before.span),)
     return TirxError(message, ids.span, "make the two declarations agree", notes)
 
 

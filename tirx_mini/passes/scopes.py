@@ -59,7 +59,8 @@ class _Lower(Mutator):
         outer = self.scope
         if outer is not None and SCOPE_KINDS.index(node.kind) < SCOPE_KINDS.index(outer.kind):
             raise TirxError(
-                f"a {node.kind} scope cannot open inside a {outer.kind} scope: not all of the {node.kind} gets there",
+                f"a {node.kind} scope cannot open inside a {outer.kind} scope: some threads of the {node.kind} may not "
+                "reach it",
                 node.span,
                 f"close the {outer.kind} scope first",
                 notes=((f"the {outer.kind} scope opens here", outer.span),),

@@ -28,10 +28,10 @@ class _Dispatch(RangedMutator):
         ctx = Context(scope, self.launch, self.analyzer, tuple(self.guards), self.values, self.maps, span=node.span)
         if scope != node.scope and not _private(node) and ctx.lanes() != 1:
             raise TirxError(
-                f"{node.op} is called in {node.scope} scope, which does not say which threads do it together",
+                f"{node.op} is called in {node.scope} scope, which does not determine the threads that execute it",
                 node.span,
                 "open a scope around it: `with Tx.cta():` for all threads, `with Tx.warpgroup():`, `with Tx.warp():`, "
-                "or `with Tx.thread():` for each by itself",
+                "or `with Tx.thread():` for each thread by itself",
             )
         return dispatch(node, ctx, RULES)
 

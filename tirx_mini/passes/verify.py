@@ -44,7 +44,7 @@ def _problems(func: PrimFunc) -> Iterator[str]:
     if func.launch is None:
         yield "it has no launch"
     elif func.launch.programmatic != waits_for_grids(func):
-        yield f"its launch has programmatic={func.launch.programmatic}, unlike its griddepcontrol.wait"
+        yield f"programmatic={func.launch.programmatic} of its launch contradicts its griddepcontrol.wait"
     known: set[Buffer] = {param for param in func.params if isinstance(param, Buffer)}
     variables: set[Var] = {param for param in func.params if isinstance(param, Var)}
     variables |= {tensor_map.var for tensor_map in func.tensor_maps}
@@ -57,12 +57,12 @@ def _problems(func: PrimFunc) -> Iterator[str]:
         yield f"it has {len(smem)} shared allocations: {', '.join(sorted(buffer.name for buffer in smem))}"
     asked = func.launch.smem_bytes if func.launch is not None else 0
     if smem and asked < smem[0].nbytes:
-        yield f"the launch asks for {asked} bytes of shared memory, and {smem[0].name} has {smem[0].nbytes}"
+        yield f"the launch requests {asked} bytes of shared memory, but {smem[0].name} has {smem[0].nbytes}"
 
 
 def _statement(node: Expr | Stmt, known: set[Buffer], variables: set[Var]) -> Iterator[str]:
     if isinstance(node, (Scope, ScopeIds, TileCall, Region)):
-        yield f"a {type(node).__name__} is left"
+        yield f"a {type(node).__name__} remains"
     elif isinstance(node, (AllocBuffer, DeclBuffer)):
         known.add(node.buffer)
         yield from _declared(node, known)
@@ -75,7 +75,7 @@ def _statement(node: Expr | Stmt, known: set[Buffer], variables: set[Var]) -> It
 def _declared(node: AllocBuffer | DeclBuffer, known: set[Buffer]) -> Iterator[str]:
     buffer = node.buffer
     if isinstance(node, DeclBuffer) and (buffer.scope != "shared" or buffer.source is None):
-        yield f"{buffer.name} is declared, but is no view of shared memory"
+        yield f"{buffer.name} is declared, but is not a view of shared memory"
     if buffer.source is not None and (buffer.source.source is not None or buffer.source not in known):
         yield f"{buffer.name} is a view of {buffer.source.name}, which is not the shared allocation"
     if buffer.scope == "tmem":
@@ -87,7 +87,7 @@ def _access(node: BufferLoad | BufferStore | AddressOf, known: set[Buffer]) -> I
     if len(node.indices) != 1:
         yield f"an access of {buffer.name} has {len(node.indices)} indices"
     if buffer not in known:
-        yield f"{buffer.name} is accessed, but neither a parameter nor declared before"
+        yield f"{buffer.name} is accessed, but is neither a parameter nor declared"
     lanes = node.indices[0].lanes if isinstance(node.indices[0], Ramp) else 1
     value = node.value if isinstance(node, BufferStore) else node
     if not isinstance(node, AddressOf) and value.dtype != buffer.dtype.with_lanes(lanes):

@@ -25,9 +25,9 @@ def copy(call: TileCall) -> None:
     dst, src = tiles_of(call)
     if dst.dtype != src.dtype:
         raise TirxError(
-            f"{call.op} keeps the dtype, but {src.buffer.name} is {src.dtype} and {dst.buffer.name} is {dst.dtype}",
+            f"{call.op} does not convert, but {src.buffer.name} is {src.dtype} and {dst.buffer.name} is {dst.dtype}",
             call.span,
-            f"convert in registers first: Tx.cast into a {dst.dtype} buffer from alloc_local, then copy that",
+            f"convert in registers first: Tx.cast into a {dst.dtype} buffer from alloc_local, then copy that buffer",
         )
 
 
@@ -37,7 +37,9 @@ def elementwise(call: TileCall) -> None:
     dtypes = {str(operand.dtype) for operand in call.operands if isinstance(operand, Region)}
     if len(dtypes) > 1:
         listed = ", ".join(sorted(dtypes))
-        raise TirxError(f"the tiles of {call.op} have dtypes {listed}", call.span, "Tx.cast them to one dtype")
+        raise TirxError(
+            f"the tiles of {call.op} have different dtypes: {listed}", call.span, "convert them with Tx.cast"
+        )
 
 
 def reduction(call: TileCall) -> None:
@@ -45,9 +47,9 @@ def reduction(call: TileCall) -> None:
     dst, src = tiles_of(call)
     if dst.extents != src.extents[: len(dst.extents)] or dst.extents == src.extents:
         raise TirxError(
-            f"{call.op} of {src.buffer.name}, which is {_text(src)}, does not give {_text(dst)} ({dst.buffer.name})",
+            f"{call.op} cannot reduce {src.buffer.name} ({_text(src)}) to {dst.buffer.name} ({_text(dst)})",
             call.span,
-            "the destination has the source's leading extents: one for each row, or a single element",
+            "give the destination the leading extents of the source: one element per row, or a single element",
         )
 
 
@@ -65,27 +67,27 @@ def gemm(call: TileCall) -> None:
     (m, n), (a_m, k), (b_n, b_k) = c.extents, a.extents, b.extents
     shapes = f"C {_text(c)}, A {_text(a)}, B {_text(b)}"
     if a_m != m:
-        raise TirxError(f"A has {a_m} rows and C has {m} ({shapes})", call.span)
+        raise TirxError(f"A has {a_m} rows, but C has {m} ({shapes})", call.span)
     if b_k != k:
-        raise TirxError(f"A has K = {k} and B has K = {b_k} ({shapes})", call.span, "B is N × K: its rows run along N")
+        raise TirxError(f"A has K = {k}, but B has K = {b_k} ({shapes})", call.span, "B is N × K: its rows run along N")
     if isinstance(group, int) and n != b_n * group:
         wide = f"{b_n} × cta_group {group} = {b_n * group}" if group > 1 else str(b_n)
         raise TirxError(
-            f"C has {n} columns, and the product has {wide} ({shapes})",
+            f"C has {n} columns, but the product has {wide} ({shapes})",
             call.span,
-            f"slice C to the product's width, as in {c.buffer.name}[:, :{b_n * group}]",
+            f"slice C to the width of the product, as in {c.buffer.name}[:, :{b_n * group}]",
         )
     accum = call.option("accum", False)
     numeric = isinstance(accum, Expr) and (accum.dtype.is_bool or accum.dtype.is_integer)
     if not numeric and not (isinstance(accum, (bool, int)) and accum in (0, 1)):
         hint = "write accum=False, accum=True or accum=(k != 0)"
-        raise TirxError(f"accum is a condition, not {accum!r}", call.span, hint)
+        raise TirxError(f"accum must be a condition, not {accum!r}", call.span, hint)
 
 
 def _unequal(call: TileCall, first: Tile, other: Tile) -> TirxError:
     one, two = (f"{tile.buffer.name} is {_text(tile)}" for tile in (first, other))
     return TirxError(
-        f"the tiles of this {call.op} differ in extents: {one} and {two}",
+        f"the tiles of this {call.op} have different extents: {one} and {two}",
         call.span,
         "slice both to the same extents (dimensions of extent 1 do not count)",
         notes=tuple((f"{t.buffer.name} is {_text(t)} here", t.region.span) for t in (first, other) if t.region.span),

@@ -112,9 +112,9 @@ class Context:
     def not_single_thread(self) -> str | None:
         """Why the call is executed by more than one lane of some warp; None where it is not (or that is unknown)."""
         if self.scope != "thread":
-            return f"it is called in {self.scope} scope"
+            return f"the call is in {self.scope} scope"
         lanes = self.lanes()
-        return f"{lanes} lanes of each warp that gets here execute it" if lanes is not None and lanes > 1 else None
+        return f"{lanes} lanes of a warp execute it" if lanes is not None and lanes > 1 else None
 
     def split_scope(self) -> str | None:
         """Why only a part of the scope's threads gets here; None where all of them do, or none (or that is unknown)."""
@@ -124,4 +124,4 @@ class Context:
             return None
         counts = {int(active[first : first + size].sum()) for first in range(0, len(active), size)}
         partial = counts - {0, size}
-        return f"only {min(partial)} of the {size} threads of the {self.scope} get here" if partial else None
+        return f"only {min(partial)} of the {size} threads of the {self.scope} execute it" if partial else None

@@ -26,11 +26,11 @@ class CpAsync(Rule):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("shared", "global"):
-            raise NotMeant(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
+            raise NotMeant(f"the copy is from {src.scope} to {dst.scope}, not from global to shared memory")
         if call.option("mbar") is not None:
             raise Refusal(
-                "it completes in a group of the issuing thread and takes no mbar",
-                "drop mbar=, then Tx.ptx.cp_async.commit_group(), wait_group(n) and a barrier",
+                "cp.async completes through a group of the issuing thread and takes no mbar",
+                "remove mbar=, and follow the copy with Tx.ptx.cp_async.commit_group(), wait_group(n) and a barrier",
             )
         split = ctx.split_scope()
         if split:
@@ -38,7 +38,7 @@ class CpAsync(Rule):
         lanes = math.gcd(memory_lanes(ctx, dst), memory_lanes(ctx, src))
         size = lanes * dst.dtype.itemsize
         if size not in SIZES:
-            raise Refusal(f"only {size} bytes at a time are contiguous and aligned on both sides, and it moves {SIZES}")
+            raise Refusal(f"only {size} bytes are contiguous and aligned on both sides, but cp.async moves 4, 8 or 16")
 
         def body(inside: Context, _: Expr, at: tuple[Expr, ...]) -> Stmt:
             def pointer(tile: Tile) -> Expr:

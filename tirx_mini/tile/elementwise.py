@@ -53,14 +53,14 @@ class Elementwise(Rule):
         tiles = tiles_of(call)
         for tile in tiles:
             if tile.scope not in (*MEMORY, "local"):
-                raise NotMeant(f"{tile.buffer.name} is in tensor memory, which only tcgen05 instructions reach")
+                raise NotMeant(f"{tile.buffer.name} is in tensor memory, which only tcgen05 instructions can access")
         views = [tile for tile in tiles if tile.has_thread_axes]
         private = [tile for tile in tiles if tile.scope == "local" and not tile.has_thread_axes]
         if views and private:
             view, own = views[0].buffer, private[0].buffer
             raise Refusal(
-                f"{view.name} is spread over many threads' registers and {own.name} is one thread's",
-                f"in thread scope use {view.root.name}, the alloc_local buffer under the view",
+                f"{view.name} is spread over the registers of many threads, but {own.name} belongs to one thread",
+                f"in thread scope, use {view.root.name}, the alloc_local buffer under the view",
             )
         if views:
             return _spread(call, ctx, tiles, views)
@@ -74,8 +74,8 @@ def _dealt(call: TileCall, ctx: Context, tiles: list[Tile], private: list[Tile])
         inner = replace(ctx, scope="thread")  # each thread computes its own registers, in whatever scope it is asked to
     elif private and ctx.scope != "thread":
         raise Refusal(
-            f"{private[0].buffer.name} is private to each thread, and in {ctx.scope} scope all would store one tile",
-            "call it in thread scope, or give the registers a view whose layout says which thread holds what",
+            f"{private[0].buffer.name} is private to each thread, but in {ctx.scope} scope all threads store one tile",
+            "call it in thread scope, or use a view of the registers whose layout assigns elements to threads",
         )
     _whole_scope(inner)
     lanes = _vector(call, [memory_lanes(inner, tile) for tile in tiles])
@@ -93,7 +93,7 @@ def _spread(call: TileCall, ctx: Context, tiles: list[Tile], views: list[Tile]) 
     """Register views say which thread holds what: everything else follows them."""
     if ctx.scope == "thread":
         raise Refusal(
-            f"{views[0].buffer.name} is spread over many threads' registers, and in thread scope each thread is alone",
+            f"{views[0].buffer.name} is spread over the registers of many threads, but the call is in thread scope",
             f"use {views[0].buffer.root.name}, the alloc_local buffer under the view, or call it in warpgroup scope",
         )
     _whole_scope(ctx)
@@ -102,7 +102,7 @@ def _spread(call: TileCall, ctx: Context, tiles: list[Tile], views: list[Tile]) 
     for other in registers[1:]:
         if other.layout != first.layout:
             one, two = first.tile.buffer.name, other.tile.buffer.name
-            raise Refusal(f"{one} and {two} hold their elements in different threads or orders")
+            raise Refusal(f"{one} and {two} hold their elements in different threads or in a different order")
     in_memory = [memory_lanes(ctx, tile) for tile in tiles if not tile.has_thread_axes]
     lanes = _vector(call, [*(register_lanes(ctx, r) for r in registers), *in_memory])
 
@@ -140,7 +140,7 @@ def _vector(call: TileCall, widths: list[int]) -> int:
 def _whole_scope(ctx: Context) -> None:
     split = ctx.split_scope()
     if split:
-        raise Refusal(split, f"call it where all of them get, or in a narrower scope than {ctx.scope}")
+        raise Refusal(split, f"call it where all of them reach it, or use a narrower scope than {ctx.scope}")
 
 
 def _proxy_fence(dst: Tile, ctx: Context) -> Stmt | None:

@@ -66,8 +66,8 @@ class TileOp:
         """The options by their own names; operands given as keywords go to `bound`."""
         if len(args) > len(self.operands):
             raise TirxError(
-                f"{self.name} takes {len(self.operands)} operands ({', '.join(self.operands)}), not {len(args)}",
-                hint=f"give {', '.join(f'{name}=' for name in self.options)} by name" if self.options else None,
+                f"{self.name} expects {len(self.operands)} operands ({', '.join(self.operands)}), found {len(args)}",
+                hint=f"pass {', '.join(f'{name}=' for name in self.options)} by name" if self.options else None,
             )
         options: dict[str, Any] = {}
         for key, value in kwargs.items():
@@ -86,14 +86,14 @@ class TileOp:
         missing = [name for name in self.operands if name not in bound]
         if missing:
             hint = f"write {self.name}({', '.join(self.operands)})"
-            raise TirxError(f"{self.name} needs {', '.join(missing)}", hint=hint)
+            raise TirxError(f"{self.name} is called without {', '.join(missing)}", hint=hint)
         return options
 
     def _operand(self, name: str, value: Any) -> Expr:
         if name in self.values:
             expr = as_expr(value)
             if isinstance(expr, Region):
-                raise TirxError(f"the {name} of {self.name} is a value, not a tile", expr.span)
+                raise TirxError(f"the {name} of {self.name} must be a value, not a tile", expr.span)
             return expr
         if name in self.either and not hasattr(value, "region") and not isinstance(value, Region):
             return as_expr(value)
@@ -105,13 +105,13 @@ def _elementwise(name: str, doc: str, *sources: str) -> TileOp:
 
 
 def _reduction(name: str) -> TileOp:
-    return TileOp(f"reduce_{name}", ("dst", "src"), f"The {name} of src over the last dimensions, which dst has not.",
+    return TileOp(f"reduce_{name}", ("dst", "src"), f"The {name} of src over the dimensions that dst lacks.",
                   {"dispatch": None}, checks.reduction)  # fmt: skip
 
 
 def _of_values(unit: str, name: str) -> TileOp:
     options = {"width": 32} if unit == "warp" else {"num_warps": None, "scratch": None}
-    doc = f"The {name} of every thread's value, given to every thread of the {unit}."
+    doc = f"The {name} of one value per thread, returned to every thread of the {unit}."
     return TileOp(f"{unit}_{name}", ("dst", "value"), doc, options, checks.nothing, values=("value",))
 
 
@@ -119,19 +119,19 @@ _ALL = (
     TileOp(
         "copy",
         ("dst", "src"),
-        "Copy a tile; done for the executing threads when the call returns.",
+        "Copy a tile. For the executing threads, the copy is complete when the call returns.",
         {"dispatch": None},
         checks.copy,
     ),
     TileOp(
         "copy_async",
         ("dst", "src"),
-        "Start copying a tile: TMA, cp.async or tensor memory to registers.",
+        "Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.",
         {"dispatch": None, "mbar": None, "cta_group": 1, "cta_mask": None, "cache_hint": None},
         checks.copy,
         aliases={"multicast": "cta_mask", "bar": "mbar"},
     ),
-    TileOp("cast", ("dst", "src"), "Convert each element to the destination's dtype.", {}, checks.same_extents),
+    TileOp("cast", ("dst", "src"), "Convert each element to the dtype of the destination.", {}, checks.same_extents),
     TileOp("fill", ("dst", "value"), "Set every element to one value.", {}, checks.nothing, values=("value",)),
     TileOp(
         "gemm_async",

@@ -58,7 +58,7 @@ class Accumulator:
     def make(ctx: Context, name: str, dtype: DataType, operator: str) -> Accumulator:
         """Half precision is accumulated in float32, small integers in int32. Raises Refusal for 64-bit types."""
         if dtype.bits > 32:
-            raise Refusal(f"shuffles move 32 bits, and {name} is {dtype}")
+            raise Refusal(f"shuffles move 32 bits, but {name} is {dtype}")
         wide = dtype if dtype.bits == 32 else FLOAT32 if dtype.is_float else INT32
         return Accumulator(Buffer(f"{name}_acc", (1,), wide, "local", scalar=True, span=ctx.span), operator, ctx)
 
@@ -134,11 +134,11 @@ class CooperativeReduce(Rule):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if ctx.scope not in ("warp", "cta"):
-            raise NotMeant(f"it is done by a warp or by a CTA, and this is {ctx.scope} scope")
+            raise NotMeant(f"a warp or a CTA must execute it, but the call is in {ctx.scope} scope")
         if dst.extents:
-            raise Refusal(f"it reduces to one element, and {dst.buffer.name} has {dst.size}")
+            raise Refusal(f"a cooperative reduction gives one element, but {dst.buffer.name} has {dst.size}")
         if "local" in (dst.scope, src.scope) or "tmem" in (dst.scope, src.scope):
-            raise Refusal("it reduces a tile in shared or global memory to an element of either")
+            raise Refusal("the tile and the result must be in shared or global memory")
         _everyone(ctx)
         acc = Accumulator.make(ctx, dst.buffer.name, dst.dtype, OPERATORS[call.op.removeprefix("reduce_")])
         part = linear(ctx, src.extents, 1)
@@ -165,7 +165,7 @@ class ValueReduce(Rule):
         (dst,) = tiles_of(call)
         value = call.operands[1]
         if dst.extents or dst.scope != "local":
-            raise Refusal(f"each thread gets the result in a register of its own, and {dst.buffer.name} is none")
+            raise Refusal(f"the result must go to a single register of each thread, unlike {dst.buffer.name}")
         together = replace(ctx, scope=unit)
         _everyone(together)
         acc = Accumulator.make(ctx, dst.buffer.name, value.dtype, OPERATORS[op])
@@ -182,15 +182,15 @@ class ValueReduce(Rule):
 def _between_warps(call: TileCall, ctx: Context, acc: Accumulator) -> Stmt:
     warps, given, pointer = ctx.launch.warps, int_value(call.option("num_warps")), call.option("scratch")
     if given is not None and given != warps:
-        raise Refusal(f"num_warps is {given}, and the CTA has {warps} warps", f"write num_warps={warps}")
+        raise Refusal(f"num_warps is {given}, but the CTA has {warps} warps", f"write num_warps={warps}")
     if pointer is None:
         scratch = _scratch(ctx, acc)
         return seq(AllocBuffer(scratch, span=ctx.span), acc.across_warps(scratch, const(0), warps))
     if not isinstance(pointer, AddressOf) or pointer.buffer.scope != "shared" or pointer.buffer.ndim != 1:
-        raise Refusal("scratch is a pointer into a one-dimensional shared buffer", "write scratch.ptr_to([0])")
+        raise Refusal("scratch must point into a one-dimensional shared buffer", "write scratch.ptr_to([0])")
     if pointer.buffer.size < warps:
         raise Refusal(
-            f"{pointer.buffer.name} has {pointer.buffer.size} elements, and it takes one for each of {warps} warps"
+            f"{pointer.buffer.name} has {pointer.buffer.size} elements, but the {warps} warps need one each"
         )
     return acc.across_warps(pointer.buffer, pointer.indices[0], warps)
 
@@ -198,7 +198,7 @@ def _between_warps(call: TileCall, ctx: Context, acc: Accumulator) -> Stmt:
 def _width(call: TileCall) -> int:
     width = int_value(call.option("width", WARP))
     if width not in (2, 4, 8, 16, 32):
-        raise Refusal(f"width is {call.option('width')!r}, and lanes are combined in groups of 2, 4, 8, 16 or 32")
+        raise Refusal(f"width must be 2, 4, 8, 16 or 32 lanes, not {call.option('width')!r}")
     return width
 
 
@@ -215,7 +215,7 @@ def _scratch(ctx: Context, acc: Accumulator) -> Buffer:
 def _everyone(ctx: Context) -> None:
     split = ctx.split_scope()
     if split:
-        raise Refusal(split, "all of them have to take part")
+        raise Refusal(split, "all of them must participate")
 
 
 def _unravel(number: Expr, extents: Sequence[int]) -> tuple[Expr, ...]:

@@ -26,7 +26,7 @@ def as_region(operand: object) -> Region:
         ranges = tuple(Range(index, const(1)) for index in operand.indices)
         return Region(operand.buffer.dtype, operand.buffer, ranges, span=operand.span)
     raise TirxError(
-        f"a tile is a buffer or a slice of one, not {operand!r}",
+        f"a tile must be a buffer or a slice of one, not {operand!r}",
         getattr(operand, "span", None),
         "write for example buf, buf[:, :] or buf[i, j : j + 64]",
     )

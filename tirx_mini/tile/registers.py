@@ -58,12 +58,12 @@ def register_tile(ctx: Context, tile: Tile) -> RegisterTile:
     except LayoutError as error:
         raise Refusal(f"the slice of {name} cannot be read register by register: {error}") from None
     if int_value(ctx.simplify(as_expr(region.base.get(tx, 0)))) != 0:
-        raise Refusal(f"the slice of {name} leaves out the first threads", "slice its columns, not its rows")
+        raise Refusal(f"the slice of {name} omits the first threads", "slice its columns, not its rows")
     if not is_bijective(layout):
-        raise Refusal(f"the slice of {name} is not a whole run of each thread's registers")
+        raise Refusal(f"the slice of {name} is not a contiguous range of each thread's registers")
     threads = layout.cosize(tx)
     if threads > ctx.threads:
-        raise Refusal(f"{name} is spread over {threads} threads, and the {ctx.scope} has {ctx.threads}")
+        raise Refusal(f"{name} is spread over {threads} threads, but the {ctx.scope} has {ctx.threads}")
     return RegisterTile(tile, ctx.simplify(as_expr(region.base.get(m, 0))), layout, layout.cosize(m), threads)
 
 
@@ -80,9 +80,9 @@ def _thread_layout(ctx: Context, tile: Tile) -> TileLayout:
     names = {axis.name for axis in tile.layout.axes} - {"m", "TCol"}
     unknown = ", ".join(sorted(names - factors.keys()))
     if unknown:
-        raise Refusal(f"the layout of {buffer.name} counts {unknown}, which means nothing in {ctx.scope} scope")
+        raise Refusal(f"the layout of {buffer.name} uses {unknown}, which is not defined in {ctx.scope} scope")
     if buffer.dtype != root.dtype:
-        raise Refusal(f"{buffer.name} is {buffer.dtype}, and the registers under it are {root.dtype}")
+        raise Refusal(f"{buffer.name} is {buffer.dtype}, but the registers under it are {root.dtype}")
     return _renamed(tile.layout.linear, {AXES[name]: (tx, factors[name]) for name in names} | {AXES["TCol"]: (m, 1)})
 
 

@@ -68,10 +68,10 @@ def _refused(call: TileCall, ctx: Context, refusals: list[tuple[Rule, Refusal]])
     hint = next((refusal.hint for _, refusal in meant or refusals if refusal.hint), None)
     if len(meant) == 1:
         ((rule, refusal),) = meant
-        message = f"this {call.op} cannot be done by {rule.name}: {refusal.reason}"
+        message = f"this {call.op} cannot use {rule.name}: {refusal.reason}"
         refusals = [(rule, refusal) for rule, refusal in refusals if isinstance(refusal, NotMeant)]
     else:
-        message = f"no rule can do this {call.op} in {ctx.scope} scope"
+        message = f"no dispatch supports this {call.op} in {ctx.scope} scope"
     notes = tuple((f"{rule.name} ({rule.doc}): {refusal.reason}", None) for rule, refusal in refusals)
     return TirxError(message, call.span, hint, notes, kind="no-dispatch")
 
@@ -86,5 +86,5 @@ def _named(call: TileCall, wanted: object, candidates: list[Rule]) -> list[Rule]
     raise TirxError(
         f'{call.op} has no dispatch "{wanted}"; it has {listed}',
         call.span,
-        f'did you mean dispatch="{close[0]}"?' if close else f"use one of {listed}, or leave dispatch out",
+        f'did you mean dispatch="{close[0]}"?' if close else f"use one of {listed}, or omit dispatch",
     )

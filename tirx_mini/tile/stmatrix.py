@@ -56,16 +56,16 @@ class StoreMatrix(Rule):
 def _fragment(ctx: Context, dst: Tile, src: Tile) -> RegisterTile:
     """The registers of `src`. Raises NotMeant for what the vector rule is for, and Refusal where nothing fits."""
     if (dst.scope, src.scope) != ("shared", "local") or not src.has_thread_axes:
-        raise NotMeant("it stores a register view to shared memory")
+        raise NotMeant("the copy is not from a register view to shared memory")
     if ctx.scope != "warpgroup" or src.dtype.bits != 16 or len(dst.extents) != 2:
-        raise NotMeant("it stores a warpgroup's tile of 16-bit elements")
+        raise NotMeant("the source is not a warpgroup's tile of 16-bit elements")
     registers = register_tile(ctx, src)
     rows, columns = dst.extents
     if registers.layout != fragment(columns, rows):
-        raise NotMeant(f"{src.buffer.name} does not hold its elements as wgmma_accumulator_layout says")
+        raise NotMeant(f"{src.buffer.name} does not have the layout of wgmma_accumulator_layout")
     if memory_lanes(ctx, dst) % BLOCK:
-        raise NotMeant(f"the rows of {dst.buffer.name} are not made of whole 16-byte chunks")
+        raise NotMeant(f"the rows of {dst.buffer.name} do not consist of whole 16-byte chunks")
     split = ctx.split_scope()
     if split:
-        raise Refusal(split, "all four warps of the warpgroup have to execute it")
+        raise Refusal(split, "all four warps of the warpgroup must execute it")
     return registers

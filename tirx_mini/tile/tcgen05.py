@@ -57,14 +57,14 @@ def _check_place(ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
     many = ctx.not_single_thread()
     if many:
         raise Refusal(
-            f"one thread issues it for all, but {many}",
+            f"a single thread must issue it, but {many}",
             'put it under `with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:`, in one warp',
         )
     for tile, role in ((a, "A"), (b, "B")):
         if tile.scope != "shared":
-            raise Refusal(f"{role} is read from shared memory, and {tile.buffer.name} is in {tile.scope} memory")
+            raise Refusal(f"{role} must be in shared memory, but {tile.buffer.name} is in {tile.scope} memory")
     if c.scope != "tmem":
-        raise Refusal(f"C is accumulated in tensor memory, and {c.buffer.name} is in {c.scope} memory")
+        raise Refusal(f"C must be in tensor memory, but {c.buffer.name} is in {c.scope} memory")
 
 
 def _kind(a: Tile) -> str:
@@ -78,17 +78,19 @@ def _product(c: Tile, a: Tile, b: Tile, group: int) -> InstructionDescriptor:
     """What one instruction computes. Raises Refusal for shapes and dtypes that the tensor core does not have."""
     kind = _kind(a)
     if _kind(b) != kind or c.dtype != RESULTS[kind] or (kind == "f16" and a.dtype != b.dtype):
-        raise Refusal(f"it multiplies {a.dtype} × {a.dtype} into {RESULTS[kind]}, not {b.dtype} and not into {c.dtype}")
+        raise Refusal(
+            f"with A in {a.dtype}, B must be {a.dtype} and C {RESULTS[kind]}, but they are {b.dtype} and {c.dtype}"
+        )
     if group not in (1, 2):
-        raise Refusal(f"cta_group is 1 or 2, not {group!r}")
+        raise Refusal(f"cta_group must be 1 or 2, not {group!r}")
     (rows, k), (b_rows, _) = a.extents, b.extents
     n, step, depth = b_rows * group, 16 * group, mma_depth(kind)
     if rows != ROWS:
-        raise Refusal(f"A has {rows} rows in each CTA, and the tensor core takes {ROWS}", f"choose BLK_M = {ROWS}")
+        raise Refusal(f"A has {rows} rows per CTA, but the tensor core needs {ROWS}", f"use BLK_M = {ROWS}")
     if n % step or not step <= n <= 256:
         raise Refusal(
-            f"N is {n} ({b_rows} rows of B a CTA), and with cta_group={group} it is a multiple of {step} up to 256"
+            f"N is {n} ({b_rows} rows of B per CTA), but for cta_group={group} must be a multiple of {step} up to 256"
         )
     if k % depth:
-        raise Refusal(f"K is {k}, and has to be a multiple of the {depth} of one instruction")
+        raise Refusal(f"K is {k}, but must be a multiple of {depth}, the K of one instruction")
     return InstructionDescriptor(rows * group, n, mma_format(a.dtype)[1], mma_format(b.dtype)[1], c.dtype, depth)

@@ -31,9 +31,9 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
     if tile.scope != "tmem":
         raise Refusal(f"{name} is in {tile.scope} memory, not in tensor memory", 'declare it with scope="tmem"')
     if tile.buffer.allocated_addr is None:
-        raise Refusal(f"{name} has no address", "give decl_buffer allocated_addr=, the word that tcgen05.alloc wrote")
+        raise Refusal(f"{name} has no address", "pass decl_buffer the word that tcgen05.alloc wrote: allocated_addr=")
     if tile.dtype.bits != 32:
-        raise Refusal(f"{name} holds {tile.dtype}, and a column of tensor memory is 32 bits", 'declare it as "float32"')
+        raise Refusal(f"{name} is {tile.dtype}, but a column of tensor memory has 32 bits", 'declare it as "float32"')
     if tile.extents != tuple(extent for extent in (lanes, columns) if extent != 1):
         raise Refusal(f"the {tile.describe()} is not {lanes} × {columns}")
     try:
@@ -42,7 +42,7 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
         raise Refusal(f"the slice of {name} is not one block of tensor memory: {error}") from None
     if not _is_plain(region.layout.linear, columns, TLane, TCol):
         raise Refusal(
-            f"the rows of {name} are not lanes of tensor memory, its columns not columns",
+            f"the layout of {name} does not map rows to lanes and columns to columns of tensor memory",
             f"declare it with layout=TileLayout(S[{tile.buffer.shape} : (1@TLane, 1@TCol)])",
         )
     if int_value(ctx.simplify(as_expr(region.base.get(TLane, 0)))) != 0:
@@ -78,14 +78,15 @@ class _TensorMemoryCopy(Rule):
     def registers(self, ctx: Context, view: Tile) -> RegisterTile:
         if ctx.scope != "warpgroup":
             raise Refusal(
-                f"a warp reaches 32 of the 128 lanes, so it takes four warps together, and this is {ctx.scope} scope",
+                f"a warp can access only 32 of the 128 lanes, so a warpgroup must execute it, "
+                f"but the call is in {ctx.scope} scope",
                 "call it in `with Tx.warpgroup():`",
             )
         if view.scope != "local":
-            raise Refusal(f"{view.buffer.name} is in {view.scope} memory, and it takes registers")
+            raise Refusal(f"{view.buffer.name} must be in registers, but is in {view.scope} memory")
         if not view.has_thread_axes:
             raise Refusal(
-                f"{view.buffer.name} is one thread's registers, not a tile of the warpgroup",
+                f"{view.buffer.name} belongs to one thread and is not a tile of the warpgroup",
                 f"use {view.buffer.name}.view(128, N, layout=TileLayout(S[(128, N) : (1@tid_in_wg, 1)]))",
             )
         registers = register_tile(ctx, view)
@@ -96,7 +97,7 @@ class _TensorMemoryCopy(Rule):
             )
         split = ctx.split_scope()
         if split:
-            raise Refusal(split, "all four warps of the warpgroup have to execute it")
+            raise Refusal(split, "all four warps of the warpgroup must execute it")
         return registers
 
 

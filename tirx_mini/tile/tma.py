@@ -40,7 +40,7 @@ class TmaLoad(Rule):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("shared", "global"):
-            raise NotMeant(f"it goes from global to shared memory, not from {src.scope} to {dst.scope}")
+            raise NotMeant(f"the copy is from {src.scope} to {dst.scope}, not from global to shared memory")
         bar = _barrier(call)
         _single_thread(ctx)
         attrs = _load_attributes(call)
@@ -63,12 +63,12 @@ class TmaStore(Rule):
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("global", "shared"):
-            raise NotMeant(f"it goes from shared to global memory, not from {src.scope} to {dst.scope}")
+            raise NotMeant(f"the copy is from {src.scope} to {dst.scope}, not from shared to global memory")
         for option in ("mbar", "cta_mask"):
             if call.option(option) is not None:
                 raise Refusal(
-                    f"a store completes in a bulk group and takes no {option}",
-                    "drop it, and follow the copy by Tx.ptx.cp_async.bulk.commit_group() and wait_group(0)",
+                    f"a TMA store completes through a bulk group and takes no {option}",
+                    "remove it, and follow the copy with Tx.ptx.cp_async.bulk.commit_group() and wait_group(0)",
                 )
         _single_thread(ctx)
         stores = [
@@ -85,10 +85,12 @@ class TmaStore(Rule):
 def _barrier(call: TileCall) -> Expr:
     bar = call.option("mbar")
     if bar is None:
-        raise Refusal("a load has to say which mbarrier counts its bytes", "give mbar=bar.ptr_to([stage])")
+        raise Refusal("a TMA load needs the mbarrier that counts its bytes", "pass mbar=bar.ptr_to([stage])")
     bar = as_expr(bar)
     if isinstance(bar, Region) or not (bar.dtype.is_handle or bar.dtype == "uint32"):
-        raise Refusal(f"mbar is the address of an mbarrier, not a {bar.dtype} value", "write mbar=bar.ptr_to([stage])")
+        raise Refusal(
+            f"mbar must be the address of an mbarrier, not a {bar.dtype} value", "write mbar=bar.ptr_to([stage])"
+        )
     return bar
 
 
@@ -98,7 +100,7 @@ def _cache_hint(call: TileCall) -> dict[str, str]:
         return {}
     if hint not in POLICIES:
         known = ", ".join(f'"{name}"' for name in POLICIES)
-        raise Refusal(f"cache_hint is {known}, not {hint!r}")
+        raise Refusal(f"cache_hint must be one of {known}, not {hint!r}")
     return {"cache_hint": str(hint)}
 
 
@@ -106,12 +108,12 @@ def _load_attributes(call: TileCall) -> dict[str, int | str]:
     """The modifiers of a load."""
     group, mask = call.option("cta_group", 1), call.option("cta_mask")
     if group not in (1, 2):
-        raise Refusal(f"cta_group is 1 or 2, not {group!r}")
+        raise Refusal(f"cta_group must be 1 or 2, not {group!r}")
     attrs: dict[str, int | str] = {"cta_group": group, **_cache_hint(call)}
     if mask is not None:
         value = int_value(mask)
         if value is None or not 0 < value < 1 << 16:
-            raise Refusal(f"cta_mask is a constant of 16 bits, one for each CTA of the cluster, not {mask!r}")
+            raise Refusal(f"cta_mask must be a 16-bit constant with one bit per CTA of the cluster, not {mask!r}")
         attrs["cta_mask"] = value
     return attrs
 
@@ -120,7 +122,7 @@ def _single_thread(ctx: Context) -> None:
     many = ctx.not_single_thread()
     if many:
         raise Refusal(
-            f"one thread asks for the whole tile, but {many}",
+            f"a single thread must issue it, but {many}",
             'put it under `with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:`, in one warp',
         )
 
@@ -137,7 +139,7 @@ def _transfers(ctx: Context, shared: Tile, remote: Tile) -> Iterator[Transfer]:
         shape = tuple(extent.get(axis, 1) for axis in range(len(dims)))
         width = shape[-1] * remote.dtype.itemsize
         if width % TMA_GLOBAL_ALIGN:
-            raise Refusal(f"the rows of the tile are {width} bytes, and TMA moves multiples of {TMA_GLOBAL_ALIGN}")
+            raise Refusal(f"the rows of the tile have {width} bytes, but TMA moves multiples of {TMA_GLOBAL_ALIGN}")
         tensor_map = ctx.tensor_maps.get(remote.buffer, dims[::-1], strides[-2::-1], shape[::-1], swizzle, ctx.span)
         coords = tuple(ctx.simplify(start + first.get(axis, 0)) for axis, start in enumerate(remote.starts))
         yield Transfer(tensor_map, coords[::-1], ctx.simplify(base + box.offset))
@@ -151,19 +153,19 @@ def _boxes(ctx: Context, shared: Tile, mode: SwizzleMode) -> tuple[Expr, Sequenc
         base, boxes = tma_boxes(shared.layout, starts, shared.region.extents, ctx.divisor)
     except LayoutError as error:
         raise Refusal(
-            f"{name} is not laid out as TMA moves it: {error}",
+            f"the layout of {name} does not suit TMA: {error}",
             "allocate it with layout=tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, shape)",
         ) from None
     align = max(TMA_SMEM_ALIGN, mode.atom_bytes)
     if any(offset % align for offset in offsets(shared)):
         raise Refusal(
-            f"{name} begins at byte {sum(offsets(shared))} of shared memory, and {mode!r} needs a multiple of {align}",
-            f"pool.alloc(…, align={align}), or pool.move_base_to a multiple of {align}",
+            f"{name} begins at byte {sum(offsets(shared))} of shared memory, but {mode!r} needs a multiple of {align}",
+            f"use pool.alloc(…, align={align}), or pool.move_base_to with a multiple of {align}",
         )
     apart = math.gcd(ctx.divisor(base), *(box.offset for box in boxes)) * itemsize
     if apart % TMA_SMEM_ALIGN:
         raise Refusal(
-            f"boxes of this slice of {name} begin at multiples of {apart} bytes, and TMA takes {TMA_SMEM_ALIGN}"
+            f"the boxes of this slice of {name} begin at multiples of {apart} bytes, but TMA needs {TMA_SMEM_ALIGN}"
         )
     return as_expr(base), boxes
 
@@ -173,14 +175,14 @@ def _tensor(tile: Tile) -> tuple[tuple[int, ...], tuple[int, ...]]:
     buffer, itemsize = tile.buffer, tile.dtype.itemsize
     iters = tile.layout.linear.dims
     if tile.layout.axes != (m,) or any(len(dim) > 1 for dim in iters) or iters[-1][0].stride != 1:
-        raise Refusal(f"{buffer.name} is not a plain tensor with contiguous rows: its layout is {tile.layout}")
+        raise Refusal(f"{buffer.name} must be a strided tensor with contiguous rows, but its layout is {tile.layout}")
     strides = tuple(dim[0].stride * itemsize for dim in iters)
     if len(strides) > MAX_TMA_RANK:
-        raise Refusal(f"{buffer.name} has {len(strides)} dimensions, and a tensor map has at most {MAX_TMA_RANK}")
+        raise Refusal(f"{buffer.name} has {len(strides)} dimensions, but a tensor map has at most {MAX_TMA_RANK}")
     for stride in strides[:-1]:
         if stride % TMA_GLOBAL_ALIGN or stride >= MAX_TMA_STRIDE:
             raise Refusal(
-                f"the rows of {buffer.name} are {stride} bytes apart, and TMA needs a multiple of {TMA_GLOBAL_ALIGN}",
+                f"the rows of {buffer.name} are {stride} bytes apart, but TMA needs a multiple of {TMA_GLOBAL_ALIGN}",
                 f"pad its last dimension to a multiple of {TMA_GLOBAL_ALIGN // itemsize} elements",
             )
     return buffer.shape, strides

@@ -58,34 +58,34 @@ class Wgmma(Rule):
 def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
     """Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not have."""
     if c.scope == "tmem":
-        raise NotMeant("C is in tensor memory, and it accumulates in registers")
+        raise NotMeant("C is in tensor memory, but wgmma accumulates in registers")
     if ctx.scope != "warpgroup":
         raise Refusal(
-            f"the four warps of a warpgroup issue it together, and this is {ctx.scope} scope",
+            f"all four warps of a warpgroup must issue it, but the call is in {ctx.scope} scope",
             "call it in `with Tx.warpgroup():`",
         )
     split = ctx.split_scope()
     if split:
-        raise Refusal(split, "all four warps of the warpgroup have to issue it")
+        raise Refusal(split, "all four warps of the warpgroup must issue it")
     for tile, role in ((a, "A"), (b, "B")):
         if tile.scope != "shared":
-            raise Refusal(f"{role} is read from shared memory, and {tile.buffer.name} is in {tile.scope} memory")
+            raise Refusal(f"{role} must be in shared memory, but {tile.buffer.name} is in {tile.scope} memory")
     if c.scope != "local":
-        raise Refusal(f"C is accumulated in registers, and {c.buffer.name} is in {c.scope} memory")
+        raise Refusal(f"C must be in registers, but {c.buffer.name} is in {c.scope} memory")
     if str(a.dtype) not in PTX_DTYPES or b.dtype != a.dtype or c.dtype != "float32":
         raise Refusal(
-            "it multiplies float16 × float16 or bfloat16 × bfloat16 into float32, "
+            "wgmma multiplies float16 × float16 or bfloat16 × bfloat16 into float32, "
             f"not {a.dtype} × {b.dtype} into {c.dtype}"
         )
     if call.option("cta_group", 1) != 1:
-        raise Refusal("it is issued for one CTA", "drop cta_group")
+        raise Refusal("wgmma involves a single CTA", "remove cta_group")
     (rows, k), (n, _) = a.extents, b.extents
     if rows % ROWS:
-        raise Refusal(f"A has {rows} rows, and the tensor core takes multiples of {ROWS}")
+        raise Refusal(f"A has {rows} rows, but the tensor core needs a multiple of {ROWS}")
     if n % 8 or n > 256:
-        raise Refusal(f"N is {n}, and it has to be a multiple of 8 up to 256")
+        raise Refusal(f"N is {n}, but must be a multiple of 8 up to 256")
     if k % mma_depth("f16"):
-        raise Refusal(f"K is {k}, and has to be a multiple of the {mma_depth('f16')} of one instruction")
+        raise Refusal(f"K is {k}, but must be a multiple of {mma_depth('f16')}, the K of one instruction")
 
 
 def _accumulators(ctx: Context, c: Tile) -> RegisterTile:
@@ -93,10 +93,10 @@ def _accumulators(ctx: Context, c: Tile) -> RegisterTile:
     rows, n = c.extents
     hint = f"view {c.buffer.root.name} with layout=wgmma_accumulator_layout({n}{f', {rows}' if rows > ROWS else ''})"
     if not c.has_thread_axes:
-        raise Refusal(f"{c.buffer.name} is one thread's registers, not a tile of the warpgroup", hint)
+        raise Refusal(f"{c.buffer.name} belongs to one thread and is not a tile of the warpgroup", hint)
     registers = register_tile(ctx, c)
     if registers.layout != fragment(n, rows):
-        raise Refusal(f"{c.buffer.name} does not hold its elements where wgmma leaves them", hint)
+        raise Refusal(f"{c.buffer.name} does not have the layout of wgmma's accumulators", hint)
     return registers
 
 

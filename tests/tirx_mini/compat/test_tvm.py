@@ -178,4 +178,4 @@ def test_a_layout_that_cannot_be_is_a_page(tmp_path: Path) -> None:
     path.write_text("from tvm.tir.layout import S, TileLayout\n\nTileLayout(S[(128, 0)])\n", encoding="utf-8")
     done = run(path)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "extents in S[shape : strides] are at least 1" in done.stderr and f"{path}:3:1" in done.stderr
+    assert "extents in S[shape : strides] must be at least 1" in done.stderr and f"{path}:3:1" in done.stderr

@@ -52,5 +52,5 @@ def test_it_is_known_after_lowering(form: str) -> None:
 def test_a_launch_that_says_otherwise_is_refused() -> None:
     func = lower(kernel("plain"))
     wrong = replace(func, launch=replace(launch_of(func), programmatic=False))
-    with pytest.raises(LoweringError, match=r"its launch has programmatic=False, unlike its griddepcontrol\.wait"):
+    with pytest.raises(LoweringError, match=r"programmatic=False of its launch contradicts its griddepcontrol\.wait"):
         verify_lowered(wrong)

@@ -125,15 +125,15 @@ def error(*declared: tuple[str, tuple[int, ...], str]) -> TirxError:
 @pytest.mark.parametrize(
     "declared, line, text",
     [
-        ([("warpgroup", (2,), "cta"), ("warp", (4,), "cta")], 2, "128 threads a CTA, and an earlier declaration 256"),
+        ([("warpgroup", (2,), "cta"), ("warp", (4,), "cta")], 2, "128 threads per CTA, but an earlier declaration 256"),
         ([("warp", (8,), "warpgroup")], 1, "a warpgroup has 4 warps, not 8"),
         ([("thread", (64,), "warp")], 1, "a warp has 32 threads, not 64"),
         ([("thread", (32,), "warpgroup")], 1, "a warpgroup has 128 threads, not 32"),
-        ([("warpgroup", (1,), "cta"), ("warpgroup", (2,), "cta")], 2, "extents 2 here and 1 before"),
+        ([("warpgroup", (1,), "cta"), ("warpgroup", (2,), "cta")], 2, "extents 2 here, but 1 before"),
         ([("thread", (2048,), "cta")], 1, "2048 threads is too large"),
         ([("warpgroup", (1,), "cta"), ("cta", (5,), "kernel"), ("cta", (2,), "cluster")], 2, "into clusters of 2"),
         ([("warpgroup", (1,), "cta"), ("cta", (32,), "kernel"), ("cta", (32,), "cluster")], 3, "cluster of 32 CTAs"),
-        ([("warp", (4,), "kernel")], 1, "not numbered within a kernel"),
+        ([("warp", (4,), "kernel")], 1, "not defined within a kernel"),
     ],
 )
 def test_declarations_that_do_not_agree_are_placed(declared, line, text):
@@ -160,7 +160,7 @@ def test_the_largest_launch_is_lowered():
 
 
 def test_a_kernel_has_to_say_how_many_threads():
-    assert "does not say how many threads" in str(error(("cta", (4,), "kernel")))
+    assert "does not declare the number of threads" in str(error(("cta", (4,), "kernel")))
 
 
 def nested(*kinds: str, inner: Stmt) -> Stmt:

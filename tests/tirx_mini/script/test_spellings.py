@@ -86,7 +86,7 @@ def test_a_missing_number_of_ctas_is_reported() -> None:
         tx = T.thread_id([32])
         out[tx] = bx
 
-    with pytest.raises(TirxError, match="nothing says how many ctas there are in the kernel"):
+    with pytest.raises(TirxError, match="the number of ctas in the kernel is not declared"):
         lower(kernel)
 
 

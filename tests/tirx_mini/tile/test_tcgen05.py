@@ -128,13 +128,13 @@ def test_what_the_tensor_core_cannot_do_is_refused_with_the_reason():
     pool.alloc("bf", (128, 64), "bfloat16", swizzled((128, 64), "bfloat16"))
     declare, (a, a64, b24, plain, bf) = pool.commit()
     c = tmem()
-    assert "32 lanes of each warp" in page(Scope("thread", call("gemm_async", c[:, :128], a, a)), declare, False)
-    assert "called in cta scope" in page(Scope("cta", call("gemm_async", c[:, :128], a, a)), declare, False)
+    assert "32 lanes of a warp" in page(Scope("thread", call("gemm_async", c[:, :128], a, a)), declare, False)
+    assert "the call is in cta scope" in page(Scope("cta", call("gemm_async", c[:, :128], a, a)), declare, False)
     assert "multiple of 16 up to 256" in page(call("gemm_async", c[:, :24], a, b24), declare)
     assert "multiple of 32 up to 256" in page(call("gemm_async", c[:, :48], a, b24, cta_group=2), declare)
-    assert "not bfloat16" in page(call("gemm_async", c[:, :128], a, bf), declare)
+    assert "B must be float16" in page(call("gemm_async", c[:, :128], a, bf), declare)
     assert "tma_shared_layout" in page(call("gemm_async", c[:, :128], plain, plain), declare)
-    assert "64 rows in each CTA" in page(call("gemm_async", tmem()[:64, :128], a64, a), declare)
+    assert "64 rows per CTA" in page(call("gemm_async", tmem()[:64, :128], a64, a), declare)
     g = gmem("G", (128, 64))
     assert "G is in global memory" in page(call("gemm_async", c[:, :128], a, g), declare)
     assert "no address" in page(call("gemm_async", _without_address()[:, :128], a, a), declare)
@@ -154,12 +154,12 @@ def test_shapes_that_do_not_multiply_are_refused_where_they_are_written():
     _, (a, b, staged) = pool.commit()
     c = tmem()
     for operands, options, text in (
-        ((c[:, :128], a, b), {}, "A has K = 64 and B has K = 128"),
-        ((c, a, a), {}, "C has 512 columns, and the product has 128"),
+        ((c[:, :128], a, b), {}, "A has K = 64, but B has K = 128"),
+        ((c, a, a), {}, "C has 512 columns, but the product has 128"),
         ((c[:, :128], a, a), {"cta_group": 2}, "128 × cta_group 2 = 256"),
         ((c[:, :128], staged, a), {}, "index the stage"),
-        ((c[:64, :128], a, a), {}, "A has 128 rows and C has 64"),
-        ((c[:, :128], a, a), {"accum": 0.5}, "accum is a condition"),
+        ((c[:64, :128], a, a), {}, "A has 128 rows, but C has 64"),
+        ((c[:, :128], a, a), {"accum": 0.5}, "accum must be a condition"),
         ((c[:, :128], a, a), {"acum": True}, "did you mean accum=?"),
     ):
         with pytest.raises(TirxError) as error:

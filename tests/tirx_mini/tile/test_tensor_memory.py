@@ -100,8 +100,8 @@ def test_what_cannot_be_read_is_refused_with_the_reason():
     declare, own, view = registers(64)
     c = tmem()
     read = call("copy", view, c[:, :64])
-    assert "this is thread scope" in refused(declare, Scope("thread", read))
-    assert "this is warp scope" in refused(declare, Scope("warp", read))
+    assert "the call is in thread scope" in refused(declare, Scope("thread", read))
+    assert "the call is in warp scope" in refused(declare, Scope("warp", read))
     declared, _, warp, _ = ids()
     one_warp = If(binary("==", warp, 0), Scope("warpgroup", read))
     assert "only 32 of the 128 threads" in refused(declared, declare, one_warp, warpgroups=None)
@@ -111,7 +111,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason():
     half = register_view(local("H", (64,), "float16"), 128, 64)
     assert "32 bits" in refused(Scope("warpgroup", call("copy", half, tmem(dtype="float16")[:, :64])))
     g = gmem("G", (128, 64), "float32")
-    assert "G is in global memory, and it takes registers" in refused(Scope("warpgroup", call("copy", g, c[:, :64])))
+    assert "G must be in registers, but is in global memory" in refused(Scope("warpgroup", call("copy", g, c[:, :64])))
 
 
 def test_the_lanes_of_tensor_memory_are_all_or_nothing():
@@ -128,4 +128,4 @@ def test_tensor_memory_has_no_elements():
     from tirx_mini.ir import BufferStore, const
 
     touch = BufferStore(own, (const(0),), tmem()[3, 4])
-    assert "tensor memory, whose elements a thread cannot read" in refused(declare, Scope("thread", touch))
+    assert "tensor memory, whose elements a thread cannot load" in refused(declare, Scope("thread", touch))

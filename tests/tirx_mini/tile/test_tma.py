@@ -209,17 +209,17 @@ def test_what_tma_cannot_do_is_refused_with_the_reason():
     declare, (t, _, flat, narrow, bar) = pool.commit()
     g, padded, wide = gmem("G", (128, 64)), gmem("P", (128, 68)), gmem("W", (128, 512))
     tma = {"dispatch": "tma", "mbar": bar.ptr_to([0])}
-    assert "which mbarrier counts its bytes" in page(g, t, declare, elected(call("copy_async", t, g, dispatch="tma")))
+    assert "that counts its bytes" in page(g, t, declare, elected(call("copy_async", t, g, dispatch="tma")))
     assert "takes no mbar" in page(g, t, declare, elected(call("copy_async", g, t, **tma)))
-    assert "32 lanes of each warp" in page(g, t, declare, Scope("thread", call("copy_async", t, g, **tma)))
-    assert "called in warp scope" in page(g, t, declare, Scope("warp", call("copy_async", t, g, **tma)))
+    assert "32 lanes of a warp" in page(g, t, declare, Scope("thread", call("copy_async", t, g, **tma)))
+    assert "the call is in warp scope" in page(g, t, declare, Scope("warp", call("copy_async", t, g, **tma)))
     assert "136 bytes apart" in page(padded, t, declare, elected(call("copy_async", t, padded[:, :64], **tma)))
     assert "at most 256" in page(wide, flat, declare, elected(call("copy_async", flat, wide, **tma)))
-    assert "8 bytes, and TMA moves multiples of 16" in page(
+    assert "8 bytes, but TMA moves multiples of 16" in page(
         g, narrow, declare, elected(call("copy_async", narrow, g[:, :4], **tma)))
     assert "address of an mbarrier" in page(
         g, t, declare, elected(call("copy_async", t, g, dispatch="tma", mbar=bar[0])))
-    assert "constant of 16 bits" in page(g, t, declare, elected(call("copy_async", t, g, **tma, cta_mask=0)))
+    assert "16-bit constant" in page(g, t, declare, elected(call("copy_async", t, g, **tma, cta_mask=0)))
     assert 'did you mean dispatch="tma"' in page(g, t, declare, elected(call("copy_async", t, g, dispatch="tmaa")))
 
 
@@ -288,5 +288,5 @@ def test_the_rule_that_is_meant_for_the_call_makes_the_headline():
     declare, t = shared("T", (128, 64), layout=swizzled((128, 64)))
     g = gmem("G", (128, 64))
     text = page(g, t, declare, Scope("thread", call("copy_async", g, t)))
-    assert text.startswith("error[TX405]: this copy_async cannot be done by tma: one thread asks for the whole tile")
+    assert text.startswith("error[TX405]: this copy_async cannot use tma: a single thread must issue it")
     assert all(f"note: {name} (" in text for name in ("tma", "cp_async", "tcgen05.ld", "tcgen05.st"))
