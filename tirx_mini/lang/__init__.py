@@ -1,6 +1,6 @@
-"""Library for kernels, written in the language itself: barriers, pipelines, tile schedulers, memory pools, roles.
+"""The kernel library, written in the language itself: barriers, pipelines, tile schedulers, memory pools, roles.
 
-The objects live while a kernel is read; their methods are inlined where they are called.
+Its objects exist at compile time; their methods are inlined at each call.
 """
 
 from tirx_mini.script import PoolAllocator

@@ -1,4 +1,4 @@
-"""Arrays of mbarriers in shared memory: one barrier a pipeline stage, named after what it signals."""
+"""Arrays of mbarriers in shared memory, with one barrier per pipeline stage."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from tirx_mini.script import tirx as Tx
 
 
 class MBarrier:
-    """`depth` mbarriers at which threads arrive themselves.
+    """`depth` mbarriers at which threads arrive.
 
-    pool: where the barriers are allocated (8 bytes each). name: how reports call them; by default the variable's name.
-    phase_offset: 1 where every wait is for the other parity than it says. leader: where it holds, for one thread of
-    the CTA, that thread initialises the barriers; by default thread 0.
+    pool: the shared-memory pool that holds the barriers (8 bytes each).
+    name: the name in reports; by default that of the variable.
+    phase_offset: 1 to invert the parity of every wait, else 0.
+    leader: the condition that selects the one thread of the CTA that initialises the barriers; by default thread 0.
 
-    The third argument may also be the phase offset, as in TVM.
+    As in TVM, the third argument may also be the phase offset.
     """
 
     def __init__(
@@ -41,24 +42,27 @@ class MBarrier:
         return self.buf.name
 
     def ptr_to(self, indices: Any) -> Expr:
-        """A pointer to the barrier of a stage: ``bar.ptr_to([stage])``."""
+        """A pointer to the barrier of one stage: ``bar.ptr_to([stage])``."""
         return self.buf.ptr_to(indices)
 
     @Tx.inline
     def init(self, count: Any) -> None:
-        """Every barrier expects `count` arrivals a phase. Thread 0 of the CTA does it, so it must get here."""
+        """Initialise every barrier for `count` arrivals per phase. The leader thread must execute the call."""
         if self.leader:
             for stage in tuple(range(self.depth)):
                 Tx.ptx.mbarrier.init(self.buf.ptr_to([stage]), count)
 
     @Tx.inline
     def wait(self, stage: Any, phase: Any) -> None:
-        """Block until the phase of parity `phase` of the stage's barrier has completed."""
+        """Wait until the phase of parity `phase` of the stage's barrier has completed."""
         Tx.ptx.mbarrier.try_wait(self.buf.ptr_to([stage]), phase ^ self.phase_offset if self.phase_offset else phase)
 
     @Tx.inline
     def arrive(self, stage: Any, cta_id: Any = None, pred: Any = None, count: Any = None, remote: Any = None) -> None:
-        """Arrive once at the stage's barrier, here or in CTA `cta_id` (`remote`) of the cluster, where `pred` holds."""
+        """Arrive once at the stage's barrier, in this CTA or in CTA `cta_id` (or `remote`) of the cluster.
+
+        pred: the condition under which the thread arrives.
+        """
         assert count is None or count == 1, "each thread arrives once: remove `count`"
         rank = Tx.meta_var(remote if cta_id is None else cta_id)
         if rank is not None:
@@ -67,18 +71,19 @@ class MBarrier:
             Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]))
 
     def remote_view(self, cta_id: Any) -> RemoteBarrier:
-        """The same barriers of CTA `cta_id` of the cluster."""
+        """The same barriers in CTA `cta_id` of the cluster."""
         return RemoteBarrier(self, cta_id)
 
 
 class TMABar(MBarrier):
-    """`depth` mbarriers that TMA loads complete by counting bytes."""
+    """`depth` mbarriers whose phases complete when TMA loads have delivered the expected bytes."""
 
     @Tx.inline
     def arrive(self, stage: Any, bytes: Any = None, remote: Any = None, pred: Any = None, tx_count: Any = None) -> None:
         """Expect `bytes` (or `tx_count`) more bytes in the current phase of the stage's barrier, then arrive once.
 
-        At the barrier here, or in CTA `remote` of the cluster, where `pred` holds.
+        remote: the CTA of the cluster whose barrier is used; by default this CTA.
+        pred: the condition under which the thread arrives.
         """
         expected = Tx.meta_var(tx_count if bytes is None else bytes)
         if expected is None:
@@ -89,16 +94,16 @@ class TMABar(MBarrier):
 
 
 class TCGen05Bar(MBarrier):
-    """`depth` mbarriers at which the tensor core arrives when the MMAs committed to them are done."""
+    """`depth` mbarriers at which the tensor core arrives when the committed MMAs have completed."""
 
     @Tx.inline
     def arrive(self, stage: Any, cta_group: int = 1, cta_mask: Any = None) -> None:
-        """When this thread's MMAs are done, the stage's barrier gets one arrival, in each CTA of `cta_mask`."""
+        """Commit this thread's MMAs: their completion arrives once at the stage's barrier in each CTA of `cta_mask`."""
         Tx.ptx.tcgen05.commit(self.buf.ptr_to([stage]), cta_group=cta_group, cta_mask=cta_mask)
 
 
 class RemoteBarrier:
-    """Barriers in the shared memory of another CTA of the cluster: one can arrive at them, not wait on them."""
+    """Barriers of another CTA of the cluster. A thread can arrive at them, but not wait on them."""
 
     def __init__(self, barrier: MBarrier, cta_id: Any) -> None:
         self.barrier = barrier
@@ -110,12 +115,12 @@ class RemoteBarrier:
         return self.barrier.name
 
     def ptr_to(self, indices: Any) -> Expr:
-        """The shared::cluster address of the barrier of a stage."""
+        """The shared::cluster address of the barrier of one stage."""
         return Tx.ptx.map_shared_rank(self.barrier.ptr_to(indices), self.cta_id)
 
     @Tx.inline
     def arrive(self, stage: Any, bytes: Any = None, pred: Any = None, tx_count: Any = None) -> None:
-        """As the barrier's own `arrive`, at the barrier of the other CTA."""
+        """As `arrive` of the barrier itself, at the barrier of the other CTA."""
         expected = Tx.meta_var(tx_count if bytes is None else bytes)
         if expected is None:
             MBarrier.arrive(self.barrier, stage, cta_id=self.cta_id, pred=pred)
@@ -127,10 +132,14 @@ _KINDS: Mapping[str, type[MBarrier]] = {"tma": TMABar, "tcgen05": TCGen05Bar, "m
 
 
 class Pipeline:
-    """A ring of `stages`: `full` tells the consumer that a stage holds data, `empty` the producer that it is free.
+    """A ring of `stages`: `full` signals the consumer that a stage holds data, `empty` the producer that it is free.
 
-    full, empty: who arrives: "tma" (TMABar), "tcgen05" (TCGen05Bar) or "mbar" (MBarrier). init_full, init_empty: how
-    many arrivals each expects a phase. The barriers are initialised where the pipeline is made.
+    The barriers are initialised where the pipeline is created.
+
+    full, empty: the kind of each barrier: "tma" (TMABar), "tcgen05" (TCGen05Bar) or "mbar" (MBarrier).
+    init_full, init_empty: the number of arrivals per phase.
+    empty_phase_offset: the phase offset of the empty barriers.
+    leader: the condition that selects the thread that initialises the barriers.
     """
 
     def __init__(

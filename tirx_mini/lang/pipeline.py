@@ -1,4 +1,4 @@
-"""Where a role stands in a ring of pipeline stages."""
+"""The position of a role in a ring of pipeline stages."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from tirx_mini.script import tirx as Tx
 
 
 class PipelineState:
-    """The stage a role is at, and the parity of the phase it waits for there.
+    """The current stage of a role, and the parity of the phase that it waits for in that stage.
 
-    Two spellings: ``PipelineState("tma", 4)`` with `init(is_producer=…)` and `move_to_next_stage()`, and
+    There are two spellings: ``PipelineState("tma", 4)`` with `init(is_producer=…)` and `move_to_next_stage()`, and
     ``PipelineState(4, phase=1)`` with `advance()`.
 
-    depth: number of stages. phase: initial phase; with it the state is ready at once. A producer starts with phase 1,
-    which a fresh barrier lets through (the stages are empty); a consumer with phase 0, at which it blocks.
+    depth: the number of stages.
+    phase: the initial phase. If it is given, no call of `init` is needed. A producer starts with phase 1: its first
+        wait returns at once, because all stages are empty. A consumer starts with phase 0: its first wait blocks.
     """
 
     def __init__(self, name: Any, depth: Any = None, phase: Any = None) -> None:
@@ -35,13 +36,13 @@ class PipelineState:
 
     @Tx.inline
     def init(self, is_producer: Any = False) -> None:
-        """Go to stage 0, as a producer (phase 1: the first wait passes) or a consumer (phase 0: it blocks)."""
+        """Start at stage 0, as a producer (phase 1: the first wait does not block) or as a consumer (phase 0)."""
         self.stage = 0
         self.phase = Tx.int32(is_producer)
 
     @Tx.inline
     def move_to_next_stage(self) -> None:
-        """Go on to the next stage; the phase flips with each round through the ring."""
+        """Advance to the next stage. The phase flips with each pass through the ring."""
         if self.depth == 1:
             self.phase = self.phase ^ 1
         else:
@@ -53,7 +54,7 @@ class PipelineState:
 
     @Tx.inline
     def skip(self, steps: int) -> None:
-        """Go on by `steps` stages at once, as where another role takes the ones between."""
+        """Advance by `steps` stages at once, for example over the stages that another role handles."""
         if steps // self.depth % 2:
             self.phase = self.phase ^ 1
         if steps % self.depth:

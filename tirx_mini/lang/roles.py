@@ -1,4 +1,4 @@
-"""Roles: the warps or warpgroups of a CTA that execute one part of a kernel."""
+"""Roles: warps or warpgroups of a CTA that execute one part of a kernel."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from tirx_mini.script import tirx as Tx
 
 
 def WarpRole(warp_id: Any, number: int, regs: int | None = None, increase: bool = False) -> OpenRole:
-    """``with WarpRole(warp_id, 3):``: warp `number`, as `warp_id` counts, executes the block.
+    """``with WarpRole(warp_id, 3):``: the warp for which `warp_id` equals `number` executes the block.
 
-    regs: how many registers each of its threads goes on with; increase: whether those are more than before.
+    regs: the new number of registers per thread, or None to keep it.
+    increase: whether `regs` is larger than the current number.
     """
     return _role(warp_id == number, regs, increase)
 
@@ -21,7 +22,7 @@ def WarpRole(warp_id: Any, number: int, regs: int | None = None, increase: bool 
 def WarpgroupRole(
     wg_id: Any, number: int | tuple[int, int], regs: int | None = None, increase: bool = False
 ) -> OpenRole:
-    """``with WarpgroupRole(wg_id, 0):``: warpgroup `number`, or those from `number[0]` to below `number[1]`."""
+    """``with WarpgroupRole(wg_id, 0):``: warpgroup `number`, or warpgroups `number[0]` … `number[1]` - 1."""
     return _role(Tx.filter(wg_id, *number) if isinstance(number, tuple) else wg_id == number, regs, increase)
 
 

@@ -1,4 +1,4 @@
-"""Which output tile a persistent CTA or cluster computes next."""
+"""Tile schedulers: the order in which persistent CTAs or clusters compute output tiles."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from tirx_mini.script import tirx as Tx
 
 
 class ClusterPersistentScheduler2D:
-    """Hands out the tiles of a num_m_tiles × num_n_tiles grid to `num_clusters` clusters, in an order that reuses L2.
+    """Distributes the tiles of a num_m_tiles × num_n_tiles grid to `num_clusters` clusters, in an L2-friendly order.
 
-    The order is group-major: groups of `l2_group_size` tile rows, each walked column by column, so that tiles in flight
-    at one time share rows of A and columns of B. Cluster c takes the tiles c, c + num_clusters, c + 2 num_clusters, …
+    The order is group-major: each group of `l2_group_size` tile rows is traversed column by column, so concurrent tiles
+    share rows of A and columns of B. Cluster c computes the tiles c, c + num_clusters, c + 2 num_clusters, …
 
-    m_idx, n_idx: the current tile; valid: whether there is one.
+    m_idx, n_idx: the row and column of the current tile.
+    valid: whether the current tile exists.
     """
 
     def __init__(
@@ -44,13 +45,13 @@ class ClusterPersistentScheduler2D:
 
     @Tx.inline
     def init(self, cluster_id: Any) -> None:
-        """Start at the first tile of cluster `cluster_id`."""
+        """Select the first tile of cluster `cluster_id`."""
         self.linear_idx = cluster_id
         self._locate()
 
     @Tx.inline
     def next_tile(self) -> None:
-        """Go on to this cluster's next tile."""
+        """Advance to the next tile of this cluster."""
         self.linear_idx = self.linear_idx + self.num_clusters
         self._locate()
 
@@ -61,7 +62,7 @@ class ClusterPersistentScheduler2D:
 
     @Tx.inline
     def _locate(self) -> None:
-        """The row and column of tile `linear_idx`; the last group has the rows that are left."""
+        """Compute the row and column of tile `linear_idx`. The last group has the remaining rows."""
         group = Tx.meta_var(self.linear_idx // (self.group_rows * self.num_n_tiles))
         within = Tx.meta_var(self.linear_idx % (self.group_rows * self.num_n_tiles))
         rows = Tx.meta_var(self._rows(group))

@@ -1,4 +1,4 @@
-"""Tensor memory handed out column by column."""
+"""Allocation of tensor memory, column by column."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from tirx_mini.script import tirx as Tx
 
 
 class TMEMPool:
-    """`total_cols` columns of tensor memory, allocated by one warp and freed by one.
+    """`total_cols` columns of tensor memory, allocated by one warp and deallocated by one warp.
 
-    pool: the shared memory in which the address is kept. total_cols: a power of two from 32 to 512.
-    alloc_warp, dealloc_warp: the numbers of those warps in the CTA. tmem_addr: a buffer for the address, if not a new
-    one.
+    pool: the shared-memory pool for the address.
+    total_cols: a power of two from 32 to 512.
+    alloc_warp, dealloc_warp: the indices of the two warps in the CTA.
+    tmem_addr: an existing buffer for the address; by default a new one.
     """
 
     def __init__(
@@ -39,13 +40,16 @@ class TMEMPool:
 
     @property
     def addr(self) -> Expr:
-        """The address of the first column, once it is allocated."""
+        """The address of the first column, valid after `commit`."""
         return self.address[0]
 
     def alloc(self, shape: Any, dtype: Any = "float32", *, layout: Any = None, cols: int | None = None) -> Buffer:
-        """A tile of 128 lanes, in the next columns; dtype: 32 bits wide where `cols` is not given.
+        """A tile of 128 lanes in the next columns.
 
-        Raises TirxError where more columns are taken than the pool has.
+        dtype: the dtype of an element; it must be 32 bits wide unless `cols` is given.
+        cols: the number of columns.
+
+        Raises TirxError if the pool has too few columns.
         """
         lanes, columns = shape
         taken = columns * DataType(dtype).bits // 32 if cols is None else cols
@@ -66,12 +70,12 @@ class TMEMPool:
         return buffer
 
     def move_base_to(self, col: int) -> None:
-        """The next tile begins at column `col`; tiles may overlap by it."""
+        """Start the next tile at column `col`; it may overlap earlier tiles."""
         self.offset = col
 
     @Tx.inline
     def commit(self) -> None:
-        """Allocate the columns. The whole warp must get here."""
+        """Allocate the columns. All lanes of the warp must execute it."""
         if Tx.warp_id_in_cta == self.alloc_warp:
             Tx.ptx.tcgen05.alloc(Tx.address_of(self.address), n_cols=self.total_cols, cta_group=self.cta_group)
             if self.sync_after_alloc:
@@ -79,7 +83,7 @@ class TMEMPool:
 
     @Tx.inline
     def dealloc(self) -> None:
-        """Free the columns. The whole warp must get here, when nothing uses them any more."""
+        """Deallocate the columns after their last use. All lanes of the warp must execute it."""
         if Tx.warp_id_in_cta == self.dealloc_warp:
             Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=self.cta_group)
             Tx.ptx.tcgen05.dealloc(self.addr, n_cols=self.total_cols, cta_group=self.cta_group)

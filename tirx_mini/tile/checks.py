@@ -1,4 +1,4 @@
-"""What can be said of a tile call from its operands alone, when it is written."""
+"""Checks of a tile call that depend only on its operands. They run when the call is read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .region import Tile, tiles_of
 
 
 def nothing(call: TileCall) -> None:
-    """Any operands go."""
+    """Accept any operands."""
 
 
 def same_extents(call: TileCall) -> None:
-    """All tiles have the same extents, dimensions of extent 1 not counted."""
+    """All tiles must have the same extents, apart from dimensions of extent 1."""
     tiles = tiles_of(call)
     for tile in tiles[1:]:
         if tile.extents != tiles[0].extents:
@@ -20,7 +20,7 @@ def same_extents(call: TileCall) -> None:
 
 
 def copy(call: TileCall) -> None:
-    """One dtype and the same extents on both sides."""
+    """Both sides must have the same dtype and the same extents."""
     same_extents(call)
     dst, src = tiles_of(call)
     if dst.dtype != src.dtype:
@@ -32,7 +32,7 @@ def copy(call: TileCall) -> None:
 
 
 def elementwise(call: TileCall) -> None:
-    """The same extents, one dtype, and scalars that are values."""
+    """All tiles must have the same extents and one dtype."""
     same_extents(call)
     dtypes = {str(operand.dtype) for operand in call.operands if isinstance(operand, Region)}
     if len(dtypes) > 1:
@@ -43,7 +43,7 @@ def elementwise(call: TileCall) -> None:
 
 
 def reduction(call: TileCall) -> None:
-    """The destination has the source's leading extents."""
+    """The extents of the destination must be the leading extents of the source."""
     dst, src = tiles_of(call)
     if dst.extents != src.extents[: len(dst.extents)] or dst.extents == src.extents:
         raise TirxError(
@@ -54,7 +54,9 @@ def reduction(call: TileCall) -> None:
 
 
 def gemm(call: TileCall) -> None:
-    """C is M × N, A M × K, B N × K; with cta_group=2, N is the rows of B of both CTAs. `accum` is a condition."""
+    """C must be M × N, A M × K and B N × K, and `accum` a condition. With cta_group=2, N counts the rows of B in both
+    CTAs.
+    """
     c, a, b = tiles_of(call)
     for tile, role, dims in ((c, "C", "M × N"), (a, "A", "M × K"), (b, "B", "N × K")):
         if len(tile.extents) != 2:

@@ -1,4 +1,4 @@
-"""What a dispatch rule may know of the place where a tile primitive was called."""
+"""The context of a tile call: the information that a dispatch rule may use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .threads import active_threads, most_in_a_warp
 
 @dataclass
 class TensorMaps:
-    """The tensor maps that the copies of one kernel need; copies that see a buffer alike share one."""
+    """The tensor maps of one kernel. Copies with the same parameters share a tensor map."""
 
     maps: list[TensorMap] = field(default_factory=list)
 
@@ -47,11 +47,12 @@ class TensorMaps:
 
 @dataclass(frozen=True)
 class Context:
-    """The execution scope of a call, and what is known of the values there.
+    """The execution scope of a call, and the known properties of values there.
 
     scope: "cta", "warpgroup", "warp" or "thread".
-    guards: the conditions under which the call is reached, outermost first.
-    analyzer: bounds of loop variables and special registers. values: what immutable variables were bound to.
+    guards: the conditions that enclose the call, outermost first.
+    analyzer: the bounds of loop variables and special registers.
+    values: the values of immutable variables.
     """
 
     scope: str
@@ -64,12 +65,12 @@ class Context:
 
     @property
     def threads(self) -> int:
-        """How many threads execute the call together."""
+        """The number of threads that execute the call together."""
         return THREADS_OF.get(self.scope, self.launch.threads)
 
     @property
     def thread(self) -> Expr:
-        """The number of the executing thread among them."""
+        """The index of the executing thread among them."""
         tid = special("threadIdx.x")
         if self.scope == "thread":
             return const(0)
@@ -79,45 +80,45 @@ class Context:
         return self.analyzer.simplify(expr)
 
     def divisor(self, value: Coord) -> int:
-        """The largest number known to divide a coordinate; looks through bound variables. 0 for 0 itself."""
+        """The largest number known to divide a coordinate, resolving bound variables; 0 for the constant 0."""
         if isinstance(value, Expr):
             return self.analyzer.divisor(self.resolved(value))
         return value
 
     def resolved(self, expr: Expr) -> Expr:
-        """`expr` with bound variables replaced by their values, for analysis only."""
+        """`expr` with bound variables replaced by their values; for analysis only."""
         return substitute(expr, self.values) if self.values else expr
 
     def loop_var(self, steps: int, name: str = "i") -> tuple[Var, Context]:
-        """A loop variable of 0 … steps - 1, and the context inside the loop."""
+        """A loop variable over 0 … steps - 1, and the context inside the loop."""
         var = Var(INT32, name)
         return var, replace(self, analyzer=self.analyzer.bind(var, 0, steps - 1))
 
-    # -- who executes ------------------------------------------------------------------------------------------
+    # -- executing threads -------------------------------------------------------------------------------------
 
     def active(self) -> np.ndarray | None:
-        """Which threads of a CTA get here, as booleans, where that is known at compile time (see `active_threads`)."""
+        """The threads of a CTA that execute the call, as booleans, or None if unknown (see `active_threads`)."""
         return active_threads([self.resolved(guard) for guard in self.guards], self.launch.threads)
 
     def lanes(self) -> int | None:
-        """How many lanes of a warp get here, at most; None where that is unknown."""
+        """The largest number of lanes of any warp that execute the call; None if unknown."""
         known = self.active()
         if known is not None:
             return most_in_a_warp(known)
-        # A variable that the threads keep for themselves may stop more of them, but where one is left, one it is.
+        # Unknown conditions can only exclude threads: if one lane per warp remains without them, the answer is one.
         possible = active_threads([self.resolved(guard) for guard in self.guards], self.launch.threads, at_most=True)
         assert possible is not None
         return 1 if most_in_a_warp(possible) == 1 else None
 
     def not_single_thread(self) -> str | None:
-        """Why the call is executed by more than one lane of some warp; None where it is not (or that is unknown)."""
+        """Why more than one lane of a warp executes the call; None if only one does, or if it is unknown."""
         if self.scope != "thread":
             return f"the call is in {self.scope} scope"
         lanes = self.lanes()
         return f"{lanes} lanes of a warp execute it" if lanes is not None and lanes > 1 else None
 
     def split_scope(self) -> str | None:
-        """Why only a part of the scope's threads gets here; None where all of them do, or none (or that is unknown)."""
+        """Why only some threads of the scope execute the call; None if all or none do, or if it is unknown."""
         active = self.active()
         size = self.threads
         if active is None or size == 1:

@@ -1,4 +1,4 @@
-"""copy_async by cp.async: each thread asks for vectors of its own, without going through registers."""
+"""copy_async by cp.async: each thread issues copies of its own vectors, which bypass the registers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .region import Tile, tiles_of
 from .rule import NotMeant, Refusal, Rule
 
 SIZES = (4, 8, 16)
-"""Bytes of one cp.async (PTX ISA, "cp.async")."""
+"""The sizes of one cp.async in bytes (PTX ISA, "cp.async")."""
 
 
 class CpAsync(Rule):
-    """Global to shared memory; complete after the issuing thread's cp.async.wait_group and a barrier."""
+    """Global to shared memory. The copy is complete after cp.async.wait_group in each issuing thread and a barrier."""
 
     name = "cp_async"
     ops = ("copy_async",)

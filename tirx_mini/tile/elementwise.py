@@ -1,7 +1,7 @@
-"""Everything that computes each element of a tile by itself: copies through registers, casts, fills, arithmetic.
+"""Elementwise operations: copies through registers, casts, fills and arithmetic.
 
-One emission serves them all. The partition decides which thread handles which element, every source is read at the
-coordinates of the destination, and the operation is applied to a vector at a time.
+All of them emit the same code: the partition assigns elements to threads, every source is read at the coordinates of
+the destination, and the operation is applied to one vector at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .rule import NotMeant, Refusal, Rule
 MEMORY = ("global", "shared")
 
 Compute = Callable[[DataType, Sequence[Expr]], Expr]
-"""From the destination's (vector) dtype and the operands' values to the value to store."""
+"""Computes the value to store from the destination's (vector) dtype and the values of the operands."""
 
 COMPUTE: Mapping[str, Compute] = {
     "copy": lambda dtype, v: v[0],
@@ -39,11 +39,11 @@ COMPUTE: Mapping[str, Compute] = {
 }
 
 MOST_LANES: Mapping[str, int] = {"copy": VECTOR_BYTES, "cast": 2}
-"""Elements that an operation takes at once, 1 if not named: a conversion takes a pair (PTX ISA, cvt.rn.f16x2.f32)."""
+"""Elements that an operation handles at once; 1 if not listed. A cast converts pairs (PTX ISA, cvt.rn.f16x2.f32)."""
 
 
 class Elementwise(Rule):
-    """Each thread of the scope handles vectors of its own, in registers or in memory."""
+    """Each thread of the scope handles its own vectors, in registers or in memory."""
 
     name = "vector"
     ops = tuple(COMPUTE)
@@ -68,10 +68,10 @@ class Elementwise(Rule):
 
 
 def _dealt(call: TileCall, ctx: Context, tiles: list[Tile], private: list[Tile]) -> Stmt:
-    """Every tile in memory, or everything in the executing thread's hands."""
+    """All tiles are in memory, or all of them are private to the executing thread."""
     dst, inner = tiles[0], ctx
     if len(private) == len(tiles) or (private and dst.scope == "local"):
-        inner = replace(ctx, scope="thread")  # each thread computes its own registers, in whatever scope it is asked to
+        inner = replace(ctx, scope="thread")  # each thread computes its own registers, whatever the scope
     elif private and ctx.scope != "thread":
         raise Refusal(
             f"{private[0].buffer.name} is private to each thread, but in {ctx.scope} scope all threads store one tile",
@@ -90,7 +90,7 @@ def _dealt(call: TileCall, ctx: Context, tiles: list[Tile], private: list[Tile])
 
 
 def _spread(call: TileCall, ctx: Context, tiles: list[Tile], views: list[Tile]) -> Stmt:
-    """Register views say which thread holds what: everything else follows them."""
+    """Register views assign elements to threads; all other operands follow them."""
     if ctx.scope == "thread":
         raise Refusal(
             f"{views[0].buffer.name} is spread over the registers of many threads, but the call is in thread scope",
@@ -133,7 +133,7 @@ def _value(call: TileCall, dst: Tile, lanes: int, values: list[Expr]) -> Expr:
 
 
 def _vector(call: TileCall, widths: list[int]) -> int:
-    """Elements that one step handles: as many as every access allows, but no more than the operation takes at once."""
+    """The number of elements per step: as many as every access allows, up to the limit of the operation."""
     return math.gcd(*widths, MOST_LANES.get(call.op, 1))
 
 
@@ -144,7 +144,7 @@ def _whole_scope(ctx: Context) -> None:
 
 
 def _proxy_fence(dst: Tile, ctx: Context) -> Stmt | None:
-    """Cooperative writers make their stores visible to the async proxy (TMA, MMA). The kernel synchronises."""
+    """The fence that makes cooperative stores visible to the async proxy (TMA, MMA); the kernel itself synchronises."""
     if dst.scope != "shared" or ctx.scope == "thread":
         return None
     return issue("fence.proxy.async", space="shared::cta", span=ctx.span)

@@ -1,4 +1,4 @@
-"""Operands of the tensor core: matrices in shared memory, and the descriptors that say where and how they lie."""
+"""Operands of the tensor core: matrices in shared memory, and the descriptors of their address and layout."""
 
 from __future__ import annotations
 
@@ -30,20 +30,26 @@ from .rule import Refusal
 
 @dataclass(frozen=True)
 class MmaOperand:
-    """A K-major operand. bind: the statement that puts the descriptor of its first element into `var`."""
+    """A K-major operand.
+
+    bind: the statement that binds the descriptor of its first element to `var`.
+    """
 
     params: DescriptorParams
     var: Var
     bind: Bind
 
     def at(self, ctx: Context, k: Expr, row: int = 0) -> Expr:
-        """The descriptor of the operand from column `k` and row `row`, a multiple of 8, on: the bytes between, >> 4."""
+        """The descriptor of the part that begins at column `k` and row `row`, which must be a multiple of 8.
+
+        The byte offset to that part, >> 4, is added to the descriptor of the first element.
+        """
         between = as_expr(self.params.byte_offset(coordinate(k), row)) - as_expr(self.params.byte_offset(0))
         return self.var + cast(UINT64, ctx.simplify(between // 16))
 
 
 def mma_operand(ctx: Context, tile: Tile, kind: str = "tcgen05") -> MmaOperand:
-    """`tile` as an operand, with a descriptor of this kind ("tcgen05" or "wgmma"). Raises Refusal where none exists."""
+    """`tile` as an operand, with a descriptor of `kind` ("tcgen05" or "wgmma"). Raises Refusal if none exists."""
     params = _params(ctx, tile)
     var = Var(UINT64, f"{tile.buffer.name}_desc")
     return MmaOperand(params, var, Bind(var, _descriptor(ctx, tile, params, kind), span=ctx.span))
@@ -61,7 +67,7 @@ def _params(ctx: Context, tile: Tile) -> DescriptorParams:
 
 
 def _descriptor(ctx: Context, tile: Tile, params: DescriptorParams, kind: str) -> Expr:
-    """The 64-bit word that tells the tensor core where the operand begins and how it lies."""
+    """The 64-bit descriptor that gives the tensor core the address and the layout of the operand."""
     swizzle = 0 if params.mode is SwizzleMode.SWIZZLE_NONE else params.mode.span_bytes
     rest = SmemDescriptor(0, params.leading_byte_offset, params.stride_byte_offset, swizzle).encode(kind)
     first = ctx.simplify(as_expr(params.byte_offset(0)) // tile.dtype.itemsize)
@@ -70,7 +76,7 @@ def _descriptor(ctx: Context, tile: Tile, params: DescriptorParams, kind: str) -
 
 
 def accumulate(call: TileCall, step: Expr) -> Expr:
-    """Whether the instruction adds to the accumulator: the first as the call says, the others always."""
+    """Whether the instruction adds to the accumulator. The call decides for the first; all others do."""
     accum = as_bool(call.option("accum", False))
     if isinstance(accum, Const):
         return accum if accum.value else binary("!=", step, 0)

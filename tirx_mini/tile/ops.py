@@ -1,7 +1,7 @@
-"""The tile primitives that a kernel may call, and what can be checked as soon as one is written.
+"""The table of tile primitives, with the checks that run when a call is read.
 
-`OPS` is the one table: the Tx namespace is generated from it, and `TileOp.build` makes the call. A primitive names its
-operands (tiles, or values where the name is in `values`) and its options with their defaults.
+The Tx namespace is generated from `OPS`, and `TileOp.build` creates a call. A primitive has named operands (tiles, or
+values for the names in `values`) and options with defaults.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ SCOPES = ("cta", "warpgroup", "warp", "thread")
 class TileOp:
     """A tile primitive.
 
-    operands: names in order; those in `values` are scalars, those in `either` a tile or a scalar, all others tiles.
-    options: keyword arguments with their defaults; None means not given. aliases: other spellings of options.
-    check: raises TirxError for operands that no rule could ever take.
+    operands: names in order. Those in `values` are scalars, those in `either` are tiles or scalars, all others tiles.
+    options: keyword arguments with their defaults; None means not given.
+    aliases: other spellings of options.
+    check: raises TirxError for operands that no rule can accept.
     """
 
     name: str
@@ -48,9 +49,9 @@ class TileOp:
         )
 
     def build(self, *args: Any, span: Span | None = None, scope: str | None = None, **kwargs: Any) -> TileCall:
-        """The call of this primitive at `span`, bound to `scope` where the spelling says so (``Tx.cta.copy``).
+        """A call of this primitive at `span`, bound to `scope` if the spelling is scope-bound (``Tx.cta.copy``).
 
-        Raises TirxError for wrong arguments, and for operands that cannot go together.
+        Raises TirxError for wrong arguments, and for operands that do not fit together.
         """
         try:
             bound = dict(zip(self.operands, args, strict=False))
@@ -63,7 +64,7 @@ class TileOp:
         return call
 
     def _options(self, args: tuple[Any, ...], bound: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The options by their own names; operands given as keywords go to `bound`."""
+        """The options under their canonical names; operands passed as keywords are added to `bound`."""
         if len(args) > len(self.operands):
             raise TirxError(
                 f"{self.name} expects {len(self.operands)} operands ({', '.join(self.operands)}), found {len(args)}",

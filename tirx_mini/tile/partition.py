@@ -1,7 +1,7 @@
-"""Who moves what: how a tile's elements are dealt to the threads of a scope, and the loop in which each does its part.
+"""Partitions: how the elements of a tile are distributed over the threads of a scope, and the loop over each share.
 
-Two ways exist. Memory is dealt in order, neighbouring vectors to neighbouring threads, so that a warp's accesses are
-coalesced. A register view says itself which thread holds which element; then every operand follows it.
+Tiles in memory are distributed in order: neighbouring threads get neighbouring vectors, so the accesses of a warp are
+coalesced. The layout of a register view assigns elements to threads itself, and every other operand follows it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .region import Tile, coordinate, offsets
 from .registers import RegisterTile
 
 VECTOR_BYTES = 16
-"""The widest access of one thread (PTX ISA: ld, st with .v4.b32)."""
+"""The widest access of one thread, in bytes (PTX ISA: ld, st with .v4.b32)."""
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Each thread of a scope handles `lanes` neighbouring elements in each of `steps` steps.
+    """Each thread of a scope handles `lanes` consecutive elements in each of `steps` steps.
 
-    coords(step): the tile coordinates of the first of them, for the executing thread.
-    guard(step): the condition under which the thread takes part; None where all do.
+    coords(step): the tile coordinates of the first of these elements, for the executing thread.
+    guard(step): the condition under which the thread participates; None if all threads do.
     """
 
     steps: int
@@ -37,9 +37,9 @@ class Partition:
     def loop(
         self, ctx: Context, body: Callable[[Context, Expr, tuple[Expr, ...]], Stmt], *, parallel: bool = True
     ) -> Stmt:
-        """``body(context, step, coordinates)`` in a loop over the steps, or alone where there is but one.
+        """``body(context, step, coordinates)`` in a loop over the steps; without a loop if there is only one step.
 
-        parallel: whether the loop may be executed as one operation, which instructions may not.
+        parallel: whether the steps are independent, so that they may be executed as one operation.
         """
         var, inside = ctx.loop_var(self.steps)
         step: Expr = var if self.steps > 1 else const(0)
@@ -54,7 +54,7 @@ class Partition:
 
 
 def linear(ctx: Context, extents: Sequence[int], lanes: int) -> Partition:
-    """The elements in row-major order, `lanes` to each thread in turn."""
+    """Distribute the elements in row-major order, `lanes` to each thread in turn."""
     vectors = math.prod(extents) // lanes
 
     def number(step: Expr) -> Expr:
@@ -77,7 +77,7 @@ def linear(ctx: Context, extents: Sequence[int], lanes: int) -> Partition:
 
 
 def by_register(ctx: Context, registers: RegisterTile, lanes: int) -> Partition:
-    """Each thread handles the elements that it holds, `lanes` registers in each step."""
+    """Each thread handles the elements in its own registers, `lanes` registers per step."""
     layout = registers.layout
     element_at = inverse(layout)
 
@@ -92,13 +92,13 @@ def by_register(ctx: Context, registers: RegisterTile, lanes: int) -> Partition:
 
 
 def register_lanes(ctx: Context, registers: RegisterTile) -> int:
-    """How many of a thread's registers, from an aligned one on, are neighbours along the tile's last dimension."""
+    """The number of a thread's registers, from an aligned one on, that are consecutive along the last dimension."""
     most = VECTOR_BYTES // registers.tile.dtype.itemsize
     return math.gcd(vector_length(registers.layout), most, registers.count, ctx.divisor(coordinate(registers.base)))
 
 
 def memory_lanes(ctx: Context, tile: Tile) -> int:
-    """How many neighbouring elements of a tile one aligned access may take: a power of two, at most 16 bytes."""
+    """The number of consecutive elements in one aligned access to a tile: a power of two, at most 16 bytes."""
     if not tile.kept or tile.kept[-1] != tile.buffer.ndim - 1:
         return 1
     run = math.gcd(vector_length(tile.layout), tile.extents[-1], ctx.divisor(coordinate(tile.starts[-1])))

@@ -1,7 +1,7 @@
-"""Reductions: sum, max and min of a tile by a thread, a warp or a CTA, and of a value of each thread across them.
+"""Reductions: sum, max and min of a tile by a thread, a warp or a CTA, and of one value per thread over a warp or CTA.
 
-Each thread first combines what it has. A warp then exchanges values by shuffles, each step halving the distance, and
-the warps of a CTA by one word each in shared memory.
+Each thread first combines its own elements. The lanes of a warp then exchange values by shuffles, halving the distance
+in each step, and the warps of a CTA exchange one word each through shared memory.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WARP = THREADS_OF["warp"]
 
 @dataclass(frozen=True)
 class Accumulator:
-    """A thread's running result: one register of the `dtype` that partial results are kept in."""
+    """The partial result of a thread: one register."""
 
     buffer: Buffer
     operator: str
@@ -56,7 +56,7 @@ class Accumulator:
 
     @staticmethod
     def make(ctx: Context, name: str, dtype: DataType, operator: str) -> Accumulator:
-        """Half precision is accumulated in float32, small integers in int32. Raises Refusal for 64-bit types."""
+        """An accumulator for `dtype`: float32 for half precision, int32 for small integers. Refuses 64-bit types."""
         if dtype.bits > 32:
             raise Refusal(f"shuffles move 32 bits, but {name} is {dtype}")
         wide = dtype if dtype.bits == 32 else FLOAT32 if dtype.is_float else INT32
@@ -80,12 +80,12 @@ class Accumulator:
         return self.set(binary(self.operator, self.value, cast(self.dtype, value), span=self.ctx.span))
 
     def across_lanes(self, width: int = WARP) -> Stmt:
-        """Combine `width` neighbouring lanes; all of them then have the result."""
+        """Combine groups of `width` neighbouring lanes; every lane gets the result of its group."""
         distances = [width >> step for step in range(1, width.bit_length())]
         return seq(*(self.add(value_of("shfl.xor", self.dtype, self.value, d, span=self.ctx.span)) for d in distances))
 
     def across_warps(self, scratch: Buffer, first: Expr, warps: int) -> Stmt:
-        """Combine the warps of the CTA through `warps` elements of shared memory; all threads then have the result."""
+        """Combine the warps of the CTA through `warps` elements of shared memory; every thread gets the result."""
         ctx = self.ctx
         lane, warp = special("threadIdx.x") % WARP, special("warp_id_in_cta")
         var, _ = ctx.loop_var(warps, "w")
@@ -96,14 +96,14 @@ class Accumulator:
 
         put = BufferStore(scratch, (first + warp,), cast(scratch.dtype, self.value), span=ctx.span)
         others = For(var, const(1), const(warps), self.add(partial(var)), kind=UNROLLED, span=ctx.span)
-        # The last barrier keeps the words until all have read them: the next reduction writes them again.
+        # The last barrier protects the words until all threads have read them: the next reduction overwrites them.
         return seq(If(binary("==", lane, 0), put), sync, self.set(partial(const(0))), others, sync, span=ctx.span)
 
 
 class ThreadReduce(Rule):
     name = "thread"
     ops = tuple(f"reduce_{kind}" for kind in OPERATORS)
-    doc = "each thread by itself, one element after another"
+    doc = "each thread by itself, element by element"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
@@ -129,7 +129,7 @@ class ThreadReduce(Rule):
 class CooperativeReduce(Rule):
     name = "shuffle"
     ops = tuple(f"reduce_{kind}" for kind in OPERATORS)
-    doc = "a warp or a CTA together: shuffles, then shared memory between the warps"
+    doc = "a warp or a CTA cooperatively: shuffles, then shared memory between the warps"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
@@ -154,11 +154,11 @@ class CooperativeReduce(Rule):
 
 
 class ValueReduce(Rule):
-    """``cta_sum(dst, value)`` and its like: every thread gives a value and gets the result in a register of its own."""
+    """Reductions such as ``cta_sum(dst, value)``: every thread supplies a value and gets the result in a register."""
 
     name = "shuffle"
     ops = tuple(f"{unit}_{op}" for unit in ("warp", "cta") for op in OPERATORS)
-    doc = "one value of each thread across a warp or a CTA"
+    doc = "one value per thread over a warp or a CTA"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         unit, op = call.op.split("_")
@@ -203,12 +203,12 @@ def _width(call: TileCall) -> int:
 
 
 def _identity(acc: Accumulator, first: Expr) -> Expr:
-    """What changes no result: 0 for a sum; for max and min any element of the tile."""
+    """The neutral value: 0 for a sum; any element of the tile for max and min."""
     return const(0, acc.dtype) if acc.operator == "+" else first
 
 
 def _scratch(ctx: Context, acc: Accumulator) -> Buffer:
-    """Shared memory of the compiler's own: a word for each warp."""
+    """Shared memory that the compiler adds: one word per warp."""
     return Buffer(f"{acc.buffer.name}_warps", (ctx.launch.warps,), acc.dtype, "shared", span=ctx.span)
 
 
@@ -227,7 +227,7 @@ def _unravel(number: Expr, extents: Sequence[int]) -> tuple[Expr, ...]:
 
 
 def _loop(ctx: Context, var: Expr, first: int, extents: Sequence[int], body: Stmt) -> Stmt | None:
-    """`body` for `var` from `first` to the product of `extents`; alone where that is once, None where it is never."""
+    """`body` for `var` from `first` to the product of `extents`, without a loop for one iteration; None for none."""
     count = math.prod(extents)
     if first >= count:
         return None

@@ -1,7 +1,7 @@
-"""The operands of a tile primitive: regions without their dimensions of extent 1, and what their layouts say.
+"""The operands of a tile primitive: regions without their dimensions of extent 1, and their layouts.
 
-``Asmem[stage, :, :]`` and ``A[m : m + 128, k : k + 64]`` are both 128 × 64 tiles; dropping the dimensions of extent 1
-is what lets them meet. A `Tile` holds a region and that view of it.
+``Asmem[stage, :, :]`` and ``A[m : m + 128, k : k + 64]`` are both 128 × 64 tiles, because dimensions of extent 1 do not
+count. A `Tile` is a region seen in this way.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from tirx_mini.layout import Coord, Layout, S, TileLayout
 
 
 def as_region(operand: object) -> Region:
-    """`operand` as a region: a buffer is all of itself, an element a region of one.
+    """`operand` as a region: a whole buffer, a slice, or a single element.
 
-    Raises TirxError for anything that is no part of a buffer.
+    Raises TirxError for anything that is not part of a buffer.
     """
     if isinstance(operand, Region):
         return operand
@@ -33,18 +33,18 @@ def as_region(operand: object) -> Region:
 
 
 def layout_of(buffer: Buffer) -> Layout:
-    """The buffer's layout; row-major where it declares none."""
+    """The layout of a buffer; row-major if it declares none."""
     return buffer.layout if buffer.layout is not None else TileLayout(S[tuple(buffer.shape)])
 
 
 def coordinate(expr: Expr) -> Coord:
-    """`expr` as the layouts take it: a Python int where it is one."""
+    """`expr` as a coordinate of a layout: a Python int if it is constant."""
     value = int_value(expr)
     return expr if value is None else value
 
 
 def offsets(tile: Tile) -> list[int]:
-    """Where the tile's buffer begins in what it is a view of, in bytes, for each link of the chain of views."""
+    """The byte offset of each view in its source, along the chain of views from the tile's buffer to its root."""
     links, buffer = [], tile.buffer
     while buffer.source is not None:
         links.append(buffer.byte_offset)
@@ -54,7 +54,7 @@ def offsets(tile: Tile) -> list[int]:
 
 @dataclass(frozen=True)
 class Tile:
-    """A region as a box of `extents`, its dimensions of extent 1 dropped."""
+    """A region as a box of `extents`, without its dimensions of extent 1."""
 
     region: Region
 
@@ -72,17 +72,17 @@ class Tile:
 
     @cached_property
     def starts(self) -> tuple[Expr, ...]:
-        """Where the region begins, in every dimension of the buffer."""
+        """The start of the region in every dimension of the buffer."""
         return tuple(r.start for r in self.region.ranges)
 
     @cached_property
     def kept(self) -> tuple[int, ...]:
-        """The dimensions of the buffer that the tile runs over."""
+        """The dimensions of the buffer along which the tile extends."""
         return tuple(axis for axis, extent in enumerate(self.region.extents) if extent != 1)
 
     @cached_property
     def extents(self) -> tuple[int, ...]:
-        """The tile's extents; empty for a single element."""
+        """The extents of the tile; empty for a single element."""
         return tuple(extent for extent in self.region.extents if extent != 1)
 
     @property
@@ -102,14 +102,14 @@ class Tile:
         return self.scope == "local" and any(axis.name != "m" for axis in self.layout.axes)
 
     def index(self, coords: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The buffer's indices of the element of the tile at `coords`."""
+        """The indices into the buffer of the tile's element at `coords`."""
         indices = list(self.starts)
         for axis, coord in zip(self.kept, coords, strict=True):
             indices[axis] = indices[axis] + coord
         return tuple(indices)
 
     def describe(self) -> str:
-        """The tile for error messages, as in ``the shared float16 128 × 64 tile Asmem``."""
+        """The tile for error messages, as in ``128 × 64 float16 tile of Asmem (shared)``."""
         extents = " × ".join(map(str, self.extents)) or "1"
         return f"{extents} {self.dtype} tile of {self.buffer.name} ({self.scope})"
 

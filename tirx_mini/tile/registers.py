@@ -1,7 +1,7 @@
-"""Register views: tiles that are spread over the registers of a scope's threads.
+"""Register views: tiles that are spread over the registers of the threads of a scope.
 
-``Dreg.view(128, 64, layout=TileLayout(S[(128, 64) : (1@tid_in_wg, 1)]))`` is a warpgroup's 128 × 64 tile of which
-thread r holds row r, in the 64 registers of its own `Dreg`.
+``Dreg.view(128, 64, layout=TileLayout(S[(128, 64) : (1@tid_in_wg, 1)]))`` is a 128 × 64 tile of a warpgroup: thread r
+holds row r in the 64 registers of its own `Dreg`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .context import Context
 from .region import Tile, coordinate
 from .rule import Refusal
 
-# How a layout's axis counts the threads of a scope: thread = place * factor. Lanes of tensor memory are a warpgroup's.
+# The thread of a scope that each axis selects: thread = place * factor. TLane belongs to the threads of a warpgroup.
 _THREAD_AXES: Mapping[str, Mapping[str, int]] = {
     "warp": {"laneid": 1},
     "warpgroup": {"tid_in_wg": 1, "TLane": 1, "laneid": 1, "wid_in_wg": 32},
@@ -27,9 +27,10 @@ _ONE_WARPGROUP: Mapping[str, int] = {"tx": 1, "warpid": 32}
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """The part of a register view that one thread holds: `count` registers of the view's root from `base` on.
+    """The part of a register view that one thread holds: `count` registers of the root buffer, starting at `base`.
 
-    layout: tile coordinates to (tx, register), without the base. threads: how many threads hold a part.
+    layout: maps tile coordinates to (tx, register), relative to the base.
+    threads: the number of threads that hold a part.
     """
 
     tile: Tile
@@ -40,16 +41,16 @@ class RegisterTile:
 
     @property
     def root(self) -> Buffer:
-        """The thread's own buffer under the view."""
+        """The buffer of the thread under the view."""
         return self.tile.buffer.root
 
     def pointer(self, register: Expr | int) -> Expr:
-        """The address of one of the thread's registers, counted from 0."""
+        """The address of a register of the thread, counted from 0."""
         return AddressOf(HANDLE, self.root, (self.base + register,))
 
 
 def register_tile(ctx: Context, tile: Tile) -> RegisterTile:
-    """`tile` of a register view as what each thread of the scope holds. Raises Refusal where it is no such thing."""
+    """The registers of each thread of the scope that hold `tile`. Raises Refusal if it is not a register view."""
     name = tile.buffer.name
     whole = _thread_layout(ctx, tile)
     try:
@@ -68,10 +69,10 @@ def register_tile(ctx: Context, tile: Tile) -> RegisterTile:
 
 
 def _thread_layout(ctx: Context, tile: Tile) -> TileLayout:
-    """The layout of a register view with one thread axis, `tx`, which counts the threads of the scope.
+    """The layout of a register view with a single thread axis, `tx`, which counts the threads of the scope.
 
-    Other spellings of it (`tid_in_wg`, `laneid` with `wid_in_wg`, lanes of tensor memory) become that one. Raises
-    Refusal where the layout means nothing in this scope.
+    Equivalent spellings (`tid_in_wg`, `laneid` with `wid_in_wg`, lanes of tensor memory) are converted. Raises Refusal
+    if an axis is not defined in this scope.
     """
     buffer, root = tile.buffer, tile.buffer.root
     factors = dict(_THREAD_AXES.get(ctx.scope, {}))
@@ -87,13 +88,13 @@ def _thread_layout(ctx: Context, tile: Tile) -> TileLayout:
 
 
 def in_threads(layout: TileLayout) -> TileLayout:
-    """A layout over a warpgroup's threads in the form that `RegisterTile.layout` has."""
+    """A layout over the threads of a warpgroup, in the form of `RegisterTile.layout`."""
     factors = _THREAD_AXES["warpgroup"]
     return _renamed(layout, {axis: (tx, factors[axis.name]) for axis in layout.axes if axis.name in factors})
 
 
 def _renamed(layout: TileLayout, table: Mapping[Axis, tuple[Axis, int]]) -> TileLayout:
-    """`layout` with some axes renamed, their strides multiplied."""
+    """`layout` with some axes renamed and their strides multiplied."""
 
     def stride(axis: Axis, value: int) -> object:
         new, factor = table.get(axis, (axis, 1))

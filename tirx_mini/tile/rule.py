@@ -1,8 +1,8 @@
-"""Dispatch: from a tile primitive to the instructions that carry it out.
+"""Dispatch: translates a tile primitive to instructions.
 
-A `Rule` is one way to carry out an operation. It emits statements, or raises `Refusal` with the reason why it cannot
-serve the call. `dispatch` takes the first rule that does not refuse; where all refuse, the error lists every rule with
-its reason.
+A `Rule` is one implementation of an operation. It emits statements, or raises `Refusal` with the reason why it does not
+support the call. `dispatch` uses the first rule that does not refuse; if all refuse, the error lists each rule with its
+reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from .context import Context
 
 
 class Refusal(Exception):
-    """Why a rule cannot carry out a call. hint: what to write instead."""
+    """A rule does not support a call.
+
+    reason: why, as a sentence without a full stop.
+    hint: what to write instead.
+    """
 
     def __init__(self, reason: str, hint: str | None = None) -> None:
         super().__init__(reason)
@@ -26,13 +30,14 @@ class Refusal(Exception):
 
 
 class NotMeant(Refusal):
-    """A refusal because the rule is for other memories than the call's: no advice for whoever wrote it."""
+    """A refusal because the rule is meant for other memories than those of the call. It does not help the user."""
 
 
 class Rule(ABC):
-    """One way to carry out the operations `ops`.
+    """One implementation of the operations `ops`.
 
-    name: what ``dispatch="…"`` calls it, and what error pages call it. doc: what it does, in a few words.
+    name: the value of ``dispatch="…"`` that selects it, also used in error pages.
+    doc: a short description for error pages.
     """
 
     name: ClassVar[str]
@@ -41,13 +46,13 @@ class Rule(ABC):
 
     @abstractmethod
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        """The statements that carry out `call`. Raises Refusal where this rule cannot."""
+        """The statements that implement `call`. Raises Refusal if this rule does not support it."""
 
 
 def dispatch(call: TileCall, ctx: Context, rules: Sequence[Rule]) -> Stmt:
-    """`call` as instructions, by the first of `rules` that takes it.
+    """The instructions for `call`, from the first of `rules` that supports it.
 
-    Raises TirxError where none does, with each rule's reason.
+    Raises TirxError with the reason of each rule if none does.
     """
     candidates = [rule for rule in rules if call.op in rule.ops]
     wanted = call.option("dispatch")
@@ -63,7 +68,7 @@ def dispatch(call: TileCall, ctx: Context, rules: Sequence[Rule]) -> Stmt:
 
 
 def _refused(call: TileCall, ctx: Context, refusals: list[tuple[Rule, Refusal]]) -> TirxError:
-    """The page that lists every rule with its reason; where one is meant for the call, its reason is the headline."""
+    """The error with the reason of every rule. If only one rule is meant for the call, its reason is the headline."""
     meant = [(rule, refusal) for rule, refusal in refusals if not isinstance(refusal, NotMeant)]
     hint = next((refusal.hint for _, refusal in meant or refusals if refusal.hint), None)
     if len(meant) == 1:

@@ -1,7 +1,8 @@
-"""copy of a warpgroup's fragment to shared memory by stmatrix, four 8 × 8 blocks at a time.
+"""Copies of a warpgroup's fragment to shared memory by stmatrix, four 8 × 8 blocks at a time.
 
-A fragment scatters each row over the lanes of a warp, two elements to a lane: stored element by element, a row would
-take many narrow accesses. stmatrix gathers the rows of a block, 16 bytes each, to the addresses that the lanes give.
+In a fragment, each row is scattered over the lanes of a warp, two elements per lane. Element-wise stores of a row would
+take many narrow accesses. stmatrix gathers the 16-byte rows of a block and stores them to the addresses that the lanes
+provide.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from .rule import NotMeant, Refusal, Rule
 from .wgmma import ROWS, fragment
 
 BLOCK = 8
-"""Rows and columns of a block: 16 bytes a row."""
+"""Rows and columns of a block; a row has 16 bytes."""
 
 
 class StoreMatrix(Rule):
-    """Warp w stores rows 16w … 16w + 15 of every 64: two blocks of rows, and two of columns where there is room."""
+    """Warp w stores rows 16w … 16w + 15 of every 64 rows. One instruction stores 2 × 2 blocks, or 2 × 1 blocks if the
+    number of columns is not a multiple of 16.
+    """
 
     name = "stmatrix"
     ops = ("copy",)
@@ -49,12 +52,12 @@ class StoreMatrix(Rule):
             if columns == width
             else For(var, const(0), const(columns // width), body, kind=UNROLLED, span=ctx.span)
         )
-        # As after every cooperative store to shared memory, the async proxy sees it once the kernel has synchronised.
+        # As with every cooperative store to shared memory, a fence makes it visible to the async proxy.
         return seq(loop, issue("fence.proxy.async", space="shared::cta", span=ctx.span), span=ctx.span)
 
 
 def _fragment(ctx: Context, dst: Tile, src: Tile) -> RegisterTile:
-    """The registers of `src`. Raises NotMeant for what the vector rule is for, and Refusal where nothing fits."""
+    """The registers of `src`. Raises NotMeant for copies that the vector rule handles, and Refusal for any other."""
     if (dst.scope, src.scope) != ("shared", "local") or not src.has_thread_axes:
         raise NotMeant("the copy is not from a register view to shared memory")
     if ctx.scope != "warpgroup" or src.dtype.bits != 16 or len(dst.extents) != 2:

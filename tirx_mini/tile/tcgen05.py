@@ -13,9 +13,9 @@ from .rule import Refusal, Rule
 from .tensor_memory import tmem_address
 
 ROWS = 128
-"""Rows of A in each CTA: M is 128, and 256 for a pair of CTAs."""
+"""Rows of A per CTA. M is 128, or 256 for a pair of CTAs."""
 RESULTS = {"f16": "float32", "tf32": "float32", "f8f6f4": "float32", "i8": "int32"}
-"""What each kind of MMA accumulates, one element to a column of tensor memory."""
+"""The dtype of the accumulator for each kind of MMA; an element occupies one column of tensor memory."""
 
 
 class Tcgen05Mma(Rule):
@@ -75,7 +75,7 @@ def _kind(a: Tile) -> str:
 
 
 def _product(c: Tile, a: Tile, b: Tile, group: int) -> InstructionDescriptor:
-    """What one instruction computes. Raises Refusal for shapes and dtypes that the tensor core does not have."""
+    """The shape and dtypes of one instruction. Raises Refusal for those that the tensor core does not support."""
     kind = _kind(a)
     if _kind(b) != kind or c.dtype != RESULTS[kind] or (kind == "f16" and a.dtype != b.dtype):
         raise Refusal(

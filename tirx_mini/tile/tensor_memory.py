@@ -1,7 +1,7 @@
 """Tensor memory: its addresses, and copies between it and a warpgroup's registers.
 
-An address is lane << 16 | column. ``tcgen05.ld.32x32b.xN`` gives each thread of a warp N neighbouring columns of its
-own lane, and warp w of a warpgroup reaches lanes 32w … 32w + 31 only (PTX ISA, tcgen05.ld, "Access restrictions").
+An address is lane << 16 | column. ``tcgen05.ld.32x32b.xN`` loads N consecutive columns of its own lane into each thread
+of a warp. Warp w of a warpgroup can only access lanes 32w … 32w + 31 (PTX ISA, tcgen05.ld, "Access restrictions").
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .registers import RegisterTile, register_tile
 from .rule import NotMeant, Refusal, Rule
 
 MOST_COLUMNS = 128
-"""Columns that one tcgen05.ld.32x32b takes at most."""
+"""The largest number of columns in one tcgen05.ld.32x32b."""
 
 
 def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
-    """The address of the first element of `tile`, which is `lanes` × `columns` words from lane 0 on.
+    """The address of the first element of `tile`, which has `lanes` × `columns` words and begins at lane 0.
 
-    Raises Refusal where the tile has another shape or its layout is not (1@TLane, 1@TCol).
+    Raises Refusal if the tile has another shape, or if its layout is not (1@TLane, 1@TCol).
     """
     name = tile.buffer.name
     if tile.scope != "tmem":
@@ -52,19 +52,19 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
 
 
 def _is_plain(layout: TileLayout, columns: int, row_axis: Axis, column_axis: Axis) -> bool:
-    """Whether row r of 128 is place r of one axis, and column c place c of the other."""
+    """Whether row r of 128 rows is at place r of `row_axis`, and column c at place c of `column_axis`."""
     moving = [it for it in layout.simplify().iters if it.extent > 1]
     rows = [Iter(TMEM_LANES, 1, row_axis)]
     return moving == (rows if columns == 1 else [*rows, Iter(columns, 1, column_axis)])
 
 
 def warp_lanes(ctx: Context) -> Expr:
-    """The lane field of an address for the executing warp: 32 lanes for each warp of the warpgroup."""
+    """The lane field of an address for the executing warp: 32 lanes per warp of the warpgroup."""
     return cast(UINT32, ctx.simplify(special("warp_id_in_cta") % 4 * 32)) << 16
 
 
 def chunks(columns: int) -> Iterator[tuple[int, int]]:
-    """(first, number) of the accesses that make up `columns`: powers of two, widest first."""
+    """(first column, number of columns) of the accesses that cover `columns`: powers of two, widest first."""
     first = 0
     while first < columns:
         number = min(MOST_COLUMNS, 1 << ((columns - first).bit_length() - 1))
@@ -73,7 +73,7 @@ def chunks(columns: int) -> Iterator[tuple[int, int]]:
 
 
 class _TensorMemoryCopy(Rule):
-    """The 128 lanes of a tile against the 128 threads of the warpgroup, a column to a register."""
+    """A copy between the 128 lanes of a tile and the 128 threads of a warpgroup, one column per register."""
 
     def registers(self, ctx: Context, view: Tile) -> RegisterTile:
         if ctx.scope != "warpgroup":

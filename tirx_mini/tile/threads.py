@@ -1,4 +1,4 @@
-"""Which threads of a CTA reach a statement, as far as its enclosing conditions tell at compile time."""
+"""The threads of a CTA that execute a statement, as far as the enclosing conditions are known at compile time."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ _THREAD_NUMBERS = ("threadIdx.x", "warp_id_in_cta")
 
 
 def active_threads(guards: Iterable[Expr], threads: int, *, at_most: bool = False) -> np.ndarray | None:
-    """The threads that get past all `guards`, as booleans; None where a guard divides them in a way not known.
+    """The threads for which all `guards` hold, as booleans; None if a guard divides the threads in an unknown way.
 
-    A guard that is the same for all threads (a loop bound, a tile index) is taken to hold. One that elects keeps one
-    lane of each warp. at_most: take a guard that is not known to hold too; then no other threads can get past.
+    A guard that is uniform over the CTA (a loop bound, a tile index) is assumed to hold. An election selects one lane
+    of each warp.
+
+    at_most: assume that unknown guards hold; the result then includes every thread that may execute the statement.
     """
     active = np.ones(threads, bool)
     for condition in (part for guard in guards for part in conjuncts(guard)):
@@ -43,12 +45,12 @@ def active_threads(guards: Iterable[Expr], threads: int, *, at_most: bool = Fals
 
 
 def most_in_a_warp(active: np.ndarray) -> int:
-    """How many of these threads are in one warp, at most."""
+    """The largest number of these threads in one warp."""
     return max(int(active[first : first + 32].sum()) for first in range(0, len(active), 32))
 
 
 def conjuncts(guard: Expr) -> Iterator[Expr]:
-    """The conditions that ``a and b and …`` joins."""
+    """The operands of a conjunction ``a and b and …``."""
     if isinstance(guard, Binary) and guard.op == "and":
         yield from conjuncts(guard.a)
         yield from conjuncts(guard.b)
@@ -65,7 +67,7 @@ def varies(expr: Expr) -> bool:
 
 
 def evaluate(expr: Expr, threads: int) -> np.ndarray | None:
-    """The value of `expr` in each thread of a CTA; None where it depends on more than the thread's number."""
+    """The value of `expr` in each thread of a CTA; None if it depends on more than the index of the thread."""
     if isinstance(expr, Const):
         return np.asarray(expr.value)
     if isinstance(expr, Special):

@@ -1,9 +1,9 @@
-"""copy_async by TMA: one thread asks the engine to move boxes between global and shared memory.
+"""copy_async by TMA: one thread issues copies of boxes between global and shared memory.
 
-A tensor map says how the engine sees the global buffer (dimensions, strides, box, swizzle); an instruction names the
-map, the coordinates of a box, and a place in shared memory. A tile whose rows are wider than its swizzle span (a
-128-column fp16 tile with 128-byte swizzle) is several boxes, one for each slab. PTX ISA, "cp.async.bulk.tensor"; CUDA
-driver API, cuTensorMapEncodeTiled.
+A tensor map describes the global buffer (dimensions, strides, box, swizzle). An instruction specifies the tensor map,
+the coordinates of a box, and an address in shared memory. A tile whose rows are wider than its swizzle span (a
+128-column fp16 tile with the 128-byte swizzle) consists of several boxes, one per slab. PTX ISA,
+"cp.async.bulk.tensor"; CUDA driver API, cuTensorMapEncodeTiled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .rule import NotMeant, Refusal, Rule
 
 @dataclass(frozen=True)
 class Transfer:
-    """One box of a copy: its tensor map, its coordinates, innermost first, and its place in the shared buffer."""
+    """One box of a copy: its tensor map, its coordinates, innermost first, and its address in shared memory."""
 
     map: TensorMap
     coords: tuple[Expr, ...]
@@ -35,7 +35,7 @@ class Transfer:
 class TmaLoad(Rule):
     name = "tma"
     ops = ("copy_async",)
-    doc = "TMA load, global to shared memory, completing on an mbarrier"
+    doc = "TMA load from global to shared memory, completing on an mbarrier"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
@@ -58,7 +58,7 @@ class TmaLoad(Rule):
 class TmaStore(Rule):
     name = "tma"
     ops = ("copy_async",)
-    doc = "TMA store, shared to global memory, completing in a bulk group"
+    doc = "TMA store from shared to global memory, completing in a bulk group"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
@@ -128,7 +128,7 @@ def _single_thread(ctx: Context) -> None:
 
 
 def _transfers(ctx: Context, shared: Tile, remote: Tile) -> Iterator[Transfer]:
-    """The boxes of the copy between a tile in shared memory and one of the same extents in global memory."""
+    """The boxes of a copy between a tile in shared memory and one with the same extents in global memory."""
     dims, strides = _tensor(remote)
     mode = swizzle_mode(shared.layout)
     swizzle = 0 if mode is SwizzleMode.SWIZZLE_NONE else mode.span_bytes
@@ -146,7 +146,7 @@ def _transfers(ctx: Context, shared: Tile, remote: Tile) -> Iterator[Transfer]:
 
 
 def _boxes(ctx: Context, shared: Tile, mode: SwizzleMode) -> tuple[Expr, Sequence[TmaBox]]:
-    """Where the tile begins in its buffer, in elements, and its boxes. Raises Refusal where TMA cannot address them."""
+    """The start of the tile in its buffer, in elements, and its boxes. Raises Refusal if TMA cannot address them."""
     name, itemsize = shared.buffer.name, shared.dtype.itemsize
     try:
         starts = [coordinate(start) for start in shared.starts]
@@ -171,7 +171,10 @@ def _boxes(ctx: Context, shared: Tile, mode: SwizzleMode) -> tuple[Expr, Sequenc
 
 
 def _tensor(tile: Tile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Extents, and strides in bytes, of a global buffer, outermost first. Raises Refusal where TMA has no such."""
+    """The extents, and the strides in bytes, of a global buffer, outermost first.
+
+    Raises Refusal if TMA does not support them.
+    """
     buffer, itemsize = tile.buffer, tile.dtype.itemsize
     iters = tile.layout.linear.dims
     if tile.layout.axes != (m,) or any(len(dim) > 1 for dim in iters) or iters[-1][0].stride != 1:

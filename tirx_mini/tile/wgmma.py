@@ -19,9 +19,10 @@ PTX_DTYPES = {"float16": "f16", "bfloat16": "bf16"}
 
 
 class Wgmma(Rule):
-    """The warpgroup issues a wgmma.mma_async for every 64 rows of A and every 32 bytes of K.
+    """The warpgroup issues one wgmma.mma_async for every 64 rows of A and 32 bytes of K.
 
-    The kernel fences before it, commits, and waits: until then nothing may touch C's registers.
+    The kernel itself must issue the fence before it, the commit and the wait. Until then nothing may access the
+    registers of C.
     """
 
     name = "wgmma"
@@ -56,7 +57,7 @@ class Wgmma(Rule):
 
 
 def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
-    """Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not have."""
+    """Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not support."""
     if c.scope == "tmem":
         raise NotMeant("C is in tensor memory, but wgmma accumulates in registers")
     if ctx.scope != "warpgroup":
@@ -89,7 +90,7 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> Non
 
 
 def _accumulators(ctx: Context, c: Tile) -> RegisterTile:
-    """C as the registers that each thread holds of it. Raises Refusal where that is not as wgmma leaves it."""
+    """The registers of each thread that hold C. Raises Refusal if they do not have wgmma's accumulator layout."""
     rows, n = c.extents
     hint = f"view {c.buffer.root.name} with layout=wgmma_accumulator_layout({n}{f', {rows}' if rows > ROWS else ''})"
     if not c.has_thread_axes:
@@ -101,7 +102,7 @@ def _accumulators(ctx: Context, c: Tile) -> RegisterTile:
 
 
 def fragment(n: int, rows: int) -> object:
-    """The layout of a rows × n accumulator over the threads of a warpgroup; None where there is none."""
+    """The layout of a rows × n accumulator over the threads of a warpgroup, or None if wgmma has none."""
     try:
         return in_threads(wgmma_accumulator_layout(n, rows)).group((rows, n))
     except LayoutError:
