@@ -1,9 +1,9 @@
-"""tirx_mini: a tile DSL for tensor-core kernels, its compiler to CUDA C++, and a GPU simulator that explains.
+"""tirx_mini: a tile DSL for tensor-core kernels, its compiler to CUDA C++, and a GPU simulator that explains errors.
 
     import tirx_mini as tvm
     from tirx_mini.script import tirx as Tx
 
-    report = tvm.simulate(kernel, A, B, D)                            # right or wrong, why, at which line, how fast
+    report = tvm.simulate(kernel, A, B, D)                            # correct or not, the cause, the line, the time
     exe = tvm.compile(tvm.IRModule({"main": kernel}), target="sim")   # or "cuda"
     exe(A, B, D)
 """

@@ -1,4 +1,4 @@
-"""`compile`, `simulate` and `run`: the whole way of a kernel, from the front end's function to a run."""
+"""`compile`, `simulate`, `explore` and `run`: the entry points, from a kernel to its execution."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedExecutable:
-    """What `compile` returns for a simulator target: called like the compiled kernel, it runs on the modelled GPU.
+    """The result of `compile` for a simulator target. A call runs the kernel on the simulated GPU.
 
-    The call writes results into its arguments and raises `SimulationError` where the verdict is not "ok". `report` is
-    that of the last call.
+    The call writes results into its arguments and raises `SimulationError` unless the verdict is "ok".
+
+    func: the lowered kernel.
+    original: the kernel before lowering.
+    gpu: the simulated GPU.
     """
 
     func: PrimFunc
@@ -42,11 +45,12 @@ class SimulatedExecutable:
 
     @property
     def report(self) -> Report | None:
+        """The report of the last call."""
         return self._reports[-1] if self._reports else None
 
     @cached_property
     def compiled(self) -> Executable:
-        """The same kernel compiled for the GPU that is modelled."""
+        """The same kernel, compiled for the simulated GPU."""
         from .runtime import build
 
         return build(self.func, self.gpu.arch, original=self.original)
@@ -66,10 +70,12 @@ class SimulatedExecutable:
 def compile(
     mod: IRModule | PrimFunc, target: str | Target | None = None, tir_pipeline: str = "tirx"
 ) -> SimulatedExecutable | Executable:
-    """A kernel ready to be called with its arguments, which it writes in place.
+    """Compile a kernel. The result is called with the arguments of the kernel and writes its outputs in place.
 
-    mod: a kernel, or a module whose function "main" is one. target: as `Target` reads it; by default that of the
-    enclosing ``with target:``, else "cuda". Raises `TirxError` for what cannot be lowered, at the line of the kernel.
+    mod: a kernel, or a module with a kernel "main".
+    target: a target as in `Target`; by default that of the enclosing ``with target:``, else "cuda".
+
+    Raises `TirxError`, at the line of the kernel, if the kernel cannot be lowered.
     """
     if tir_pipeline != "tirx":
         raise ValueError(f"unknown pipeline {tir_pipeline!r}; the only pipeline is 'tirx'")
@@ -86,10 +92,13 @@ def compile(
 def explore(
     kernel: IRModule | PrimFunc, *args: Any, gpu: str | GpuSpec = DEFAULT_GPU, limit: int = DEFAULT_LIMIT
 ) -> Exploration:
-    """Run a small kernel in every order of its events, up to equivalence; `limit` bounds the number of runs.
+    """Run a small kernel in every order of its events, up to equivalence.
 
-    The report is that of the first run that is not "ok", else of the deterministic one. What is covered is written in
-    `tirx_mini.diagnose.explore`. Arguments are as in `simulate`.
+    The report is that of the first run whose verdict is not "ok", or of the deterministic run.
+    `tirx_mini.diagnose.explore` documents which orders are covered.
+
+    args, gpu: as in `simulate`.
+    limit: the maximum number of runs.
     """
     func = kernel.main if isinstance(kernel, IRModule) else kernel
     spec = gpu_spec(gpu)
@@ -109,15 +118,18 @@ def simulate(
     log_barriers: bool = False,
     checks: bool = True,
 ) -> Report:
-    """Run a kernel on a modelled GPU and report what it did; results are written into the arguments in place.
+    """Run a kernel on a simulated GPU and return a report. Results are written into the arguments in place.
 
-    args: PyTorch tensors or NumPy arrays for its buffers, numbers for its scalars.
-    gpu: a name in `hardware.GPUS`, as "h100", or a `GpuSpec`.
-    schedules: how many orders of events to try, from `seed` on (0 is the deterministic one).
-    checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
+    args: PyTorch tensors or NumPy arrays for buffers, numbers for scalars.
+    gpu: a name in `hardware.GPUS`, such as "h100", or a `GpuSpec`.
+    schedules: the number of event orders to run.
+    seed: the first of these orders; 0 is the deterministic one.
+    trace: whether to record a timeline.
+    log_barriers: whether to record the events of every barrier.
+    checks: whether to detect hazards. Without it, a run is up to twice as fast but only detects faults and deadlocks.
 
-    Whatever the kernel does wrong is in the report, also what keeps it from being lowered. Raises for arguments that
-    do not fit the kernel.
+    The report contains every mistake of the kernel, including those that prevent lowering. Raises only for arguments
+    that do not match the parameters of the kernel.
     """
     func = kernel.main if isinstance(kernel, IRModule) else kernel
     try:
@@ -130,7 +142,11 @@ def simulate(
 
 
 class GpuRunError(SimulationError):
-    """A run on a GPU that did not finish or that the GPU ended. cause: what was seen there. report: the simulator's."""
+    """A run on a GPU that did not finish, or that the GPU aborted.
+
+    cause: the failure on the GPU.
+    report: the report of the simulator on the same arguments.
+    """
 
     def __init__(self, cause: Exception, report: Report) -> None:
         super().__init__(report)
@@ -149,12 +165,15 @@ def run(
     limit_s: float = 10.0,
     explain_s: float = 60.0,
 ) -> Report | None:
-    """Run a kernel once, in safety, and wait for it; results are written into the arguments in place.
+    """Run a kernel once, guarded, and wait for it. Results are written into the arguments in place.
 
-    In the simulator that is a call of what `compile` returns, and the report is returned. On a GPU the kernel runs in a
-    child process: where it does not finish within `limit_s` seconds, or the GPU ends it, the simulator runs it on
-    copies of the arguments and `GpuRunError` says what both found. Where that takes longer than `explain_s` seconds,
-    `KernelFailure` says what to simulate instead. This process can launch again in every case.
+    For a simulator target, this calls the compiled kernel and returns its report. On a GPU, the kernel runs in a child
+    process. If it fails, the simulator runs it on copies of the arguments, and `GpuRunError` reports both results. If
+    the simulation takes too long, `KernelFailure` suggests a smaller one. In all cases, this process can still launch
+    kernels afterwards.
+
+    limit_s: the time limit of the kernel on a GPU, in seconds.
+    explain_s: the time limit of the simulation after a failure, in seconds.
     """
     exe = compile(kernel if isinstance(kernel, IRModule) else IRModule({"main": kernel}), _target(target))
     if isinstance(exe, SimulatedExecutable):
@@ -174,7 +193,7 @@ def run(
 
 
 def _explanation(exe: Executable, args: Sequence[Any], limit_s: float) -> Report | None:
-    """What the simulator says of a run; None where it needs longer than `limit_s` seconds, as for a large problem."""
+    """The report of the simulator on a failed run; None if it takes longer than `limit_s` seconds."""
     from .runtime import supervise
 
     payload = exe.func, [_host_copy(arg) for arg in args], _model_of(exe.arch).name
@@ -185,7 +204,7 @@ def _explanation(exe: Executable, args: Sequence[Any], limit_s: float) -> Report
 
 
 def _simulated(payload: tuple[PrimFunc, list[Any], str]) -> Generator[None, None, Report]:
-    """A task of `supervise`."""
+    """The simulation, as a task of `supervise`."""
     func, args, gpu = payload
     yield
     return simulate_lowered(func, args, gpu)
@@ -200,19 +219,19 @@ def _unexplained(func: PrimFunc, limit_s: float) -> str:
 
 
 def _target(target: str | Target | None) -> Target:
-    """The target that is meant: the given one, that of the enclosing ``with target:``, "cuda"."""
+    """The given target, or that of the enclosing ``with target:``, or "cuda"."""
     return target if isinstance(target, Target) else Target(target) if target else Target.current() or Target("cuda")
 
 
 def _model_of(arch: str) -> GpuSpec:
-    """The modelled GPU that is most like this machine's, or like those that `arch` is for."""
+    """The simulated GPU closest to that of this machine, or to those of `arch`."""
     import torch
 
     return nearest_gpu(arch, torch.cuda.get_device_name() if torch.cuda.is_available() else "")
 
 
 def _host_copy(arg: Any) -> Any:
-    """A copy in main memory of a tensor or array; a number is itself."""
+    """A copy of a tensor or array in host memory; numbers are returned as they are."""
     if isinstance(arg, np.ndarray):
         return arg.copy()
     return arg.detach().to("cpu", copy=True) if hasattr(arg, "detach") else arg

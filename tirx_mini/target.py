@@ -1,4 +1,4 @@
-"""What a kernel is compiled for: `Target("sim")`, `Target("sim:h100")`, `Target("cuda")`, `Target("cuda:sm_90a")`."""
+"""Compilation targets: `Target("sim")`, `Target("sim:h100")`, `Target("cuda")`, `Target("cuda:sm_90a")`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _CURRENT: ContextVar[Target | None] = ContextVar("target", default=None)
 
 @dataclass(frozen=True)
 class Target:
-    """A machine to compile for; as a context manager it is the target of the `compile` calls inside.
+    """A compilation target. As a context manager, it is the default target of the `compile` calls in its block.
 
-    spec: "sim" or "sim:GPU" (the simulator, on a model of that GPU, by default `hardware.DEFAULT_GPU`), "cuda" (the GPU
-        of this machine, else `hardware.DEFAULT_ARCH`) or "cuda:ARCH". Raises `ValueError` for anything else.
+    spec: "sim" or "sim:GPU" (the simulator; the default GPU is `hardware.DEFAULT_GPU`), "cuda" (the GPU of this machine,
+        or `hardware.DEFAULT_ARCH` if it has none) or "cuda:ARCH". Raises `ValueError` for anything else.
     """
 
     spec: str
@@ -33,7 +33,7 @@ class Target:
 
     @property
     def detail(self) -> str | None:
-        """The GPU of a simulator target or the architecture of a CUDA target, where one is named."""
+        """The GPU of a simulator target, or the architecture of a CUDA target; None if it is not specified."""
         return self.spec.partition(":")[2] or None
 
     @staticmethod

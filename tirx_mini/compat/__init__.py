@@ -1,1 +1,1 @@
-"""Other projects' names for what tirx_mini has."""
+"""The import paths of other projects, mapped to tirx_mini."""

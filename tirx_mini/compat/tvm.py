@@ -1,12 +1,12 @@
-"""Apache TVM's import paths, so that a kernel file written against the course's `tvm` runs as it is.
+"""Apache TVM's import paths, so that a kernel file written for the course's `tvm` runs unchanged.
 
     from tirx_mini.compat import tvm
 
     with tvm.imports():
         import gemm_kernels                        # its `from tvm.script import tirx as Tx` finds tirx_mini
 
-or ``python -m tirx_mini.compat.tvm gemm_kernels.py``. Nothing is changed outside of the ``with`` block: a `tvm` that is
-installed is there again after it.
+or ``python -m tirx_mini.compat.tvm gemm_kernels.py``. Nothing changes outside the ``with`` block: an installed `tvm` is
+available again after it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PATHS: Mapping[str, str] = {
     "tvm.backend.cuda.tile_primitive": "tirx_mini.layout",
     "tvm.backend.cuda.tile_primitive.tma_utils": "tirx_mini.layout",
 }
-"""Where each module of TVM that kernels import from is found here."""
+"""The tirx_mini module for each TVM module from which kernels import."""
 
 NAMES: Mapping[str, Mapping[str, str]] = {
     "tvm.script.tirx": {"TMEMPool": "tirx_mini.lang:TMEMPool"},
@@ -57,11 +57,11 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "tvm.tirx.layout": {"wg_local_layout": "tirx_mini.layout:tcgen05_ld_layout"},
     "tvm.backend.cuda.tile_primitive.tma_utils": {"mma_shared_layout": "tirx_mini.layout:tma_shared_layout"},
 }
-"""What is found under another name, or elsewhere than the rest of its module."""
+"""Names that differ, or that are in another module than the rest of theirs."""
 
 
 def modules() -> Mapping[str, ModuleType]:
-    """Stand-ins for the modules of `PATHS`, each with the names of the module it stands for."""
+    """Substitutes for the modules of `PATHS`, by TVM's module name."""
     made: dict[str, ModuleType] = {}
     for path, ours in PATHS.items():
         made[path] = _stand_in(path, importlib.import_module(ours))
@@ -93,7 +93,7 @@ def _stand_in(path: str, ours: ModuleType) -> ModuleType:
 
 @contextmanager
 def imports() -> Iterator[None]:
-    """In the block, `tvm` and what is below it are found in tirx_mini."""
+    """Within the block, imports of `tvm` and its submodules resolve to tirx_mini."""
     hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "tvm" or name.startswith("tvm.")}
     sys.modules.update(modules())
     try:
@@ -105,14 +105,14 @@ def imports() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a script whose `tvm` is tirx_mini; a mistake in a kernel prints its page, and the status is 1."""
+    """Run a script with tirx_mini as its `tvm`. A mistake in a kernel prints its error page and returns 1."""
     from tirx_mini.ir import TirxError
     from tirx_mini.layout import LayoutError
     from tirx_mini.script import explained
 
     parser = argparse.ArgumentParser(prog="python -m tirx_mini.compat.tvm", description=main.__doc__)
-    parser.add_argument("script", help="the file to run")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its own arguments")
+    parser.add_argument("script", help="the script to run")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the arguments of the script")
     options = parser.parse_args(arguments)
     before, sys.argv = sys.argv, [options.script, *options.arguments]
     try:

@@ -1,4 +1,4 @@
-"""The lowering pipeline: from tiles and scopes to the code of one thread."""
+"""The lowering pipeline: translates tiles and scopes to the code of one thread."""
 
 from .pipeline import PIPELINE, Pass, lower
 from .verify import LoweringError, verify_lowered

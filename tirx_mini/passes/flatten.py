@@ -1,7 +1,7 @@
-"""FlattenBuffers: every access gets one index, the element's place in its storage.
+"""FlattenBuffers: every access gets a single index, the place of the element in its storage.
 
-Layouts, swizzles included, are applied here and nowhere else, and views are resolved: a view of registers to the
-registers, a view of shared memory to the buffer that it views. Tensor memory has addresses instead of elements.
+Only this pass applies layouts, including swizzles. It also resolves views: a view of registers to the registers, a view
+of shared memory to its source. Tensor memory has addresses instead of elements.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from tirx_mini.layout import TCol, TLane, m
 from tirx_mini.tile import coordinate, layout_of
 
 MOST_INT32 = 2**31 - 1
-"""Elements that an int32 index reaches; larger global buffers are indexed by int64."""
+"""The number of elements that an int32 can index; larger global buffers use int64."""
 
 
 def flatten_buffers(func: PrimFunc) -> PrimFunc:
-    """`func` with flat accesses to buffers that are no views, but for shared buffers, which may lie in the pool.
+    """`func` with flat accesses to buffers that are not views, except for shared buffers, which may be in the pool.
 
-    An access of a buffer of several dimensions with a single index is flat already: dispatch makes such.
+    A single index into a buffer of several dimensions is already flat: dispatch emits such accesses.
     """
     return func.with_body(_Flatten().stmt(func.body))
 
@@ -102,7 +102,7 @@ class _Flatten(Mutator):
         return cast(UINT32, self.expr(node.buffer.allocated_addr)) + column + (lane << 16)
 
     def _storage(self, buffer: Buffer) -> tuple[Buffer, int]:
-        """The buffer that holds the elements of `buffer`, and where in it they begin, in elements."""
+        """The buffer that holds the elements of `buffer`, and the offset of the first one, in elements."""
         if buffer not in self.storages:
             self.storages[buffer] = _shared_storage(buffer) if buffer.scope == "shared" else _storage(buffer)
         return self.storages[buffer]
@@ -125,7 +125,7 @@ def _storage(buffer: Buffer) -> tuple[Buffer, int]:
 
 
 def _shared_storage(buffer: Buffer) -> tuple[Buffer, int]:
-    """A view becomes its source; where the dtypes differ, a buffer of its own beside its source."""
+    """The storage of a shared view: its source, or a separate buffer next to it if the dtypes differ."""
     offset, storage = 0, buffer
     while storage.source is not None and not _is_bytes(storage.source):
         offset, storage = offset + storage.byte_offset, storage.source
@@ -136,9 +136,9 @@ def _shared_storage(buffer: Buffer) -> tuple[Buffer, int]:
 
 
 def _past_the_end(buffer: Buffer, coords: Sequence[int | Expr]) -> int | Expr:
-    """How far indices along dimensions of extent 1 lead: layouts ignore them, and other than 0 they are out of bounds.
+    """The offset caused by indices along dimensions of extent 1. Layouts ignore these indices; only 0 is in bounds.
 
-    As a place beyond the buffer, a wrong index is what it is on a GPU, and the simulator finds it.
+    The offset moves the access beyond the buffer, as on a GPU, so that the simulator detects a wrong index.
     """
     place: int | Expr = 0
     for dim, coord in enumerate(coords):
@@ -148,7 +148,7 @@ def _past_the_end(buffer: Buffer, coords: Sequence[int | Expr]) -> int | Expr:
 
 
 def _is_bytes(buffer: Buffer) -> bool:
-    """Whether a shared buffer is plain bytes in which others are placed: the pool."""
+    """Whether a shared buffer is the pool: plain bytes that contain other buffers."""
     return buffer.source is None and buffer.dtype == "uint8"
 
 

@@ -1,4 +1,4 @@
-"""FindGridDependence: whether a kernel waits for the kernel before it, and so may be launched early."""
+"""FindGridDependence: determines whether a kernel waits for the previous kernel itself, so that it may start early."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .ranges import launch_of
 
 
 def find_grid_dependence(func: PrimFunc) -> PrimFunc:
-    """`func` with a launch that is programmatic where some thread may execute griddepcontrol.wait."""
+    """`func` with a programmatic launch if any thread may execute griddepcontrol.wait."""
     return replace(func, launch=replace(launch_of(func), programmatic=waits_for_grids(func)))
 
 

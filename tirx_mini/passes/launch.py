@@ -1,4 +1,4 @@
-"""The launch of a kernel, from the extents of the ids that it declares."""
+"""The launch of a kernel, computed from the extents of the ids that it declares."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from tirx_mini.ir import UNIT_NUMBERS, Expr, Launch, PrimFunc, ScopeIds, Span, T
 DEFAULT_PARENT: Mapping[str, str] = {
     "cluster": "kernel", "cta": "kernel", "warpgroup": "cta", "warp": "cta", "thread": "cta", "lane": "warp",
 }  # fmt: skip
-"""What an id numbers units within where its declaration does not say (the native dialect)."""
+"""The parent of an id whose declaration does not name one (the native dialect)."""
 
 _FIXED: Mapping[tuple[str, str], int] = {
     ("warp", "warpgroup"): THREADS_OF["warpgroup"] // THREADS_OF["warp"],
     ("thread", "warp"): THREADS_OF["warp"],
     ("thread", "warpgroup"): THREADS_OF["warpgroup"],
 }
-"""How many units of a kind their parent always has."""
+"""The number of units of a kind that is the same in every parent."""
 
 _PAIRS = (*UNIT_NUMBERS, ("cta", "kernel"), ("cta", "cluster"), ("cluster", "kernel"))
 
 
 @dataclass
 class Declared:
-    """What the ids of a kernel say of its launch, each with the declaration that said it.
+    """The declarations of ids in a kernel.
 
-    open: declarations that leave the number of units to others.
+    extents: the first declaration of each (kind, parent) with extents.
+    open: the declarations without extents.
     """
 
     extents: dict[tuple[str, str], ScopeIds] = field(default_factory=dict)
@@ -56,7 +57,7 @@ class Declared:
         return Launch(grid, self._threads(func), cluster)
 
     def _check_open(self) -> None:
-        """The number of CTAs follows from no other declaration; that of threads is checked where they are counted."""
+        """Check that the number of CTAs is declared. `_threads` checks the number of threads."""
         for kind, parent, ids in self.open:
             if kind in ("cta", "cluster") and (kind, parent) not in self.extents:
                 raise TirxError(
@@ -90,12 +91,12 @@ class Declared:
                 )
 
     def _threads(self, func: PrimFunc) -> int:
-        """Threads a CTA, from every declaration that says something of it."""
+        """Threads per CTA, from all declarations that determine it."""
         claims: list[tuple[int, ScopeIds]] = []
         for (kind, parent), ids in self.extents.items():
             if parent == "cta":
                 claims.append((math.prod(ids.extents) * THREADS_OF[kind], ids))
-        if not claims:  # ids within a warpgroup or a warp alone: there is then one of it
+        if not claims:  # only ids within a warpgroup or a warp: the CTA has one of them
             within = [(THREADS_OF[parent], ids) for (_, parent), ids in self.extents.items() if parent in THREADS_OF]
             claims = sorted(within, key=lambda claim: claim[0])[-1:]
         if not claims:
@@ -119,7 +120,7 @@ class Declared:
 
 
 def unit(ids: ScopeIds) -> tuple[str, str]:
-    """The kind and parent that `ids` number, spelled one way. Raises TirxError for a pair that does not exist."""
+    """The canonical kind and parent of `ids`. Raises TirxError for a pair that does not exist."""
     kind, parent = ids.kind, ids.parent or DEFAULT_PARENT.get(ids.kind, "")
     if kind == "lane":
         kind = "thread"
@@ -151,7 +152,7 @@ def _conflict(message: str, ids: ScopeIds, before: ScopeIds) -> TirxError:
 
 
 def id_values(ids: ScopeIds, launch: Launch) -> dict[Var, Expr]:
-    """Each variable of a declaration as an expression over special registers; the first extent varies fastest."""
+    """The variables of a declaration as expressions over special registers. The first extent varies fastest."""
     kind, parent = unit(ids)
     if kind in ("cta", "cluster"):
         prefix = "clusterCtaIdx" if parent == "cluster" else "blockIdx"

@@ -1,4 +1,4 @@
-"""The named lowering pipeline: each pass is a function PrimFunc -> PrimFunc, printable before and after."""
+"""The lowering pipeline: named passes, each a function PrimFunc -> PrimFunc whose result can be printed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from .verify import verify_lowered
 
 @dataclass(frozen=True)
 class Pass:
-    """One step of the pipeline: `run` is the function, `doc` what it leaves behind, in a line."""
+    """One step of the pipeline.
+
+    doc: the effect of the pass, in one line.
+    run: the function.
+    """
 
     name: str
     doc: str
@@ -39,10 +43,10 @@ PIPELINE: tuple[Pass, ...] = (
 
 
 def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = None) -> PrimFunc:
-    """`func` lowered to what codegen and the simulator consume.
+    """`func`, lowered for codegen and the simulator. A function that is already lowered is returned unchanged.
 
-    after: called with each pass's name and its result. A function that has a launch is lowered already and passes
-    through.
+    after: called with the name and the result of each pass.
+
     Raises TirxError for a mistake in the kernel.
     """
     if func.launch is not None:

@@ -1,4 +1,4 @@
-"""PrefetchTensorMaps: the first copy by each tensor map does not wait until the map has come."""
+"""PrefetchTensorMaps: prefetches tensor maps, so that the first copy does not wait for its map."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from tirx_mini.isa import Memory, instruction_of
 
 
 def prefetch_tensor_maps(func: PrimFunc) -> PrimFunc:
-    """`func` whose CTAs begin by letting one thread prefetch the tensor maps that the body uses.
+    """`func` with a prefetch of every tensor map that the body uses, by one thread at the start of each CTA.
 
-    A tensor map is a parameter of the kernel. No kernel before this one writes it, so this comes before all that
-    waits; a map that the kernel prefetches by itself is left to it. Each prefetch has the span of the copy that it is
-    for.
+    A tensor map is a parameter of the kernel. No earlier kernel writes it, so the prefetch may precede every wait. Maps
+    that the kernel prefetches itself are skipped. Each prefetch has the span of its copy.
     """
     maps = _used_maps(func)
     if not maps:
@@ -26,7 +25,7 @@ def _prefetch(tensor_map: TensorMap) -> Stmt:
 
 
 def _used_maps(func: PrimFunc) -> list[TensorMap]:
-    """The maps by which an instruction of the body copies, without those that another one prefetches."""
+    """The maps by which instructions of the body copy, except those that the body prefetches."""
     used: set[Var] = set()
     prefetched: set[Var] = set()
     if func.tensor_maps:

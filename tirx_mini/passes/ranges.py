@@ -1,4 +1,4 @@
-"""What a pass knows of values as it walks: bounds of loop variables and special registers, values of variables."""
+"""The values known at each statement: bounds of loop variables and special registers, values of variables."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def launch_ranges(launch: Launch) -> Analyzer:
 
 
 def launch_of(func: PrimFunc) -> Launch:
-    """The launch that LowerScopes found."""
+    """The launch that LowerScopes computed."""
     if func.launch is None:
         raise ValueError(f"{func.name} has no launch yet: run LowerScopes first")
     return func.launch
 
 
 class RangedMutator(Mutator):
-    """A mutator that keeps an analyzer, the bound values and the enclosing `if` conditions of the place it is at."""
+    """A mutator that tracks the bounds, the values of variables and the enclosing `if` conditions of each statement."""
 
     def __init__(self, launch: Launch) -> None:
         self.analyzer = launch_ranges(launch)

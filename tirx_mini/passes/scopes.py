@@ -1,7 +1,7 @@
-"""LowerScopes: from the hierarchy of scopes to the code of one thread.
+"""LowerScopes: translates the hierarchy of scopes to the code of one thread.
 
-Ids become special registers (``warp_id`` is ``warp_id_in_cta % 4``), filters become conditions, every tile call learns
-the scope it was called in, and the launch (grid, cluster, threads) follows from the extents of the ids.
+Ids become special registers (``warp_id`` is ``warp_id_in_cta % 4``), filters become conditions, every tile call records
+its scope, and the launch (grid, cluster, threads) is computed from the extents of the ids.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .launch import Declared, id_values
 
 
 def lower_scopes(func: PrimFunc) -> PrimFunc:
-    """`func` with its launch, without scopes and ids. Raises TirxError where the declarations make no launch."""
+    """`func` with a launch and without scopes and ids. Raises TirxError if the declarations determine no launch."""
     declared = Declared()
     ids = [node for node in walk(func.body) if isinstance(node, ScopeIds)]
     for node in ids:
@@ -73,12 +73,12 @@ class _Lower(Mutator):
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         call = self.rebuild(node)
-        # The native dialect has no scopes: there a bare call is one thread's.
+        # The native dialect has no scopes: each thread executes a bare call by itself.
         around = self.scope.kind if self.scope is not None else "thread"
         return replace(call, scope=call.scope or around)
 
     def buffer(self, buffer: Buffer) -> Buffer:
-        """Tensor memory at an address that mentions an id."""
+        """Replace ids in the addresses of tensor memory."""
         if buffer.allocated_addr is None:
             return buffer
         if buffer not in self.buffers:

@@ -11,14 +11,14 @@ from tirx_mini.layout import swizzle_mode
 from .ranges import launch_of
 
 POOL_ALIGN = SWIZZLE_PERIOD
-"""Bytes: the allocation starts where every swizzle pattern does."""
+"""The alignment of the allocation in bytes, at which every swizzle pattern starts."""
 VECTOR_ALIGN = 16
 
 
 def plan_shared_memory(func: PrimFunc) -> PrimFunc:
-    """`func` with every shared buffer a view of one buffer "smem", whose size the launch asks for.
+    """`func` with every shared buffer as a view of one buffer "smem", whose size is set in the launch.
 
-    The pool comes first; what `alloc_shared` made follows it in program order.
+    Pools come first; the buffers of `alloc_shared` follow in program order.
     """
     launch = launch_of(func)
     roots = [node.buffer for node in walk(func.body) if isinstance(node, AllocBuffer) and node.buffer.scope == "shared"]
@@ -43,13 +43,13 @@ def _is_pool(root: Buffer) -> bool:
 
 
 def _alignment(root: Buffer) -> int:
-    """What vector accesses, TMA and the swizzle of its layout ask of a buffer."""
+    """The alignment of a buffer in bytes, as required by vector accesses, TMA and the swizzle of its layout."""
     swizzle = swizzle_mode(root.layout).atom_bytes if root.layout is not None else 0
     return max(root.align, swizzle, TMA_SMEM_ALIGN if _extent(root) >= TMA_SMEM_ALIGN else VECTOR_ALIGN)
 
 
 def _extent(root: Buffer) -> int:
-    """Bytes that a root takes, padding of its layout included."""
+    """The size of a root buffer in bytes, including the padding of its layout."""
     elements = root.layout.cosize() if root.layout is not None else root.size
     return elements * root.dtype.itemsize
 

@@ -1,4 +1,4 @@
-"""Simplify: constants folded, indices in their simplest form, branches that are never taken gone."""
+"""Simplify: folds constants, simplifies indices, and removes branches that are never taken."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from .ranges import RangedMutator, launch_of
 
 
 def simplify_function(func: PrimFunc) -> PrimFunc:
-    """`func` with every expression simplified by what is known of the launch and the loops around it.
+    """`func` with every expression simplified under the bounds given by the launch and the enclosing loops.
 
-    An index is written ``uniform + (per lane)``: what all lanes share is computed once for them, and what all
-    iterations of a loop share can be taken out of it.
+    An index has the form ``uniform + (per lane)``: the uniform part is computed once per warp, and loop-invariant parts
+    can be hoisted out of loops.
     """
     return func.with_body(_Simplify(func).stmt(func.body))
 
@@ -59,7 +59,7 @@ class _Simplify(RangedMutator):
         return binary("+", uniform, lane, span=index.span)
 
     def varies(self, expr: Expr) -> bool:
-        """Whether the lanes of a warp may have different values of `expr`, as far as its variables tell."""
+        """Whether the variables of `expr` may give it different values in the lanes of a warp."""
         return any(
             part.name == "threadIdx.x" if isinstance(part, Special) else isinstance(part, Var) and part in self.per_lane
             for part in walk(expr)

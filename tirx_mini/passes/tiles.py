@@ -1,4 +1,4 @@
-"""DispatchTilePrimitives: every tile call becomes the instructions that carry it out."""
+"""DispatchTilePrimitives: replaces every tile call by instructions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .ranges import RangedMutator, launch_of
 
 
 def dispatch_tile_primitives(func: PrimFunc) -> PrimFunc:
-    """`func` without tile calls. Raises TirxError for a call that no rule takes."""
+    """`func` without tile calls. Raises TirxError for a call that no rule supports."""
     maps = TensorMaps(list(func.tensor_maps))
     body = _Dispatch(func, maps).stmt(func.body)
     return replace(func, body=body, tensor_maps=tuple(maps.maps))
@@ -37,5 +37,5 @@ class _Dispatch(RangedMutator):
 
 
 def _private(call: TileCall) -> bool:
-    """Whether an operand is in a thread's own registers, so that the call can only mean each thread by itself."""
+    """Whether an operand is private to a thread, so that only each thread by itself can execute the call."""
     return any(tile.scope == "local" and not tile.has_thread_axes for tile in tiles_of(call))

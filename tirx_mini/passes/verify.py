@@ -1,4 +1,4 @@
-"""VerifyLowered: what codegen and the simulator may rely on."""
+"""VerifyLowered: checks the invariants that codegen and the simulator rely on."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from .griddepcontrol import waits_for_grids
 
 
 class LoweringError(AssertionError):
-    """The pipeline broke an invariant of lowered IR: a fault of the compiler, not of the kernel."""
+    """The pipeline broke an invariant of lowered IR. This is a bug in the compiler, not in the kernel."""
 
 
 def verify_lowered(func: PrimFunc) -> PrimFunc:
-    """`func` itself. Raises LoweringError, with every breach, where it is no lowered function."""
+    """Return `func`. Raises LoweringError, which lists all violations, if it is not a lowered function."""
     problems = list(_problems(func))
     if problems:
         raise LoweringError(f"{func.name} is not lowered: " + "; ".join(problems))
