@@ -1,4 +1,4 @@
-"""Properties of layouts run without a deadline."""
+"""Hypothesis runs without a deadline: a busy machine must not make a property fail."""
 
 from hypothesis import settings
 
