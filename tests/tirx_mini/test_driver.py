@@ -1,4 +1,4 @@
-"""`run`: the simulator's report, and a GPU run that goes wrong explained by the simulator."""
+"""`run`: it returns the simulator's report, and the simulator explains a failed run on a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tirx_mini.script import tirx as T
 
 @T.prim_func
 def waits(A_ptr: T.handle):
-    """With 33 arrivals expected, 32 are not enough."""
+    """The barrier expects 33 arrivals but gets only 32."""
     A = T.match_buffer(A_ptr, (32,), "float32")
     T.device_entry()
     bx = T.cta_id([1])
@@ -53,7 +53,7 @@ def hangs(self: Executable, *args: Any, limit_s: float) -> None:
     raise KernelTimeout(f"{self.func.name} did not finish within {limit_s:g} s")
 
 
-def test_in_the_simulator_it_returns_the_report() -> None:
+def test_run_returns_the_report_of_the_simulator() -> None:
     a = np.zeros(32, np.float32)
     report = tvm.run(ones, a, target="sim:h100")
     assert report is not None and report.ok and report.gpu == "H100" and (a == 1).all()
@@ -76,7 +76,7 @@ def faults(self: Executable, *args: Any, limit_s: float) -> None:
 
 
 @pytest.mark.parametrize(("on_the_gpu", "error"), [(hangs, KernelTimeout), (faults, KernelFault)])
-def test_an_explanation_takes_its_time_at_most(
+def test_an_explanation_is_limited_in_time(
     monkeypatch: pytest.MonkeyPatch, on_the_gpu: Any, error: type[Exception]
 ) -> None:
     monkeypatch.setattr(Executable, "run_guarded", on_the_gpu)
@@ -87,7 +87,7 @@ def test_an_explanation_takes_its_time_at_most(
     assert f"python -m tirx_mini check {__file__}:KERNEL --size 1024" in said
 
 
-def test_a_hang_that_the_simulator_does_not_see_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hang_without_a_finding_is_reported_as_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Executable, "run_guarded", hangs)
     with pytest.raises(tvm.GpuRunError, match="finds nothing wrong"):
         tvm.run(ones, np.zeros(32, np.float32), target="cuda:sm_90a")

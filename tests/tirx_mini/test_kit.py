@@ -1,4 +1,4 @@
-"""The assignment's flow: shapes that are refused, results that are judged, and the skeleton's first failure."""
+"""The workflow of the assignment: rejected shapes, judged results, and the first failure of the skeleton."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REFERENCES = load_kernels(ROOT / "kernels_ref")
 
 @pytest.fixture(scope="module")
 def output_on_the_skeleton() -> str:
-    """What pytest prints for the skeleton, every step at one size."""
+    """The output of pytest for the skeleton, with every step at one size."""
     tests = [f"tests/test_step{step:02}.py" for step in STEPS]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--target", "sim", "--sizes", "1024", *tests]
     environment = {**os.environ, "COLUMNS": "200"}
@@ -59,7 +59,7 @@ def test_the_skeleton_fails_with_the_first_todo_and_its_line(step: int, output_o
     assert f"- TODO at line {todo} is not filled in: " in summary[0]
 
 
-def test_no_python_frames_are_shown(output_on_the_skeleton: str) -> None:
+def test_the_skeleton_shows_no_python_frames(output_on_the_skeleton: str) -> None:
     assert "Traceback" not in output_on_the_skeleton
     assert "tirx_mini/" not in output_on_the_skeleton
     assert "conftest.py" not in output_on_the_skeleton
@@ -75,7 +75,7 @@ def test_no_python_frames_are_shown(output_on_the_skeleton: str) -> None:
     ],
 )
 @pytest.mark.parametrize("step", STEPS)
-def test_shapes_that_the_tiles_do_not_cover_are_refused(step: int, kernels: str, arch: str) -> None:
+def test_shapes_that_are_not_whole_tiles_are_rejected(step: int, kernels: str, arch: str) -> None:
     factory: Factory = load_kernels(ROOT / kernels, arch)[step]
     tile = STEPS[step].tile(arch)
     for axis, name in enumerate("MNK"):
@@ -93,7 +93,7 @@ def test_no_dimension_may_be_zero() -> None:
         check_shape("hgemm", multiple={"K": (0, 64)})
 
 
-def test_data_begins_as_nan_and_depends_on_the_seed() -> None:
+def test_outputs_start_as_nan_and_inputs_depend_on_the_seed() -> None:
     a, b, d = prepare_data(128, 256, 64, dtype="bfloat16", target="sim")
     assert (a.shape, b.shape, d.shape) == ((128, 64), (256, 64), (128, 256))
     assert d.dtype is torch.bfloat16
@@ -103,7 +103,7 @@ def test_data_begins_as_nan_and_depends_on_the_seed() -> None:
     assert not torch.equal(a, other)
 
 
-def test_a_right_result_passes_and_a_wrong_element_does_not() -> None:
+def test_a_single_wrong_element_fails() -> None:
     a, b, d = prepare_data(128, 128, 64, target="sim")
     d.copy_(a.float() @ b.float().T)
     verify(a, b, d)
@@ -112,14 +112,14 @@ def test_a_right_result_passes_and_a_wrong_element_does_not() -> None:
         verify(a, b, d)
 
 
-def test_a_kernel_that_never_writes_does_not_pass() -> None:
+def test_a_kernel_that_writes_nothing_fails() -> None:
     a, b, d = prepare_data(128, 128, 64, target="sim")
     with pytest.raises(WrongResult, match=r"100\.0% of D is wrong"):
         verify(a, b, d)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_a_reference_runs_is_right_and_is_timed(dtype: str) -> None:
+def test_a_reference_is_correct_and_timed(dtype: str) -> None:
     kernel = REFERENCES[2](128, 128, 128, dtype=dtype)
     a, b, d = prepare_data(128, 128, 128, dtype=dtype, target="sim")
     run = compile_and_run(kernel, a, b, d, "sim")
@@ -129,7 +129,7 @@ def test_a_reference_runs_is_right_and_is_timed(dtype: str) -> None:
     assert tflops == pytest.approx(2 * 128**3 / ms / 1e9)
 
 
-def test_a_slow_kernel_is_too_slow() -> None:
+def test_a_slow_kernel_fails_the_time_bound() -> None:
     kernel = REFERENCES[2](128, 128, 128)
     a, b, d = prepare_data(128, 128, 128, target="sim")
     run = compile_and_run(kernel, a, b, d, "sim")
@@ -140,7 +140,7 @@ def test_a_slow_kernel_is_too_slow() -> None:
         check_timing(slow, kernel)
 
 
-def test_a_failure_on_the_gpu_is_shown_before_what_the_simulator_says() -> None:
+def test_a_failure_on_the_gpu_precedes_its_explanation() -> None:
     span = Span(__file__, 1)
     report = tvm.simulate(REFERENCES[1](128, 128, 64), *prepare_data(128, 128, 64, target="sim"))
     stuck = replace(report, verdict="deadlock", findings=(Finding("deadlock", "error", "nobody arrives", span),))
@@ -154,12 +154,12 @@ def test_a_failure_on_the_gpu_is_shown_before_what_the_simulator_says() -> None:
 SHAPE = (1024, 1024, 1024)
 KERNEL, REFERENCE = REFERENCES[7](*SHAPE), REFERENCES[6](*SHAPE)
 TABLE_MS = 0.02
-"""Of step 7 at `SHAPE` in the table of `on_gpu`."""
+"""The time of step 7 at `SHAPE` in the table of `on_gpu`."""
 
 
 @pytest.fixture
 def on_gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """`check_timing(…)` as on a GPU: `kernel` and `reference` are the times, in milliseconds, that are measured there.
+    """`check_timing(…)` as on a GPU, where `kernel` and `reference` are the measured times in milliseconds.
 
     Only the GPU "NVIDIA B200" has a table.
     """
@@ -182,29 +182,29 @@ def test_the_table_bounds_students_and_references(on_gpu: Callable[..., None], r
         on_gpu(TABLE_MS * 1.31, reference)
 
 
-def test_a_machine_slower_than_the_tables_is_judged_by_its_own_reference(on_gpu: Callable[..., None]) -> None:
+def test_a_slower_machine_is_judged_by_its_own_reference(on_gpu: Callable[..., None]) -> None:
     on_gpu(0.05 * 1.3, reference=0.05)
     with pytest.raises(TooSlow, match=r"reference takes 50\.0 us and docs/b200\.csv has 20\.0 us .* 65\.0 us$"):
         on_gpu(0.05 * 1.31, reference=0.05)
 
 
 @pytest.mark.parametrize("unknown", [{"gpu": "NVIDIA H100 PCIe"}, {"step": 6}, {"step": None}])
-def test_what_no_table_has_is_judged_by_the_reference_alone(
+def test_a_case_without_a_table_is_judged_by_the_reference(
     on_gpu: Callable[..., None], unknown: dict[str, Any]
 ) -> None:
     on_gpu(0.013, reference=0.01, **unknown)
     with pytest.raises(TooSlow, match=r"where the reference takes 10\.0 us \(measured\)"):
         on_gpu(0.0131, reference=0.01, **unknown)
-    on_gpu(1e9, None, **unknown)  # a reference itself, of which nothing is known
+    on_gpu(1e9, None, **unknown)  # the reference itself has no bound
 
 
-def test_in_the_simulator_no_table_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(utils, "measured_times", lambda gpu: pytest.fail("a table of a GPU was asked for"))
+def test_the_simulator_uses_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(utils, "measured_times", lambda gpu: pytest.fail("a table of a GPU was read"))
     check_timing(Run(KERNEL, "sim", ms=1e9), None, step=7)
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_the_step_tests_say_which_row_of_the_table_bounds_them(step: int) -> None:
+def test_the_step_tests_name_their_row_of_the_table(step: int) -> None:
     text = (ROOT / f"tests/test_step{step:02}.py").read_text(encoding="utf-8")
     assert f"\nSTEP = {step}\n" in text and "check_timing(run, reference(*shape), step=STEP)\n" in text
 

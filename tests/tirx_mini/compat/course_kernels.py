@@ -1,4 +1,4 @@
-"""Kernels as a student of the course writes them: against `tvm`, each in a style of its own."""
+"""Kernels as students of the course write them: they import `tvm`, and each has its own style."""
 
 import tvm
 from tvm.script import tirx as Tx
@@ -12,7 +12,7 @@ SM_COUNT = 4
 
 
 def tma_pipeline(M, N, K, EPI_N=64, use_lanes=True):
-    """Phases in register arrays, one thread by its number, helpers with parameters, a register view in TLane × TCol."""
+    """Phases in register arrays, a thread by index, helpers with parameters, a register view in TLane × TCol."""
     a_type = tvm.DataType("float16")
     d_type, acc_type = "float16", "float32"
     BLK_M, BLK_N, BLK_K = 128, 128, 64
@@ -32,7 +32,7 @@ def tma_pipeline(M, N, K, EPI_N=64, use_lanes=True):
         B: Tx.Buffer((N, K), a_type),
         D: Tx.Buffer((M, N), d_type),
     ):
-        """One tile of D a CTA."""
+        """One tile of D per CTA."""
         with Tx.kernel():
             bx, by = Tx.cta_id([M // BLK_M, N // BLK_N], parent="kernel")
             wg_id = Tx.warpgroup_id([1], parent="cta")
@@ -71,7 +71,7 @@ def tma_pipeline(M, N, K, EPI_N=64, use_lanes=True):
 
             @Tx.inline
             def tma_load(stage, k_tile, bytes=(BLK_M + BLK_N) * BLK_K * 2):
-                """Load one stage, and say how much is to come."""
+                """Load one stage and expect its bytes."""
                 tma_config = {"dispatch": "tma", "cta_group": 1, "mbar": tma_bar.ptr_to([stage])}
                 k_st = Tx.meta_var(k_tile * BLK_K)
                 Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma_config)

@@ -1,4 +1,4 @@
-"""Files written against the course's `tvm` run as they are."""
+"""Files written for the course's `tvm` run unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 
 @cache
 def file(path: str) -> ModuleType:
-    """The module of a file that is written against `tvm`."""
+    """The module of a file that imports `tvm`."""
     spec = importlib.util.spec_from_file_location(Path(path).stem, HERE / path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -64,7 +64,7 @@ def test_a_variant_computes_the_product(
 
 
 FORGIVEN = {"students/persistent.py": ("missing-tcgen05-fence",), "students/by_hand.py": ("missing-tcgen05-fence",)}
-"""What the files leave out that the ISA asks for and chips do without."""
+"""Orderings that the ISA requires and current chips forgive, which the files omit."""
 
 
 @pytest.mark.parametrize("path, name, shape, options", [v for v in VARIANTS if v[0].startswith("students/")])
@@ -102,7 +102,7 @@ print(sorted(Module.functions), A.sum())
 """
 
 
-def test_a_class_of_kernels_is_a_module(tmp_path: Path) -> None:
+def test_ir_module_turns_a_class_of_kernels_into_a_module(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(MODULE, encoding="utf-8")
     done = run(path)
@@ -110,13 +110,13 @@ def test_a_class_of_kernels_is_a_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", sorted({*PATHS, *NAMES}))
-def test_each_path_is_a_module(module: str) -> None:
+def test_each_path_can_be_imported(module: str) -> None:
     with imports():
         found = importlib.import_module(module)
         assert all(hasattr(found, name) for name in [*NAMES.get(module, {}), *getattr(found, "__all__", ())])
 
 
-def test_names_are_there_only_inside() -> None:
+def test_tvm_is_importable_only_inside_the_block() -> None:
     before = dict(sys.modules)
     with imports():
         import tvm as outer  # type: ignore[import-not-found]
@@ -130,7 +130,7 @@ def test_names_are_there_only_inside() -> None:
     }
 
 
-def test_an_installed_tvm_is_there_again_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_tvm_is_restored_after_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = ModuleType("tvm")
     monkeypatch.setitem(sys.modules, "tvm", installed)
     with imports():
@@ -158,14 +158,14 @@ def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=Path(tirx_mini.__file__).parents[1], check=False)
 
 
-def test_a_script_runs(tmp_path: Path) -> None:
+def test_a_script_runs_with_its_arguments(tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(SCRIPT.format(value="lane * 2.0"), encoding="utf-8")
     done = run(path, "--size")
     assert (done.stdout, done.returncode) == ("--size __main__ kernel\n", 0), done.stderr
 
 
-def test_a_mistake_in_a_script_is_a_page(tmp_path: Path) -> None:
+def test_a_mistake_in_a_script_prints_an_error_page(tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(SCRIPT.format(value="lan * 2.0"), encoding="utf-8")
     done = run(path)
@@ -173,7 +173,7 @@ def test_a_mistake_in_a_script_is_a_page(tmp_path: Path) -> None:
     assert "error[TX403]: `lan` is not defined" in done.stderr and "did you mean `lane`" in done.stderr
 
 
-def test_a_layout_that_cannot_be_is_a_page(tmp_path: Path) -> None:
+def test_an_invalid_layout_prints_an_error_page(tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text("from tvm.tir.layout import S, TileLayout\n\nTileLayout(S[(128, 0)])\n", encoding="utf-8")
     done = run(path)

@@ -1,4 +1,4 @@
-"""Barrier arrays: what each method becomes."""
+"""Barrier arrays: the IR of each method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMES = {name: getattr(lang, name) for name in lang.__all__}
 
 
 def becomes(*lines: str, kind: str = "MBarrier") -> str:
-    """The text of statements about a barrier array ``full`` of two stages."""
+    """The IR, as text, of statements that use a barrier array ``full`` of two stages."""
     body = ["shared = SMEMPool()", f'full = {kind}(shared, 2, "tma2mma")', "shared.commit()", *lines]
     text = printed("\n".join(body), **NAMES)
     head, _, rest = text.partition("align=8)\n")
@@ -19,7 +19,7 @@ def becomes(*lines: str, kind: str = "MBarrier") -> str:
     return rest
 
 
-def test_init_is_guarded_by_the_first_thread_of_the_cta() -> None:
+def test_only_the_first_thread_of_the_cta_initialises_barriers() -> None:
     assert becomes("full.init(128)") == (
         "if Tx.threadIdx.x < 1:\n"
         "    Tx.ptx.mbarrier.init(tma2mma.ptr_to([0]), Tx.uint32(128))\n"
@@ -59,11 +59,11 @@ METHODS = {
 
 
 @pytest.mark.parametrize("kind, call", METHODS)
-def test_a_method_becomes(kind: str, call: str) -> None:
+def test_a_method_becomes_this_ir(kind: str, call: str) -> None:
     assert becomes(call, kind=kind) == METHODS[kind, call]
 
 
-def test_a_remote_view_points_into_the_other_cta() -> None:
+def test_a_remote_view_addresses_the_other_cta() -> None:
     text = becomes(
         "other = full.remote_view(0)",
         "Tx.copy_async(Asmem, A, dispatch='tma', mbar=other.ptr_to([phase]))",
@@ -77,11 +77,11 @@ def test_a_barrier_is_named_after_its_variable() -> None:
     assert 'empty = Tx.decl_buffer((4,), "uint64"' in text
 
 
-def test_a_barrier_after_commit_is_refused() -> None:
+def test_a_barrier_after_commit_is_reported() -> None:
     error = error_in('late = MBarrier(pool, 4, "late")', **NAMES)
     assert "late is allocated after `pool.commit()`" in str(error)
 
 
-def test_a_wrong_argument_shows_the_signature() -> None:
+def test_the_error_for_a_wrong_argument_shows_the_signature() -> None:
     error = error_in('b = TCGen05Bar(Tx.PoolAllocator(), 1, "b")\nb.arrive(0, mask=1)', **NAMES)
     assert "`arrive` has no parameter `mask`" in str(error) and "cta_mask" in str(error)

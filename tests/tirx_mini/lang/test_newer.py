@@ -1,4 +1,4 @@
-"""Pipelines, roles and pools of tensor memory: what they become, and what they refuse."""
+"""Pipelines, roles and tensor-memory pools: their IR and their errors."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def test_a_pipeline_has_two_rings_of_barriers() -> None:
         assert line in text, text
 
 
-def test_another_thread_may_initialise_barriers() -> None:
+def test_the_leader_initialises_the_barriers() -> None:
     text = printed(f"{POOL}full = MBarrier(shared, 1, leader=lane_id == 5)\nfull.init(2){COMMIT}", **NAMES)
     assert "if lane_id == 5:\n    Tx.ptx.mbarrier.init(full.ptr_to([0]), Tx.uint32(2))" in text
 
 
-def test_a_barrier_of_another_cta_by_its_number() -> None:
+def test_remote_selects_the_barrier_of_another_cta() -> None:
     body = f"{POOL}full = TMABar(shared, 1)\nempty = MBarrier(shared, 1, 1){COMMIT}"
     text = printed(
         f"{body}full.arrive(0, tx_count=64, remote=1, pred=lane_id == 0)\nempty.arrive(0, remote=1)", **NAMES
@@ -58,7 +58,7 @@ def test_a_barrier_of_another_cta_by_its_number() -> None:
     assert "Tx.ptx.mbarrier.arrive.remote(empty.ptr_to([0]), Tx.uint32(1), True)" in text
 
 
-def test_tiles_of_tensor_memory_lie_side_by_side() -> None:
+def test_tensor_memory_tiles_have_consecutive_columns() -> None:
     body = f"{POOL}tmem = TMEMPool(shared, total_cols=256, alloc_warp=4){COMMIT}"
     uses = "a = tmem.alloc((128, 64))\nb = tmem.alloc((128, 128), 'float16')\ntmem.commit()\ntmem.dealloc()"
     text = printed(body + uses, **NAMES)
@@ -76,5 +76,5 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("body", MISTAKES)
-def test_it_is_refused(body: str) -> None:
+def test_a_mistake_in_a_library_call_is_reported(body: str) -> None:
     assert MISTAKES[body] in str(error_in(body, **NAMES))

@@ -1,4 +1,4 @@
-"""Pipeline states and the tile scheduler, executed: what they count is compared with plain Python."""
+"""Pipeline states and the tile scheduler are executed and compared with plain Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def simulate(kernel: PrimFunc, *args: Any) -> None:
 
 
 def rounds(depth: int, steps: int, producer: bool, spelling: str) -> PrimFunc:
-    """A kernel that writes the stage and phase of each of `steps` steps."""
+    """A kernel that writes its stage and phase in each of `steps` steps."""
 
     @Tx.prim_func(tirx=True)
     def kernel(out: Tx.Buffer((steps, 2), "int32")):
@@ -48,19 +48,19 @@ def rounds(depth: int, steps: int, producer: bool, spelling: str) -> PrimFunc:
 @pytest.mark.parametrize("spelling", ["named", "short"])
 @pytest.mark.parametrize("producer", [True, False])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_the_phase_flips_with_each_round(depth: int, producer: bool, spelling: str) -> None:
+def test_the_phase_flips_with_each_pass_through_the_ring(depth: int, producer: bool, spelling: str) -> None:
     out = np.full((11, 2), -1, np.int32)
     simulate(rounds(depth, 11, producer, spelling), out)
     assert out.tolist() == [[i % depth, int(producer) ^ (i // depth % 2)] for i in range(11)]
 
 
-def test_a_pipeline_needs_stages() -> None:
+def test_a_pipeline_without_stages_is_reported() -> None:
     with pytest.raises(TirxError, match="number of stages"):
         rounds(0, 1, True, "named")
 
 
 def scheduled(m_tiles: int, n_tiles: int, group: int, clusters: int) -> PrimFunc:
-    """A kernel that counts how often each cluster computes each tile, and in which round."""
+    """A kernel that counts how often each tile is computed, and in which iteration."""
 
     @Tx.prim_func(tirx=True)
     def kernel(out: Tx.Buffer((m_tiles, n_tiles), "int32"), order: Tx.Buffer((m_tiles, n_tiles), "int32")):
@@ -83,7 +83,7 @@ def scheduled(m_tiles: int, n_tiles: int, group: int, clusters: int) -> PrimFunc
 
 
 def group_major(m_tiles: int, n_tiles: int, group: int) -> list[tuple[int, int]]:
-    """The tiles in the order of the groups, column by column inside a group."""
+    """The tiles group by group, and column by column within a group."""
     return [
         (m, n)
         for first in range(0, m_tiles, group)
@@ -105,7 +105,7 @@ def test_every_tile_is_computed_once_in_group_major_order(
     assert {(m, n): int(order[m, n]) for m in range(m_tiles) for n in range(n_tiles)} == expected
 
 
-def test_a_matrix_smaller_than_a_tile_is_refused() -> None:
+def test_a_matrix_smaller_than_a_tile_is_reported() -> None:
     with pytest.raises(TirxError, match="num_m_tiles of the tile scheduler must be at least 1, but is 0"):
         scheduled_nothing()
 

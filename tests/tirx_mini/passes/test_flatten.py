@@ -1,4 +1,4 @@
-"""FlattenBuffers and PlanSharedMemory: where accesses go, and where shared buffers lie."""
+"""FlattenBuffers and PlanSharedMemory: the places of accesses and of shared buffers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def alloc_shared(name: str, shape: tuple[int, ...], dtype: str = "float32", layo
 
 
 @given(data=st.data(), mode=st.sampled_from(list(SwizzleMode)), stages=st.integers(1, 3), slabs=st.integers(1, 2))
-def test_an_element_is_where_its_layout_says(data, mode, stages, slabs):
+def test_an_access_is_at_the_place_given_by_the_layout(data, mode, stages, slabs):
     columns = slabs * mode.span_bytes // 2
     shape = (stages, 16, columns)
     index = tuple(data.draw(st.integers(0, extent - 1)) for extent in shape)
@@ -64,8 +64,8 @@ def test_an_element_is_where_its_layout_says(data, mode, stages, slabs):
     assert (access.addresses == machine.start(s) + 2 * expected).all()
 
 
-def test_views_of_shared_memory_are_the_memory_that_they_view():
-    """The same storage under another shape, a layout, an offset; and under another dtype, which stays a buffer."""
+def test_views_of_shared_memory_resolve_to_their_source():
+    """The same storage with another shape, layout or offset. A view with another dtype remains a buffer."""
     pool = Pool()
     pool.alloc("pad", (64,))
     pool.alloc("Asmem", (4, 64))
@@ -89,7 +89,7 @@ def test_views_of_shared_memory_are_the_memory_that_they_view():
     assert {n.buffer.name for n in walk(func.body) if isinstance(n, DeclBuffer)} == {"pad", "Asmem", words.name}
 
 
-def test_views_of_registers_are_the_registers():
+def test_views_of_registers_resolve_to_the_registers():
     own = local("Dreg", (4, 8), "float32")
     flat, view = own.view(32), register_view(own, 128, 32)
     loaded = Var(DataType("float32"), "x")
@@ -101,7 +101,7 @@ def test_views_of_registers_are_the_registers():
     assert (machine.values[loaded] == 5).all()
 
 
-def test_registers_allocated_with_a_thread_layout_take_one_threads_part():
+def test_registers_with_a_thread_layout_hold_only_the_part_of_one_thread():
     tile = Buffer("R", (128, 16), DataType("float32"), "local", TileLayout(S[(128, 16) : (1 @ tid_in_wg, 1)]))
     out = gmem("O", (128, 16), "float32")
     body = seq(AllocBuffer(tile), Scope("warpgroup", seq(call("fill", tile, 3.0), call("copy", out, tile))))
@@ -112,13 +112,13 @@ def test_registers_allocated_with_a_thread_layout_take_one_threads_part():
     assert (machine.arrays["O"] == 3).all()
 
 
-def test_registers_are_not_viewed_in_another_dtype():
+def test_a_register_view_with_another_dtype_is_reported():
     own = local("Dreg", (4,), "float32")
     with pytest.raises(TirxError, match="views Dreg, which is float32, as uint32"):
         lowered(AllocBuffer(own), BufferStore(own.view(4, dtype="uint32"), (const(0),), const(0, "uint32")))
 
 
-def test_addresses_of_tensor_memory_are_numbers():
+def test_addresses_of_tensor_memory_become_integers():
     x = Var(UINT32, "x")
     func = lowered(Bind(x, cast(UINT32, tmem().ptr_to([32, 7]))))
     assert (Machine(func, {}).run().values[x] == (32 << 16) + 64 + 7).all()
@@ -128,7 +128,7 @@ def test_addresses_of_tensor_memory_are_numbers():
 
 
 def placed(func) -> dict[str, tuple[int, int]]:
-    """Byte range of every shared buffer."""
+    """The byte range of every shared buffer."""
     out = {}
     for node in walk(func.body):
         if isinstance(node, DeclBuffer):
@@ -138,14 +138,14 @@ def placed(func) -> dict[str, tuple[int, int]]:
     return out
 
 
-def test_a_pool_alone_stays_as_it_is():
+def test_a_single_pool_is_unchanged():
     declare, s = shared("T", (128, 64))
     func = lowered(declare, Scope("cta", call("fill", s, 0)))
     assert func.launch.smem_bytes == 128 * 64 * 2
     assert s.source in {n.buffer for n in walk(func.body) if isinstance(n, AllocBuffer)}
 
 
-def test_what_alloc_shared_makes_follows_the_pool_without_overlap():
+def test_alloc_shared_buffers_follow_the_pool_without_overlap():
     declare, s = shared("T", (100,))
     sums, flags = alloc_shared("sums", (33,)), alloc_shared("flags", (5,), "uint8")
     tile = alloc_shared("tile", (16, 64), "float16", swizzled((16, 64)))
@@ -162,7 +162,7 @@ def test_what_alloc_shared_makes_follows_the_pool_without_overlap():
     assert all(b.source is root for b in accessed) and len(accessed) == 4
 
 
-def test_alloc_shared_alone():
+def test_alloc_shared_without_a_pool():
     sm = alloc_shared("sm", (256,))
     tx = special("threadIdx.x")
     func = lowered(AllocBuffer(sm), BufferStore(sm, (tx,), cast("float32", tx)), warpgroups=2)
@@ -172,8 +172,8 @@ def test_alloc_shared_alone():
     assert np.array_equal(machine.tile(stored), np.arange(256, dtype=np.float32))
 
 
-def test_tma_takes_alloc_shared_tiles():
-    """They are aligned for it: to the atom of their swizzle, and to 128 bytes without one."""
+def test_alloc_shared_tiles_are_aligned_for_tma():
+    """They are aligned to the atom of their swizzle, or to 128 bytes without one."""
     g = gmem("G", (64, 64))
     small, tile = alloc_shared("flag", (1,), "uint8"), alloc_shared("tile", (64, 64), "float16")
     copy = Scope("thread", call("copy_async", g, tile, dispatch="tma"), "warp", elect())
@@ -182,15 +182,15 @@ def test_tma_takes_alloc_shared_tiles():
     assert placed(func)["tile"][0] % 128 == 0
 
 
-def test_flat_pointers_of_dispatch_pass_through():
-    """An access with one index of a buffer of several dimensions addresses its storage."""
+def test_flat_indices_from_dispatch_are_unchanged():
+    """A single index into a buffer of several dimensions is an offset into its storage."""
     declare, s = shared("T", (8, 64), layout=swizzled((8, 64)))
     p = Var(UINT32, "p")
     pointer = AddressOf(DataType("handle"), s, (const(64),))
     assert (Machine(lowered(declare, Bind(p, cast(UINT32, pointer))), {}).run().values[p] == 128).all()
 
 
-def test_a_tensor_of_more_than_two_to_the_31_elements_is_indexed_by_int64():
+def test_a_buffer_with_more_than_2_to_the_31_elements_uses_int64_indices():
     big, small = gmem("G", (1 << 20, 1 << 12)), gmem("H", (1 << 10, 1 << 12))
     declare, s = shared("T", (128, 64), layout=swizzled((128, 64)))
     r = var("r")
@@ -201,8 +201,8 @@ def test_a_tensor_of_more_than_two_to_the_31_elements_is_indexed_by_int64():
 
 
 @pytest.mark.parametrize(("shape", "index", "place"), [((1,), (1,), 1), ((1, 4), (1, 2), 6), ((4, 1), (2, 1), 3)])
-def test_a_wrong_index_along_a_dimension_of_one_leads_past_the_buffer(shape, index, place):
-    """As it does along any other; it must not fold to 0, or the simulator could not find it."""
+def test_a_nonzero_index_along_an_extent_of_one_is_out_of_bounds(shape, index, place):
+    """It must not fold to 0; otherwise the simulator could not detect it."""
     s = alloc_shared("bar", shape, "uint64")
     touch = BufferStore(s, tuple(map(const, index)), const(1, "uint64"))
     func = lowered(AllocBuffer(s), touch)

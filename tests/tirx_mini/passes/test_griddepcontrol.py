@@ -1,4 +1,4 @@
-"""The launch of a kernel is programmatic exactly where the kernel may execute griddepcontrol.wait."""
+"""The launch of a kernel is programmatic if and only if the kernel may execute griddepcontrol.wait."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tirx_mini.script import tirx as T
 
 
 def kernel(form: str) -> PrimFunc:
-    """A kernel whose wait is of some form."""
+    """A kernel with a wait of the given form."""
 
     @T.prim_func
     def small(A: T.Buffer((64,), "int32")):
@@ -43,13 +43,13 @@ def launch_of(func: PrimFunc) -> Launch:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_is_known_after_lowering(form: str) -> None:
+def test_the_lowered_launch_is_programmatic_if_the_kernel_waits(form: str) -> None:
     func = lower(kernel(form))
     assert launch_of(func) == Launch((2, 1, 1), 32, programmatic=FORMS[form])
     assert ("programmatic=True" in func.script()) == FORMS[form]
 
 
-def test_a_launch_that_says_otherwise_is_refused() -> None:
+def test_an_inconsistent_launch_is_reported() -> None:
     func = lower(kernel("plain"))
     wrong = replace(func, launch=replace(launch_of(func), programmatic=False))
     with pytest.raises(LoweringError, match=r"programmatic=False of its launch contradicts its griddepcontrol\.wait"):

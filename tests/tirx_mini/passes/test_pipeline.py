@@ -1,4 +1,4 @@
-"""The pipeline as a whole: names, order, what each step leaves, what the simplifier does, what the verifier catches."""
+"""The pipeline as a whole: names, order and results of the passes, the simplifier, the verifier."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def small() -> PrimFunc:
     return PrimFunc("kernel", (g, out), Scope("kernel", body))
 
 
-def test_each_pass_is_named_documented_and_seen_in_order():
+def test_the_passes_run_in_order_and_are_documented():
     seen: list[tuple[str, PrimFunc]] = []
     result = lower(small(), after=lambda name, func: seen.append((name, func)))
     assert [name for name, _ in seen] == [step.name for step in PIPELINE]
@@ -69,18 +69,18 @@ def test_each_pass_is_named_documented_and_seen_in_order():
     assert all(len(n.indices) == 1 for n in walk(after["FlattenBuffers"].body) if isinstance(n, BufferLoad))
 
 
-def test_the_result_computes_what_the_source_says():
+def test_the_lowered_kernel_computes_the_result():
     values = np.random.default_rng(0).standard_normal((128, 64)).astype(np.float32)
     machine = Machine(lower(small()), {"G": values, "O": np.zeros((128, 64), np.float16)}).run()
     assert np.array_equal(machine.arrays["O"], values.astype(np.float16))
 
 
-def test_a_lowered_function_passes_through():
+def test_a_lowered_function_is_returned_unchanged():
     func = lower(small())
     assert lower(func) is func
 
 
-def test_passes_leave_their_input_alone():
+def test_passes_do_not_modify_their_input():
     func = small()
     before = [id(node) for node in walk(func.body)]
     lower(func)
@@ -95,7 +95,7 @@ def simplified(*body, params=(), warpgroups=1):
     return lowered(*body, params=params, warpgroups=warpgroups).body
 
 
-def test_branches_that_are_decided_are_taken():
+def test_a_branch_with_a_constant_condition_is_resolved():
     out = gmem("G", (8,), "int32")
     declared, wg, warp, _ = ids(1)
 
@@ -119,8 +119,8 @@ def test_branches_that_are_decided_are_taken():
     assert not [n for n in walk(func.body) if isinstance(n, If)]
 
 
-def test_indices_are_uniform_plus_per_lane():
-    """What differs between lanes is one summand, so that it can be computed once, outside of the loops."""
+def test_an_index_is_a_uniform_part_plus_a_per_lane_part():
+    """The part that differs between lanes is a single term, which can be computed once, outside the loops."""
     out = gmem("G", (1 << 16,), "int32")
     tid, k, t = special("threadIdx.x"), var("k"), Var(DataType("int32"), "t")
     index = tid % 8 * 4 + k * 64 + tid // 8 * 16 + special("blockIdx.x") * 4096 + t
@@ -142,7 +142,7 @@ def test_indices_are_uniform_plus_per_lane():
     assert len(summands) == 3 and all(varies(part) for part in summands)
 
 
-def test_loop_bounds_simplify_what_is_in_the_loop():
+def test_loop_bounds_simplify_the_body_of_the_loop():
     out = gmem("G", (1024,), "int32")
     k = var("k")
     store = For(k, const(0), const(8), BufferStore(out, ((k * 4 + 3) // 4 + (k * 16 + 5) % 16,), const(0)))
@@ -180,19 +180,19 @@ VIEW = Buffer("view", (4,), DataType("float16"), "shared", None, LOOSE)
         (DeclBuffer(VIEW), "which is not the shared allocation"),
     ],
 )
-def test_every_breach_of_lowered_ir_is_caught(body, text):
+def test_every_violation_of_lowered_ir_is_reported(body, text):
     with pytest.raises(LoweringError, match="is not lowered") as error:
         verify_lowered(PrimFunc("kernel", (G,), body, launch=LAUNCH))
     assert text in str(error.value)
 
 
-def test_a_launch_is_part_of_lowered_ir():
+def test_a_lowered_function_without_a_launch_is_reported():
     with pytest.raises(LoweringError, match="has no launch"):
         verify_lowered(PrimFunc("kernel", (), seq()))
     assert verify_lowered(PrimFunc("kernel", (), seq(), launch=LAUNCH)).launch is LAUNCH
 
 
-def test_lowered_kernels_are_verified():
+def test_lowered_kernels_pass_the_verifier():
     func = lower(small())
     assert verify_lowered(func) is func
     assert not [n for n in walk(func.body) if isinstance(n, Region)]

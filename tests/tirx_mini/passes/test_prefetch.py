@@ -1,4 +1,4 @@
-"""Every tensor map that a kernel uses is prefetched once, by one thread of each CTA, before anything else."""
+"""Each tensor map that a kernel uses is prefetched once, by one thread of each CTA, before anything else."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ PREFETCH = "prefetch.tensormap"
 
 
 def kernel(waits: bool = False, copies: bool = True, dead: bool = False) -> PrimFunc:
-    """Tiles of A and B to shared memory and the one of B on to D.
+    """Copies tiles of A and B to shared memory, and the tile of B to D.
 
-    waits: first for the kernel before it. copies: whether there are any. dead: A's copy is never reached.
+    waits: whether the kernel first waits for the previous kernel.
+    copies: whether it copies anything.
+    dead: whether the copy of A is unreachable.
     """
     least = 2 if dead else 0
 
@@ -56,7 +58,7 @@ def kernel(waits: bool = False, copies: bool = True, dead: bool = False) -> Prim
 
 
 def prefetches(func: PrimFunc) -> list[str]:
-    """The maps that instructions prefetch, in order."""
+    """The prefetched tensor maps, in order."""
     return [_map(node).name for node in walk(func.body) if isinstance(node, Call) and node.op == PREFETCH]
 
 
@@ -89,7 +91,7 @@ def run_pass(func: PrimFunc) -> PrimFunc:
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_kernel_begins_with_them(waits: bool) -> None:
+def test_a_kernel_begins_with_the_prefetches(waits: bool) -> None:
     before, after = passed(kernel(waits))
     first, *rest = statements(after)
     assert isinstance(first, If) and repr(first.cond) == "Tx.threadIdx.x < 1" and first.orelse is None
@@ -97,7 +99,7 @@ def test_a_kernel_begins_with_them(waits: bool) -> None:
     assert structural_equal(Seq(tuple(rest)), before.body)
 
 
-def test_each_stands_where_its_copy_does() -> None:
+def test_each_prefetch_has_the_span_of_its_copy() -> None:
     func = lower(kernel())
     copies = {
         arg: node.span
@@ -111,18 +113,18 @@ def test_each_stands_where_its_copy_does() -> None:
             assert node.span is not None and node.span == copies[_map(node)]
 
 
-def test_a_map_that_nothing_uses_is_left_out() -> None:
+def test_an_unused_map_is_not_prefetched() -> None:
     func = lower(kernel(dead=True))
     assert [tensor_map.var.name for tensor_map in func.tensor_maps] == ["A_map", "B_map", "D_map"]
     assert prefetches(func) == ["B_map", "D_map"]
 
 
-def test_a_kernel_without_maps_stays_as_it_is() -> None:
+def test_a_kernel_without_maps_is_unchanged() -> None:
     before, after = passed(kernel(copies=False))
     assert after is before
 
 
-def test_what_the_kernel_prefetches_itself_is_left_to_it() -> None:
+def test_maps_that_the_kernel_prefetches_itself_are_skipped() -> None:
     func = lower(kernel())
     assert run_pass(func) is func
     text = func.script().replace("        Tx.ptx.prefetch.tensormap(B_map)\n", "")
@@ -131,10 +133,10 @@ def test_what_the_kernel_prefetches_itself_is_left_to_it() -> None:
     assert prefetches(again) == ["B_map", "A_map", "D_map"]
 
 
-# -- what becomes of it ------------------------------------------------------------------------------------------------
+# -- generated code and simulation -------------------------------------------------------------------------------------
 
 
-def test_the_cuda_text() -> None:
+def test_the_cuda_code_prefetches_before_it_waits() -> None:
     text = cuda_source(lower(kernel(waits=True))).text
     body = text[text.index("__global__") :]
     expected = "".join(f"    tvm_builtin_ptx_prefetch_tensormap({name}_map);\n" for name in "ABD")
@@ -144,8 +146,8 @@ def test_the_cuda_text() -> None:
 
 
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
-def test_the_machine_code(arch: str) -> None:
-    """One for each map, and each reads the map where the kernel's parameters are: there is no copy on the stack."""
+def test_the_machine_code_prefetches_each_map_in_place(arch: str) -> None:
+    """There is one prefetch per map, and it reads the kernel parameter itself instead of a copy on the stack."""
     func = kernel(waits=True)
     exe = build(lower(func), arch, original=func)
     sass = exe.source("sass")
@@ -157,14 +159,14 @@ def test_the_machine_code(arch: str) -> None:
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_the_simulator_has_nothing_to_say(waits: bool) -> None:
-    """A tensor map is no memory that the kernel before this one writes."""
+def test_prefetches_cause_no_findings(waits: bool) -> None:
+    """The previous kernel does not write tensor maps, so the prefetch needs no wait."""
     arrays = [np.random.default_rng(seed).standard_normal((64, 64)).astype(np.float16) for seed in range(3)]
     report = tvm.simulate(kernel(waits), *arrays, gpu="h100")
     assert report.verdict == "ok" and not report.findings
     np.testing.assert_array_equal(arrays[2], arrays[1])
 
 
-def test_no_array_counts_as_written_for_it() -> None:
+def test_a_prefetch_does_not_mark_an_array_as_written() -> None:
     image = translate(lower(kernel())).image
     assert {buffer.name: buffer.written for buffer in image.globals} == {"A": False, "B": False, "D": True}

@@ -1,4 +1,4 @@
-"""The reference kernels of the ladder through the pipeline: what every step of it leaves of them."""
+"""The reference kernels of the ladder, after every pass of the pipeline."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def calls(func: PrimFunc) -> list[Call]:
     return [node for node in walk(func.body) if isinstance(node, Call)]
 
 
-def test_every_statement_knows_its_source_line(lowered):
-    """A finding of the simulator and a comment in the CUDA point at the student's line."""
+def test_every_statement_has_its_source_line(lowered):
+    """Findings of the simulator and comments in the CUDA code point at the student's line."""
     _, func = lowered
     for node in walk(func.body):
         if isinstance(node, Stmt) and not isinstance(node, Seq):
@@ -57,7 +57,7 @@ LAUNCHES = {
 }  # fmt: skip
 
 
-def test_the_launch(lowered):
+def test_the_launch_of_each_step(lowered):
     step, func = lowered
     assert func.launch is not None
     expected = LAUNCHES.get(step)
@@ -67,7 +67,7 @@ def test_the_launch(lowered):
     assert 32 * 1024 < func.launch.smem_bytes <= 232_448
 
 
-def test_instructions_are_those_the_step_teaches(lowered):
+def test_each_step_uses_the_instructions_that_it_teaches(lowered):
     step, func = lowered
     names = {call.op for call in calls(func)}
     tma = {"cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store"}
@@ -80,15 +80,15 @@ def test_instructions_are_those_the_step_teaches(lowered):
     assert words == {0x10400010 if step >= 9 else 0x08200010}
 
 
-def test_a_tile_of_k_is_four_instructions(lowered):
+def test_a_k_tile_takes_four_mma_instructions(lowered):
     _, func = lowered
     loops = [n for n in walk(func.body) if isinstance(n, For) and isinstance(n.body, Evaluate)
              and n.body.call.op == "tcgen05.mma"]  # fmt: skip
     assert loops and all((n.start.value, n.stop.value, n.kind) == (0, 4, UNROLLED) for n in loops)
 
 
-def test_registers_are_indexed_by_what_is_known_at_compile_time(lowered):
-    """An array that is indexed by anything but constants and unrolled loops would be spilled to local memory."""
+def test_register_indices_are_compile_time_constants(lowered):
+    """An array with a run-time index would be placed in local memory."""
     _, func = lowered
     unrolled = {n.var for n in walk(func.body) if isinstance(n, For) and n.kind == UNROLLED}
     serial = {n.var for n in walk(func.body) if isinstance(n, For) and n.kind != UNROLLED}
@@ -98,7 +98,7 @@ def test_registers_are_indexed_by_what_is_known_at_compile_time(lowered):
             assert not used & serial and (used & unrolled or node.buffer.size == 1)
 
 
-def test_names_of_the_source_survive(lowered):
+def test_names_from_the_source_are_kept(lowered):
     step, func = lowered
     names = {n.buffer.name for n in walk(func.body) if isinstance(n, (AllocBuffer, DeclBuffer))}
     assert {"tmem_addr", "Asmem", "Bsmem", "Dreg", "Dreg_16b"} <= names
@@ -107,13 +107,13 @@ def test_names_of_the_source_survive(lowered):
 
 
 def test_roles_are_conditions_on_warpgroups_and_warps():
-    """What the assignment tells students to look for in step 7's code."""
+    """The assignment tells students to look for these conditions in the code of step 7."""
     conditions = {repr(n.cond) for n in walk(lower(reference(7, 1024, 1024, 1024)).body) if isinstance(n, If)}
     assert "Tx.threadIdx.x < 1" in conditions
     assert {"Tx.warp_id_in_cta >> 2 == 1", "Tx.warp_id_in_cta % 4 == 3", "Tx.warp_id_in_cta % 4 == 0"} <= conditions
 
 
-def test_every_pass_leaves_a_function_that_prints(lowered):
+def test_every_pass_returns_a_printable_function(lowered):
     step, _ = lowered
     texts: list[str] = []
     lower(reference(step, *STEPS[step].shape(1024)), after=lambda _, func: texts.append(func.script()))

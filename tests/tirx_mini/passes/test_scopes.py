@@ -1,4 +1,4 @@
-"""LowerScopes: ids, filters, scopes of tile calls, and the launch that follows from the declarations."""
+"""LowerScopes: ids, filters, scopes of tile calls, and the launch computed from the declarations."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def launch(*declared: tuple[str, tuple[int, ...], str]):
         ([("thread", (256,), "")], 256),
     ],
 )
-def test_threads_follow_from_any_way_of_declaring_them(declared, threads):
+def test_the_number_of_threads_follows_from_any_declaration(declared, threads):
     assert launch(("cta", (3, 5), "kernel"), *declared).threads == threads
 
 
-def test_the_grid_and_the_cluster():
+def test_the_grid_and_the_cluster_follow_from_the_declarations():
     warps = ("warpgroup", (1,), "cta")
     assert launch(warps).grid == (1, 1, 1)
     assert launch(warps, ("cta", (6, 5, 4), "kernel")).grid == (6, 5, 4)
@@ -95,7 +95,7 @@ def values(declared: list[tuple[str, tuple[int, ...], str]], **env: int) -> list
     return out
 
 
-def test_ids_number_the_units():
+def test_ids_are_the_indices_of_the_units():
     tid = np.arange(384)
     wg, warp, lane, in_wg, tx = values([
         ("warpgroup", (3,), "cta"), ("warp", (4,), "warpgroup"), ("thread", (32,), "warp"),
@@ -136,7 +136,7 @@ def error(*declared: tuple[str, tuple[int, ...], str]) -> TirxError:
         ([("warp", (4,), "kernel")], 1, "not defined within a kernel"),
     ],
 )
-def test_declarations_that_do_not_agree_are_placed(declared, line, text):
+def test_inconsistent_declarations_are_reported_at_their_line(declared, line, text):
     caught = error(*declared)
     assert text in str(caught) and caught.span is not None and caught.span.line == line
 
@@ -150,7 +150,7 @@ def cluster_of(ctas: int) -> tuple[tuple[str, tuple[int, ...], str], ...]:
     [[("thread", (MAX_THREADS_PER_CTA + 32,), "cta")], cluster_of(16), cluster_of(5)],
     ids=["threads", "cluster", "grid"],
 )
-def test_a_launch_that_no_gpu_can_do_has_a_code_of_its_own(declared):
+def test_a_launch_beyond_the_limits_has_its_own_code(declared):
     assert str(error(*declared)).startswith("error[TX305]: ")
 
 
@@ -159,7 +159,7 @@ def test_the_largest_launch_is_lowered():
     assert launch(("thread", (MAX_THREADS_PER_CTA,), "cta")).threads == 1024
 
 
-def test_a_kernel_has_to_say_how_many_threads():
+def test_a_missing_number_of_threads_is_reported():
     assert "does not declare the number of threads" in str(error(("cta", (4,), "kernel")))
 
 
@@ -175,7 +175,7 @@ def scope_of(stmt: Stmt) -> str | None:
     return tile.scope
 
 
-def test_a_tile_call_learns_its_innermost_scope():
+def test_a_tile_call_records_its_innermost_scope():
     tile = call("fill", gmem("G", (128,)), 1)
     assert scope_of(nested("kernel", "cta", inner=tile)) == "cta"
     assert scope_of(nested("kernel", "cta", "warpgroup", "thread", inner=tile)) == "thread"
@@ -183,7 +183,7 @@ def test_a_tile_call_learns_its_innermost_scope():
     assert scope_of(seq(nested("kernel", "cta", inner=seq()), Scope("warp", tile))) == "warp"
 
 
-def test_a_filter_is_a_condition():
+def test_a_filter_becomes_a_condition():
     elected = Call(BOOL, "elect.sync", ())
     mark = Evaluate(Call(UINT32, "mark", ()))
     func = PrimFunc("kernel", (), seq(ids("warpgroup", (1,), "cta")[0], Scope("thread", mark, "warp", elected)))
@@ -192,7 +192,7 @@ def test_a_filter_is_a_condition():
     assert structural_equal(branch, If(elected, mark))
 
 
-def test_a_wide_scope_does_not_open_in_a_narrow_one():
+def test_a_wide_scope_inside_a_narrow_one_is_reported():
     inner = Scope("cta", call("fill", gmem("G", (128,)), 1), span=AT)
     func = PrimFunc("kernel", (), seq(ids("warpgroup", (1,), "cta")[0], Scope("thread", inner)))
     with pytest.raises(TirxError, match="a cta scope cannot open inside a thread scope") as caught:
@@ -201,7 +201,7 @@ def test_a_wide_scope_does_not_open_in_a_narrow_one():
 
 
 def test_ids_are_replaced_in_options_and_in_addresses_of_tensor_memory():
-    """`mbar=bar.ptr_to([warp_id])`, `allocated_addr=addr[wg_id]`: no id may survive there either."""
+    """For example in `mbar=bar.ptr_to([warp_id])` and in `allocated_addr=addr[wg_id]`."""
     declared, (wg,) = ids("warpgroup", (2,), "cta")
     memory = tmem(addr=(wg * 256).astype(UINT32))
     tile = call("copy_async", gmem("G", (128, 64), "float32"), memory[:, :64], mbar=wg + 1)
@@ -218,8 +218,8 @@ def test_ids_are_replaced_in_options_and_in_addresses_of_tensor_memory():
     assert declaration.buffer is lowered_call.operands[1].buffer
 
 
-def test_conditions_on_roles_look_as_students_expect_them():
-    """`wg_id == 0` is `warp_id_in_cta >> 2 == 0`: the assignment tells students to look for it."""
+def test_role_conditions_have_the_documented_form():
+    """`wg_id == 0` becomes `warp_id_in_cta >> 2 == 0`, which the assignment tells students to look for."""
     wgs, (wg,) = ids("warpgroup", (2,), "cta")
     warps, (warp,) = ids("warp", (4,), "warpgroup")
     out = gmem("G", (128,), "int32")

@@ -1,7 +1,7 @@
-"""A plain interpreter of lowered kernels: every thread of one CTA in lockstep, every value an array over the threads.
+"""A plain interpreter of lowered kernels: all threads of one CTA run in lockstep, a value is an array over the threads.
 
-It knows loads, stores, loops and conditions, and writes down all accesses and instructions; what instructions do is
-left to the tests. So it says where the emitted addresses lead, independently of the simulator.
+It executes loads, stores, loops and conditions, and records all accesses and instructions. The tests implement the
+instructions. It checks the emitted addresses independently of the simulator.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ def numpy_dtype(dtype: DataType) -> np.dtype:
 
 @dataclass
 class Access:
-    """One load or store: for each thread, the byte addresses of its vector, counted from the buffer's root."""
+    """One load or store: for each thread, the byte addresses of its vector, relative to the buffer's root."""
 
     kind: str
     buffer: Buffer
-    addresses: np.ndarray  # int64[threads that take part, lanes]
-    threads: np.ndarray  # their numbers
+    addresses: np.ndarray  # int64[participating threads, lanes]
+    threads: np.ndarray  # the indices of these threads
 
 
 @dataclass
 class Issued:
-    """One instruction, with the values of its operands in each thread that executes it."""
+    """One executed instruction, with the values of its operands in each executing thread."""
 
     op: str
     args: list[np.ndarray | str]
@@ -77,7 +77,10 @@ class Issued:
 
 @dataclass
 class Machine:
-    """The memories of one CTA. `env` gives special registers and parameters their values."""
+    """The memories of one CTA.
+
+    env: the values of special registers and parameters.
+    """
 
     func: PrimFunc
     arrays: dict[str, np.ndarray]
@@ -122,7 +125,7 @@ class Machine:
         elif isinstance(node, Evaluate):
             args = [arg.name if isinstance(arg, Var) and arg.dtype == "tensormap" else self.value(arg)
                     for arg in node.call.args]  # fmt: skip
-            if node.call.op != "prefetch.tensormap":  # it changes nothing
+            if node.call.op != "prefetch.tensormap":  # a prefetch has no effect
                 self.issued.append(Issued(node.call.op, args, dict(node.call.attrs), np.flatnonzero(self.mask)))
         else:
             raise NotImplementedError(type(node).__name__)
@@ -153,7 +156,7 @@ class Machine:
         return buffer.byte_offset if buffer.source is not None else 0
 
     def place(self, buffer: Buffer, index: Expr) -> np.ndarray:
-        """Flat element indices, [threads, lanes]."""
+        """The flat element indices, as [threads, lanes]."""
         if isinstance(index, Ramp):
             return self.value(index.base)[:, None] + np.arange(index.lanes)
         return self.value(index)[:, None]
@@ -214,7 +217,7 @@ class Machine:
         return out if isinstance(node.indices[0], Ramp) else out[:, 0]
 
     def tile(self, buffer: Buffer) -> np.ndarray:
-        """The logical contents of a shared buffer, read through its layout."""
+        """The contents of a shared buffer in logical order, read through its layout."""
         place = layout_of(buffer).to_table()[m]
         size = buffer.dtype.itemsize
         raw = self.shared[self.start(buffer) + place[..., None] * size + np.arange(size)]

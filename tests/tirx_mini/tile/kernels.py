@@ -56,7 +56,7 @@ def tmem(columns: int = 512, dtype: str = "float32", addr: Expr | None = None) -
 
 
 class Pool:
-    """Shared buffers of one allocation, placed one after another."""
+    """Consecutive shared buffers in one allocation."""
 
     def __init__(self) -> None:
         self.placed: list[tuple[str, tuple[int, ...], DataType, Any, int]] = []
@@ -66,7 +66,7 @@ class Pool:
     def alloc(
         self, name: str, shape: tuple[int, ...], dtype: str = "float16", layout: Any = None, align: int = 1024
     ) -> int:
-        """Place one more buffer; returns its number."""
+        """Place another buffer and return its index."""
         kind = DataType(dtype)
         offset = -(-self.size // align) * align
         elements = layout.cosize(m) if layout is not None else Buffer(name, shape, kind).size
@@ -97,7 +97,7 @@ def elect() -> Expr:
 
 
 def ids(warpgroups: int = 1) -> tuple[Stmt, Var, Var, Var]:
-    """Declarations of wg_id, warp_id and lane_id, and the variables."""
+    """The declarations of wg_id, warp_id and lane_id, and their variables."""
     wg, warp, lane = var("wg_id"), var("warp_id"), var("lane_id")
     declare = seq(
         ScopeIds((wg,), (warpgroups,), "warpgroup", "cta"),
@@ -108,7 +108,7 @@ def ids(warpgroups: int = 1) -> tuple[Stmt, Var, Var, Var]:
 
 
 def kernel(*body: Stmt, params: tuple[Buffer | Var, ...] = (), warpgroups: int | None = 1) -> PrimFunc:
-    """A kernel of one CTA around `body`; with `warpgroups` it declares its threads itself."""
+    """A kernel of one CTA around `body`; if `warpgroups` is given, it declares its threads."""
     declared = ids(warpgroups)[0] if warpgroups else None
     return PrimFunc("kernel", params, Scope("kernel", seq(declared, *body)))
 

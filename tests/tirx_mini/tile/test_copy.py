@@ -1,4 +1,4 @@
-"""Copies, element by element: where every thread's addresses lead, checked against the layouts' own tables."""
+"""Copies: the addresses of every thread, element by element, compared with the tables of the layouts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SCOPES = {"cta": 256, "warpgroup": 128, "warp": 32}
 
 
 def numbered(shape: tuple[int, ...], dtype: str = "float16") -> np.ndarray:
-    """Distinct values that the dtype holds exactly, as far as it has so many."""
+    """Values that the dtype represents exactly, distinct as far as it has enough of them."""
     count = int(np.prod(shape))
     if dtype in ("float16", "bfloat16"):
         return (np.arange(count, dtype=np.uint16) + 1).view(numpy_dtype(DataType(dtype))).reshape(shape)
@@ -70,8 +70,8 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     into=st.booleans(),
     data=st.data(),
 )
-def test_every_element_is_moved_once_by_aligned_vectors(mode, scope, rows, slabs, stages, dtype, into, data):
-    """A stage of a shared tile against a slice of a larger global buffer, both ways, at every cooperative scope."""
+def test_every_element_is_copied_once_by_aligned_vectors(mode, scope, rows, slabs, stages, dtype, into, data):
+    """Between a stage of a shared tile and a slice of a larger global buffer, in every cooperative scope."""
     columns = slabs * mode.span_bytes // DataType(dtype).itemsize
     row, column = data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))
     stage = data.draw(st.integers(0, stages - 1))
@@ -94,7 +94,7 @@ def test_every_element_is_moved_once_by_aligned_vectors(mode, scope, rows, slabs
         machine.run()
         got = machine.arrays["G"][row * rows : (row + 1) * rows, column * columns : (column + 1) * columns]
         assert same_bits(got, expected)
-    units = 256 // SCOPES[scope]  # every unit of the scope does the copy
+    units = 256 // SCOPES[scope]  # every unit of the scope executes the copy
     for access in machine.accesses:
         vector = access.addresses.shape[1] * access.buffer.dtype.itemsize
         assert vector == 16
@@ -109,7 +109,7 @@ def test_every_element_is_moved_once_by_aligned_vectors(mode, scope, rows, slabs
     "mode, slabs",
     [(SwizzleMode.SWIZZLE_32B_ATOM, 1), (SwizzleMode.SWIZZLE_64B_ATOM, 1), (B128, 1), (B128, 2), (B128, 4)],
 )
-def test_cooperative_copies_have_no_bank_conflicts_and_whole_sectors(mode, slabs):
+def test_cooperative_copies_avoid_bank_conflicts_and_use_whole_sectors(mode, slabs):
     columns = slabs * mode.span_bytes // 2
     g = gmem("G", (128, columns))
     declare, s = shared("T", (128, columns), layout=swizzled((128, columns), mode=mode))
@@ -120,15 +120,15 @@ def test_cooperative_copies_have_no_bank_conflicts_and_whole_sectors(mode, slabs
             if access.buffer.scope == "shared":
                 assert conflict_free(lanes)
             else:
-                assert len(np.unique(lanes // 32)) == lanes.size * 2 // 32  # of each 32-byte sector, all is used
+                assert len(np.unique(lanes // 32)) == lanes.size * 2 // 32  # each 32-byte sector is fully used
 
 
 def conflict_free(lanes: np.ndarray) -> bool:
-    """Whether each quarter of a warp (8 lanes × 16 bytes, one pass of the hardware) touches all 32 banks."""
+    """Whether each quarter of a warp (8 lanes × 16 bytes, one wavefront) uses all 32 banks."""
     return all(len(np.unique(lanes[q : q + 8, 0] // 16 % 8)) == 8 for q in range(0, 32, 8))
 
 
-def test_a_thread_writes_its_row_of_a_swizzled_tile_without_conflicts():
+def test_row_stores_to_a_swizzled_tile_avoid_bank_conflicts():
     declare, s = shared("Dsmem", (128, 128), layout=swizzled((128, 128)))
     out, regs = gmem("Out", (128, 128)), local("Dreg_16b", (128,))
     declared, _, warp, lane = ids()
@@ -150,8 +150,8 @@ def test_a_thread_writes_its_row_of_a_swizzled_tile_without_conflicts():
 
 
 @pytest.mark.parametrize("columns, first", [(128, 0), (64, 64), (16, 32)])
-def test_a_register_view_is_copied_by_its_own_threads(columns, first):
-    """Warpgroup scope: thread r of the second warpgroup moves row r, in columns that begin anywhere."""
+def test_each_thread_copies_its_part_of_a_register_view(columns, first):
+    """In warpgroup scope, thread r of the second warpgroup copies row r, from any first column."""
     declare, s = shared("Dsmem", (128, 128), layout=swizzled((128, 128)))
     regs = local("Dreg_16b", (128,))
     view = register_view(regs, 128, 128)
@@ -171,7 +171,7 @@ def test_a_register_view_is_copied_by_its_own_threads(columns, first):
     assert all(access.addresses.shape[1] == 8 for access in machine.accesses)
 
 
-def test_cooperative_writers_of_shared_memory_fence_and_thread_scope_leaves_it_to_the_kernel():
+def test_only_cooperative_stores_to_shared_memory_emit_a_proxy_fence():
     g = gmem("G", (128, 64))
     declare, s = shared("T", (128, 64), layout=swizzled((128, 64)))
     regs = local("R", (64,))
@@ -186,7 +186,7 @@ def test_cooperative_writers_of_shared_memory_fence_and_thread_scope_leaves_it_t
     assert not Machine(lowered(row, warpgroups=None), {}).run().issued
 
 
-def test_loops_are_parallel_and_a_single_step_has_none():
+def test_copy_loops_are_parallel_and_a_single_step_needs_no_loop():
     g = gmem("G", (128, 64))
     declare, s = shared("T", (128, 64))
     func = lowered(declare, Scope("cta", call("copy", s, g)), params=(g,))
@@ -201,7 +201,7 @@ def test_loops_are_parallel_and_a_single_step_has_none():
     "shape, first, vector",
     [((16, 64), 0, 16), ((16, 60), 0, 8), ((16, 64), 4, 8), ((16, 62), 2, 4), ((5, 7), 1, 2), ((3,), 0, 2)],
 )
-def test_the_vector_is_as_wide_as_both_sides_allow(shape, first, vector):
+def test_the_vector_width_is_the_widest_that_both_sides_allow(shape, first, vector):
     g = gmem("G", (*shape[:-1], shape[-1] + first))
     declare, s = shared("T", shape)
     part = g[(*(slice(None) for _ in shape[:-1]), slice(first, None))]
@@ -214,8 +214,8 @@ def test_the_vector_is_as_wide_as_both_sides_allow(shape, first, vector):
     assert len(stores) == len(np.unique(stores)) == np.prod(shape)
 
 
-def test_a_symbolic_slice_is_vectorised_by_what_divides_it():
-    """A bound variable is looked through; a variable of which nothing is known leaves single elements."""
+def test_the_vector_width_of_a_symbolic_slice_follows_from_its_divisor():
+    """A bound variable is resolved; an unknown variable only allows single elements."""
     g = gmem("G", (128, 640))
     declare, s = shared("T", (128, 64), layout=swizzled((128, 64)))
     k, start, any_ = var("k"), var("start"), var("any")
@@ -238,14 +238,14 @@ def test_single_elements_and_columns_are_copied():
     assert same_bits(machine.arrays["Out"][:, 0], values[:, 5])
 
 
-def test_unequal_extents_are_refused_where_they_are_written():
+def test_different_extents_are_reported_when_the_call_is_read():
     g = gmem("G", (128, 96))
     _, s = shared("Asmem", (128, 64))
     with pytest.raises(TirxError, match="different extents: Asmem is 128 × 64 and G is 128 × 96"):
         call("copy", s[:, :], g[:, :])
 
 
-def test_unequal_dtypes_are_refused_with_the_cast_that_is_missing():
+def test_different_dtypes_are_reported_with_the_missing_cast():
     with pytest.raises(TirxError, match="R is float32 and D is float16") as error:
         call("copy", gmem("D", (128,)), local("R", (128,), "float32"))
     assert "Tx.cast" in str(error.value)
@@ -257,7 +257,7 @@ def refusal(*body, **options) -> str:
     return str(error.value)
 
 
-def test_a_copy_that_only_some_threads_reach_is_refused():
+def test_a_copy_that_only_some_threads_execute_is_reported():
     g = gmem("G", (128, 64))
     declare, s = shared("T", (128, 64))
     declared, wg, warp, _ = ids(2)
@@ -271,7 +271,7 @@ def test_a_copy_that_only_some_threads_reach_is_refused():
     lower(kernel(declared, declare, whole, params=(g,), warpgroups=None))
 
 
-def test_registers_in_a_cooperative_scope_need_a_view():
+def test_private_registers_in_a_cooperative_scope_are_reported():
     g, regs = gmem("G", (128,)), local("Dreg", (128,))
     page = refusal(AllocBuffer(regs), Scope("warpgroup", call("copy", g, regs)), params=(g,))
     assert "Dreg is private to each thread" in page and "view" in page
@@ -280,15 +280,15 @@ def test_registers_in_a_cooperative_scope_need_a_view():
     assert "but the call is in thread scope" in page and "Dreg" in page
 
 
-def test_a_call_in_kernel_scope_does_not_say_who():
+def test_a_copy_in_kernel_scope_is_reported():
     g = gmem("G", (128, 64))
     declare, s = shared("T", (128, 64))
     page = refusal(declare, call("copy", s, g), params=(g,))
     assert "kernel scope, which does not determine the threads" in page and "with Tx.cta():" in page
 
 
-def test_one_thread_says_who_also_under_a_condition_of_its_own():
-    """A flag in registers can only keep the thread from the call, not bring another to it."""
+def test_a_single_thread_may_copy_under_a_private_condition():
+    """A flag in registers can only exclude the thread from the call, not add another one."""
     g, h, flag = gmem("G", (64,)), gmem("H", (64,)), local("flag", (1,), "int32")
     declared, _, warp, lane = ids(1)
     first = binary("and", binary("==", warp, 0), binary("==", lane, 0))
@@ -302,7 +302,7 @@ def test_one_thread_says_who_also_under_a_condition_of_its_own():
     assert "does not determine the threads" in refusal(*setup, several, params=(g, h), warpgroups=None)
 
 
-def test_two_tiles_of_one_pool_do_not_meet():
+def test_copies_between_two_tiles_of_one_pool_do_not_overlap():
     pool = Pool()
     pool.alloc("Asmem", (64, 64), layout=swizzled((64, 64)))
     pool.alloc("Bsmem", (64, 64), layout=swizzled((64, 64), mode=B128))
@@ -313,7 +313,7 @@ def test_two_tiles_of_one_pool_do_not_meet():
     assert same_bits(machine.tile(a), machine.arrays["G"]) and same_bits(machine.tile(b), machine.arrays["H"])
 
 
-def test_a_tile_that_begins_off_a_vector_is_copied_in_narrower_ones():
+def test_a_misaligned_tile_is_copied_in_narrower_vectors():
     """Eight bytes into shared memory, 16-byte accesses would be misaligned."""
     pool = Pool()
     pool.alloc("phase", (1,), "uint64", align=8)
@@ -326,7 +326,7 @@ def test_a_tile_that_begins_off_a_vector_is_copied_in_narrower_ones():
     assert all(not (a.addresses[:, 0] % 8).any() for a in machine.accesses)
 
 
-def test_threads_that_hold_nothing_of_a_view_stay_out():
+def test_threads_without_a_part_of_the_view_do_not_copy():
     regs, g = local("R", (8,)), gmem("G", (64, 8))
     view = register_view(regs, 64, 8)
     body = seq(AllocBuffer(regs), DeclBuffer(view), Scope("warpgroup", call("copy", view, g)))
@@ -336,14 +336,14 @@ def test_threads_that_hold_nothing_of_a_view_stay_out():
     assert same_bits(held[:64], machine.arrays["G"]) and not held[64:].view(np.uint16).any()
 
 
-def test_rows_of_a_view_cannot_be_sliced_off():
+def test_a_slice_that_omits_rows_of_a_view_is_reported():
     regs, g = local("R", (8,)), gmem("G", (64, 8))
     view = register_view(regs, 128, 8)
     page = refusal(AllocBuffer(regs), DeclBuffer(view), Scope("warpgroup", call("copy", view[64:, :], g)), params=(g,))
     assert "omits the first threads" in page and "slice its columns" in page
 
 
-def test_the_other_branch_of_a_condition_counts_too():
+def test_an_else_branch_restricts_the_executing_threads():
     g = gmem("G", (128, 64))
     declare, s = shared("T", (128, 64))
     declared, _, warp, _ = ids()

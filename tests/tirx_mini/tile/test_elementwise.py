@@ -1,4 +1,4 @@
-"""Casts, fills, arithmetic and reductions: what every thread computes."""
+"""Casts, fills, arithmetic and reductions: the values that every thread computes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows(shape: tuple[int, int], seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(F32)
 
 
-def test_a_cast_is_packed_in_pairs():
+def test_a_cast_converts_pairs():
     g, out = gmem("G", (128, 64), "float32"), gmem("Out", (128, 64))
     src, fill = filled("Dreg", 64, g)
     dst = local("Dreg_16b", (64,))
@@ -56,7 +56,7 @@ def test_a_cast_is_packed_in_pairs():
 
 
 @pytest.mark.parametrize("first, width", [(0, 2), (16, 2), (1, 1)])
-def test_a_cast_of_a_chunk_begins_where_the_slice_does(first, width):
+def test_a_cast_of_a_slice_starts_at_its_first_register(first, width):
     src, dst = local("a", (32,), "float32"), local("b", (64,))
     func = lowered(AllocBuffer(src), AllocBuffer(dst), Scope("thread", call("cast", dst[first : first + 32], src)))
     (stored,) = [n for n in walk(func.body) if isinstance(n, BufferStore)]
@@ -90,7 +90,7 @@ def test_arithmetic_in_shared_memory_and_registers(op, function, scalar):
     np.testing.assert_allclose(machine.arrays["O"], -function(x, F32(3) if scalar else y), rtol=1e-6)
 
 
-def test_fill_and_views_follow_the_threads_that_hold_the_tile():
+def test_a_fill_of_a_register_view_follows_its_layout():
     own = local("Dreg", (32,), "float32")
     view = register_view(own, 128, 32)
     out = gmem("O", (128, 32), "float32")
@@ -106,15 +106,15 @@ def test_fill_and_views_follow_the_threads_that_hold_the_tile():
     assert np.array_equal(machine.arrays["O"], expected)
 
 
-def test_a_registers_own_call_needs_no_scope():
-    """In kernel scope a call on alloc_local buffers can only mean each thread by itself."""
+def test_a_call_on_private_registers_needs_no_scope():
+    """In kernel scope, each thread executes a call on alloc_local buffers by itself."""
     own, out = local("a", (4,), "float32"), gmem("O", (128, 4), "float32")
     body = seq(AllocBuffer(own), call("fill", own, 7), call("copy", out[special("threadIdx.x"), :], own))
     machine = Machine(lowered(body, params=(out,)), {"O": np.zeros((128, 4), F32)}).run()
     assert (machine.arrays["O"] == 7).all()
 
 
-def test_views_and_private_registers_do_not_mix():
+def test_mixing_views_and_private_registers_is_reported():
     own, other = local("Dreg", (32,), "float32"), local("Dreg_16b", (128 * 32,))
     view = register_view(own, 128, 32)
     mixed = call("cast", other.view(128, 32), view)
@@ -123,7 +123,7 @@ def test_views_and_private_registers_do_not_mix():
     assert "use Dreg, the alloc_local buffer" in str(error.value)
 
 
-def test_dtypes_have_to_agree():
+def test_different_dtypes_are_reported():
     with pytest.raises(TirxError, match="different dtypes: float16, float32"):
         call("add", local("a", (4,)), local("b", (4,), "float32"), 1)
 
@@ -132,7 +132,7 @@ def test_dtypes_have_to_agree():
 
 
 class Shuffling(Machine):
-    """An interpreter that also knows the shuffles of whole warps and barriers."""
+    """An interpreter that also executes barriers and shuffles of whole warps."""
 
     def value(self, node):
         if getattr(node, "op", None) == "shfl.xor":
@@ -173,7 +173,7 @@ def test_a_cta_or_a_warp_reduces_a_tile(op, function, scope, warpgroups, shape, 
 
 @pytest.mark.parametrize("op, function", [("sum", np.sum), ("max", np.max), ("min", np.min)])
 @pytest.mark.parametrize("given_scratch", [False, True])
-def test_every_thread_gets_the_result_of_all_values(op, function, given_scratch):
+def test_every_thread_gets_the_result_of_a_value_reduction(op, function, given_scratch):
     declare, scratch = shared("scratch", (8,), "int32")
     out, dst = gmem("O", (256,), "int32"), local("d", (1,), "int32")
     tid = special("threadIdx.x")
@@ -210,7 +210,7 @@ def page(*body: Stmt, **options) -> str:
     return str(error.value)
 
 
-def test_reductions_that_cannot_be_done_say_why():
+def test_unsupported_reductions_are_reported_with_the_reason():
     g, out, dst = gmem("G", (64, 8), "float32"), gmem("O", (64,), "float32"), local("d", (1,), "float32")
     assert "every thread would reduce the whole tile" in page(Scope("cta", call("reduce_sum", out, g)))
     assert "gives one element" in page(Scope("cta", call("reduce_sum", out, g)))
@@ -228,7 +228,7 @@ def test_reductions_that_cannot_be_done_say_why():
 # -- the table ---------------------------------------------------------------------------------------------------
 
 
-def test_calls_are_built_with_their_options_by_name():
+def test_wrong_arguments_of_a_primitive_are_reported():
     g, h = gmem("G", (4, 4)), gmem("H", (4, 4))
     made = call("copy_async", dst=g, src=h, multicast=3, mbar=var("bar"))
     assert isinstance(made, TileCall) and dict(made.options).keys() == {"cta_mask", "mbar"}

@@ -1,4 +1,4 @@
-"""gemm_async: the descriptors that it builds are decoded again, and what they point at is the operand."""
+"""gemm_async: its descriptors are decoded again and must point at the operands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def issued_by_one(*body: Stmt) -> tuple[Stmt, Stmt]:
 
 
 def operand(machine: Machine, word: int, rows: int, depth: int, dtype: str) -> np.ndarray:
-    """The elements that a descriptor points at, as the tensor core gathers them: [rows, depth]."""
+    """The elements at which a descriptor points, as the tensor core reads them: [rows, depth]."""
     size = DataType(dtype).itemsize
     layout = SmemDescriptor.decode(word)
     chunks = operand_chunks(layout, rows, depth, size, False)
@@ -76,8 +76,8 @@ def words(group: int, rows_b: int, dtype: str = "float16", columns: int = 256) -
     return [int(arg[0]) for arg in issued.args]
 
 
-def test_known_constants():
-    """DESIGN 7's two checked instruction descriptors, and the fields of the 128-byte-swizzled K-major operand."""
+def test_descriptors_match_reference_constants():
+    """Two reference instruction descriptors, and the fields of a K-major operand with 128-byte swizzle."""
     assert words(1, 128, columns=128)[3] == 0x08200010
     d, a_desc, b_desc, idesc, accumulate = words(2, 128)
     assert (d, idesc, accumulate) == (64, 0x10400010, 1)
@@ -86,8 +86,8 @@ def test_known_constants():
     assert words(1, 128, "bfloat16", 128)[3] == 0x08200010 | 1 << 7 | 1 << 10
 
 
-def test_the_first_instruction_accumulates_as_the_call_says():
-    """accum may be a condition of the kernel, an integer of it, or a Python truth value."""
+def test_accum_applies_to_the_first_instruction_only():
+    """`accum` may be a condition or an integer of the kernel, or a Python truth value."""
     pool = Pool()
     pool.alloc("Asmem", (128, 32), layout=swizzled((128, 32), mode=SwizzleMode.SWIZZLE_64B_ATOM))
     declare, (a,) = pool.commit()
@@ -102,14 +102,14 @@ def test_the_first_instruction_accumulates_as_the_call_says():
         assert [int(i.args[4][0]) for i in machine.issued] == expected
 
 
-def test_descriptors_are_made_once_before_the_loop_over_k():
+def test_descriptors_are_built_once_before_the_loop_over_k():
     pool = Pool()
     pool.alloc("Asmem", (128, 64), layout=swizzled((128, 64)))
     declare, (a,) = pool.commit()
     declared, mma = issued_by_one(call("gemm_async", tmem()[:, :128], a, a))
     (loop,) = [n for n in walk(lowered(declared, declare, mma, warpgroups=None).body) if isinstance(n, For)]
     assert not loop.parallel and loop.kind == "unrolled"
-    assert not loop.var.name.startswith("k"), "the kernel's own K loops are found by that name"
+    assert not loop.var.name.startswith("k"), "that name is reserved for the K loops of the kernel"
 
 
 def page(gemm: Stmt, declare: Stmt, guarded: bool = True) -> str:
@@ -119,7 +119,7 @@ def page(gemm: Stmt, declare: Stmt, guarded: bool = True) -> str:
     return str(error.value)
 
 
-def test_what_the_tensor_core_cannot_do_is_refused_with_the_reason():
+def test_unsupported_products_are_reported_with_the_reason():
     pool = Pool()
     pool.alloc("A", (128, 64), layout=swizzled((128, 64)))
     pool.alloc("A64", (64, 64), layout=swizzled((64, 64)))
@@ -146,7 +146,7 @@ def _without_address():
     return replace(tmem(), allocated_addr=None)
 
 
-def test_shapes_that_do_not_multiply_are_refused_where_they_are_written():
+def test_mismatched_shapes_are_reported_when_the_call_is_read():
     pool = Pool()
     pool.alloc("A", (128, 64), layout=swizzled((128, 64)))
     pool.alloc("B", (128, 128), layout=swizzled((128, 128)))
@@ -182,7 +182,7 @@ def test_the_accumulator_may_begin_at_any_column():
     "dtype, result, kind, depth",
     [("float8_e4m3fn", "float32", "f8f6f4", 32), ("float32", "float32", "tf32", 8), ("int8", "int32", "i8", 32)],
 )
-def test_the_other_kinds_of_operands(dtype, result, kind, depth):
+def test_instructions_for_other_operand_kinds(dtype, result, kind, depth):
     k = 128 // DataType(dtype).itemsize
     pool = Pool()
     pool.alloc("Asmem", (128, k), dtype, swizzled((128, k), dtype))

@@ -1,4 +1,4 @@
-"""Tensor memory against registers: which lanes and columns every warp asks for."""
+"""Copies between tensor memory and registers: the lanes and columns that every warp accesses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def registers(columns: int, dtype: str = "float32") -> tuple[Stmt, Buffer, Buffe
 
 
 def covered(machine: Machine, warpgroup: int, op: str) -> list[tuple[int, int]]:
-    """(register, column) pairs of the loads or stores, after checking that each warp addresses its own lanes."""
+    """The (register, column) pairs of the loads or stores. Each warp must address its own lanes."""
     pairs = []
     for issued in machine.issued:
         if issued.op != op:
@@ -37,7 +37,7 @@ def covered(machine: Machine, warpgroup: int, op: str) -> list[tuple[int, int]]:
 
 
 @given(columns=st.integers(1, 256), first=st.integers(0, 255))
-def test_a_read_covers_its_columns_in_chunks_of_powers_of_two(columns, first):
+def test_loads_cover_the_columns_in_powers_of_two(columns, first):
     declare, _, view = registers(columns)
     c = var("c")
     declared, wg, _, _ = ids(2)
@@ -49,7 +49,7 @@ def test_a_read_covers_its_columns_in_chunks_of_powers_of_two(columns, first):
 
 
 @pytest.mark.parametrize("chunk", [8, 16, 128])
-def test_a_part_of_the_view_is_a_part_of_the_registers(chunk):
+def test_a_slice_of_the_view_uses_a_slice_of_the_registers(chunk):
     declare, _, view = registers(128)
     i = var("i")
     part = slice(i * chunk, (i + 1) * chunk)
@@ -59,7 +59,7 @@ def test_a_part_of_the_view_is_a_part_of_the_registers(chunk):
     assert covered(machine, 0, "tcgen05.ld") == [(last * chunk + j, 64 + last * chunk + j) for j in range(chunk)]
 
 
-def test_the_asynchronous_spelling_leaves_the_wait_to_the_kernel():
+def test_copy_async_emits_no_wait():
     declare, _, view = registers(64)
     bound = call("copy_async", view, tmem()[:, :64])
     from dataclasses import replace
@@ -83,49 +83,49 @@ def test_registers_are_stored_to_tensor_memory():
         TileLayout(S[((4, 32), 32) : ((1 @ wid_in_wg, 1 @ laneid), 1)]),
     ],
 )
-def test_the_spellings_of_a_row_for_each_thread(layout):
+def test_equivalent_layouts_of_one_row_per_thread(layout):
     own = local("Dreg", (32,), "float32")
     view = own.view((128, 32), layout=layout)
     body = seq(AllocBuffer(own), DeclBuffer(view), Scope("warpgroup", call("copy", view, tmem()[:, :32])))
     assert covered(Machine(lowered(body), {}).run(), 0, "tcgen05.ld") == [(i, 64 + i) for i in range(32)]
 
 
-def refused(*body: Stmt, warpgroups: int | None = 1) -> str:
+def error_page(*body: Stmt, warpgroups: int | None = 1) -> str:
     with pytest.raises(TirxError) as error:
         lower(kernel(*body, warpgroups=warpgroups))
     return str(error.value)
 
 
-def test_what_cannot_be_read_is_refused_with_the_reason():
+def test_unsupported_copies_are_reported_with_the_reason():
     declare, own, view = registers(64)
     c = tmem()
     read = call("copy", view, c[:, :64])
-    assert "the call is in thread scope" in refused(declare, Scope("thread", read))
-    assert "the call is in warp scope" in refused(declare, Scope("warp", read))
+    assert "the call is in thread scope" in error_page(declare, Scope("thread", read))
+    assert "the call is in warp scope" in error_page(declare, Scope("warp", read))
     declared, _, warp, _ = ids()
     one_warp = If(binary("==", warp, 0), Scope("warpgroup", read))
-    assert "only 32 of the 128 threads" in refused(declared, declare, one_warp, warpgroups=None)
+    assert "only 32 of the 128 threads" in error_page(declared, declare, one_warp, warpgroups=None)
     transposed = own.view((64, 128), layout=TileLayout(S[(64, 128) : (1, 1 @ tid_in_wg)]))
-    page = refused(declare, Scope("warpgroup", call("copy", transposed, tmem(128)[:64, :])))
+    page = error_page(declare, Scope("warpgroup", call("copy", transposed, tmem(128)[:64, :])))
     assert "does not hold row r in thread r" in page
     half = register_view(local("H", (64,), "float16"), 128, 64)
-    assert "32 bits" in refused(Scope("warpgroup", call("copy", half, tmem(dtype="float16")[:, :64])))
+    assert "32 bits" in error_page(Scope("warpgroup", call("copy", half, tmem(dtype="float16")[:, :64])))
     g = gmem("G", (128, 64), "float32")
-    assert "G must be in registers, but is in global memory" in refused(Scope("warpgroup", call("copy", g, c[:, :64])))
+    assert "G must be in registers, but is in global" in error_page(Scope("warpgroup", call("copy", g, c[:, :64])))
 
 
-def test_the_lanes_of_tensor_memory_are_all_or_nothing():
+def test_a_copy_of_some_lanes_is_reported():
     declare, _, view = registers(64)
     layout = TileLayout(S[(256, 64) : (1 @ TLane, 1 @ TCol)])
     tall = Buffer("tall", (256, 64), view.dtype, "tmem", layout, allocated_addr=tmem().allocated_addr)
     r = var("r")
-    page = refused(declare, Scope("warpgroup", call("copy", view, tall[r : r + 128, :])))
+    page = error_page(declare, Scope("warpgroup", call("copy", view, tall[r : r + 128, :])))
     assert "does not begin at lane 0" in page
 
 
-def test_tensor_memory_has_no_elements():
+def test_an_element_access_to_tensor_memory_is_reported():
     declare, own, _ = registers(4)
     from tirx_mini.ir import BufferStore, const
 
     touch = BufferStore(own, (const(0),), tmem()[3, 4])
-    assert "tensor memory, whose elements a thread cannot load" in refused(declare, Scope("thread", touch))
+    assert "tensor memory, whose elements a thread cannot load" in error_page(declare, Scope("thread", touch))

@@ -1,4 +1,4 @@
-"""TMA copies: boxes, coordinates and places, checked by doing what the engine does with them."""
+"""TMA copies: boxes, coordinates and addresses, checked by emulating the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def elected(*body: Stmt) -> Stmt:
 
 
 def warp0(stmt: Stmt) -> tuple[Stmt, Stmt]:
-    """Declarations, and `stmt` executed by warp 0 alone."""
+    """The declarations of ids, and `stmt` executed by warp 0 only."""
     declared, _, warp, _ = ids()
     return declared, If(binary("==", warp, 0), stmt)
 
@@ -31,7 +31,7 @@ def barrier(pool: Pool, depth: int = 4) -> None:
 
 
 def engine_places(tensor_map: TensorMap, address: int) -> np.ndarray:
-    """Where the engine puts each element of a box: bytes of shared memory, [box outermost … innermost].
+    """The byte address in shared memory at which the engine stores each element, as [box outermost … innermost].
 
     PTX ISA, "Swizzling modes": rows packed, 16-byte chunks XORed by address bits from 7 on.
     """
@@ -43,7 +43,7 @@ def engine_places(tensor_map: TensorMap, address: int) -> np.ndarray:
 
 
 def load(machine: Machine, issued: Issued, tensor_map: TensorMap) -> None:
-    """Do a TMA load: elements outside of the tensor are zero."""
+    """Execute a TMA load. Elements outside the tensor are zero."""
     (dst, _, _, *coords) = issued.args
     size = tensor_map.buffer.dtype.itemsize
     array = machine.arrays[tensor_map.buffer.name]
@@ -66,7 +66,7 @@ def numbered(shape: tuple[int, ...]) -> np.ndarray:
     mode=st.sampled_from(MODES), slabs=st.integers(1, 3), rows=st.sampled_from([8, 64, 128, 256]),
     stages=st.integers(1, 3), data=st.data(),
 )
-def test_a_load_fills_the_tile_as_its_layout_says(mode, slabs, rows, stages, data):
+def test_a_load_fills_the_tile_according_to_its_layout(mode, slabs, rows, stages, data):
     columns = slabs * mode.span_bytes // 2
     g = gmem("G", (2 * rows, 3 * columns))
     stage, row, column = (data.draw(st.integers(0, n - 1)) for n in (stages, 2, 3))
@@ -92,13 +92,13 @@ def test_a_load_fills_the_tile_as_its_layout_says(mode, slabs, rows, stages, dat
 
 
 def seq_of(*stmts: Stmt) -> tuple[Stmt, ...]:
-    """`stmts` with the declarations of ids (the second) first."""
+    """`stmts`, with the declarations of ids (the second one) first."""
     declare, declared, *rest = stmts
     return (declared, declare, *rest)
 
 
-def test_tall_tiles_are_several_boxes_and_consumers_index_stages():
-    """512 rows are two boxes of 256; Asmem[stage, consumer, :, :] picks its place."""
+def test_tall_tiles_are_split_into_boxes_of_256_rows():
+    """512 rows are two boxes of 256; Asmem[stage, consumer, :, :] selects the address."""
     pool = Pool()
     pool.alloc("Asmem", (2, 2, 512, 64), layout=swizzled((2, 2, 512, 64)))
     barrier(pool)
@@ -115,7 +115,7 @@ def test_tall_tiles_are_several_boxes_and_consumers_index_stages():
     assert machine.tile(a)[1, 1].tobytes() == machine.arrays["A"][:512, 64:].tobytes()
 
 
-def test_a_slice_that_leaves_the_tensor_is_filled_with_zeros():
+def test_out_of_bounds_elements_are_filled_with_zeros():
     pool = Pool()
     pool.alloc("T", (128, 64), layout=swizzled((128, 64)))
     barrier(pool)
@@ -131,7 +131,7 @@ def test_a_slice_that_leaves_the_tensor_is_filled_with_zeros():
     assert np.array_equal(machine.tile(t), expected)
 
 
-def test_batched_tensors_are_three_dimensional():
+def test_a_batched_tensor_has_a_three_dimensional_map():
     pool = Pool()
     pool.alloc("T", (64, 64), layout=swizzled((64, 64)))
     barrier(pool)
@@ -148,7 +148,7 @@ def test_batched_tensors_are_three_dimensional():
     assert np.array_equal(machine.tile(t), machine.arrays["G"][2, 64:])
 
 
-def test_a_store_of_a_wide_tile_is_one_box_a_slab_and_copies_share_maps():
+def test_a_wide_store_has_one_box_per_slab_and_copies_share_maps():
     declare, d = shared("Dsmem", (128, 128), layout=swizzled((128, 128)))
     g, m = gmem("D", (256, 256)), var("m")
     stores = [call("copy_async", g[m * 128 : (m + 1) * 128, n : n + 128], d, dispatch="tma") for n in (0, 128)]
@@ -160,7 +160,7 @@ def test_a_store_of_a_wide_tile_is_one_box_a_slab_and_copies_share_maps():
     assert got == [(0, 0, 128), (128 * 128, 64, 128), (0, 128, 128), (128 * 128, 192, 128)]
 
 
-def test_pairs_and_multicast_are_modifiers_of_the_load():
+def test_cta_group_and_multicast_become_modifiers_of_the_load():
     pool = Pool()
     pool.alloc("T", (128, 64), layout=swizzled((128, 64)))
     barrier(pool)
@@ -179,8 +179,8 @@ def test_pairs_and_multicast_are_modifiers_of_the_load():
         assert issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0, "cache_hint": "", **attrs}
 
 
-def test_a_remote_barrier_is_an_address():
-    """The barrier of another CTA, from mapa, is a 32-bit shared::cluster address."""
+def test_a_load_may_signal_a_remote_barrier():
+    """The barrier of another CTA is a 32-bit shared::cluster address from mapa."""
     from tirx_mini.ir import UINT32
 
     pool = Pool()
@@ -199,7 +199,7 @@ def page(g: Buffer, t: Buffer, declare: Stmt, copy: Stmt) -> str:
     return str(error.value)
 
 
-def test_what_tma_cannot_do_is_refused_with_the_reason():
+def test_unsupported_copies_are_reported_with_the_reason():
     pool = Pool()
     pool.alloc("T", (128, 64), layout=swizzled((128, 64)))
     pool.alloc("odd", (128, 64), layout=swizzled((128, 64)), align=1024)
@@ -223,7 +223,7 @@ def test_what_tma_cannot_do_is_refused_with_the_reason():
     assert 'did you mean dispatch="tma"' in page(g, t, declare, elected(call("copy_async", t, g, dispatch="tmaa")))
 
 
-def test_a_tile_that_begins_inside_an_atom_is_refused():
+def test_a_tile_that_begins_inside_an_atom_is_reported():
     root = Buffer("smem", (1 << 16,), DataType("uint8"), "shared", align=1024)
     from tirx_mini.ir import AllocBuffer, DeclBuffer
 
@@ -235,7 +235,7 @@ def test_a_tile_that_begins_inside_an_atom_is_refused():
     assert "begins at byte 512" in text and "multiple of 1024" in text
 
 
-def test_without_a_dispatch_the_operands_decide():
+def test_the_operands_determine_the_default_dispatch():
     pool = Pool()
     pool.alloc("T", (128, 64), layout=swizzled((128, 64)))
     barrier(pool)
@@ -249,7 +249,7 @@ def test_without_a_dispatch_the_operands_decide():
     assert {i.op for i in machine.issued} == {"cp.async"}
 
 
-def test_cp_async_moves_every_element_once():
+def test_cp_async_copies_every_element_once():
     declare, t = shared("T", (64, 64), layout=swizzled((64, 64)))
     g = gmem("G", (64, 128))
     func = lowered(declare, Scope("cta", call("copy_async", t, g[:, 64:], dispatch="cp_async")), params=(g,))
@@ -263,8 +263,8 @@ def test_cp_async_moves_every_element_once():
     assert len(machine.issued) * 128 * 16 == t.nbytes
 
 
-def test_strided_global_layouts_are_tensors_too():
-    """A window of wider rows, declared with a layout."""
+def test_a_strided_global_layout_has_a_tensor_map():
+    """A window into wider rows, declared with a layout."""
     pool = Pool()
     pool.alloc("T", (64, 64), layout=swizzled((64, 64)))
     barrier(pool)
@@ -275,7 +275,7 @@ def test_strided_global_layouts_are_tensors_too():
     assert func.tensor_maps[0].strides == (256,)
 
 
-def test_boxes_begin_at_multiples_of_128_bytes():
+def test_a_misaligned_box_is_reported():
     declare, t = shared("T", (64, 16))
     g, r = gmem("G", (64, 16)), var("r")
     store = elected(call("copy_async", g[:8, :], t[r : r + 8, :], dispatch="tma"))
@@ -284,7 +284,7 @@ def test_boxes_begin_at_multiples_of_128_bytes():
     lower(kernel(*seq_of(declare, *warp0(aligned)), params=(g, r), warpgroups=None))
 
 
-def test_the_rule_that_is_meant_for_the_call_makes_the_headline():
+def test_the_only_applicable_rule_provides_the_headline():
     declare, t = shared("T", (128, 64), layout=swizzled((128, 64)))
     g = gmem("G", (128, 64))
     text = page(g, t, declare, Scope("thread", call("copy_async", g, t)))

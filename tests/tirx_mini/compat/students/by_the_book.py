@@ -19,7 +19,7 @@ def hgemm_v1(M, N, K):
 
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), a_type), B: Tx.Buffer((N, K), b_type), D: Tx.Buffer((M, N), d_type)):
-        """Single tile: one CTA, one warpgroup."""
+        """The whole problem is one tile, computed by a single CTA."""
         with Tx.kernel():
             bx, by = Tx.cta_id([1, 1], parent="kernel")
             wg_id = Tx.warpgroup_id([1], parent="cta")
@@ -36,7 +36,7 @@ def hgemm_v1(M, N, K):
             Bsmem = pool.alloc((BLK_N, BLK_K), b_type, layout=B_layout)
             pool.commit()
 
-            # Allocate TMEM, init barrier
+            # tensor memory and the barrier
             if warp_id == 0:
                 Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)
                 if lane_id == 0:

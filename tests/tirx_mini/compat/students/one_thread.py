@@ -1,4 +1,4 @@
-"""Step 4 as its diagram has it: one thread loads, waits, multiplies and waits; the others meet it at cta_sync."""
+"""Step 4 as in its diagram: one thread loads, waits, multiplies and waits; the others meet it at cta_sync."""
 
 import tvm
 from tvm.script import tirx as Tx

@@ -1,4 +1,4 @@
-"""Step 4 with Dsmem over Asmem and Bsmem, nested inline functions, one outside of the kernel, and `nonlocal`."""
+"""Step 4 with Dsmem over Asmem and Bsmem, nested inline functions, one outside the kernel, and `nonlocal`."""
 
 import tvm
 from tvm.script import tirx as Tx

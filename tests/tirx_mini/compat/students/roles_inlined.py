@@ -1,4 +1,4 @@
-"""Step 8 with each role an inline function that captures the kernel's state and makes its own."""
+"""Step 8 with each role as an inline function that captures state of the kernel and creates its own."""
 
 import tvm
 from tvm.script import tirx as Tx

@@ -1,4 +1,4 @@
-"""Step 8 with two accumulators in turn, one arrival a warpgroup, and a Dsmem that is written while it is stored."""
+"""Step 8 with two alternating accumulators, one arrival per warpgroup, and a Dsmem that is written during its store."""
 
 import tvm
 from tvm.script import tirx as Tx
@@ -53,7 +53,7 @@ def gemm(M, N, K, SM_COUNT=3, PIPE_DEPTH=4, EPI_N=64):
                 "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8, num_clusters=SM_COUNT
             )
             ts.init(bx)
-            tile: Tx.int32 = 0  # tiles done by this CTA: two accumulators in turn
+            tile: Tx.int32 = 0  # tiles done by this CTA, which selects the accumulator
             st = PipelineState("st", PIPE_DEPTH)
             if wg_id == 0:
                 reg = Tx.alloc_local((BLK_N,), "float32")
