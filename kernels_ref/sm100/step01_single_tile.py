@@ -1,9 +1,9 @@
-"""Step 1: one tile. D = A @ B.T for M = N = 128 and K = 64, by one CTA of four warps.
+"""Step 1: one tile. A CTA of four warps computes D = A @ B.T for M = N = 128 and K = 64.
 
 global memory -> shared memory     all 128 threads copy
-shared memory -> tensor memory     one thread issues one MMA, the tensor core does the rest
+shared memory -> tensor memory     one thread issues one MMA to the tensor core
 tensor memory -> registers         the warpgroup reads; each thread gets one row
-registers     -> global memory     each thread rounds its row and writes it
+registers     -> global memory     each thread casts its row and stores it
 """
 
 from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tid_in_wg, tma_shared_layout
@@ -27,7 +27,7 @@ def hgemm_v1(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([4], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Shared memory: the operand tiles, the barrier that the MMA arrives on, and where alloc writes its address.
+            # Shared memory: the operand tiles, the barrier for the MMA, and the tensor-memory address from alloc.
             pool = Tx.PoolAllocator()
             tmem_addr = pool.alloc((1,), "uint32")
             mma_bar = pool.alloc((1,), "uint64")
@@ -35,7 +35,7 @@ def hgemm_v1(M, N, K, dtype="float16"):
             Bsmem = pool.alloc((BLK_N, BLK_K), dtype, layout=B_layout)
             pool.commit()
 
-            # Tensor memory is allocated by a whole warp; the barrier is initialised by one thread, for one arrival.
+            # A whole warp allocates tensor memory. One thread initialises the barrier, for one arrival.
             if warp_id == 0:
                 Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)
                 if lane_id == 0:
@@ -54,14 +54,14 @@ def hgemm_v1(M, N, K, dtype="float16"):
             phase_mma: Tx.int32
             phase_mma = 0
 
-            # Load. The barrier makes all threads' copies done before the one thread below issues the MMA.
+            # Load. The barrier ensures that all threads have stored their part before one thread issues the MMA.
             with Tx.cta():
                 Tx.copy(Asmem[:, :], A[:, :])
                 Tx.copy(Bsmem[:, :], B[:, :])
             Tx.cuda.cta_sync()
             Tx.ptx.tcgen05.fence.after_thread_sync()
 
-            # Multiply. commit makes the tensor core arrive on mma_bar when the MMA is done.
+            # Multiply. After the commit, the tensor core arrives on mma_bar when the MMA has completed.
             if warp_id == 0:
                 with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
                     Tx.gemm_async(
@@ -69,11 +69,11 @@ def hgemm_v1(M, N, K, dtype="float16"):
                     )
                     Tx.ptx.tcgen05.commit(mma_bar.ptr_to([0]), cta_group=1)
 
-            # Every thread waits: every thread is about to read tensor memory.
+            # Every thread waits, because every thread reads tensor memory next.
             Tx.ptx.mbarrier.try_wait(mma_bar.ptr_to([0]), phase_mma)
             Tx.ptx.tcgen05.fence.after_thread_sync()
 
-            # Write back: lane r of tensor memory is row r of the tile, and goes to thread r of the warpgroup.
+            # Write back: lane r of tensor memory holds row r of the tile; thread r of the warpgroup reads it.
             with Tx.warpgroup():
                 Tx.copy(Dreg_wg[:, :], tmem[:, :BLK_N])
             with Tx.thread():
@@ -81,7 +81,7 @@ def hgemm_v1(M, N, K, dtype="float16"):
                 Tx.cast(Dreg_16b[:], Dreg[:])
                 Tx.copy(D[row, :], Dreg_16b[:])
 
-            # No warp may still be reading when tensor memory is given back.
+            # All warps must have read tensor memory before it is deallocated.
             Tx.cuda.cta_sync()
             if warp_id == 0:
                 Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=1)

@@ -28,7 +28,7 @@ def hgemm_v3(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(bx * BLK_M)
             n_st = Tx.meta_var(by * BLK_N)
 
-            # Shared memory: the operand tiles, the barrier that the MMA arrives on, and where alloc writes its address.
+            # Shared memory: the operand tiles, the barrier for the MMA, and the tensor-memory address from alloc.
             pool = Tx.PoolAllocator()
             tmem_addr = pool.alloc((1,), "uint32")
             mma_bar = pool.alloc((1,), "uint64")
@@ -36,7 +36,7 @@ def hgemm_v3(M, N, K, dtype="float16"):
             Bsmem = pool.alloc((BLK_N, BLK_K), dtype, layout=B_layout)
             pool.commit()
 
-            # Tensor memory is allocated by a whole warp; the barrier is initialised by one thread, for one arrival.
+            # A whole warp allocates tensor memory. One thread initialises the barrier, for one arrival.
             if warp_id == 0:
                 Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)
                 if lane_id == 0:
@@ -56,14 +56,14 @@ def hgemm_v3(M, N, K, dtype="float16"):
             phase_mma = 0
 
             for k in range(K_TILES):
-                # Load. The barrier makes all threads' copies done before the one thread below issues the MMA.
+                # Load. The barrier ensures that all threads have stored their part before one thread issues the MMA.
                 with Tx.cta():
                     Tx.copy(Asmem[:, :], A[m_st : m_st + BLK_M, k * BLK_K : (k + 1) * BLK_K])
                     Tx.copy(Bsmem[:, :], B[n_st : n_st + BLK_N, k * BLK_K : (k + 1) * BLK_K])
                 Tx.cuda.cta_sync()
                 Tx.ptx.tcgen05.fence.after_thread_sync()
 
-                # Multiply: the first tile overwrites tensor memory, the others add to it.
+                # Multiply: the first product overwrites tensor memory, the others are added to it.
                 if warp_id == 0:
                     with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
                         Tx.gemm_async(
@@ -71,12 +71,12 @@ def hgemm_v3(M, N, K, dtype="float16"):
                         )
                         Tx.ptx.tcgen05.commit(mma_bar.ptr_to([0]), cta_group=1)
 
-                # Every thread waits: the next turn overwrites what the MMA reads. Then the other phase is the next.
+                # Every thread waits, because the next iteration overwrites the operands. Then the phase flips.
                 Tx.ptx.mbarrier.try_wait(mma_bar.ptr_to([0]), phase_mma)
                 phase_mma = phase_mma ^ 1
             Tx.ptx.tcgen05.fence.after_thread_sync()
 
-            # Write back: lane r of tensor memory is row r of the tile, and goes to thread r of the warpgroup.
+            # Write back: lane r of tensor memory holds row r of the tile; thread r of the warpgroup reads it.
             with Tx.warpgroup():
                 Tx.copy(Dreg_wg[:, :], tmem[:, :BLK_N])
             with Tx.thread():
@@ -84,7 +84,7 @@ def hgemm_v3(M, N, K, dtype="float16"):
                 Tx.cast(Dreg_16b[:], Dreg[:])
                 Tx.copy(D[row, n_st : n_st + BLK_N], Dreg_16b[:])
 
-            # No warp may still be reading when tensor memory is given back.
+            # All warps must have read tensor memory before it is deallocated.
             Tx.cuda.cta_sync()
             if warp_id == 0:
                 Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=1)

@@ -1,8 +1,8 @@
 """Step 4: TMA. One thread issues the loads, the MMAs and the store; hardware moves the tiles.
 
-A TMA load arrives on an mbarrier by counting bytes: expect_tx says how many are to come. A TMA store has no consumer to
-tell, so its thread commits it to a bulk group and waits for the group. The tile of D leaves through shared memory; TMA
-sees it there once each writing thread has executed fence.proxy_async.
+A TMA load signals an mbarrier with the number of bytes that have landed, and expect_tx gives the number to wait for. A
+TMA store has no barrier: its thread commits it to a bulk group and waits for the group. TMA stores the tile of D from
+shared memory, where it becomes visible to TMA when each writing thread executes fence.proxy_async.
 """
 
 from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tid_in_wg, tma_shared_layout
@@ -32,7 +32,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(bx * BLK_M)
             n_st = Tx.meta_var(by * BLK_N)
 
-            # Shared memory: the tiles, the barriers that TMA and the MMA arrive on, and where alloc writes its address.
+            # Shared memory: the tiles, the barriers for TMA and MMA, and the tensor-memory address from alloc.
             pool = Tx.PoolAllocator()
             tmem_addr = pool.alloc((1,), "uint32")
             tma_bar = pool.alloc((1,), "uint64")
@@ -42,7 +42,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
             pool.commit()
 
-            # Tensor memory is allocated by a whole warp; each barrier is initialised by one thread, for one arrival.
+            # A whole warp allocates tensor memory. One thread initialises each barrier, for one arrival.
             if warp_id == 0:
                 Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)
                 if lane_id == 0:
@@ -81,7 +81,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
 
             @Tx.inline
             def write_back():
-                # The elected thread saw the last MMA done; the barrier tells the others.
+                # Only the elected thread has waited for the last MMA; at the barrier, the others wait for it.
                 Tx.cuda.cta_sync()
                 Tx.ptx.tcgen05.fence.after_thread_sync()
                 with Tx.warpgroup():
@@ -89,7 +89,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
                 with Tx.thread():
                     Tx.cast(Dreg_16b[:], Dreg[:])
                     Tx.copy(Dsmem[warp_id * 32 + lane_id, :], Dreg_16b[:])
-                    # TMA reads shared memory through another proxy: each thread that wrote makes its row visible there.
+                    # TMA reads through the async proxy: each thread makes its own row visible to it.
                     Tx.ptx.fence.proxy_async("shared::cta")
                 Tx.cuda.cta_sync()
                 if warp_id == 0:
@@ -106,12 +106,12 @@ def hgemm_v4(M, N, K, dtype="float16"):
                         phase_tma = phase_tma ^ 1
                         Tx.ptx.tcgen05.fence.after_thread_sync()
                         mma(k)
-                        # The next load overwrites what this MMA reads.
+                        # The next load overwrites the operands of this MMA.
                         Tx.ptx.mbarrier.try_wait(mma_bar.ptr_to([0]), phase_mma)
                         phase_mma = phase_mma ^ 1
             write_back()
 
-            # No warp may still be reading when tensor memory is given back.
+            # All warps must have read tensor memory before it is deallocated.
             Tx.cuda.cta_sync()
             if warp_id == 0:
                 Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=1)

@@ -1,8 +1,8 @@
 """Step 5: a software pipeline. While the MMA reads one stage of shared memory, TMA fills the other.
 
-Asmem, Bsmem and tma_bar have PIPE_DEPTH stages. The first PIPE_DEPTH tiles are fetched ahead; from then on each turn
-waits for the tile of its stage, multiplies, and refills the stage. A barrier flips its phase each time its stage is
-used, so the phase to wait for flips when the stage wraps around to 0.
+Asmem, Bsmem and tma_bar have PIPE_DEPTH stages. The first PIPE_DEPTH tiles are prefetched; after that, each iteration
+waits for the tile in its stage, multiplies, and refills the stage. A barrier flips its phase with each use of its
+stage, so the phase to wait for flips when the stage wraps around to 0.
 """
 
 from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tid_in_wg, tma_shared_layout
@@ -34,7 +34,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(bx * BLK_M)
             n_st = Tx.meta_var(by * BLK_N)
 
-            # Shared memory: the tiles, the barriers that TMA and the MMA arrive on, and where alloc writes its address.
+            # Shared memory: the tiles, the barriers for TMA and MMA, and the tensor-memory address from alloc.
             pool = Tx.PoolAllocator()
             tmem_addr = pool.alloc((1,), "uint32")
             tma_bar = pool.alloc((PIPE_DEPTH,), "uint64")
@@ -44,7 +44,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
             pool.commit()
 
-            # Tensor memory is allocated by a whole warp; each barrier is initialised by one thread, for one arrival.
+            # A whole warp allocates tensor memory. One thread initialises each barrier, for one arrival.
             if warp_id == 0:
                 Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)
                 if lane_id == 0:
@@ -87,7 +87,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
 
             @Tx.inline
             def write_back():
-                # The elected thread saw the last MMA done; the barrier tells the others.
+                # Only the elected thread has waited for the last MMA; at the barrier, the others wait for it.
                 Tx.cuda.cta_sync()
                 Tx.ptx.tcgen05.fence.after_thread_sync()
                 with Tx.warpgroup():
@@ -95,7 +95,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
                 with Tx.thread():
                     Tx.cast(Dreg_16b[:], Dreg[:])
                     Tx.copy(Dsmem[warp_id * 32 + lane_id, :], Dreg_16b[:])
-                    # TMA reads shared memory through another proxy: each thread that wrote makes its row visible there.
+                    # TMA reads through the async proxy: each thread makes its own row visible to it.
                     Tx.ptx.fence.proxy_async("shared::cta")
                 Tx.cuda.cta_sync()
                 if warp_id == 0:
@@ -112,7 +112,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
                         Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([stage]), phase_tma)
                         Tx.ptx.tcgen05.fence.after_thread_sync()
                         mma(stage, k)
-                        # The next load of this stage overwrites what this MMA reads; the other's is under way.
+                        # The next load of this stage overwrites the operands; the other stage is still loading.
                         Tx.ptx.mbarrier.try_wait(mma_bar.ptr_to([0]), phase_mma)
                         phase_mma = phase_mma ^ 1
                         if k + PIPE_DEPTH < K_TILES:
@@ -122,7 +122,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
                             phase_tma = phase_tma ^ 1
             write_back()
 
-            # No warp may still be reading when tensor memory is given back.
+            # All warps must have read tensor memory before it is deallocated.
             Tx.cuda.cta_sync()
             if warp_id == 0:
                 Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=1)

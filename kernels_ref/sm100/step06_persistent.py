@@ -1,7 +1,7 @@
-"""Step 6: a persistent kernel. One CTA an SM, each computing tile after tile in an order that is kind to the L2 cache.
+"""Step 6: a persistent kernel. One CTA per SM computes tile after tile, in an order that reuses the L2 cache.
 
-Stage and phases go on from tile to tile: the barriers do not begin anew. What is used again by the next tile must be
-free: tensor memory has been read, Dsmem has been stored, before the last barrier of the tile.
+Stage and phases continue from tile to tile, as the barriers do. The next tile reuses tensor memory and Dsmem, so both
+must be free at the last barrier of a tile: tensor memory has been read, and Dsmem has been stored.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D
@@ -33,7 +33,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([4], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + SM_COUNT, … of the scheduler's order.
+            # Each cluster is one CTA: CTA bx computes the tiles bx, bx + SM_COUNT, … in the scheduler's order.
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8, num_clusters=SM_COUNT
             )
@@ -41,7 +41,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
-            # Shared memory: the tiles, the barriers that TMA and the MMA arrive on, and where alloc writes its address.
+            # Shared memory: the tiles, the barriers for TMA and MMA, and the tensor-memory address from alloc.
             pool = Tx.PoolAllocator()
             tmem_addr = pool.alloc((1,), "uint32")
             tma_bar = pool.alloc((PIPE_DEPTH,), "uint64")
@@ -51,7 +51,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
             pool.commit()
 
-            # Tensor memory is allocated by a whole warp; each barrier is initialised by one thread, for one arrival.
+            # A whole warp allocates tensor memory. One thread initialises each barrier, for one arrival.
             if warp_id == 0:
                 Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)
                 if lane_id == 0:
@@ -94,7 +94,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
 
             @Tx.inline
             def write_back():
-                # The elected thread saw the last MMA done; the barrier tells the others.
+                # Only the elected thread has waited for the last MMA; at the barrier, the others wait for it.
                 Tx.cuda.cta_sync()
                 Tx.ptx.tcgen05.fence.after_thread_sync()
                 with Tx.warpgroup():
@@ -103,7 +103,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
                 with Tx.thread():
                     Tx.cast(Dreg_16b[:], Dreg[:])
                     Tx.copy(Dsmem[warp_id * 32 + lane_id, :], Dreg_16b[:])
-                    # TMA reads shared memory through another proxy: each thread that wrote makes its row visible there.
+                    # TMA reads through the async proxy: each thread makes its own row visible to it.
                     Tx.ptx.fence.proxy_async("shared::cta")
                 Tx.cuda.cta_sync()
                 if warp_id == 0:
@@ -122,7 +122,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
                             Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([stage]), phase_tma)
                             Tx.ptx.tcgen05.fence.after_thread_sync()
                             mma(stage, k)
-                            # The next load of this stage overwrites what this MMA reads; the other's is under way.
+                            # The next load of this stage overwrites the operands; the other stage is still loading.
                             Tx.ptx.mbarrier.try_wait(mma_bar.ptr_to([0]), phase_mma)
                             phase_mma = phase_mma ^ 1
                             if k + PIPE_DEPTH < K_TILES:
@@ -133,7 +133,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
                 write_back()
                 tile_scheduler.next_tile()
 
-            # No warp may still be reading when tensor memory is given back.
+            # All warps must have read tensor memory before it is deallocated.
             Tx.cuda.cta_sync()
             if warp_id == 0:
                 Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=1)

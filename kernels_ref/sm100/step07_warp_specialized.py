@@ -1,16 +1,16 @@
-"""Step 7: warp specialisation. Three actors work at once, each in its own loop over the same tiles.
+"""Step 7: warp specialisation. Three roles run concurrently, each with its own loop over the same tiles.
 
     warpgroup 1, warp 3    TMA        loads tiles of A and B
-    warpgroup 1, warp 0    MMA        multiplies what has been loaded
-    warpgroup 0            write-back reads tensor memory, rounds, stores
+    warpgroup 1, warp 0    MMA        multiplies the loaded tiles
+    warpgroup 0            write-back reads tensor memory, casts, stores
 
-    tma2mma  data is in shared memory      TMA arrives by counting bytes
+    tma2mma  data is in shared memory      TMA signals bytes
     mma2tma  shared memory is free         the tensor core arrives (commit)
     mma2ld   the result is in TMEM         the tensor core arrives (commit)
     ld2mma   TMEM is free                  128 threads arrive
 
-Each side of a barrier counts its own stages and phases. A producer's first waits pass, for all begins empty; a
-consumer's first wait blocks.
+Each side of a barrier tracks its own stage and phase. The first waits of a producer do not block, because all stages
+are empty; the first wait of a consumer blocks.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TCGen05Bar, TMABar
@@ -44,7 +44,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([4], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + SM_COUNT, … of the scheduler's order.
+            # Each cluster is one CTA: CTA bx computes the tiles bx, bx + SM_COUNT, … in the scheduler's order.
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8, num_clusters=SM_COUNT
             )
@@ -52,7 +52,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
-            # Shared memory: the barriers between the actors, the tiles, and where alloc writes its address.
+            # Shared memory: the barriers between the roles, the tiles, and the tensor-memory address from alloc.
             pool = Tx.PoolAllocator()
             tmem_addr = pool.alloc((1,), "uint32")
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
@@ -64,12 +64,12 @@ def hgemm_v7(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((BLK_M, EPI_N), dtype, layout=D_layout)
             pool.commit()
 
-            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so it must not be guarded.
             tma2mma.init(1)
             mma2tma.init(1)
             mma2ld.init(1)
             ld2mma.init(128)
-            # Tensor memory is allocated by a whole warp.
+            # A whole warp allocates tensor memory.
             if wg_id == 0:
                 if warp_id == 0:
                     Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)
@@ -85,7 +85,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
             Dreg_wg = Dreg.view(128, TMEM_LD_N, layout=TileLayout(S[(128, TMEM_LD_N) : (1 @ tid_in_wg, 1)]))
             Dreg_16b = Tx.alloc_local((BLK_N,), dtype)
 
-            # One state for each end: TMA and MMA step through the stages, MMA and write-back hand over tensor memory.
+            # One state per side: TMA and MMA step through the stages, MMA and write-back hand over tensor memory.
             tma_phase = PipelineState("tma", PIPE_DEPTH)
             mma_phase = PipelineState("mma", PIPE_DEPTH)
             ld_phase = PipelineState("ld", 1)
@@ -124,7 +124,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
                 for i in Tx.unroll(BLK_N // EPI_N):
                     with Tx.thread():
                         Tx.copy(Dsmem[warp_id * 32 + lane_id, :], Dreg_16b[i * EPI_N : (i + 1) * EPI_N])
-                        # TMA reads shared memory through another proxy: each thread makes its row visible there.
+                        # TMA reads through the async proxy: each thread makes its own row visible to it.
                         Tx.ptx.fence.proxy_async("shared::cta")
                     Tx.cuda.warpgroup_sync(1)
                     if warp_id == 0:
@@ -145,7 +145,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
                                 tma_load(tma_phase.stage, k)
                                 tma_phase.move_to_next_stage()
                             tile_scheduler.next_tile()
-                        # The last arrivals on mma2tma come after the last load; the CTA must still be there.
+                        # The last arrivals at mma2tma follow the last load; the CTA must not exit before them.
                         for _ in range(PIPE_DEPTH):
                             mma2tma.wait(tma_phase.stage, tma_phase.phase)
                             tma_phase.move_to_next_stage()
@@ -167,13 +167,13 @@ def hgemm_v7(M, N, K, dtype="float16"):
                     wb_phase.move_to_next_stage()
                     Tx.ptx.tcgen05.fence.after_thread_sync()
                     read_tmem()
-                    # All is in registers: the MMA warp may begin the next tile while this one is stored.
+                    # The tile is in registers: the MMA warp may start the next one during the store.
                     Tx.ptx.tcgen05.fence.before_thread_sync()
                     ld2mma.arrive(0)
                     store()
                     tile_scheduler.next_tile()
 
-            # No warp may still be reading when tensor memory is given back.
+            # All warps must have read tensor memory before it is deallocated.
             Tx.cuda.cta_sync()
             if wg_id == 0:
                 if warp_id == 0:

@@ -1,10 +1,10 @@
-"""Step 9: clusters of two CTAs, whose tensor cores work as one. The pair computes a 256 × 256 tile of D.
+"""Step 9: clusters of two CTAs, whose tensor cores cooperate. The pair computes a 256 × 256 tile of D.
 
     CTA 0: D[0:128, 0:256]      its shared memory: A[0:128],   B[0:128]
     CTA 1: D[128:256, 0:256]    its shared memory: A[128:256], B[128:256]
 
-One thread of CTA 0 issues each MMA for both: each CTA's tensor core multiplies its own rows of A by the rows of B of
-both. So CTA 0's tma2mma counts the bytes of both, and what the MMA says (mma2tma, mma2ld) it says to both CTAs.
+One thread of CTA 0 issues each MMA for both CTAs: the tensor core of each CTA multiplies its own rows of A by the rows
+of B of both. Therefore tma2mma of CTA 0 counts the bytes of both CTAs, and the MMA signals mma2tma and mma2ld in both.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TCGen05Bar, TMABar
@@ -41,8 +41,8 @@ def hgemm_v9(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([4], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Cluster c computes the tiles c, c + SM_COUNT // 2, … of the scheduler's order. m_st: this CTA's rows of A
-            # and D. b_st: the rows of B it loads. n_st: the columns of D, which are the rows of B of the whole pair.
+            # Cluster c computes the tiles c, c + SM_COUNT // 2, … in the scheduler's order. m_st: this CTA's rows of A
+            # and D. b_st: the rows of B that it loads. n_st: the columns of D, which are the rows of B of the pair.
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts", num_m_tiles=M // (BLK_M * CTA_GROUP), num_n_tiles=N // MMA_N, l2_group_size=8,
                 num_clusters=SM_COUNT // CTA_GROUP,
@@ -52,7 +52,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
             n_st = Tx.meta_var(tile_scheduler.n_idx * MMA_N)
             b_st = Tx.meta_var(n_st + cbx * BLK_N)
 
-            # Shared memory: the barriers between the actors, the tiles, and where alloc writes its address.
+            # Shared memory: the barriers between the roles, the tiles, and the tensor-memory address from alloc.
             pool = Tx.PoolAllocator()
             tmem_addr = pool.alloc((1,), "uint32")
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
@@ -65,18 +65,18 @@ def hgemm_v9(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((BLK_M, EPI_N), dtype, layout=D_layout)
             pool.commit()
 
-            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so it must not be guarded.
             tma2mma.init(1)
             mma2tma.init(1)
             mma2ld.init(1)
             ld2mma.init(128 * CTA_GROUP)
-            # Tensor memory is allocated by a whole warp, here one of each CTA.
+            # A whole warp allocates tensor memory, here one warp in each CTA.
             if wg_id == 0:
                 if warp_id == 0:
                     Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=2)
             Tx.ptx.fence.proxy_async("shared::cta")
             Tx.ptx.fence.mbarrier_init()
-            # The other CTA's barriers are there once all threads of the cluster have come here.
+            # After this, the barriers of both CTAs are initialised.
             Tx.cuda.cluster_sync()
 
             tmem = Tx.decl_buffer(
@@ -87,7 +87,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
             Dreg_wg = Dreg.view(128, TMEM_LD_N, layout=TileLayout(S[(128, TMEM_LD_N) : (1 @ tid_in_wg, 1)]))
             Dreg_16b = Tx.alloc_local((MMA_N,), dtype)
 
-            # One state for each end: TMA and MMA step through the stages, MMA and write-back hand over tensor memory.
+            # One state per side: TMA and MMA step through the stages, MMA and write-back hand over tensor memory.
             tma_phase = PipelineState("tma", PIPE_DEPTH)
             mma_phase = PipelineState("mma", PIPE_DEPTH)
             ld_phase = PipelineState("ld", 1)
@@ -127,7 +127,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
                 for i in Tx.unroll(MMA_N // EPI_N):
                     with Tx.thread():
                         Tx.copy(Dsmem[warp_id * 32 + lane_id, :], Dreg_16b[i * EPI_N : (i + 1) * EPI_N])
-                        # TMA reads shared memory through another proxy: each thread makes its row visible there.
+                        # TMA reads through the async proxy: each thread makes its own row visible to it.
                         Tx.ptx.fence.proxy_async("shared::cta")
                     Tx.cuda.warpgroup_sync(1)
                     if warp_id == 0:
@@ -148,7 +148,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
                                 tma_load(tma_phase.stage, k)
                                 tma_phase.move_to_next_stage()
                             tile_scheduler.next_tile()
-                        # The last arrivals on mma2tma come after the last load; both CTAs must still be there.
+                        # The last arrivals at mma2tma follow the last load; no CTA may exit before them.
                         for _ in range(PIPE_DEPTH):
                             mma2tma.wait(tma_phase.stage, tma_phase.phase)
                             tma_phase.move_to_next_stage()
@@ -171,13 +171,13 @@ def hgemm_v9(M, N, K, dtype="float16"):
                     wb_phase.move_to_next_stage()
                     Tx.ptx.tcgen05.fence.after_thread_sync()
                     read_tmem()
-                    # All is in registers: the MMA warp may begin the next tile while this one is stored.
+                    # The tile is in registers: the MMA warp may start the next one during the store.
                     Tx.ptx.tcgen05.fence.before_thread_sync()
                     ld2mma.arrive(0, cta_id=0, pred=True)
                     store()
                     tile_scheduler.next_tile()
 
-            # No warp of either CTA may still read tensor memory when it is given back, or arrive at a CTA that is gone.
+            # Both CTAs must have read tensor memory before its deallocation; neither may exit before the last arrival.
             Tx.cuda.cluster_sync()
             if wg_id == 0:
                 if warp_id == 0:

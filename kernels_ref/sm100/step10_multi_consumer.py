@@ -1,12 +1,12 @@
-"""Step 10: two consumers. Each CTA computes 256 rows of D, 128 by each of two MMA warps; the pair a 512 × 256 tile.
+"""Step 10: two consumers. Each CTA computes 256 rows of D, 128 per MMA warp; the pair computes a 512 × 256 tile.
 
-    warpgroup 2, warp 3       TMA         loads two blocks of A and one of B a stage
+    warpgroup 2, warp 3       TMA         loads two blocks of A and one of B per stage
     warpgroup 2, warps 0, 1   MMA         warp c: A block c × B -> tensor memory columns 256 c … 256 c + 255
     warpgroups 0, 1           write-back  warpgroup c: the columns of MMA warp c
 
-Each tile of B in shared memory is multiplied twice, so a load feeds more arithmetic, and while one consumer's result is
-stored, the other may multiply. A stage is free when both MMA warps have done with it. A thread of three warpgroups has
-168 registers: the 256 columns of a result go through them EPI_N at a time.
+Each tile of B in shared memory is used twice, so a load feeds more arithmetic, and one consumer may multiply while the
+result of the other is stored. A stage is free when both MMA warps have finished with it. With three warpgroups, each
+thread has 168 registers, so the 256 columns of a result are written back EPI_N at a time.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TCGen05Bar, TMABar
@@ -43,8 +43,8 @@ def hgemm_v10(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([4], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Cluster c computes the tiles c, c + SM_COUNT // 2, … of the scheduler's order. m_st: this CTA's rows of A
-            # and D. b_st: the rows of B it loads. n_st: the columns of D, which are the rows of B of the whole pair.
+            # Cluster c computes the tiles c, c + SM_COUNT // 2, … in the scheduler's order. m_st: this CTA's rows of A
+            # and D. b_st: the rows of B that it loads. n_st: the columns of D, which are the rows of B of the pair.
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts", num_m_tiles=M // (BLK_M * NUM_CONSUMER * CTA_GROUP), num_n_tiles=N // MMA_N, l2_group_size=8,
                 num_clusters=SM_COUNT // CTA_GROUP,
@@ -54,7 +54,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
             n_st = Tx.meta_var(tile_scheduler.n_idx * MMA_N)
             b_st = Tx.meta_var(n_st + cbx * BLK_N)
 
-            # Shared memory: the barriers between the actors, the tiles, and where alloc writes its address.
+            # Shared memory: the barriers between the roles, the tiles, and the tensor-memory address from alloc.
             pool = Tx.PoolAllocator()
             tmem_addr = pool.alloc((1,), "uint32")
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
@@ -67,18 +67,18 @@ def hgemm_v10(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((NUM_CONSUMER, BLK_M, EPI_N), dtype, layout=D_layout)
             pool.commit()
 
-            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so it must not be guarded.
             tma2mma.init(1)
             mma2tma.init(NUM_CONSUMER)
             mma2ld.init(1)
             ld2mma.init(128 * CTA_GROUP)
-            # Tensor memory is allocated by a whole warp, here one of each CTA.
+            # A whole warp allocates tensor memory, here one warp in each CTA.
             if wg_id == 0:
                 if warp_id == 0:
                     Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=2)
             Tx.ptx.fence.proxy_async("shared::cta")
             Tx.ptx.fence.mbarrier_init()
-            # The other CTA's barriers are there once all threads of the cluster have come here.
+            # After this, the barriers of both CTAs are initialised.
             Tx.cuda.cluster_sync()
 
             tmem = Tx.decl_buffer(
@@ -89,7 +89,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
             Dreg_wg = Dreg.view(128, EPI_N, layout=TileLayout(S[(128, EPI_N) : (1 @ tid_in_wg, 1)]))
             Dreg_16b = Tx.alloc_local((EPI_N,), dtype)
 
-            # One state for each end: TMA and MMA step through the stages, MMA and write-back hand over tensor memory.
+            # One state per side: TMA and MMA step through the stages, MMA and write-back hand over tensor memory.
             tma_phase = PipelineState("tma", PIPE_DEPTH)
             mma_phase = PipelineState("mma", PIPE_DEPTH)
             ld_phase = PipelineState("ld", 1)
@@ -125,13 +125,13 @@ def hgemm_v10(M, N, K, dtype="float16"):
                     with Tx.warpgroup():
                         Tx.copy(Dreg_wg[:, :], tmem[:, col : col + EPI_N])
                     if i == MMA_N // EPI_N - 1:
-                        # All has been read: the MMA warp may begin the next tile while the last chunk is stored.
+                        # All columns are read: the MMA warp may start the next tile during the last store.
                         Tx.ptx.tcgen05.fence.before_thread_sync()
                         ld2mma.arrive(wg_id, cta_id=0, pred=True)
                     with Tx.thread():
                         Tx.cast(Dreg_16b[:], Dreg[:])
                         Tx.copy(Dsmem[wg_id, warp_id * 32 + lane_id, :], Dreg_16b[:])
-                        # TMA reads shared memory through another proxy: each thread makes its row visible there.
+                        # TMA reads through the async proxy: each thread makes its own row visible to it.
                         Tx.ptx.fence.proxy_async("shared::cta")
                     Tx.cuda.warpgroup_sync(wg_id + 1)
                     if warp_id == 0:
@@ -155,7 +155,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
                                 tma_load(tma_phase.stage, k)
                                 tma_phase.move_to_next_stage()
                             tile_scheduler.next_tile()
-                        # The last arrivals on mma2tma come after the last load; both CTAs must still be there.
+                        # The last arrivals at mma2tma follow the last load; no CTA may exit before them.
                         for _ in range(PIPE_DEPTH):
                             mma2tma.wait(tma_phase.stage, tma_phase.phase)
                             tma_phase.move_to_next_stage()
@@ -180,7 +180,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
                     write_back()
                     tile_scheduler.next_tile()
 
-            # No warp of either CTA may still read tensor memory when it is given back, or arrive at a CTA that is gone.
+            # Both CTAs must have read tensor memory before its deallocation; neither may exit before the last arrival.
             Tx.cuda.cluster_sync()
             if wg_id == 0:
                 if warp_id == 0:

@@ -1,1 +1,1 @@
-"""The steps for Hopper (sm_90a): wgmma tensor cores, accumulators in registers, TMA, clusters."""
+"""The steps for Hopper (sm_90a): wgmma tensor cores, TMA, multicast in clusters, consumers that take turns."""

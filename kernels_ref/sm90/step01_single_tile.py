@@ -1,11 +1,11 @@
-"""Step 1: one tile. D = A @ B.T for M = N = 128 and K = 64, by one CTA of four warps: a warpgroup.
+"""Step 1: one tile. A CTA of one warpgroup (four warps) computes D = A @ B.T for M = N = 128 and K = 64.
 
 global memory -> shared memory     all 128 threads copy
-shared memory -> registers         the warpgroup issues MMAs, the tensor core does the rest
-registers     -> global memory     each thread rounds and writes what it holds
+shared memory -> registers         the warpgroup issues MMAs to the tensor core
+registers     -> global memory     each thread casts and stores its own elements
 
-The tensor core leaves its result scattered over the registers of the warpgroup: warp w has rows 16w … 16w + 15 of each
-64, and a thread two neighbours of every eight columns. The layout of Dacc says so, and nobody has to work it out.
+The tensor core distributes its result over the registers of the warpgroup: warp w holds rows 16w … 16w + 15 of every 64
+rows, and each thread two adjacent columns of every eight. The layout of Dacc describes this mapping.
 """
 
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -31,7 +31,7 @@ def hgemm_v1(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([4], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Shared memory: the operand tiles. Registers: the accumulator, as float32, and what is stored of it.
+            # Shared memory: the operand tiles. Registers: the accumulator in float32, and the result in 16 bits.
             pool = Tx.PoolAllocator()
             Asmem = pool.alloc((BLK_M, BLK_K), dtype, layout=A_layout)
             Bsmem = pool.alloc((BLK_N, BLK_K), dtype, layout=B_layout)
@@ -41,20 +41,20 @@ def hgemm_v1(M, N, K, dtype="float16"):
             Dreg_16b = Tx.alloc_local((DREG_N,), dtype)
             D_16b = Dreg_16b.view(BLK_M, BLK_N, layout=D_fragment)
 
-            # Load. The barrier makes all threads' copies done before any warp issues the MMAs below.
+            # Load. The barrier ensures that all threads have stored their part before any warp issues the MMAs.
             with Tx.cta():
                 Tx.copy(Asmem[:, :], A[:, :])
                 Tx.copy(Bsmem[:, :], B[:, :])
             Tx.cuda.cta_sync()
 
-            # Multiply. The registers belong to the tensor core from the fence until the wait.
+            # Multiply. The tensor core owns the registers from the fence until the wait.
             with Tx.warpgroup():
                 Tx.ptx.wgmma.fence()
                 Tx.gemm_async(Dacc[:, :], Asmem[:, :], Bsmem[:, :], accum=False, dispatch="wgmma")
                 Tx.ptx.wgmma.commit_group()
                 Tx.ptx.wgmma.wait_group(0)
 
-            # Write back, each thread the elements that it holds.
+            # Write back: each thread stores its own elements.
             with Tx.thread():
                 Tx.cast(Dreg_16b[:], Dreg[:])
             with Tx.warpgroup():

@@ -1,7 +1,7 @@
 """Step 2: a loop over K. D = A @ B.T for M = N = 128 and any K that is a multiple of 64.
 
-Each turn loads the next 64 columns of A and B and adds their product to what the accumulator holds. The tiles in shared
-memory are used again each turn: the MMAs that read them are done before any thread copies the next ones.
+Each iteration loads the next 64 columns of A and B and adds their product to the accumulator. All iterations use the
+same tiles in shared memory: the MMAs that read them must complete before any thread copies the next ones.
 """
 
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -28,7 +28,7 @@ def hgemm_v2(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([4], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Shared memory: the operand tiles. Registers: the accumulator, as float32, and what is stored of it.
+            # Shared memory: the operand tiles. Registers: the accumulator in float32, and the result in 16 bits.
             pool = Tx.PoolAllocator()
             Asmem = pool.alloc((BLK_M, BLK_K), dtype, layout=A_layout)
             Bsmem = pool.alloc((BLK_N, BLK_K), dtype, layout=B_layout)
@@ -39,22 +39,22 @@ def hgemm_v2(M, N, K, dtype="float16"):
             D_16b = Dreg_16b.view(BLK_M, BLK_N, layout=D_fragment)
 
             for k in range(K_TILES):
-                # Load. The barrier makes all threads' copies done before any warp issues the MMAs below.
+                # Load. The barrier ensures that all threads have stored their part before any warp issues the MMAs.
                 with Tx.cta():
                     Tx.copy(Asmem[:, :], A[:, k * BLK_K : (k + 1) * BLK_K])
                     Tx.copy(Bsmem[:, :], B[:, k * BLK_K : (k + 1) * BLK_K])
                 Tx.cuda.cta_sync()
 
-                # Multiply. The registers belong to the tensor core from the fence until the wait.
+                # Multiply. The tensor core owns the registers from the fence until the wait.
                 with Tx.warpgroup():
                     Tx.ptx.wgmma.fence()
                     Tx.gemm_async(Dacc[:, :], Asmem[:, :], Bsmem[:, :], accum=(k != 0), dispatch="wgmma")
                     Tx.ptx.wgmma.commit_group()
                     Tx.ptx.wgmma.wait_group(0)
-                # The next copies overwrite what these MMAs have read.
+                # The next copies overwrite the operands of these MMAs.
                 Tx.cuda.cta_sync()
 
-            # Write back, each thread the elements that it holds.
+            # Write back: each thread stores its own elements.
             with Tx.thread():
                 Tx.cast(Dreg_16b[:], Dreg[:])
             with Tx.warpgroup():

@@ -1,4 +1,4 @@
-"""Step 3: a grid of tiles. D = A @ B.T for any M, N and K that are multiples of the tile; one CTA computes one tile."""
+"""Step 3: a grid of tiles. D = A @ B.T for any M, N and K that are multiples of the tile; each CTA computes one."""
 
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
 from tirx_mini.script import tirx as Tx
@@ -26,7 +26,7 @@ def hgemm_v3(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(bx * BLK_M)
             n_st = Tx.meta_var(by * BLK_N)
 
-            # Shared memory: the operand tiles. Registers: the accumulator, as float32, and what is stored of it.
+            # Shared memory: the operand tiles. Registers: the accumulator in float32, and the result in 16 bits.
             pool = Tx.PoolAllocator()
             Asmem = pool.alloc((BLK_M, BLK_K), dtype, layout=A_layout)
             Bsmem = pool.alloc((BLK_N, BLK_K), dtype, layout=B_layout)
@@ -37,22 +37,22 @@ def hgemm_v3(M, N, K, dtype="float16"):
             D_16b = Dreg_16b.view(BLK_M, BLK_N, layout=D_fragment)
 
             for k in range(K_TILES):
-                # Load. The barrier makes all threads' copies done before any warp issues the MMAs below.
+                # Load. The barrier ensures that all threads have stored their part before any warp issues the MMAs.
                 with Tx.cta():
                     Tx.copy(Asmem[:, :], A[m_st : m_st + BLK_M, k * BLK_K : (k + 1) * BLK_K])
                     Tx.copy(Bsmem[:, :], B[n_st : n_st + BLK_N, k * BLK_K : (k + 1) * BLK_K])
                 Tx.cuda.cta_sync()
 
-                # Multiply. The registers belong to the tensor core from the fence until the wait.
+                # Multiply. The tensor core owns the registers from the fence until the wait.
                 with Tx.warpgroup():
                     Tx.ptx.wgmma.fence()
                     Tx.gemm_async(Dacc[:, :], Asmem[:, :], Bsmem[:, :], accum=(k != 0), dispatch="wgmma")
                     Tx.ptx.wgmma.commit_group()
                     Tx.ptx.wgmma.wait_group(0)
-                # The next copies overwrite what these MMAs have read.
+                # The next copies overwrite the operands of these MMAs.
                 Tx.cuda.cta_sync()
 
-            # Write back, each thread the elements that it holds.
+            # Write back: each thread stores its own elements.
             with Tx.thread():
                 Tx.cast(Dreg_16b[:], Dreg[:])
             with Tx.warpgroup():

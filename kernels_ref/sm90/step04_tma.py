@@ -1,7 +1,7 @@
-"""Step 4: TMA. One thread asks for whole tiles, and an engine moves them, both ways.
+"""Step 4: TMA. One thread issues loads and stores of whole tiles, and hardware moves them.
 
-A load completes on an mbarrier that counts its bytes. A store is handed over in a bulk group; before it, the threads
-that wrote the tile into shared memory make it visible to the engine, and meet.
+A load completes on an mbarrier that counts its bytes. A store completes through a bulk group. Before it, the threads
+that wrote the tile to shared memory make it visible to TMA, and synchronise.
 """
 
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -33,7 +33,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(bx * BLK_M)
             n_st = Tx.meta_var(by * BLK_N)
 
-            # Shared memory: the tiles, and the barrier that TMA arrives on. Registers: accumulator and result.
+            # Shared memory: the tiles, and the barrier for TMA. Registers: the accumulator and the result.
             pool = Tx.PoolAllocator()
             tma_bar = pool.alloc((1,), "uint64")
             Asmem = pool.alloc((BLK_M, BLK_K), dtype, layout=A_layout)
@@ -47,7 +47,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
             phase_tma: Tx.int32
             phase_tma = 0
 
-            # The barrier is initialised by one thread, for one arrival.
+            # One thread initialises the barrier, for one arrival.
             if warp_id == 0:
                 if lane_id == 0:
                     Tx.ptx.mbarrier.init(tma_bar.ptr_to([0]), 1)
@@ -74,7 +74,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
             def write_back():
                 with Tx.thread():
                     Tx.cast(Dreg_16b[:], Dreg[:])
-                # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                # The copy ends with a fence in each thread, which makes its stores visible to TMA.
                 with Tx.warpgroup():
                     Tx.copy(Dsmem[:, :], D_16b[:, :])
                 Tx.cuda.cta_sync()
@@ -85,7 +85,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
                         Tx.ptx.cp_async.bulk.wait_group(0)
 
             for k in range(K_TILES):
-                # The MMAs of all four warps that read the last tiles are done: wait_group waits for the warpgroup's.
+                # The MMAs of all four warps have read the last tiles: wait_group waits for the whole warpgroup.
                 if warp_id == 0:
                     with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
                         tma_load(k)

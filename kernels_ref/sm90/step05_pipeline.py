@@ -1,6 +1,6 @@
-"""Step 5: a pipeline of two stages. While the tensor core multiplies one stage's tiles, TMA loads the other's.
+"""Step 5: a pipeline of two stages. While the tensor core multiplies the tiles of one stage, TMA loads the other stage.
 
-Each stage has its own tiles and its own barrier. `stage` goes round, and the phase flips each time it comes back to 0.
+Each stage has its own tiles and its own barrier. The phase flips each time `stage` wraps around to 0.
 """
 
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -34,7 +34,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(bx * BLK_M)
             n_st = Tx.meta_var(by * BLK_N)
 
-            # Shared memory: the tiles, and the barriers that TMA arrives on. Registers: accumulator and result.
+            # Shared memory: the tiles, and the barriers for TMA. Registers: the accumulator and the result.
             pool = Tx.PoolAllocator()
             tma_bar = pool.alloc((PIPE_DEPTH,), "uint64")
             Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
@@ -50,7 +50,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
             stage = 0
             phase_tma = 0
 
-            # Each barrier is initialised by one thread, for one arrival.
+            # One thread initialises each barrier, for one arrival.
             if warp_id == 0:
                 if lane_id == 0:
                     for i in Tx.unroll(PIPE_DEPTH):
@@ -80,7 +80,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
             def write_back():
                 with Tx.thread():
                     Tx.cast(Dreg_16b[:], Dreg[:])
-                # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                # The copy ends with a fence in each thread, which makes its stores visible to TMA.
                 with Tx.warpgroup():
                     Tx.copy(Dsmem[:, :], D_16b[:, :])
                 Tx.cuda.cta_sync()
@@ -97,7 +97,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
             for k in range(K_TILES):
                 Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([stage]), phase_tma)
                 mma(stage, k)
-                # The MMAs that read this stage are done, of all four warps; the other stage's load is under way.
+                # The MMAs of all four warps have read this stage; the other stage is still loading.
                 if k + PIPE_DEPTH < K_TILES:
                     if warp_id == 0:
                         with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:

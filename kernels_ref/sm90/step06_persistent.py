@@ -1,7 +1,7 @@
-"""Step 6: a persistent kernel. Two CTAs an SM, each computing tile after tile in an order that is kind to the L2 cache.
+"""Step 6: a persistent kernel. Two CTAs per SM compute tile after tile, in an order that reuses the L2 cache.
 
-Stage and phase go on from tile to tile: the barriers do not begin anew. While one CTA of an SM stores its tile, the
-tensor core works for the other.
+Stage and phase continue from tile to tile, as the barriers do. While one CTA of an SM stores its tile, the tensor core
+computes the tile of the other.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D
@@ -36,7 +36,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([4], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + 264, … of the scheduler's order.
+            # Each cluster is one CTA: CTA bx computes the tiles bx, bx + 264, … in the scheduler's order.
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8,
                 num_clusters=SM_COUNT * CTAS_PER_SM,
@@ -45,7 +45,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
-            # Shared memory: the tiles, and the barriers that TMA arrives on. Registers: accumulator and result.
+            # Shared memory: the tiles, and the barriers for TMA. Registers: the accumulator and the result.
             pool = Tx.PoolAllocator()
             tma_bar = pool.alloc((PIPE_DEPTH,), "uint64")
             Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
@@ -61,7 +61,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
             stage = 0
             phase_tma = 0
 
-            # Each barrier is initialised by one thread, for one arrival.
+            # One thread initialises each barrier, for one arrival.
             if warp_id == 0:
                 if lane_id == 0:
                     for i in Tx.unroll(PIPE_DEPTH):
@@ -91,7 +91,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
             def write_back():
                 with Tx.thread():
                     Tx.cast(Dreg_16b[:], Dreg[:])
-                # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                # The copy ends with a fence in each thread, which makes its stores visible to TMA.
                 with Tx.warpgroup():
                     Tx.copy(Dsmem[:, :], D_16b[:, :])
                 Tx.cuda.cta_sync()
@@ -111,7 +111,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
                 for k in range(K_TILES):
                     Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([stage]), phase_tma)
                     mma(stage, k)
-                    # The MMAs that read this stage are done, of all four warps; the other stage's load is under way.
+                    # The MMAs of all four warps have read this stage; the other stage is still loading.
                     if k + PIPE_DEPTH < K_TILES:
                         if warp_id == 0:
                             with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:

@@ -1,14 +1,14 @@
-"""Step 7: warp specialisation. Two actors work at once, each in its own loop over the same tiles.
+"""Step 7: warp specialisation. Two roles run concurrently, each with its own loop over the same tiles.
 
     warp 4, one thread    TMA                  loads tiles of A and B
-    warps 0 to 3          MMA and write-back   a warpgroup: multiplies what has been loaded, rounds, stores
+    warps 0 to 3          MMA and write-back   a warpgroup: multiplies the loaded tiles, casts, stores
 
-    tma2mma  data is in shared memory      TMA arrives by counting bytes
+    tma2mma  data is in shared memory      TMA signals bytes
     mma2tma  shared memory is free         one thread arrives for the warpgroup
 
-Each side of a barrier counts its own stages and phases. A producer's first waits pass, for all begins empty; a
-consumer's first wait blocks. Nobody who computes issues loads any more, and those of the next tile begin while this one
-is stored.
+Each side of a barrier tracks its own stage and phase. The first waits of a producer do not block, because all stages
+are empty; the first wait of a consumer blocks. The computing warps no longer issue loads, and the loads of the next
+tile start during the store of the current one.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
@@ -42,7 +42,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([CONSUMER_WARPS + 1], parent="cta")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + 264, … of the scheduler's order.
+            # Each cluster is one CTA: CTA bx computes the tiles bx, bx + 264, … in the scheduler's order.
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8,
                 num_clusters=SM_COUNT * CTAS_PER_SM,
@@ -51,7 +51,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
-            # Shared memory: the barriers between the actors, and the tiles.
+            # Shared memory: the barriers between the roles, and the tiles.
             pool = Tx.PoolAllocator()
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
             mma2tma = MBarrier(pool, PIPE_DEPTH, "mma2tma")
@@ -60,13 +60,13 @@ def hgemm_v7(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
             pool.commit()
 
-            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so it must not be guarded.
             tma2mma.init(1)
             mma2tma.init(1)
             Tx.ptx.fence.mbarrier_init()
             Tx.cuda.cta_sync()
 
-            # One state for each end: TMA and MMA step through the stages.
+            # One state per side: TMA and MMA step through the stages.
             tma_phase = PipelineState("tma", PIPE_DEPTH)
             mma_phase = PipelineState("mma", PIPE_DEPTH)
             tma_phase.init(is_producer=True)
@@ -113,7 +113,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
                 def write_back():
                     with Tx.thread():
                         Tx.cast(Dreg_16b[:], Dreg[:])
-                    # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                    # The copy ends with a fence in each thread, which makes its stores visible to TMA.
                     with Tx.warpgroup():
                         Tx.copy(Dsmem[:, :], D_16b[:, :])
                     Tx.cuda.warpgroup_sync(1)

@@ -1,8 +1,8 @@
-"""Step 8: nothing waits before it must. One CTA an SM now, with four stages of shared memory.
+"""Step 8: waits are delayed until they are necessary. There is one CTA per SM, with four stages of shared memory.
 
-TMA runs ahead by up to three tiles of K, into the next tile of D too. The consumer keeps one group of MMAs in flight:
-when it waits, it waits for the group before, whose stage is then free. And it does not wait for its store before the
-next one is about to overwrite Dsmem.
+TMA runs up to three K tiles ahead, also into the next tile of D. The consumer keeps one group of MMAs in flight: it
+waits for the previous group, whose stage is then free. It waits for its store only before the next one overwrites
+Dsmem.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
@@ -35,7 +35,7 @@ def hgemm_v8(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([CONSUMER_WARPS + 1], parent="cta")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # Clusters of one CTA here: CTA bx computes the tiles bx, bx + SM_COUNT, … of the scheduler's order.
+            # Each cluster is one CTA: CTA bx computes the tiles bx, bx + SM_COUNT, … in the scheduler's order.
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts", num_m_tiles=M // BLK_M, num_n_tiles=N // BLK_N, l2_group_size=8, num_clusters=SM_COUNT
             )
@@ -43,7 +43,7 @@ def hgemm_v8(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
-            # Shared memory: the barriers between the actors, and the tiles.
+            # Shared memory: the barriers between the roles, and the tiles.
             pool = Tx.PoolAllocator()
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
             mma2tma = MBarrier(pool, PIPE_DEPTH, "mma2tma")
@@ -52,13 +52,13 @@ def hgemm_v8(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
             pool.commit()
 
-            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so it must not be guarded.
             tma2mma.init(1)
             mma2tma.init(1)
             Tx.ptx.fence.mbarrier_init()
             Tx.cuda.cta_sync()
 
-            # One state for each end: TMA and MMA step through the stages.
+            # One state per side: TMA and MMA step through the stages.
             tma_phase = PipelineState("tma", PIPE_DEPTH)
             mma_phase = PipelineState("mma", PIPE_DEPTH)
             tma_phase.init(is_producer=True)
@@ -105,14 +105,14 @@ def hgemm_v8(M, N, K, dtype="float16"):
 
                 @Tx.inline
                 def write_back():
-                    # The last store has read Dsmem; then all threads may overwrite it.
+                    # Once the last store has read Dsmem, all threads may overwrite it.
                     if warp_id == 0:
                         if lane_id == 0:
                             Tx.ptx.cp_async.bulk.wait_group(0, read=True)
                     with Tx.thread():
                         Tx.cast(Dreg_16b[:], Dreg[:])
                     Tx.cuda.warpgroup_sync(1)
-                    # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                    # The copy ends with a fence in each thread, which makes its stores visible to TMA.
                     with Tx.warpgroup():
                         Tx.copy(Dsmem[:, :], D_16b[:, :])
                     Tx.cuda.warpgroup_sync(1)
@@ -136,7 +136,7 @@ def hgemm_v8(M, N, K, dtype="float16"):
                     release(last)
                     write_back()
                     tile_scheduler.next_tile()
-                # Shared memory must be there until the last store has read it.
+                # The CTA must not exit before the last store has read shared memory.
                 if warp_id == 0:
                     if lane_id == 0:
                         Tx.ptx.cp_async.bulk.wait_group(0)

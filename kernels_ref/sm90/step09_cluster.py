@@ -1,12 +1,12 @@
-"""Step 9: clusters of two CTAs, which share the tile of B that both need. The pair computes 256 × 128 of D.
+"""Step 9: clusters of two CTAs that share the tile of B. The pair computes 256 × 128 elements of D.
 
     CTA 0: D[0:128, 0:128]      loads A[0:128]   for itself, B[0:64]   for both
     CTA 1: D[128:256, 0:128]    loads A[128:256] for itself, B[64:128] for both
 
-A multicast load writes the same place in both CTAs, and completes its bytes on the same barrier in both: each tma2mma
-counts a whole tile of A and of B. A stage is free when both consumers have done with it, so each arrives at both CTAs'
-mma2tma. The L2 cache delivers B once instead of twice; what that saves is paid for by CTAs that wait for one another,
-and two more stages make the waits shorter.
+A multicast load writes to the same offset in both CTAs and signals the same barrier in both: each tma2mma counts a
+whole tile of A and of B. A stage is free when both consumers have finished with it, so each consumer arrives at mma2tma
+of both CTAs. The L2 cache delivers B once instead of twice. In return, the CTAs wait for each other; two more stages
+shorten these waits.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
@@ -43,9 +43,9 @@ def hgemm_v9(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([CONSUMER_WARPS + 1], parent="cta")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # A cluster computes every NUM_CLUSTERS-th tile of the scheduler's order. The lower half of them begins with
-            # the tiles of even number: of a group's 4 rows, a cluster and its neighbours stay with 2. m_st: this CTA's
-            # rows of A and D. n_st: the columns of D, which are the rows of B, of both.
+            # A cluster computes every NUM_CLUSTERS-th tile in the scheduler's order. The lower half of them starts at
+            # even tiles, so a cluster and its neighbours stay within 2 of the 4 rows of a group. m_st: this CTA's
+            # rows of A and D. n_st: the columns of D, which are the rows of B, of both CTAs.
             cluster = Tx.meta_var(bx // CLUSTER)
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts", num_m_tiles=M // (BLK_M * CLUSTER), num_n_tiles=N // BLK_N, l2_group_size=4,
@@ -55,7 +55,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
             m_st = Tx.meta_var((tile_scheduler.m_idx * CLUSTER + cbx) * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
-            # Shared memory: the barriers between the actors, and the tiles.
+            # Shared memory: the barriers between the roles, and the tiles.
             pool = Tx.PoolAllocator()
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
             mma2tma = MBarrier(pool, PIPE_DEPTH, "mma2tma")
@@ -64,14 +64,14 @@ def hgemm_v9(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((BLK_M, BLK_N), dtype, layout=D_layout)
             pool.commit()
 
-            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so it must not be guarded.
             tma2mma.init(1)
             mma2tma.init(CLUSTER)
             Tx.ptx.fence.mbarrier_init()
-            # The other CTA's barriers are there once all threads of the cluster have come here.
+            # After this, the barriers of both CTAs are initialised.
             Tx.cuda.cluster_sync()
 
-            # One state for each end: TMA and MMA step through the stages.
+            # One state per side: TMA and MMA step through the stages.
             tma_phase = PipelineState("tma", PIPE_DEPTH)
             mma_phase = PipelineState("mma", PIPE_DEPTH)
             tma_phase.init(is_producer=True)
@@ -92,7 +92,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
 
             @Tx.inline
             def release(stage):
-                # Lane r tells CTA r.
+                # Lane r signals CTA r.
                 if warp_id == 0:
                     if lane_id < CLUSTER:
                         mma2tma.arrive(stage, cta_id=lane_id, pred=True)
@@ -124,14 +124,14 @@ def hgemm_v9(M, N, K, dtype="float16"):
 
                 @Tx.inline
                 def write_back():
-                    # The last store has read Dsmem; then all threads may overwrite it.
+                    # Once the last store has read Dsmem, all threads may overwrite it.
                     if warp_id == 0:
                         if lane_id == 0:
                             Tx.ptx.cp_async.bulk.wait_group(0, read=True)
                     with Tx.thread():
                         Tx.cast(Dreg_16b[:], Dreg[:])
                     Tx.cuda.warpgroup_sync(1)
-                    # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                    # The copy ends with a fence in each thread, which makes its stores visible to TMA.
                     with Tx.warpgroup():
                         Tx.copy(Dsmem[:, :], D_16b[:, :])
                     Tx.cuda.warpgroup_sync(1)
@@ -155,12 +155,12 @@ def hgemm_v9(M, N, K, dtype="float16"):
                     release(last)
                     write_back()
                     tile_scheduler.next_tile()
-                # Shared memory must be there until the last store has read it.
+                # The CTA must not exit before the last store has read shared memory.
                 if warp_id == 0:
                     if lane_id == 0:
                         Tx.ptx.cp_async.bulk.wait_group(0)
 
-            # No CTA may end while the other still loads into it or arrives at its barriers.
+            # No CTA may exit while the other one still loads into it or arrives at its barriers.
             Tx.cuda.cluster_sync()
 
     return kernel

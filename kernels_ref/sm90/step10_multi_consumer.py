@@ -1,16 +1,16 @@
-"""Step 10: two consumers that take turns. Each computes tiles of D of its own, from a pipeline that they share.
+"""Step 10: two consumers that take turns. Each computes its own tiles of D, from a shared pipeline.
 
-    warpgroup 0, one thread    TMA                  loads the tiles of A and B for both, in the order of tiles
-    warpgroup 1                MMA and write-back   the tiles of even number among the CTA's
-    warpgroup 2                MMA and write-back   the tiles of odd number
+    warpgroup 0, one thread    TMA                  loads the tiles of A and B for both, in the order of the tiles
+    warpgroup 1                MMA and write-back   the even tiles of the CTA
+    warpgroup 2                MMA and write-back   the odd tiles of the CTA
 
-While one consumer multiplies, the other rounds and stores: the tensor core never waits for a write-back. A consumer
-steps over the stages that are the other's, and `turn` keeps it from running ahead of them: a wait for a phase means
-nothing while the phase before is not complete.
+While one consumer multiplies, the other casts and stores, so the tensor core never waits for a write-back. A consumer
+skips the stages of the other one, and `turn` prevents it from overtaking: a wait for a phase is only meaningful after
+the previous phase has completed.
 
-Now that nothing waits inside an SM, what is left is between them. The last round of tiles seldom has one for every SM,
-so the tile is chosen for which the rounds add up to the least. SMs that share a way to the L2 cache get tiles that
-share rows of A and B. And the kernel is launched while the one before it still runs.
+With no waits left inside an SM, the remaining losses are between SMs. The last wave of tiles seldom occupies every SM,
+so the tile shape is chosen to minimise the total time of all waves. SMs that share a path to the L2 cache get tiles
+that share rows of A and B. The kernel is launched while the previous one is still running.
 """
 
 from math import ceil
@@ -33,11 +33,11 @@ PRODUCER_REGS, CONSUMER_REGS = 24, 240
 
 
 def tile_shape(M, N):
-    """BLK_M, BLK_N: of all `TILES`, those with which the SMs have done M × N first."""
+    """BLK_M, BLK_N: the tile of `TILES` with which the SMs finish M × N first."""
 
     def time(tile):
         rounds = ceil(ceil(M / tile[0]) * ceil(N / tile[1]) / SM_COUNT)
-        # A tile takes as long as it is large. Large ones use what they load more often, which is worth a little.
+        # A tile takes time in proportion to its size. Large tiles reuse their operands more, which is worth a little.
         return rounds * (tile[0] * tile[1] + 512)
 
     return min(TILES, key=time)
@@ -47,7 +47,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
     """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
     check_shape("hgemm_v10", multiple={"M": (M, 64), "N": (N, 64), "K": (K, BLK_K)})
     BLK_M, BLK_N = tile_shape(M, N)
-    # A tile may hang over the edge of D: TMA loads zeros there, and stores nothing.
+    # A tile may extend beyond the edge of D: there, TMA loads zeros and stores nothing.
     M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), K // BLK_K
     EPI_M, EPI_N = 64, 64 if BLK_N == 128 else 32
     EPI_COLS = BLK_N // EPI_N
@@ -68,9 +68,9 @@ def hgemm_v10(M, N, K, dtype="float16"):
             warp_id = Tx.warp_id([WG_WARPS], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            # A CTA computes every SM_COUNT-th tile of the scheduler's order, its consumers every other one of those.
-            # CTAs of neighbouring numbers run close together: the lower half of them begins with the tiles of even
-            # number, so 16 neighbours have 4 rows × 4 columns of tiles, which need fewer rows of A and B than 8 × 2.
+            # A CTA computes every SM_COUNT-th tile in the scheduler's order; its two consumers alternate between them.
+            # CTAs with neighbouring indices run close together. The lower half of them starts at even tiles, so that 16
+            # neighbours have 4 rows × 4 columns of tiles, which need fewer rows of A and B than 8 × 2.
             tile_scheduler = ClusterPersistentScheduler2D(
                 "ts", num_m_tiles=M_TILES, num_n_tiles=N_TILES, l2_group_size=8, num_clusters=SM_COUNT
             )
@@ -78,7 +78,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
-            # Shared memory: the barriers between the actors, and the tiles.
+            # Shared memory: the barriers between the roles, and the tiles.
             pool = Tx.PoolAllocator()
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
             mma2tma = MBarrier(pool, PIPE_DEPTH, "mma2tma")
@@ -88,14 +88,14 @@ def hgemm_v10(M, N, K, dtype="float16"):
             Dsmem = pool.alloc((NUM_CONSUMER, EPI_DEPTH, EPI_M, EPI_N), dtype, layout=D_layout)
             pool.commit()
 
-            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so no guard may stand around it.
+            # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so it must not be guarded.
             tma2mma.init(1)
             mma2tma.init(1)
             turn.init(WG_WARPS)
             Tx.ptx.fence.mbarrier_init()
             Tx.cuda.cta_sync()
 
-            # One state for each end: TMA and MMA step through the stages.
+            # One state per side: TMA and MMA step through the stages.
             tma_phase = PipelineState("tma", PIPE_DEPTH)
             mma_phase = PipelineState("mma", PIPE_DEPTH)
             tma_phase.init(is_producer=True)
@@ -119,8 +119,8 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 Tx.ptx.setmaxnreg.dec(PRODUCER_REGS)
                 if warp_id == 0:
                     with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
-                        # The kernel before this one may still run. All that is done here with A, B and D follows from
-                        # the loads, so it is enough that they wait for it.
+                        # The previous kernel may still be running. All accesses to A, B and D depend on the loads, so
+                        # only the loads have to wait for it.
                         Tx.ptx.griddepcontrol.wait()
                         while tile_scheduler.valid():
                             for k in range(K_TILES):
@@ -150,15 +150,15 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 @Tx.inline
                 def write_back():
                     for i in Tx.unroll(BLK_M // EPI_M * EPI_COLS):
-                        # The last store but one has read its part of Dsmem; then all threads may overwrite that. (Every
-                        # tile has an even number of parts, so the buffers alternate from one tile to the next too.)
+                        # Once the second-to-last store has read its buffer, all threads may overwrite it. (Every tile
+                        # has an even number of parts, so the buffers alternate across tiles as well.)
                         if warp_id == 0:
                             if lane_id == 0:
                                 Tx.ptx.cp_async.bulk.wait_group(EPI_DEPTH - 1, read=True)
                         Tx.cuda.warpgroup_sync(wg_id)
                         with Tx.thread():
                             Tx.cast(Dreg_16b[:], Dreg[i * EPI_REGS : (i + 1) * EPI_REGS])
-                        # The copy ends with each thread's fence to the proxy through which TMA reads shared memory.
+                        # The copy ends with a fence in each thread, which makes its stores visible to TMA.
                         with Tx.warpgroup():
                             Tx.copy(Dsmem[consumer, i % EPI_DEPTH, :, :], D_16b[:, :])
                         Tx.cuda.warpgroup_sync(wg_id)
@@ -166,7 +166,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
                             if lane_id == 0:
                                 m_epi = Tx.meta_var(m_st + i // EPI_COLS * EPI_M)
                                 n_epi = Tx.meta_var(n_st + i % EPI_COLS * EPI_N)
-                                # Nothing reads D again: the L2 cache need not keep it.
+                                # Nothing reads D again, so the L2 cache need not keep it.
                                 Tx.copy_async(
                                     D[m_epi : m_epi + EPI_M, n_epi : n_epi + EPI_N],
                                     Dsmem[consumer, i % EPI_DEPTH, :, :], dispatch="tma", cache_hint="evict_first",
@@ -190,7 +190,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
                             release(last)
                         last = mma_phase.stage
                         mma_phase.move_to_next_stage()
-                    # One thread a warp: all four have come past their waits when the other consumer begins.
+                    # One thread per warp: all four are past their waits when the other consumer starts.
                     if lane_id == 0:
                         turn.arrive(1 - consumer)
                     with Tx.warpgroup():
@@ -200,7 +200,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
                     write_back()
                     tile_scheduler.next_tile()
                     tile_scheduler.next_tile()
-                # Shared memory must be there until the last store has read it.
+                # The CTA must not exit before the last store has read shared memory.
                 if warp_id == 0:
                     if lane_id == 0:
                         Tx.ptx.cp_async.bulk.wait_group(0)

@@ -98,7 +98,7 @@ def test_consumers_out_of_turn_are_no_wrong_count(name: str, seed: int, tmp_path
                 "            with Tx.warpgroup():\n                Tx.ptx.wgmma.fence()",
                 "            with Tx.cta():\n                Tx.ptx.wgmma.fence()",
             ),
-            "issue it together, and this is cta scope",
+            "must issue it, but the call is in cta scope",
             "with Tx.warpgroup():",
         ),
         (
@@ -106,7 +106,7 @@ def test_consumers_out_of_turn_are_no_wrong_count(name: str, seed: int, tmp_path
                 "D_fragment = wgmma_accumulator_layout(BLK_N, BLK_M)",
                 "from tirx_mini.layout import tcgen05_ld_layout\n    D_fragment = tcgen05_ld_layout(BLK_N)",
             ),
-            "does not hold its elements where wgmma leaves them",
+            "does not have the layout of wgmma's accumulators",
             "wgmma_accumulator_layout(128, 128)",
         ),
         (

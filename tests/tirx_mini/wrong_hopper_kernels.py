@@ -181,7 +181,7 @@ WRONG = (
         (
             (
                 (
-                    "                # Shared memory must be there until the last store has read it.\n"
+                    "                # The CTA must not exit before the last store has read shared memory.\n"
                     "                if warp_id == 0:\n                    if lane_id == 0:\n"
                     "                        Tx.ptx.cp_async.bulk.wait_group(0)\n"
                 ),
@@ -473,7 +473,7 @@ WRONG = (
         (
             (
                 (
-                    "            # No CTA may end while the other still loads into it or arrives at its barriers.\n"
+                    "            # No CTA may exit while the other one still loads into it or arrives at its barriers.\n"
                     "            Tx.cuda.cluster_sync()\n"
                 ),
                 "",
