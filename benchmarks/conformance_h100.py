@@ -95,7 +95,7 @@ def first_line(error: BaseException) -> str:
 
 
 def measure(prepared: Prepared, faults: bool, limit_s: float) -> tuple[str, str]:
-    """(outcome, detail) of the case on the chip. faults: whether both have to end it."""
+    """(outcome, detail) of the case on the chip. faults: whether both must fault."""
     if prepared.exe is None or prepared.trouble:
         return "error", prepared.trouble
     got = copied(prepared.before)
@@ -104,11 +104,11 @@ def measure(prepared: Prepared, faults: bool, limit_s: float) -> tuple[str, str]
     except KernelTimeout:
         return "hang", f"not finished after {limit_s:g} s"
     except KernelFault as error:
-        return ("agree", "both end it") if faults else ("fault", first_line(error))
+        return ("agree", "both fault") if faults else ("fault", first_line(error))
     except Exception as error:
         return "error", f"{type(error).__name__}: {first_line(error)}"
     if faults:
-        return "differ", "the chip goes on"
+        return "differ", "the chip does not fault"
     for param, chip, model in zip(prepared.exe.func.params, got, prepared.after, strict=True):
         if isinstance(chip, np.ndarray) and chip.tobytes() != model.tobytes():
             return "differ", difference(param.name, chip, model)
@@ -178,18 +178,18 @@ def nvrtc_version() -> str:
 
 
 INTRODUCTION = """\
-Small kernels that execute every instruction of the table that Hopper has, on a chip and in the simulator. Every byte
-of every argument has to be the same afterwards. The words of mbarriers are opaque by the PTX ISA: what `test_wait` says
-of them is compared. Products of matrices are of small integers, so that every sum is exact. Instructions that Hopper
-does not have are compiled for sm_100a. Made by `benchmarks/conformance_h100.py`."""
+Small kernels execute every instruction of the table that Hopper supports, on a chip and in the simulator. Afterwards,
+every byte of every argument must be identical. The PTX ISA defines the words of mbarriers as opaque, so the results of
+`test_wait` are compared instead. Matrix products use small integers, so that every sum is exact. Instructions that
+Hopper does not support are compiled for sm_100a. `benchmarks/conformance_h100.py` generates this page."""
 
 
 LESSONS = (
-    "A TMA box begins at a multiple of 16 bytes in its row, also outside of the tensor; an H100 ends others.",
-    "A TMA store or reduction may not begin before its tensor in any dimension; a load may.",
-    "Conversions to float8 saturate, infinities included; floats become 8- and 16-bit integers through 32-bit ones.",
+    "A TMA box must begin at a multiple of 16 bytes in its row, even outside the tensor; otherwise an H100 faults.",
+    "A TMA store or reduction must not begin before its tensor in any dimension; a load may.",
+    "Conversions to float8 saturate, including infinities; floats become 8- and 16-bit integers via 32-bit integers.",
 )
-"""Rules that the PTX ISA leaves open or says in passing, seen on an H100; cases below hold the simulator to them."""
+"""Rules that the PTX ISA leaves open or mentions only in passing, observed on an H100; cases below check them."""
 
 
 def page(results: Sequence[Result], about: dict[str, str], seconds: float) -> str:
@@ -198,7 +198,7 @@ def page(results: Sequence[Result], about: dict[str, str], seconds: float) -> st
         outcome: sum(r.outcome == outcome for r in results) for outcome in dict.fromkeys(r.outcome for r in results)
     }
     lines = [
-        "# Conformance: the simulator beside a chip",
+        "# Conformance: the simulator compared with a chip",
         "",
         INTRODUCTION,
         "",
@@ -206,7 +206,7 @@ def page(results: Sequence[Result], about: dict[str, str], seconds: float) -> st
         "",
         "**" + ", ".join(f"{number} {outcome}" for outcome, number in count.items()) + "**",
         "",
-        "## What chips taught the simulator",
+        "## Behaviour found on the chip",
         "",
         *(f"- {lesson}" for lesson in LESSONS),
         "",

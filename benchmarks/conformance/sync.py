@@ -225,7 +225,7 @@ SYNC = (
     Case("cluster", "arrive, wait of 2", lambda: cluster_barrier(2, True)),
     Case("cluster", "sync of 4", lambda: cluster_barrier(4, False)),
     Case("cluster", "sync of 8", lambda: cluster_barrier(8, False)),
-    Case("globaltimer", "goes on", clock),
+    Case("globaltimer", "advances", clock),
     Case("griddepcontrol", "every thread waits", lambda: grid_dependence(True)),
     Case("griddepcontrol", "one thread waits for its CTA", lambda: grid_dependence(False)),
     *(
