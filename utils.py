@@ -1,8 +1,8 @@
-"""What tests and students call: data, running a kernel, checking its result and its time.
+"""Functions for tests and students: prepare data, run a kernel, check its result and its time.
 
     kernel = hgemm_v3(1024, 1024, 1024)
     A, B, D = prepare_data(1024, 1024, 1024)
-    run = compile_and_run(kernel, A, B, D)          # in the simulator where there is no Blackwell GPU
+    run = compile_and_run(kernel, A, B, D)          # in the simulator if this machine has no Blackwell GPU
     verify(A, B, D, run)
     check_timing(run, reference_kernel, step=3)
 
@@ -25,9 +25,9 @@ from tirx_mini.runtime import Executable, device_arch
 from tirx_mini.target import Target
 
 TOLERANCES = {torch.float16: (1e-3, 1e-2), torch.bfloat16: (1.6e-2, 1e-2)}
-"""(rtol, atol) by dtype: an ulp of the result, and what a different order of summation may add near zero."""
+"""(rtol, atol) by dtype: one ulp of the result, and the effect of a different summation order near zero."""
 TIME_TOLERANCE = 0.30
-"""How much longer than the reference a kernel may take."""
+"""The fraction by which a kernel may exceed the time of the reference."""
 
 
 def check_shape(
@@ -36,31 +36,34 @@ def check_shape(
     exact: Mapping[str, tuple[int, int]] | None = None,
     multiple: Mapping[str, tuple[int, int]] | None = None,
 ) -> None:
-    """Refuse a shape that the kernel's tiles do not cover; dimensions are given as ``{"M": (M, tile)}``.
+    """Check that the tiles of the kernel cover the shape. Dimensions are given as ``{"M": (M, tile)}``.
 
-    exact: these have to be the tile itself. multiple: these have to be a positive multiple of it. Raises `ValueError`.
+    exact: dimensions that must equal the tile.
+    multiple: dimensions that must be a positive multiple of the tile.
+
+    Raises `ValueError` for any other shape.
     """
     for name, (size, tile) in (exact or {}).items():
         if size != tile:
-            raise ValueError(f"{kernel} computes one tile in {name}: {name} has to be {tile}, and it is {size}")
+            raise ValueError(f"{kernel} computes one tile in {name}: {name} must be {tile}, but is {size}")
     for name, (size, tile) in (multiple or {}).items():
         if size <= 0 or size % tile:
-            raise ValueError(f"{kernel} needs {name} to be a multiple of {tile}, and {name} is {size}")
+            raise ValueError(f"{kernel} needs {name} to be a multiple of {tile}, but {name} is {size}")
 
 
 def has_gpu(arch: str = DEFAULT_ARCH) -> bool:
-    """Whether this machine's GPU is of the generation that a kernel file is for ("sm_100a": Blackwell)."""
+    """Whether the GPU of this machine is of the generation of `arch` ("sm_100a": Blackwell)."""
     here = device_arch()
     return here is not None and same_generation(here, arch)
 
 
 def default_target() -> str:
-    """ "cuda" where there is a Blackwell GPU, else "sim"."""
+    """ "cuda" if this machine has a Blackwell GPU, else "sim"."""
     return "cuda" if has_gpu() else "sim"
 
 
 def architecture(target: str) -> str:
-    """What `target` computes on, as in "sm_90a": a modelled GPU's, the one that is named, or this machine's."""
+    """The architecture of `target`, as in "sm_90a": of the simulated GPU, of the named target, or of this machine."""
     chosen = Target(target)
     if chosen.kind == "sim":
         return gpu_spec(chosen.detail or DEFAULT_GPU).arch
@@ -70,9 +73,9 @@ def architecture(target: str) -> str:
 def prepare_data(
     M: int, N: int, K: int, dtype: str = "float16", target: str | None = None, seed: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """A (M, K) and B (N, K) of random normal numbers, and D (M, N) full of NaN, so that what is not written shows.
+    """A (M, K) and B (N, K) with random normal numbers, and D (M, N) filled with NaN, which exposes missing writes.
 
-    They are where `target` computes: on the GPU for "cuda", else in main memory.
+    They are on the GPU if the target is "cuda", else in host memory.
     """
     generator = torch.Generator().manual_seed(seed)
     kind = getattr(torch, dtype)
@@ -84,7 +87,11 @@ def prepare_data(
 
 @dataclass(frozen=True)
 class Run:
-    """A kernel that ran. ms: measured on a GPU, predicted in the simulator. report: the simulator's, else None."""
+    """A finished run of a kernel.
+
+    ms: the time, measured on a GPU or predicted by the simulator.
+    report: the report of the simulator; None on a GPU.
+    """
 
     kernel: PrimFunc
     target: str
@@ -101,11 +108,12 @@ def compile_and_run(
     schedules: int = 1,
     seed: int = 0,
 ) -> Run:
-    """Run `kernel` once and write D. Raises `SimulationError`, a whole page, where the simulator finds an error.
+    """Run `kernel` once and write D. Raises `SimulationError` with the whole report if the simulator finds an error.
 
-    schedules: how many orders of events the simulator tries, from `seed` on; on a GPU there is no choice.
-    On a GPU too: a kernel that does not finish there is ended, and the simulator says why; where the problem is too
-    large for it, `KernelFailure` says what to run instead.
+    schedules: the number of event orders that the simulator runs, starting at `seed`; not used on a GPU.
+
+    A kernel that does not finish on a GPU is stopped, and the simulator explains why. If the problem is too large to
+    simulate, `KernelFailure` suggests a smaller one.
     """
     target = target or default_target()
     chosen = Target(target)
@@ -119,11 +127,11 @@ def compile_and_run(
 
 
 class WrongResult(AssertionError):
-    """D is not A @ B.T; the message says how much, where, and what that looks like."""
+    """D is not A @ B.T. The message gives the extent, the place and the pattern of the error."""
 
 
 def verify(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, run: Run | None = None) -> None:
-    """Check D against torch.matmul. Raises `WrongResult`, pointing into the kernel of `run` where it can."""
+    """Check D against torch.matmul. Raises `WrongResult`, with lines of the kernel if `run` is given."""
     rtol, atol = TOLERANCES[D.dtype]
     on_gpu = D.is_cuda
     want = torch.matmul(A, B.T) if on_gpu else torch.matmul(A.float(), B.float().T).to(D.dtype)
@@ -135,7 +143,7 @@ def verify(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, run: Run | None = 
 
 
 def _page(mismatch: Mismatch, run: Run | None) -> str:
-    """The explanation, with the lines of the kernel that move the suspected matrix, or all three where none is."""
+    """The explanation, with the lines of the kernel that access the suspected matrix, or all three matrices."""
     lines = [str(mismatch)]
     if run is None:
         return lines[0]
@@ -147,7 +155,7 @@ def _page(mismatch: Mismatch, run: Run | None) -> str:
 def benchmark(
     kernel: PrimFunc, M: int, N: int, K: int, dtype: str = "float16", target: str | None = None, repeat: int = 30
 ) -> tuple[float, float]:
-    """(milliseconds, TFLOPS) of one launch: on a GPU the mean of `repeat` in a CUDA graph, else the simulator's."""
+    """(milliseconds, TFLOPS) of one launch: the mean of `repeat` launches in a CUDA graph, or the predicted time."""
     target = target or default_target()
     if Target(target).kind == "cuda":
         exe = tvm.compile(tvm.IRModule({"main": kernel}), target=target)
@@ -171,12 +179,15 @@ class TooSlow(AssertionError):
 def check_timing(
     run: Run, reference: PrimFunc | None, tolerance: float = TIME_TOLERANCE, step: int | None = None
 ) -> None:
-    """Check that the kernel of `run` takes at most `tolerance` longer than a good one of its step. Raises `TooSlow`.
+    """Check that the kernel of `run` takes at most `tolerance` longer than a good kernel of its step.
 
-    In the simulator that is `reference`, and both are predicted. On a GPU it is what the table of this GPU has for
-    `step` and the shape (docs/h100.csv, docs/b200.csv), and `reference` as measured here: the slower of the two counts,
-    for this machine's clock may be lower than that of the table's. reference: None where the kernel is the reference
-    itself; only the table can bound it. Where neither is known there is no bound.
+    In the simulator, the bound is the predicted time of `reference`. On a GPU, it is the time for `step` and the shape
+    in the table of this GPU (docs/h100.csv, docs/b200.csv), or the measured time of `reference` if that is longer,
+    because the clock of this machine may be lower than that of the table. If neither is known, there is no bound.
+
+    reference: None if the kernel is itself the reference; only the table can bound it.
+
+    Raises `TooSlow`.
     """
     simulated = Target(run.target).kind == "sim"
     good = _good_times(run, reference, None if simulated else step)
@@ -194,7 +205,7 @@ def check_timing(
 
 
 def _good_times(run: Run, reference: PrimFunc | None, step: int | None) -> dict[str, float]:
-    """Milliseconds that the problem of `run` should take, by who takes them: of what is known, at most two."""
+    """The known times for the problem of `run` in milliseconds, by their source."""
     M, N, K, dtype = _shape(run)
     good: dict[str, float] = {}
     if reference is not None:
@@ -207,6 +218,6 @@ def _good_times(run: Run, reference: PrimFunc | None, step: int | None) -> dict[
 
 
 def _shape(run: Run) -> tuple[int, int, int, str]:
-    """M, N, K and the dtype of the kernel that ran."""
+    """M, N, K and the dtype of the kernel."""
     (M, K), (N, _) = (matrix.shape for matrix in run.kernel.params[:2] if isinstance(matrix, Buffer))
     return M, N, K, str(run.kernel.params[0].dtype)

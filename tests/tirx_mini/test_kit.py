@@ -81,9 +81,9 @@ def test_shapes_that_are_not_whole_tiles_are_rejected(step: int, kernels: str, a
     for axis, name in enumerate("MNK"):
         bad = list(tile)
         bad[axis] += 32
-        words = f"{name} to be a multiple of {tile[axis]}, and {name} is {bad[axis]}"
+        words = f"{name} to be a multiple of {tile[axis]}, but {name} is {bad[axis]}"
         if name not in STEPS[step].free:
-            words = f"{name} has to be {tile[axis]}, and it is {bad[axis]}"
+            words = f"{name} must be {tile[axis]}, but is {bad[axis]}"
         with pytest.raises(ValueError, match=words):
             factory(*bad)
 

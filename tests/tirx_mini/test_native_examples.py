@@ -1,4 +1,4 @@
-"""The native dialect's four rungs: right in the simulator under any schedule, clean machine code for both GPUs."""
+"""The four rungs of the native dialect: correct in the simulator under any schedule, clean machine code on both GPUs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNGS = sorted(path.name for path in FOLDER.glob("0*.py"))
 
 @pytest.fixture
 def rung(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the file of a rung defines."""
+    """The names that the file of a rung defines."""
     monkeypatch.syspath_prepend(str(FOLDER))
     return runpy.run_path(str(FOLDER / request.param))
 
@@ -29,13 +29,13 @@ def rung(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dic
 every_rung = pytest.mark.parametrize("rung", RUNGS, indirect=True)
 
 
-def test_there_are_four() -> None:
+def test_the_ladder_has_four_rungs() -> None:
     assert RUNGS == ["01_saxpy.py", "02_row_shares.py", "03_reduce.py", "04_pipeline.py"]
 
 
 @every_rung
 @pytest.mark.parametrize("gpu", ["b200", "h100"])
-def test_it_is_right_under_every_schedule(rung: dict[str, Any], gpu: str) -> None:
+def test_a_rung_is_correct_under_every_schedule(rung: dict[str, Any], gpu: str) -> None:
     outputs = [output.clone() for output in rung["outputs"]]
     report = tvm.simulate(rung["kernel"], *rung["inputs"], *outputs, gpu=gpu, schedules=4)
     assert report.verdict == "ok" and not report.findings, str(report)
@@ -45,21 +45,21 @@ def test_it_is_right_under_every_schedule(rung: dict[str, Any], gpu: str) -> Non
 
 @every_rung
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
-def test_it_compiles_cleanly(rung: dict[str, Any], arch: str) -> None:
+def test_a_rung_compiles_without_warnings_and_spills(rung: dict[str, Any], arch: str) -> None:
     exe = tvm.compile(tvm.IRModule({"main": rung["kernel"]}), target=f"cuda:{arch}")
-    printing = "printf(" in exe.source("cuda")  # whose arguments travel through local memory
+    printing = "printf(" in exe.source("cuda")  # its arguments are passed through local memory
     assert printing or exe.compiled.warnings == ()
     assert exe.compiled.resources.spill_store_bytes == 0
     assert f"__global__ void __launch_bounds__({exe.func.launch.threads})" in exe.mod.imports[0].inspect_source()
 
 
 @every_rung
-def test_its_script_reads_back(rung: dict[str, Any]) -> None:
+def test_the_script_of_a_rung_parses_back_equal(rung: dict[str, Any]) -> None:
     kernel = rung["kernel"]
     assert structural_equal(kernel, from_source(kernel.script()))
 
 
-def test_each_rung_adds_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_rung_adds_its_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     kernels = [runpy.run_path(str(FOLDER / name))["kernel"] for name in RUNGS]
     texts = [tvm.compile(tvm.IRModule({"main": kernel}), target="cuda:sm_90a").source("ptx") for kernel in kernels]
@@ -74,7 +74,7 @@ def command(name: str, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_rung_runs_by_itself_and_prints() -> None:
+def test_a_rung_runs_as_a_script_and_prints() -> None:
     done = command("03_reduce.py", "--target", "sim:h100")
     total = runpy_total()
     assert done.returncode == 0, done.stderr
@@ -86,12 +86,12 @@ def runpy_total() -> float:
     return torch.randn((4, 256), generator=torch.Generator().manual_seed(0))[0].sum().item()
 
 
-def test_a_rung_shows_what_it_becomes() -> None:
+def test_a_rung_shows_its_cuda_code() -> None:
     done = command("02_row_shares.py", "--show", "cuda")
     assert done.returncode == 0 and "extern __shared__" in done.stdout
     assert "tvm_builtin_cuda_cta_sync();" in done.stdout
 
 
-def test_an_unknown_target_is_one_sentence() -> None:
+def test_an_unknown_target_is_reported_in_one_sentence() -> None:
     done = command("01_saxpy.py", "--target", "gpu")
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "unknown target 'gpu'" in done.stderr

@@ -89,8 +89,8 @@ def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     [
         ((), 2, "which step"),
         (("1", "100"), 2, "error: step 1 takes no size: it is one tile, M = 128, N = 128 and K = 64\n"),
-        (("2", "100"), 2, "error: hgemm_v2 needs K to be a multiple of 64, and K is 100\n"),
-        (("7", "100", "--kernels", "kernels_ref"), 2, "error: hgemm_v7 needs M to be a multiple of 128, and M is 100"),
+        (("2", "100"), 2, "error: hgemm_v2 needs K to be a multiple of 64, but K is 100\n"),
+        (("7", "100", "--kernels", "kernels_ref"), 2, "error: hgemm_v7 needs M to be a multiple of 128, but M is 100"),
         (("7", "--kernels", "nowhere.py"), 2, "error: the kernel file nowhere.py does not exist"),
         (("7", "--kernels", "gemm_kernels.py"), 1, "error[TX402]: TODO at line"),
         (

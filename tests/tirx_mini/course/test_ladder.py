@@ -38,7 +38,7 @@ def test_the_row_of_a_right_kernel_has_its_error_and_its_time() -> None:
 def test_a_shape_that_the_tiles_do_not_cover_is_refused() -> None:
     row = run_task(Task(REFERENCES, 3, (256, 200, 128)))
     assert row.verdict == "refused"
-    assert row.detail == "hgemm_v3 needs N to be a multiple of 128, and N is 200"
+    assert row.detail == "hgemm_v3 needs N to be a multiple of 128, but N is 200"
 
 
 def test_an_unfilled_skeleton_is_a_fault_that_names_the_todo() -> None:
