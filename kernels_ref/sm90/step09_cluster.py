@@ -160,7 +160,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
                     if lane_id == 0:
                         Tx.ptx.cp_async.bulk.wait_group(0)
 
-            # No CTA may exit while the other one still loads into it or arrives at its barriers.
+            # No CTA may exit while the other still loads into it or arrives at its barriers.
             Tx.cuda.cluster_sync()
 
     return kernel

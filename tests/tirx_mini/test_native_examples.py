@@ -1,4 +1,4 @@
-"""The four rungs of the native dialect: correct in the simulator under any schedule, clean machine code on both GPUs."""
+"""The four rungs of the native dialect: correct in the simulator under any schedule, clean machine code on each GPU."""
 
 from __future__ import annotations
 

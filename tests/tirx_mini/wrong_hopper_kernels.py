@@ -473,7 +473,7 @@ WRONG = (
         (
             (
                 (
-                    "            # No CTA may exit while the other one still loads into it or arrives at its barriers.\n"
+                    "            # No CTA may exit while the other still loads into it or arrives at its barriers.\n"
                     "            Tx.cuda.cluster_sync()\n"
                 ),
                 "",

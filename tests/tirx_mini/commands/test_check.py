@@ -147,7 +147,7 @@ def test_the_page_of_an_error_and_that_of_its_finding_begin_alike(
         ([f"{ROOT / 'gemm_kernels.py'}"], "several kernels; write for example :hgemm_v1"),
         ([f"{ROOT / 'gemm_kernels.py'}:nothing"], "defines no nothing"),
         ([f"{ROOT / 'gemm_kernels.py'}:Tx"], "is neither a kernel nor a function that makes one"),
-        ([STEP_1, "--shape", "1,2,3"], "M has to be 128"),
+        ([STEP_1, "--shape", "1,2,3"], "M must be 128"),
         ([STEP_1, "--gpu", "b1000"], "unknown GPU"),
     ],
 )
