@@ -12,8 +12,8 @@ _CURRENT: ContextVar[Target | None] = ContextVar("target", default=None)
 class Target:
     """A compilation target. As a context manager, it is the default target of the `compile` calls in its block.
 
-    spec: "sim" or "sim:GPU" (the simulator; the default GPU is `hardware.DEFAULT_GPU`), "cuda" (the GPU of this machine,
-        or `hardware.DEFAULT_ARCH` if it has none) or "cuda:ARCH". Raises `ValueError` for anything else.
+    spec: "sim" or "sim:GPU" (the simulator, by default of `hardware.DEFAULT_GPU`), "cuda" (the GPU of this machine, or
+        `hardware.DEFAULT_ARCH` if it has none) or "cuda:ARCH". Raises `ValueError` for anything else.
     """
 
     spec: str

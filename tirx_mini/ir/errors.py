@@ -1,4 +1,4 @@
-"""The mistakes that keep a kernel from being compiled: each kind with its code and the rule that it breaks."""
+"""The kinds of mistakes that prevent compilation, each with its code and the violated rule."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tirx_mini.hardware import MAX_CLUSTER, MAX_THREADS_PER_CTA
 class ErrorKind:
     """A kind of `TirxError`; docs/findings.md has a section for each code.
 
-    name: how the compiler's code calls it.
+    name: its name in the source of the compiler.
     code: as in "TX401".
-    rule: the rule that it breaks, in a sentence.
-    source: where a rule of the hardware is from ("" for one of the language).
+    rule: the violated rule, in one sentence.
+    source: the source of a hardware rule; "" for a rule of the language.
     """
 
     name: str
@@ -29,13 +29,13 @@ ERROR_KINDS: Mapping[str, ErrorKind] = MappingProxyType({kind.name: kind for kin
     ErrorKind("launch-limit", "TX305",
               f"A CTA has at most {MAX_THREADS_PER_CTA:,} threads, and a cluster at most {MAX_CLUSTER} CTAs.",
               "CUDA: compute capabilities"),
-    ErrorKind("lowering", "TX401", "A kernel has to be compiled before it runs."),
-    ErrorKind("todo", "TX402", "A part that is left out does nothing."),
-    ErrorKind("unknown-name", "TX403", "A name is defined before it is used."),
-    ErrorKind("pool-committed", "TX404", "A pool's size is fixed when it is committed."),
-    ErrorKind("no-dispatch", "TX405", "A tile operation becomes instructions that the GPU has."),
-    ErrorKind("extents-differ", "TX406", "The tiles of one operation have the same extents."),
-    ErrorKind("not-constant", "TX407", "The extents of a tile are known before the kernel runs."),
-    ErrorKind("assigned-twice", "TX408", "A name that changes is declared with its type first."),
+    ErrorKind("lowering", "TX401", "A kernel must be compiled before it runs."),
+    ErrorKind("todo", "TX402", "A part of a skeleton has no effect until it is filled in."),
+    ErrorKind("unknown-name", "TX403", "A name must be defined before it is used."),
+    ErrorKind("pool-committed", "TX404", "`pool.commit()` fixes the size of the pool."),
+    ErrorKind("no-dispatch", "TX405", "A tile primitive must be implemented by instructions of the GPU."),
+    ErrorKind("extents-differ", "TX406", "The tiles of an operation must have the same extents."),
+    ErrorKind("not-constant", "TX407", "The extents of a tile must be known at compile time."),
+    ErrorKind("assigned-twice", "TX408", "A name that is reassigned must be declared with its type."),
 )})  # fmt: skip
-"""By name. The simulator's findings of these kinds take code and rule from here."""
+"""The kinds, by name. Findings of these kinds take their code and rule from here."""
