@@ -1,4 +1,4 @@
-"""Tile primitives (copy, cast, gemm_async, …): what a kernel may call, and how a call becomes instructions."""
+"""Tile primitives (copy, cast, gemm_async, …) and their translation to instructions by dispatch rules."""
 
 from collections.abc import Sequence
 
