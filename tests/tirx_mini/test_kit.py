@@ -89,7 +89,7 @@ def test_shapes_that_are_not_whole_tiles_are_rejected(step: int, kernels: str, a
 
 
 def test_no_dimension_may_be_zero() -> None:
-    with pytest.raises(ValueError, match="multiple of 64, and K is 0"):
+    with pytest.raises(ValueError, match="multiple of 64, but K is 0"):
         check_shape("hgemm", multiple={"K": (0, 64)})
 
 
