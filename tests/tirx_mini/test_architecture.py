@@ -15,8 +15,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tirx_mini"
 ROOMS = (
-    "ir", "layout", "isa", "tile", "script", "lang", "passes", "codegen", "runtime", "sim", "diagnose", "report",
-    "course", "commands",
+    "hardware", "ir", "layout", "arguments", "isa", "tile", "script", "lang", "passes", "codegen", "runtime", "sim",
+    "diagnose", "report", "course", "commands",
 )  # fmt: skip
 FRONT = ("compat",)  # stands before the front door, as the user does
 
@@ -47,14 +47,15 @@ def test_contracts_hold() -> None:
 
 def test_the_designed_imports_are_legal(tmp_path: Path) -> None:
     designed = [
+        ("ir", "hardware"), ("layout", "hardware"), ("arguments", "ir"),
         ("isa", "ir"), ("isa", "layout"),
         ("tile", "ir"), ("tile", "layout"), ("tile", "isa"),
         ("script", "ir"), ("script", "layout"), ("script", "isa"), ("script", "tile"),
         ("lang", "script"), ("lang", "ir"), ("lang", "layout"),
         ("passes", "ir"), ("passes", "layout"), ("passes", "isa"), ("passes", "tile"),
         ("codegen", "ir"), ("codegen", "isa"),
-        ("runtime", "ir"), ("runtime", "codegen"),
-        ("sim", "ir"), ("sim", "layout"), ("sim", "isa"),
+        ("runtime", "ir"), ("runtime", "codegen"), ("runtime", "arguments"),
+        ("sim", "ir"), ("sim", "layout"), ("sim", "isa"), ("sim", "arguments"),
         ("diagnose", "sim"), ("diagnose", "ir"),
         ("report", "diagnose"), ("report", "ir"),
         ("course", "diagnose"), ("course", "report"), ("course", "runtime"), ("course", "passes"), ("course", "script"),
@@ -67,6 +68,7 @@ def test_the_designed_imports_are_legal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("importer", "imported"),
     [
+        ("hardware", "ir"), ("arguments", "isa"), ("ir", "arguments"),
         ("ir", "layout"), ("ir", "isa"), ("layout", "ir"), ("layout", "tile"),
         ("isa", "tile"), ("isa", "sim"), ("tile", "passes"), ("tile", "script"),
         ("script", "passes"), ("script", "sim"), ("lang", "passes"), ("lang", "sim"),
