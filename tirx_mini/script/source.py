@@ -89,20 +89,42 @@ def source_of(function: Callable[..., Any]) -> FunctionSource:
 def _source_of(code: CodeType, file: str) -> FunctionSource:
     linecache.checkcache(file)
     lines = linecache.getlines(file)
-    if not lines or code.co_firstlineno > len(lines):
+    first = code.co_firstlineno
+    node = _function(lines, code) if first <= len(lines) else None
+    if node is not None:
+        return FunctionSource(file, node, first - 2, in_package(file))
+    if Path(file).is_file():
         raise TirxError(
-            f"cannot read the source of `{code.co_name}` from {file}",
-            hint="write the kernel in a file, or pass its text to tirx_mini.script.from_source",
+            f"the source of `{code.co_name}` in {file}, line {first}, has changed since it was loaded",
+            hint="reload the file",
         )
-    indent = _indent(lines[code.co_firstlineno - 1])
-    for end in _ends(lines, code, indent):
-        node = _parse(lines[code.co_firstlineno - 1 : end], indent)
-        if node is not None:
-            return FunctionSource(file, node, code.co_firstlineno - 2, in_package(file))
     raise TirxError(
-        f"the source of `{code.co_name}` in {file}, line {code.co_firstlineno}, has changed since it was loaded",
-        hint="reload the file",
+        f"cannot read the source of `{code.co_name}` from {file}",
+        hint="write the kernel in a file, or pass its text to tirx_mini.script.from_source",
     )
+
+
+def _function(lines: list[str], code: CodeType) -> ast.FunctionDef | None:
+    """The function of `code` as `lines` have it, or None where they are another text.
+
+    A file may have changed since, and `<string>` names every text that was executed: from Python 3.13, `linecache` has
+    the program of `python -c` under it.
+    """
+    first = code.co_firstlineno
+    indent = _indent(lines[first - 1])
+    for end in _ends(lines, code, indent):
+        node = _parse(lines[first - 1 : end], indent)
+        if node is not None:
+            return node if _defines(node, code) else None
+    return None
+
+
+def _defines(node: ast.FunctionDef, code: CodeType) -> bool:
+    """Whether `node` has the name and the parameters of `code`, where a class may have prefixed private ones."""
+    written = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    loaded = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    same_parameters = len(written) == len(loaded) and all(map(str.endswith, loaded, written))
+    return node.name == code.co_name and same_parameters
 
 
 def _ends(lines: list[str], code: CodeType, indent: int) -> Iterator[int]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import linecache
 import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -218,6 +220,34 @@ def test_unreadable_source_is_reported() -> None:
     names: dict[str, object] = {"Tx": Tx}
     with pytest.raises(TirxError, match="cannot read the source of `k`"):
         exec("@Tx.prim_func\ndef k():\n    pass", names)
+
+
+@pytest.mark.parametrize("other", ["import sys\n", "def g():\n    pass\n"])
+def test_the_text_of_another_program_is_not_taken_for_the_source(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Python 3.13, what `python -c` runs is remembered as `<string>`, which is the file of any text executed."""
+    monkeypatch.setitem(linecache.cache, "<string>", (len(other), None, other.splitlines(keepends=True), "<string>"))
+    with pytest.raises(TirxError, match="cannot read the source of `k` from <string>"):
+        exec("@Tx.prim_func\ndef k():\n    pass", {"Tx": Tx})
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param("", id="emptied"),
+        pytest.param("\n\n\ndef g(n):\n    return n + 1\n", id="another function there"),
+        pytest.param("\n\n\ndef scale(n, m):\n    return n + 1\n", id="other parameters"),
+        pytest.param("\n\n\nx = 1\n", id="no function there"),
+    ],
+)
+def test_source_that_changed_since_it_was_loaded(after: str, tmp_path: Path) -> None:
+    path = tmp_path / "library.py"
+    text = "\n\n\ndef scale(n):\n    return n + 1\n"
+    path.write_text(text, encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(compile(text, str(path), "exec"), names)
+    path.write_text(after, encoding="utf-8")
+    with pytest.raises(TirxError, match=r"the source of `scale` in .*library\.py, line 4, has changed since"):
+        Tx.prim_func(names["scale"])
 
 
 def test_text_without_a_valid_kernel_is_reported() -> None:
