@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 import tirx_mini as tvm
 from tirx_mini.course import measured_times
@@ -24,7 +23,10 @@ from tirx_mini.report import Mismatch, accesses, explain_mismatch
 from tirx_mini.runtime import Executable, device_arch
 from tirx_mini.target import Target
 
-TOLERANCES = {torch.float16: (1e-3, 1e-2), torch.bfloat16: (1.6e-2, 1e-2)}
+if TYPE_CHECKING:
+    import torch  # its import takes longer than the check of a small kernel: only functions that need it import it
+
+TOLERANCES = {"float16": (1e-3, 1e-2), "bfloat16": (1.6e-2, 1e-2)}
 """(rtol, atol) by dtype: one ulp of the result, and the effect of a different summation order near zero."""
 TIME_TOLERANCE = 0.30
 """The fraction by which a kernel may exceed the time of the reference."""
@@ -77,6 +79,8 @@ def prepare_data(
 
     They are on the GPU if the target is "cuda", else in host memory.
     """
+    import torch
+
     generator = torch.Generator().manual_seed(seed)
     kind = getattr(torch, dtype)
     device = "cuda" if Target(target or default_target()).kind == "cuda" else "cpu"
@@ -132,7 +136,9 @@ class WrongResult(AssertionError):
 
 def verify(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, run: Run | None = None) -> None:
     """Check D against torch.matmul. Raises `WrongResult`, with lines of the kernel if `run` is given."""
-    rtol, atol = TOLERANCES[D.dtype]
+    import torch
+
+    rtol, atol = TOLERANCES[str(D.dtype).removeprefix("torch.")]
     on_gpu = D.is_cuda
     want = torch.matmul(A, B.T) if on_gpu else torch.matmul(A.float(), B.float().T).to(D.dtype)
     if torch.allclose(D, want, rtol=rtol, atol=atol):
@@ -207,6 +213,8 @@ def check_timing(
 def _good_times(run: Run, reference: PrimFunc | None, step: int | None) -> dict[str, float]:
     """The known times for the problem of `run` in milliseconds, by their source."""
     M, N, K, dtype = _shape(run)
+    import torch
+
     good: dict[str, float] = {}
     if reference is not None:
         good["the reference takes"], _ = benchmark(reference, M, N, K, dtype, run.target)

@@ -49,7 +49,7 @@ def operands(m: int, n: int, k: int, dtype: torch.dtype) -> tuple[torch.Tensor, 
 
 def difference(got: torch.Tensor, want: torch.Tensor) -> float:
     """The largest difference beyond what the tolerance of the dtype allows; at most 0 where all is well."""
-    rtol, atol = TOLERANCES[want.dtype]
+    rtol, atol = TOLERANCES[str(want.dtype).removeprefix("torch.")]
     excess = -float("inf")
     for g, w in zip(got.split(1024), want.split(1024), strict=True):
         over = ((g.float() - w.float()).abs() - atol - rtol * w.float().abs()).max().item()

@@ -93,6 +93,15 @@ def test_no_dimension_may_be_zero() -> None:
         check_shape("hgemm", multiple={"K": (0, 64)})
 
 
+def test_a_kernel_is_checked_without_importing_pytorch() -> None:
+    """The import takes longer than the check."""
+    arguments = ["check", "kernels_ref/sm100/step01_single_tile.py:hgemm_v1"]
+    without = "import sys; sys.modules['torch'] = None"
+    program = f"{without}; from tirx_mini.__main__ import main; sys.exit(main({arguments}))"
+    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_outputs_start_as_nan_and_inputs_depend_on_the_seed() -> None:
     a, b, d = prepare_data(128, 256, 64, dtype="bfloat16", target="sim")
     assert (a.shape, b.shape, d.shape) == ((128, 64), (256, 64), (128, 256))
