@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tirx_mini.isa import TABLE
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.compiler
 def test_every_instruction_has_a_case_that_runs_and_compiles(tmp_path: Path) -> None:
     command = [sys.executable, "benchmarks/conformance_h100.py", "--no-gpu", "--jobs", "1", "--out", str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -61,6 +61,7 @@ def test_run_returns_the_report_of_the_simulator() -> None:
         tvm.run(waits, a, target="sim")
 
 
+@pytest.mark.compiler
 def test_a_hang_on_the_gpu_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Executable, "run_guarded", hangs)
     a = torch.zeros(32)
@@ -75,6 +76,7 @@ def faults(self: Executable, *args: Any, limit_s: float) -> None:
     raise KernelFault("CUDA_ERROR_ILLEGAL_ADDRESS", f"the GPU ended {self.func.name}")
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize(("on_the_gpu", "error"), [(hangs, KernelTimeout), (faults, KernelFault)])
 def test_an_explanation_is_limited_in_time(
     monkeypatch: pytest.MonkeyPatch, on_the_gpu: Any, error: type[Exception]
@@ -87,6 +89,7 @@ def test_an_explanation_is_limited_in_time(
     assert f"python -m tirx_mini check {__file__}:KERNEL --size 1024" in said
 
 
+@pytest.mark.compiler
 def test_a_hang_without_a_finding_is_reported_as_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Executable, "run_guarded", hangs)
     with pytest.raises(tvm.GpuRunError, match="finds nothing wrong"):

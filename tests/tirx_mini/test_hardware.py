@@ -125,6 +125,7 @@ def test_a_new_gpu_has_the_ladder_and_a_table_of_measured_times(small_gpu: GpuSp
     assert times is not None and times.ms(1, (128, 128, 64), "float16") == 0.5
 
 
+@pytest.mark.compiler
 def test_a_new_architecture_brings_its_kernels_and_its_limits(small_architecture: Architecture) -> None:
     assert arch_folder("sm_120a") == "sm120"
     kernel = load_kernels(default_kernels())[8](256, 256, 128)

@@ -43,6 +43,7 @@ def test_a_rung_is_correct_under_every_schedule(rung: dict[str, Any], gpu: str) 
         torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.compiler
 @every_rung
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
 def test_a_rung_compiles_without_warnings_and_spills(rung: dict[str, Any], arch: str) -> None:
@@ -59,6 +60,7 @@ def test_the_script_of_a_rung_parses_back_equal(rung: dict[str, Any]) -> None:
     assert structural_equal(kernel, from_source(kernel.script()))
 
 
+@pytest.mark.compiler
 def test_each_rung_adds_its_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     kernels = [runpy.run_path(str(FOLDER / name))["kernel"] for name in RUNGS]
@@ -86,6 +88,7 @@ def runpy_total() -> float:
     return torch.randn((4, 256), generator=torch.Generator().manual_seed(0))[0].sum().item()
 
 
+@pytest.mark.compiler
 def test_a_rung_shows_its_cuda_code() -> None:
     done = command("02_row_shares.py", "--show", "cuda")
     assert done.returncode == 0 and "extern __shared__" in done.stdout

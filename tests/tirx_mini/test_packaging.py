@@ -143,9 +143,7 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
-@pytest.mark.skipif(
-    not all(applies(item, {}) for item in BASE), reason="there are no CUDA compiler wheels for this platform"
-)
+@pytest.mark.compiler
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
 def test_the_wheels_alone_compile_and_disassemble(arch: str) -> None:
     """In a process that can find no toolkit: nothing on PATH, no CUDA_HOME."""

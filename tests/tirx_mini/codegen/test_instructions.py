@@ -114,6 +114,7 @@ def architectures(entry: Instruction) -> list[str]:
     return sorted({first, "sm_100a"}) if entry.exists_on(100) else [first]
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize(("name", "arch"), [(name, arch) for name, e in TABLE.items() for arch in architectures(e)])
 def test_every_instruction_assembles(name: str, arch: str) -> None:
     entry = TABLE[name]
@@ -127,6 +128,7 @@ def test_every_instruction_assembles(name: str, arch: str) -> None:
         assert compile_cuda(cuda_source(replace(kernel, tensor_maps=(MAP,) if needs_map else ())), arch).cubin
 
 
+@pytest.mark.compiler
 def test_a_shared_operand_may_be_an_address_of_the_cluster() -> None:
     bar = AddressOf(HANDLE, BARS, (const(0),))
     remote = Call(DataType("uint32"), "mapa", (bar, const(1, "uint32")))
@@ -177,6 +179,7 @@ def test_a_cta_wide_barrier_is_called_what_cuda_calls_it() -> None:
     assert "tvm_builtin_cuda_cta_sync();" in text and '"bar.sync 0;"' in text
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("op", ["ldmatrix", "stmatrix"])
 def test_registers_hold_two_halves_each(op: str) -> None:
     halves = vector("halves", 8, "float16", "local")

@@ -21,6 +21,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) 
     return capsys.readouterr()
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize(
     ("stage", "text"),
     [
@@ -35,6 +36,7 @@ def test_each_stage_has_what_it_is_known_by(capsys: pytest.CaptureFixture[str], 
     assert text in out and notes == ""
 
 
+@pytest.mark.compiler
 def test_sass_ends_with_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = shown(capsys, "4", "256", "--kernels", "kernels_ref", "--stage", "sass", "--arch", "sm_100a")
     summary = [line for line in out.splitlines() if line.startswith("//   ")][-7:]
@@ -84,6 +86,7 @@ def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert out == "" and "__global__" in (tmp_path / "v1.cu").read_text()
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [

@@ -67,6 +67,7 @@ FORGIVEN = {"students/persistent.py": ("missing-tcgen05-fence",), "students/by_h
 """Orderings that the ISA requires and current chips forgive, which the files omit."""
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("path, name, shape, options", [v for v in VARIANTS if v[0].startswith("students/")])
 def test_a_variant_assembles(path: str, name: str, shape: tuple[int, int, int], options: dict[str, Any]) -> None:
     kernel: PrimFunc = getattr(file(path), name)(*shape, **options)

@@ -68,6 +68,7 @@ def test_it_is_in_nanoseconds() -> None:
     assert cycles[0] == pytest.approx(cycles[1], rel=0.01)
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
 def test_the_compiler_leaves_the_work_where_it_is(arch: str) -> None:
     sass = build(lower(timed("a loop")), arch).source("sass")

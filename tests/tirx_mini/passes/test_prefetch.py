@@ -145,6 +145,7 @@ def test_the_cuda_code_prefetches_before_it_waits() -> None:
     assert 'asm volatile("prefetch.tensormap [%0];" :: "l"(&tensor_map) : "memory");' in text
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
 def test_the_machine_code_prefetches_each_map_in_place(arch: str) -> None:
     """There is one prefetch per map, and it reads the kernel parameter itself instead of a copy on the stack."""

@@ -25,6 +25,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
+@pytest.mark.compiler
 def test_the_second_compilation_is_read_from_disk(tmp_path: Path, compilations: list[str]) -> None:
     source = cuda_source(scale())
     first = CompileCache(tmp_path).compile(source, "sm_90a")
@@ -33,6 +34,7 @@ def test_the_second_compilation_is_read_from_disk(tmp_path: Path, compilations: 
     assert second.resources.registers == first.resources.registers > 0
 
 
+@pytest.mark.compiler
 def test_source_architecture_and_line_info_are_in_the_key(tmp_path: Path, compilations: list[str]) -> None:
     store = CompileCache(tmp_path)
     source = cuda_source(scale())
@@ -43,6 +45,7 @@ def test_source_architecture_and_line_info_are_in_the_key(tmp_path: Path, compil
     assert compilations == ["sm_90a", "sm_100a", "sm_90a", "sm_90a"]
 
 
+@pytest.mark.compiler
 def test_the_compilers_version_is_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, source = CompileCache(tmp_path), cuda_source(scale())
     before = store.key(source, "sm_90a", False)
@@ -51,6 +54,7 @@ def test_the_compilers_version_is_in_the_key(tmp_path: Path, monkeypatch: pytest
     assert store.key(source, "sm_90a", False) != before
 
 
+@pytest.mark.compiler
 def test_a_damaged_entry_is_compiled_anew(tmp_path: Path, compilations: list[str]) -> None:
     store, source = CompileCache(tmp_path), cuda_source(scale())
     first = store.compile(source, "sm_90a")
@@ -61,6 +65,7 @@ def test_a_damaged_entry_is_compiled_anew(tmp_path: Path, compilations: list[str
     assert store.compile(source, "sm_90a").cubin == first.cubin and len(compilations) == 2
 
 
+@pytest.mark.compiler
 def test_the_directory_stays_within_its_bound(tmp_path: Path) -> None:
     source = cuda_source(scale())
     size = len(CompileCache(tmp_path / "a").compile(source, "sm_90a").cubin)
@@ -71,11 +76,13 @@ def test_the_directory_stays_within_its_bound(tmp_path: Path) -> None:
     assert size < held <= 4 * size
 
 
+@pytest.mark.compiler
 def test_a_directory_that_cannot_be_made_costs_only_the_speed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert CompileCache(tmp_path / "file" / "cache").compile(cuda_source(scale()), "sm_90a").cubin
 
 
+@pytest.mark.compiler
 def test_the_environment_moves_and_bounds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(tmp_path / "here"))
     build(shared_reverse(), "sm_90a")

@@ -27,6 +27,7 @@ def broken(old: str, new: str, of: CudaSource | None = None) -> CudaSource:
     return replace(of, text=of.text.replace(old, new))
 
 
+@pytest.mark.compiler
 def test_one_compilation_gives_ptx_cubin_and_resources() -> None:
     compiled = compile_cuda(cuda_source(scale()), "sm_90a")
     assert ".target sm_90a" in compiled.ptx and compiled.cubin.startswith(b"\x7fELF")
@@ -34,6 +35,7 @@ def test_one_compilation_gives_ptx_cubin_and_resources() -> None:
     assert compiled.warnings == ()
 
 
+@pytest.mark.compiler
 def test_an_error_of_the_compiler_is_at_the_kernels_line() -> None:
     with pytest.raises(TirxError) as caught:
         compile_cuda(broken("A[1] = 2.0f;", "A[1] = undefined_name;"), "sm_90a")
@@ -43,6 +45,7 @@ def test_an_error_of_the_compiler_is_at_the_kernels_line() -> None:
     assert "it became the CUDA C++: A[1] = undefined_name;" in str(error)
 
 
+@pytest.mark.compiler
 def test_an_error_of_the_assembler_is_at_the_kernels_line() -> None:
     bad = 'asm volatile("setmaxnreg.inc.sync.aligned.u32 13;");'
     with pytest.raises(TirxError) as caught:
@@ -51,6 +54,7 @@ def test_an_error_of_the_assembler_is_at_the_kernels_line() -> None:
     assert "the assembler (ptxas) rejects this: Argument 1 of instruction 'setmaxnreg.inc'" in str(caught.value)
 
 
+@pytest.mark.compiler
 def test_an_error_inside_a_device_function_is_at_its_call() -> None:
     span = Span("kernel.py", 21)
     kernel = func(Evaluate(Call(INT32, "setmaxnreg.inc", (), (("count", 13),), span=span), span=span))
@@ -59,6 +63,7 @@ def test_an_error_inside_a_device_function_is_at_its_call() -> None:
     assert caught.value.span == span
 
 
+@pytest.mark.compiler
 def test_with_line_directives_errors_name_the_kernels_file() -> None:
     A = vector("A", 4)
     kernel = func(put(A, 1, const(2.0, "float32"), line=8), params=(A,))
@@ -70,6 +75,7 @@ def test_with_line_directives_errors_name_the_kernels_file() -> None:
         assert (Path(caught.value.span.file).name, caught.value.span.line) == ("kernel.py", 8)
 
 
+@pytest.mark.compiler
 def test_an_instruction_that_the_target_lacks_is_an_error_at_its_line() -> None:
     span = Span("kernel.py", 30)
     fence = Call(INT32, "tcgen05.fence.after_thread_sync", (), span=span)
@@ -80,12 +86,14 @@ def test_an_instruction_that_the_target_lacks_is_an_error_at_its_line() -> None:
     assert caught.value.span == span
 
 
+@pytest.mark.compiler
 def test_too_much_shared_memory_is_an_error() -> None:
     kernel = replace(scale(), launch=Launch((1, 1, 1), 128, smem_bytes=232_449))
     with pytest.raises(TirxError, match="232,449 bytes of shared memory; a CTA can have 232,448"):
         build(kernel, "sm_90a")
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("arch", ["sm_1000a", "volta", ""])
 def test_an_unknown_architecture_is_said_to_be_one(arch: str) -> None:
     with pytest.raises(ValueError, match="architecture"):
@@ -110,6 +118,7 @@ def test_other_platforms_are_told_what_to_install(monkeypatch: pytest.MonkeyPatc
     toolchain.toolchain.cache_clear()
 
 
+@pytest.mark.compiler
 def test_the_summary_counts_what_matters() -> None:
     kernel: PrimFunc = scale()
     compiled = compile_cuda(cuda_source(kernel), "sm_100a")
@@ -121,6 +130,7 @@ def test_the_summary_counts_what_matters() -> None:
     assert f"{compiled.resources.registers} a thread, 0 bytes spilled" in text
 
 
+@pytest.mark.compiler
 def test_local_memory_is_seen() -> None:
     indexed = "float r[64]; for (int i = 0; i < 64; ++i) r[(int)A[i]] = i; A[1] = r[(int)A[2]];"
     compiled = compile_cuda(broken("A[1] = 2.0f;", indexed), "sm_100a")

@@ -12,6 +12,7 @@ from tirx_mini.course import STEPS, Shape, load_kernels, load_module
 from tirx_mini.passes import lower
 from tirx_mini.runtime import Executable, build, summarise
 
+pytestmark = pytest.mark.compiler
 FOLDER = Path(__file__).parents[3] / "kernels_ref" / "sm90"
 TILES: dict[tuple[int, int], Shape] = {
     (64, 128): (1024, 1024, 1024),

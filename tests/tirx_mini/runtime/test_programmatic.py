@@ -18,6 +18,7 @@ from tirx_mini.runtime.launch import Bound, programmatic_config
 from tirx_mini.runtime.toolchain import load
 from tirx_mini.script import tirx as T
 
+pytestmark = pytest.mark.compiler
 ARCHS = ["sm_90a", "sm_100a"]
 
 

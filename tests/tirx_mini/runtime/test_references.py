@@ -23,6 +23,7 @@ def compiled(step: int, size: int = 1024, dtype: str = "float16") -> Executable:
     return build(lower(kernel), "sm_100a", original=kernel)
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("step", STEPS)
 def test_no_warning_no_spill_no_local_memory(step: int, dtype: str) -> None:
@@ -33,12 +34,14 @@ def test_no_warning_no_spill_no_local_memory(step: int, dtype: str) -> None:
     assert summarise(exe.source("sass")).local_accesses == 0
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("step", steps_from(3))
 def test_the_largest_size_spills_nothing_either(step: int) -> None:
     largest = max(max(shape) for shape in STEPS[step].all_shapes(full=True))
     assert compiled(step, largest).compiled.warnings == ()
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("step", STEPS)
 def test_each_step_has_what_it_teaches(step: int) -> None:
     summary = summarise(compiled(step).source("sass"))
@@ -114,6 +117,7 @@ def test_both_roles_count_the_same_k_tiles(step: int) -> None:
     assert loops == ["for (int k = 0; k < 16; ++k) {"] * 2
 
 
+@pytest.mark.compiler
 def test_other_stages_of_an_executable() -> None:
     exe = compiled(1)
     assert "Tx.gemm_async" in exe.source("tir")

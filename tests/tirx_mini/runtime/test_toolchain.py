@@ -39,11 +39,13 @@ def put(root: Path, name: str) -> Path:
     return file
 
 
+@pytest.mark.compiler
 def test_a_toolkit_serves_where_there_are_no_packages(toolkit: Path) -> None:
     assert put(toolkit, "include/cuda_runtime.h").parent == installed().include
     assert put(toolkit, "bin/nvdisasm") == disassembler()
 
 
+@pytest.mark.compiler
 def test_a_toolkit_beside_nvcc_is_found(toolkit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nvcc = put(toolkit, "bin/nvcc")
     put(toolkit, "include/cuda_runtime.h")

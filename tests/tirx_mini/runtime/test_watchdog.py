@@ -119,6 +119,7 @@ def test_a_child_that_has_ended_is_replaced() -> None:
         worker.close()
 
 
+@pytest.mark.compiler
 def test_an_executable_goes_through_a_pickle() -> None:
     exe = build(scale(), "sm_90a")
     again = pickle.loads(pickle.dumps(exe))
@@ -126,6 +127,7 @@ def test_an_executable_goes_through_a_pickle() -> None:
     assert again.func.params[0] is again.cuda.params[0]
 
 
+@pytest.mark.compiler
 def test_wrong_arguments_are_refused_before_a_process_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was made"))
     with pytest.raises(ArgumentError, match="scale takes 2 arguments"):
@@ -149,6 +151,7 @@ LATE = {
 }
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("method", LATE)
 def test_a_run_that_ends_badly_says_how(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exe = build(scale(), "sm_90a")
@@ -162,6 +165,7 @@ def test_a_run_that_ends_badly_says_how(method: str, monkeypatch: pytest.MonkeyP
     assert raised.value.name == "CUDA_ERROR_LAUNCH_FAILED"
 
 
+@pytest.mark.compiler
 def test_a_time_comes_from_the_child_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     exe = build(scale(), "sm_90a")
     args = [np.zeros(p.shape, str(p.dtype)) for p in exe.func.params if isinstance(p, Buffer)]

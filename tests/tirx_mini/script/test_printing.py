@@ -56,6 +56,7 @@ def test_the_simulator_prints_to_standard_output(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == EXPECTED
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
 def test_the_gpu_prints_by_printf(arch: str) -> None:
     exe = tvm.compile(prints, target=f"cuda:{arch}")
