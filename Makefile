@@ -1,6 +1,7 @@
 # make run     install, then run the ladder of reference kernels in the simulator
 # make test    install, then run every test
 # make lint    ruff and pyright
+# make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
 # make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
 # make clean   remove the environment and the caches
@@ -30,7 +31,7 @@ BASE := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mutants fuzz clean
+.PHONY: help run test lint pythons mutants fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -45,6 +46,9 @@ test: $(DEV)
 lint: $(DEV)
 	$(BIN)/ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
+
+pythons: $(DEV)
+	$(BIN)/python -m tools.interpreters --jobs $(JOBS)
 
 mutants: $(BASE)
 	$(BIN)/python -m tools.mutants --jobs $(JOBS) $(MUTANTS)
