@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BASE = [Requirement(line) for line in PROJECT["dependencies"]]
 EXTRAS = {extra: [Requirement(line) for line in lines] for extra, lines in PROJECT["optional-dependencies"].items()}
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+LANGUAGE = "Programming Language :: Python :: "
+PYTHONS = [line.removeprefix(LANGUAGE) for line in PROJECT["classifiers"] if line.startswith(f"{LANGUAGE}3.")]
 PLATFORMS = {
     "linux-x86_64": {"sys_platform": "linux", "platform_machine": "x86_64", "platform_system": "Linux"},
     "linux-aarch64": {"sys_platform": "linux", "platform_machine": "aarch64", "platform_system": "Linux"},
@@ -108,8 +109,9 @@ def test_the_cuda_compiler_is_asked_for_where_it_exists(platform: str, expected:
     assert {applies(item, PLATFORMS[platform]) for item in cuda} == {expected}
 
 
-def test_the_oldest_python_is_pinned_for() -> None:
+def test_the_classifiers_name_the_pythons_from_the_oldest_that_installs() -> None:
     assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
+    assert [version.split(".")[1] for version in PYTHONS] == [str(10 + n) for n in range(len(PYTHONS))]
 
 
 COMPILE = """
