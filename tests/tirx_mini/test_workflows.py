@@ -1,0 +1,87 @@
+"""What is checked of a change, here and on GitHub, agrees with the project's metadata."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.interpreters import FOLDERS, Interpreter, find, main, packages, supported
+
+ROOT = Path(__file__).parents[2]
+WORKFLOW = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+HERE = "{}.{}".format(*sys.version_info)
+
+
+def test_ci_runs_everything_on_the_oldest_and_the_newest_python() -> None:
+    versions = re.findall(r'"(3\.\d+)"', re.findall(r"python: \[(.*)\]", WORKFLOW)[0])
+    assert versions == [supported()[0], supported()[-1]]
+
+
+def test_ci_runs_the_script_whose_targets_are_there() -> None:
+    script, makefile = ROOT / ".ci" / "run", (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "run: .ci/run\n" in WORKFLOW
+    targets = re.findall(r"(?m)^make (\w+)", script.read_text(encoding="utf-8"))
+    assert targets[:2] == ["lint", "test"]
+    assert all(re.search(rf"(?m)^{target}:", makefile) for target in targets)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["python -m venv .venv", 'pip install -c constraints.txt -e ".[dev]"', "pytest tests --kernels kernels_ref"],
+)
+def test_ci_runs_what_the_readme_says_where_there_is_no_make(command: str) -> None:
+    assert command in WORKFLOW
+    assert command in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_pre_commit_has_the_linter_that_is_pinned() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    assert re.findall(r"rev: v(.*)", hooks) == re.findall(r"(?m)^ruff==(.*)", pins)
+
+
+def test_what_other_pythons_run_is_there_and_small() -> None:
+    assert all(any((ROOT / folder).glob("test_*.py")) for folder in FOLDERS)
+    names = [re.split("[<>=]", package)[0] for package in packages("3.10")]
+    assert {"numpy", "pytest", "tomli"} <= set(names)
+    assert {"torch", "cuda-core", "nvidia-cuda-nvrtc", "modal", "triton"}.isdisjoint(names)
+    assert not any(package.startswith("tomli") for package in packages("3.13"))
+
+
+@pytest.fixture
+def pythons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for interpreters: `bin` is the only one on PATH, `versions` is pyenv's."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    return tmp_path
+
+
+def interpreter(path: Path, script: str) -> Path:
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the interpreters are shell scripts")
+def test_a_python_that_does_not_start_gives_way_to_the_next(pythons: Path) -> None:
+    interpreter(pythons / "bin" / f"python{HERE}", "echo pyenv: command not found >&2; exit 127")
+    assert find(HERE) is None
+    other = interpreter(pythons / f"versions/{HERE}.0/bin/python", "echo 2.7")
+    assert find(HERE) is None
+    other.unlink()
+    other.symlink_to(sys.executable)
+    assert find(HERE) == Interpreter(HERE, other)
+
+
+def test_a_machine_without_other_pythons_passes(pythons: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        f"Python {version}: skipped, " + ("`make test` runs everything on it" if version == HERE else "not found")
+        for version in supported()
+    ]
