@@ -20,6 +20,8 @@ from tirx_mini.ir import Buffer
 from tirx_mini.runtime import DriverError, KernelFault, KernelTimeout, build, supervise, watchdog
 from tirx_mini.runtime.watchdog import Worker
 
+posix = pytest.mark.skipif(os.name == "nt", reason="processes are found and ended by POSIX signals")
+
 
 def doubles(payload: Any) -> Generator[None, None, Any]:
     yield
@@ -58,6 +60,7 @@ def test_a_result_comes_back() -> None:
     assert supervise(doubles, [1, 2, 3], 30) == [2, 4, 6]
 
 
+@posix
 def test_a_task_that_takes_too_long_is_ended(tmp_path) -> None:
     with pytest.raises(TimeoutError):
         supervise(hangs, str(tmp_path / "pid"), 0.2)
@@ -91,6 +94,7 @@ def says_who(payload: Any) -> Generator[None, None, Any]:
     return os.getpid()
 
 
+@posix
 def test_a_child_serves_until_a_task_fails() -> None:
     worker = Worker()
     try:
@@ -108,6 +112,7 @@ def test_a_child_serves_until_a_task_fails() -> None:
         os.kill(second, 0)
 
 
+@posix
 def test_a_child_that_has_ended_is_replaced() -> None:
     worker = Worker()
     try:
