@@ -112,7 +112,7 @@ def integers() -> st.SearchStrategy[Expr]:
     return st.recursive(leaves, grow, max_leaves=12)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(integers(), st.integers(-50, 50), st.integers(-50, 50), st.integers(-50, 50))
 def test_integers_keep_their_value(expr: Expr, x: int, y: int, z: int) -> None:
     values = {"x": x, "y": y, "z": z}

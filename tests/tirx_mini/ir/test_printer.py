@@ -43,7 +43,7 @@ R = Buffer("r", (8,), FLOAT32, "local")
 A = Buffer("A", (16, 32), DataType("float16"))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(functions())
 def test_a_function_parses_back_equal(func: PrimFunc) -> None:
     text = func.script()

@@ -37,7 +37,7 @@ from tirx_mini.ir import (
 
 X, Y = Var(INT32, "x"), Var(INT32, "y")
 R = Buffer("r", (8,), DataType("float32"), "local")
-SETTINGS = settings(deadline=None, max_examples=50)
+SETTINGS = settings(max_examples=50)
 
 
 @SETTINGS

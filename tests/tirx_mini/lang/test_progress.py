@@ -92,7 +92,7 @@ def group_major(m_tiles: int, n_tiles: int, group: int) -> list[tuple[int, int]]
     ]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(1, 9), st.integers(1, 7), st.integers(1, 10), st.integers(1, 12))
 def test_every_tile_is_computed_once_in_group_major_order(
     m_tiles: int, n_tiles: int, group: int, clusters: int

@@ -101,7 +101,7 @@ def test_k_tiles_that_are_missing_or_counted_twice(times: tuple[int, ...], words
     assert words in explain(product(a * scale, b), a, b).cause
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(times=st.lists(st.integers(0, 3), min_size=1, max_size=8).filter(lambda times: set(times) != {1}))
 def test_any_mixture_of_k_tiles_is_explained(times: list[int]) -> None:
     a, b = operands(128, 128, K_TILE * len(times))

@@ -37,7 +37,7 @@ def only(body: Callable[[Warp], None], **options: Any) -> Any:
     st.sampled_from(list(DTYPES)), st.sampled_from([1, 2, 4]), st.booleans(), st.integers(1, (1 << 32) - 1),
     st.integers(0, 3),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_is_stored_is_loaded(dtype: str, lanes: int, is_global: bool, word: int, steps: int) -> None:
     """In any order of places, of any width, for any active lanes, in one step or in several at once."""
     rng = np.random.default_rng(word)

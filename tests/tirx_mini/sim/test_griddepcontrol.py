@@ -182,7 +182,7 @@ STEPS = st.lists(st.sampled_from(["wait", "access"]), max_size=3)
 
 
 @given(phases=st.lists(st.tuples(STEPS, STEPS), min_size=1, max_size=4), seed=st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_exactly_what_no_wait_precedes_is_found(phases: Phases, seed: int) -> None:
     """Two warps; a barrier ends each phase, and what one of them waited for is then waited for by both."""
 

@@ -93,7 +93,7 @@ def load_time(boxes: int, rows: int, spec: GpuSpec, ctas: int = 1) -> float:
 
 
 @SPECS
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(boxes=st.integers(1, 8), rows=st.sampled_from([8, 16, 32, 64]))
 def test_more_bytes_are_never_faster(spec: GpuSpec, boxes: int, rows: int) -> None:
     time = load_time(boxes, rows, spec)

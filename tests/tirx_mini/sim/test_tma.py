@@ -94,7 +94,7 @@ def test_a_box_begins_at_a_multiple_of_16_bytes(op: str, column: int) -> None:
 
 
 @given(boxes())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_load_gathers_its_box(case: tuple[Any, ...]) -> None:
     """Elements outside are zero and count; rows follow each other densely; the swizzle acts on byte addresses."""
     dims, box, swizzle, coords = case
@@ -116,7 +116,7 @@ def test_a_load_gathers_its_box(case: tuple[Any, ...]) -> None:
 
 
 @given(boxes(stored=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_store_skips_what_is_outside(case: tuple[Any, ...]) -> None:
     dims, box, swizzle, coords = case
     array = np.full(dims[::-1], -1, np.float16)

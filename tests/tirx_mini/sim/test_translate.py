@@ -90,7 +90,7 @@ def run(*stmts: Stmt, threads: int = 32) -> np.ndarray:
 # -- every program means what it means for one thread after the other ------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_random_programs_do_what_each_thread_alone_would_do(func: PrimFunc) -> None:
     got = np.zeros(func.params[0].shape, np.int64)
