@@ -37,26 +37,26 @@ def time_of(gpu: str, step: int, m: int, n: int, k: int) -> float:
 
 @pytest.mark.parametrize("gpu", ["b200", "h100"])
 def test_a_second_stage_is_worth_it(gpu: str) -> None:
-    assert time_of(gpu, 5, 512, 512, 2048) < time_of(gpu, 4, 512, 512, 2048)
+    assert time_of(gpu, 5, 256, 256, 2048) < time_of(gpu, 4, 256, 256, 2048)
 
 
 @pytest.mark.parametrize("gpu", ["b200", "h100"])
 def test_more_stages_are_no_slower(gpu: str) -> None:
-    assert time_of(gpu, 8, 512, 512, 2048) <= time_of(gpu, 7, 512, 512, 2048)
+    assert time_of(gpu, 8, 256, 256, 2048) <= time_of(gpu, 7, 256, 256, 2048)
 
 
 @pytest.mark.parametrize("gpu", ["b200", "h100"])
 @pytest.mark.parametrize("step", [3, 5, 8])
 def test_twice_the_depth_takes_about_twice_as_long(gpu: str, step: int) -> None:
     """Where K is large: what is done once for each tile does not count then."""
-    once, twice, four_times = (time_of(gpu, step, 256, 256, k) for k in (2048, 4096, 8192))
+    once, twice, four_times = (time_of(gpu, step, 128, 128, k) for k in (2048, 4096, 8192))
     assert 1.7 < four_times / twice < 2.05
     assert four_times - twice == pytest.approx(2 * (twice - once), rel=0.05)
 
 
 @pytest.mark.parametrize("gpu", ["b200", "h100"])
 def test_a_gpu_full_of_tiles_takes_longer_than_one_tile(gpu: str) -> None:
-    assert time_of(gpu, 4, 128, 128, 1024) < time_of(gpu, 4, 1024, 1024, 1024)
+    assert time_of(gpu, 4, 128, 128, 256) < time_of(gpu, 4, 1024, 1024, 256)
 
 
 # -- loads and stores --------------------------------------------------------------------------------------------------
