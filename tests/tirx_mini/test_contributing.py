@@ -123,6 +123,7 @@ def test_the_program_runs_once_the_diff_is_applied(change: Change, tmp_path: Pat
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_touches_as_few_files_as_the_section_says(change: Change) -> None:
+    assert change.section in FILES, "FILES says how many files of the package the change of a section touches"
     touched = {hunk.path for hunk in hunks(change.diff) if hunk.path.startswith("tirx_mini/")}
     assert len(touched) == FILES[change.section]
 
