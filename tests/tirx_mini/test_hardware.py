@@ -49,7 +49,7 @@ def small_gpu(monkeypatch: pytest.MonkeyPatch) -> GpuSpec:
 def small_architecture(monkeypatch: pytest.MonkeyPatch) -> Architecture:
     """An architecture of a new generation with less shared memory, entered as one would be."""
     entry = replace(
-        BLACKWELL, name="sm_120a", kernels="sm120", student_file="mine.py", smem_per_cta=101_376, smem_per_sm=102_400
+        BLACKWELL, name="sm_110a", kernels="sm110", student_file="mine.py", smem_per_cta=101_376, smem_per_sm=102_400
     )
     monkeypatch.setattr(hardware, "ARCHITECTURES", MappingProxyType({**ARCHITECTURES, entry.name: entry}))
     return entry
@@ -127,12 +127,12 @@ def test_a_new_gpu_has_the_ladder_and_a_table_of_measured_times(small_gpu: GpuSp
 
 @pytest.mark.compiler
 def test_a_new_architecture_brings_its_kernels_and_its_limits(small_architecture: Architecture) -> None:
-    assert arch_folder("sm_120a") == "sm120"
+    assert arch_folder("sm_110a") == "sm110"
     kernel = load_kernels(default_kernels())[8](256, 256, 128)
     lowered = lower(kernel)
     assert lowered.launch is not None and lowered.launch.smem_bytes > small_architecture.smem_per_cta
     with pytest.raises(TirxError, match="a CTA can have 101,376"):
-        build(lowered, "sm_120a")
+        build(lowered, "sm_110a")
     a, b, d = (np.zeros(shape, np.float16) for shape in ((256, 128), (256, 128), (256, 256)))
     report = tvm.simulate(kernel, a, b, d, gpu=replace(B200, architecture=small_architecture))
     assert [finding.kind for finding in report.findings] == ["shared-memory-limit"]
