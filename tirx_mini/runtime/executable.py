@@ -18,7 +18,7 @@ from .arguments import check_call
 from .arrays import from_device, to_device
 from .cache import CompileCache
 from .compiler import Compiled
-from .launch import Launcher
+from .launch import Kernel, Launcher
 from .sass import disassemble
 from .toolchain import device_arch, known_arch
 from .watchdog import run_guarded, time_guarded
@@ -67,11 +67,11 @@ class Executable:
 
         Raises `KernelTimeout` then, and `KernelFault` where the GPU ends the kernel; this process can go on launching.
         """
-        run_guarded(self, args, limit_s)
+        run_guarded(self.kernel, args, limit_s)
 
     def time_guarded(self, *args: Any, repeat: int = 30, limit_s: float = 20.0) -> float:
         """Milliseconds of one of `repeat` launches in a CUDA graph, in a child process as `run_guarded`."""
-        return time_guarded(self, args, repeat, limit_s)
+        return time_guarded(self.kernel, args, repeat, limit_s)
 
     @property
     def arch(self) -> str:
@@ -96,9 +96,13 @@ class Executable:
         written = written_params(self.func)
         return frozenset(i for i, p in enumerate(self.func.params) if p in written)
 
+    @property
+    def kernel(self) -> Kernel:
+        return Kernel(self.func, self.cuda, self.compiled, self.written)
+
     @cached_property
     def launcher(self) -> Launcher:
-        return Launcher(self.func, self.cuda, self.compiled, self.written)
+        return Launcher(self.kernel)
 
     def _call_with_arrays(self, args: tuple[Any, ...]) -> None:
         """Arrays go to the GPU and, where the kernel writes them, come back."""

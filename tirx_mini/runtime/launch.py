@@ -29,6 +29,19 @@ _STREAMS = 64
 """Streams whose launch configuration is remembered: PyTorch's pools have 32 of each priority."""
 
 
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A compiled kernel: all that a launch of it depends on, in this process or another.
+
+    written: positions of the parameters that the kernel writes.
+    """
+
+    func: PrimFunc
+    source: CudaSource
+    compiled: Compiled
+    written: frozenset[int]
+
+
 @dataclass(frozen=True)
 class Bound:
     """One set of arguments as the driver takes them; `keep` owns the memory behind `pointers`."""
@@ -42,14 +55,13 @@ class Bound:
 class Launcher:
     """Launches one kernel. Binding (checks, tensor maps) happens once for each set of tensors, and is remembered."""
 
-    def __init__(self, func: PrimFunc, source: CudaSource, compiled: Compiled, written: frozenset[int]) -> None:
-        assert func.launch is not None
-        self.func, self.source, self.compiled, self.written = func, source, compiled, written
-        launch = func.launch
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel, launch = kernel, kernel.func.launch
+        assert launch is not None
         self._shape = (*launch.grid, launch.threads, 1, 1, launch.smem_bytes)
-        self._position = {param: index for index, param in enumerate(func.params)}
+        self._position = {param: index for index, param in enumerate(kernel.func.params)}
         self._driver = load("cuda.bindings.driver")
-        self._kernel: Any = None
+        self._loaded: Any = None
         self._functions: dict[int, Any] = {}
         self._bound: dict[tuple[Any, ...], Bound] = {}
         self._programmatic = launch.programmatic
@@ -96,9 +108,9 @@ class Launcher:
 
     def bind(self, args: Sequence[Any]) -> Bound:
         """Checked arguments in the driver's form."""
-        device = check_call(self.func, args, self.written)
+        device = check_call(self.kernel.func, args, self.kernel.written)
         function = self._function(device)
-        storage = tuple(self._argument(param, args) for param in self.source.params)
+        storage = tuple(self._argument(param, args) for param in self.kernel.source.params)
         pointers = (ctypes.c_void_p * max(1, len(storage)))(*map(ctypes.addressof, storage))
         return Bound(device, function, ctypes.addressof(pointers), (pointers, *storage))
 
@@ -109,7 +121,7 @@ class Launcher:
         index = self._position[param]
         if isinstance(param, Buffer):
             return ctypes.c_uint64(args[index].data_ptr())
-        return _C_SCALARS[param.dtype](check_scalar(self.func, index, args[index]))
+        return _C_SCALARS[param.dtype](check_scalar(self.kernel.func, index, args[index]))
 
     def _function(self, device: int) -> Any:
         """The kernel on a device: loaded at the first call, its shared memory allowed once on each device."""
@@ -123,14 +135,15 @@ class Launcher:
     def _load(self, device: int) -> Any:
         core, driver = load("cuda.core"), self._driver
         core.Device(device).set_current()
-        if self._kernel is None:
+        if self._loaded is None:
+            compiled, name = self.kernel.compiled, self.kernel.source.kernel
             try:
-                self._kernel = core.ObjectCode.from_cubin(self.compiled.cubin).get_kernel(self.source.kernel)
+                self._loaded = core.ObjectCode.from_cubin(compiled.cubin).get_kernel(name)
             except Exception as error:
-                raise _not_loaded(self.func, self.compiled.arch) from error
+                raise _not_loaded(self.kernel.func, compiled.arch) from error
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        check(driver.cuKernelSetAttribute(attribute, self._shape[-1], self._kernel.handle, device))
-        return driver.CUfunction(int(self._kernel.handle))
+        check(driver.cuKernelSetAttribute(attribute, self._shape[-1], self._loaded.handle, device))
+        return driver.CUfunction(int(self._loaded.handle))
 
 
 def programmatic_config(shape: Sequence[int], stream: int) -> Any:

@@ -19,17 +19,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .arguments import check_call
 from .cuda_driver import DriverError
+from .launch import Kernel, Launcher
 from .timing import LaunchGraph
-
-if TYPE_CHECKING:
-    from .executable import Executable
 
 STARTUP_S = 120.0
 """How long the child may take to import PyTorch, make a context and copy the arguments."""
@@ -64,48 +62,47 @@ class KernelFault(KernelFailure):
         self.name = name
 
 
-def run_guarded(exe: Executable, args: Sequence[Any], limit_s: float = 10.0) -> None:
-    """``exe(*args)`` in a child process; what the kernel writes is copied into the tensors or arrays of `args`.
+def run_guarded(kernel: Kernel, args: Sequence[Any], limit_s: float = 10.0) -> None:
+    """``kernel(*args)`` in a child process; what the kernel writes is copied into the tensors or arrays of `args`.
 
     The child is kept for the next run. Raises `KernelTimeout` where the kernel runs longer than `limit_s` seconds,
     `KernelFault` where the GPU ends it, and what the call itself raises for arguments that do not fit. This process's
     CUDA context stays usable in every case.
     """
     written = _guarded(
-        _launch, exe, args, (), limit_s,
-        f"{exe.func.name} did not finish within {limit_s:g} s and was ended: most likely its threads wait for each "
+        _launch, kernel, args, (), limit_s,
+        f"{kernel.func.name} did not finish within {limit_s:g} s and was ended: most likely its threads wait for each "
         'other; run it with target="sim" to see who waits for what',
     )  # fmt: skip
     for index, data in written.items():
         _restore(args[index], data)
 
 
-def time_guarded(exe: Executable, args: Sequence[Any], repeat: int = 30, limit_s: float = 20.0) -> float:
+def time_guarded(kernel: Kernel, args: Sequence[Any], repeat: int = 30, limit_s: float = 20.0) -> float:
     """Milliseconds of one of `repeat` launches in a CUDA graph, the median over some replays, in a child process.
 
     The tensors or arrays of `args` stay as they are. Raises as `run_guarded` does.
     """
     return _guarded(
-        _time, exe, args, (repeat,), limit_s,
-        f"{exe.func.name} did not finish within {limit_s:g} s when it was launched {repeat} times in a row, and was "
+        _time, kernel, args, (repeat,), limit_s,
+        f"{kernel.func.name} did not finish within {limit_s:g} s when it was launched {repeat} times in a row, and was "
         "ended: a launch may leave behind what the next one waits for, such as tensor memory that is not freed, or the "
         "kernel may hang in some orders of events alone: try more with --target sim --schedules 20",
     )  # fmt: skip
 
 
 def _guarded(
-    task: Task, exe: Executable, args: Sequence[Any], options: tuple[Any, ...], limit_s: float, late: str
+    task: Task, kernel: Kernel, args: Sequence[Any], options: tuple[Any, ...], limit_s: float, late: str
 ) -> Any:
-    """The result of `task` for ``(exe, arguments, *options)`` in the child. late: what to say where its time is up."""
-    check_call(exe.func, args, exe.written)
-    plain = type(exe)(exe.func, exe.cuda, exe.compiled)
+    """The result of `task` for ``(kernel, args, *options)`` in the child. late: what to say where its time is up."""
+    check_call(kernel.func, args, kernel.written)
     packed = [_Bytes.of(arg) if isinstance(arg, np.ndarray) or hasattr(arg, "data_ptr") else arg for arg in args]
     try:
-        return _runner().call(task, (plain, packed, *options), limit_s)
+        return _runner().call(task, (kernel, packed, *options), limit_s)
     except TimeoutError:
         raise KernelTimeout(late) from None
     except DriverError as error:
-        raise KernelFault(error.name, f"the GPU ended {exe.func.name}: {error}") from None
+        raise KernelFault(error.name, f"the GPU ended {kernel.func.name}: {error}") from None
 
 
 class Worker:
@@ -223,26 +220,26 @@ def _answer(messages: queue.Queue[tuple[str, Any]], limit_s: float) -> Any:
 # -- the tasks ---------------------------------------------------------------------------------------------------------
 
 
-def _launch(payload: tuple[Executable, list[Any]]) -> Generator[None, None, dict[int, Any]]:
+def _launch(payload: tuple[Kernel, list[Any]]) -> Generator[None, None, dict[int, Any]]:
     """Launch on the child's GPU and wait; returns the bytes that were written, by argument."""
     import torch
 
-    exe, packed = payload
-    args = _on_device(packed)
+    kernel, packed = payload
+    launcher, args = Launcher(kernel), _on_device(packed)
     yield
-    exe.launcher(args)
+    launcher(args)
     with _cuda_errors():
         torch.cuda.synchronize()
-        return {index: _Bytes.of(args[index]).data for index in exe.written}
+        return {index: _Bytes.of(args[index]).data for index in kernel.written}
 
 
-def _time(payload: tuple[Executable, list[Any], int]) -> Generator[None, None, float]:
+def _time(payload: tuple[Kernel, list[Any], int]) -> Generator[None, None, float]:
     """Milliseconds of one of many launches."""
-    exe, packed, repeat = payload
-    args = _on_device(packed)
+    kernel, packed, repeat = payload
+    launcher, args = Launcher(kernel), _on_device(packed)
     yield
     with _cuda_errors():
-        graph = LaunchGraph(lambda: exe.launcher(args), repeat)
+        graph = LaunchGraph(lambda: launcher(args), repeat)
         return statistics.median(graph.ms() for _ in range(REPLAYS))
 
 
