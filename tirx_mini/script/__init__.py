@@ -2,8 +2,8 @@
 
 from . import tirx
 from .diagnostics import explained
+from .functions import inline
 from .handles import OpenRole
-from .inline import inline
 from .memory import PoolAllocator
 from .prim_func import from_source, ir_module, prim_func
 

@@ -34,8 +34,8 @@ from .builder import stamp
 from .diagnostics import did_you_mean, todo_error
 from .environment import Bound, Env, keeps_meaning
 from .expressions import is_runtime
+from .functions import InlineFunction, default_values, inline
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
-from .inline import InlineFunction, default_values, inline
 from .rounds import read_before_assigned
 
 _MAX_UNROLL = 65536

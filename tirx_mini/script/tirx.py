@@ -46,8 +46,8 @@ from tirx_mini.tile import OPS
 from .builder import current, innermost_scope
 from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean, unknown
+from .functions import inline
 from .handles import DType, Loop, OpenHint, ScopeKind, data_type, let, loop, meta_var
-from .inline import inline
 from .instructions import Path, elsewhere, namespace, raw_call
 from .memory import (
     PoolAllocator,
