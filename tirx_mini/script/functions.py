@@ -1,4 +1,8 @@
-"""Inline functions: expanded at each call; their nodes record both their own line and the line of the call."""
+"""Functions: the kernel itself, and inline functions, which are expanded at each call.
+
+The nodes of an inline function record both their own line and the line of the call. Executing a body and expanding a
+call need each other: a function defined in a body is an inline function, and a call executes another body.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from tirx_mini.ir import Expr, Region, TirxError
 from .builder import current
 from .environment import Bound, Env, Outside
 from .source import FunctionSource, source_of
+from .statements import Outcome, Returned, StatementExecutor
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +42,6 @@ class InlineFunction:
         return self.origin.node.name if isinstance(self.origin, FunctionSource) else self.origin.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from .statements import Executor, Returned
-
         builder = current(f"`{self.__name__}`")
         given = self.bind(args, kwargs)
         with builder.inlining(self.__name__) as call:
@@ -132,3 +135,32 @@ def inline(function: Callable[..., Any]) -> Any:
         function.__kwdefaults__ or {}
     )
     return InlineFunction(function, Outside.of(function), defaults)
+
+
+class Executor(StatementExecutor):
+    """Executes the body of the kernel or of an inline function."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Outcome:
+        """A function inside the kernel is an inline function, decorated or not."""
+        positional = [self.eval(default) for default in node.args.defaults]
+        keyword = [None if default is None else self.eval(default) for default in node.args.kw_defaults]
+        function: Any = InlineFunction(
+            self.source.nested(node), self.env, default_values(node.args, positional, keyword)
+        )
+        for decorator in reversed(node.decorator_list):
+            wrapper = self.eval(decorator)
+            if wrapper is not inline:
+                function = self.call(decorator, wrapper, (function,), {})
+        self.env.names[node.name] = function
+        return None
+
+    def visit_Return(self, node: ast.Return) -> Outcome:
+        value = None if node.value is None else self.eval(node.value)
+        if not set(self.nesting) <= {"scope", "unrolled"}:
+            raise self.error(
+                node,
+                f"`return` is not allowed inside a {'loop' if 'loop' in self.nesting else 'branch'} of the kernel: "
+                "every thread must reach the end",
+                "put the remaining statements under an `if`",
+            )
+        return Returned(value)

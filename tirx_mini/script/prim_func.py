@@ -16,9 +16,9 @@ from tirx_mini.ir import HANDLE, Buffer, IRModule, PrimFunc, Span, TirxError, Va
 
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
+from .functions import Executor
 from .handles import BufferType, DType, data_type
 from .source import FunctionSource, source_of
-from .statements import Executor
 
 _texts = count(1)
 _DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "bool", "handle")

@@ -34,7 +34,6 @@ from .builder import stamp
 from .diagnostics import did_you_mean, todo_error
 from .environment import Bound, Env, keeps_meaning
 from .expressions import is_runtime
-from .functions import InlineFunction, default_values, inline
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
 from .rounds import read_before_assigned
 
@@ -54,8 +53,8 @@ Outcome = Returned | str | None
 
 
 @dataclass
-class Executor(Assigner):
-    """Executes the statements of one function body.
+class StatementExecutor(Assigner):
+    """Executes statements, except ``def`` and ``return``.
 
     nesting: the constructs that enclose the current statement: "loop", "branch" or "scope" of the kernel, "unrolled"
         for a loop that runs at compile time.
@@ -197,33 +196,6 @@ class Executor(Assigner):
             text = "" if isinstance(value, type) else str(value).removeprefix("TODO").lstrip(": ")
             raise todo_error(text, self.span(node)) if text else self._placeholder(node)
         raise self.error(node, str(value) if isinstance(value, Exception) else f"`{_short(node.exc)}` is raised")
-
-    # -- functions ----------------------------------------------------------------------------------------------
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Outcome:
-        """A function inside the kernel is an inline function, decorated or not."""
-        positional = [self.eval(default) for default in node.args.defaults]
-        keyword = [None if default is None else self.eval(default) for default in node.args.kw_defaults]
-        function: Any = InlineFunction(
-            self.source.nested(node), self.env, default_values(node.args, positional, keyword)
-        )
-        for decorator in reversed(node.decorator_list):
-            wrapper = self.eval(decorator)
-            if wrapper is not inline:
-                function = self.call(decorator, wrapper, (function,), {})
-        self.env.names[node.name] = function
-        return None
-
-    def visit_Return(self, node: ast.Return) -> Outcome:
-        value = None if node.value is None else self.eval(node.value)
-        if not set(self.nesting) <= {"scope", "unrolled"}:
-            raise self.error(
-                node,
-                f"`return` is not allowed inside a {'loop' if 'loop' in self.nesting else 'branch'} of the kernel: "
-                "every thread must reach the end",
-                "put the remaining statements under an `if`",
-            )
-        return Returned(value)
 
     # -- branches and loops -------------------------------------------------------------------------------------
 
