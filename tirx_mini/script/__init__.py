@@ -2,9 +2,10 @@
 
 from . import tirx
 from .diagnostics import explained
+from .from_source import from_source
 from .functions import inline
 from .handles import OpenRole
 from .memory import PoolAllocator
-from .prim_func import from_source, ir_module, prim_func
+from .prim_func import ir_module, prim_func
 
 __all__ = ["OpenRole", "PoolAllocator", "explained", "from_source", "inline", "ir_module", "prim_func", "tirx"]

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
-from tirx_mini import layout as _layout
 from tirx_mini.ir import HANDLE, Buffer, IRModule, PrimFunc, Span, TirxError, Var
 
 from .builder import Builder, building
@@ -20,7 +16,6 @@ from .functions import Executor
 from .handles import BufferType, DType, data_type
 from .source import FunctionSource, source_of
 
-_texts = count(1)
 _DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "bool", "handle")
 
 
@@ -126,27 +121,3 @@ def _parameter(name: str, kind: Any, span: Span) -> Buffer | Var:
         span,
         f'write `{name}: Tx.Buffer((M, N), "float16")` or `{name}: Tx.int32`',
     )
-
-
-def from_source(text: str, extra: Mapping[str, Any] | None = None) -> PrimFunc:
-    """The kernel defined by a text, such as the output of `script()`.
-
-    The text may use `Tx` and `T` for the language, the names of `tirx_mini.layout`, and those in `extra`.
-    """
-    from . import tirx
-
-    file = f"<kernel {next(_texts)}>"
-    body = textwrap.dedent(text)
-    linecache.cache[file] = (len(body), None, body.splitlines(keepends=True), file)
-    names: dict[str, Any] = {name: getattr(_layout, name) for name in _layout.__all__}
-    names |= {"Tx": tirx, "T": tirx, "__name__": file, **(extra or {})}
-    try:
-        exec(compile(body, file, "exec", dont_inherit=True), names)
-    except SyntaxError as error:
-        column, line = (error.offset or 1) - 1, error.lineno or 1
-        place = Span(file, line, column, error.end_lineno or line, max(column, (error.end_offset or 0) - 1))
-        raise TirxError(f"the text is not valid Python: {error.msg}", place) from None
-    functions = [value for value in names.values() if isinstance(value, PrimFunc)]
-    if not functions:
-        raise TirxError("the text does not define a kernel", hint="decorate a function with @Tx.prim_func")
-    return functions[-1]
