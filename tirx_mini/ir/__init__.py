@@ -3,22 +3,18 @@ arithmetic and a printer.
 """
 
 from .arith import Analyzer, simplify
-from .buffer import SCOPES, Buffer, scalar, shared_address
+from .buffer import SCOPES, AddressOf, Buffer, BufferLoad, Range, Region, scalar, shared_address
 from .dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, UINT32, UINT64, DataType
 from .errors import ERROR_KINDS, ErrorKind
 from .expr import (
     SPECIALS,
-    AddressOf,
     Binary,
-    BufferLoad,
     Call,
     Cast,
     Const,
     Expr,
     ExprLike,
     Ramp,
-    Range,
-    Region,
     Select,
     Special,
     Str,

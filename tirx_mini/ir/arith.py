@@ -11,15 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from .dtype import DataType
 from .expr import (
-    AddressOf,
     Binary,
-    BufferLoad,
     Call,
     Cast,
     Const,
+    Element,
     Expr,
     Ramp,
     Select,
@@ -33,9 +32,6 @@ from .expr import (
     select,
     unary,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from .dtype import DataType
 
 Bounds = tuple[int, int]
 """Least and greatest value, both inclusive."""
@@ -55,7 +51,7 @@ def key(expr: Expr) -> Hashable:
         return (getattr(expr, "op", "cast"), expr.dtype, key(expr.value))
     if isinstance(expr, Select):
         return ("select", key(expr.cond), key(expr.a), key(expr.b))
-    if isinstance(expr, (BufferLoad, AddressOf)):
+    if isinstance(expr, Element):
         return (type(expr).__name__, expr.buffer, tuple(key(i) for i in expr.indices))
     if isinstance(expr, Ramp):
         return ("ramp", expr.lanes, key(expr.base))
@@ -331,7 +327,7 @@ class Analyzer:
             return select(cond, self.simplify(expr.a), self.simplify(expr.b), span=expr.span)
         if isinstance(expr, Ramp):
             return replace(expr, base=self.simplify(expr.base))
-        if isinstance(expr, (BufferLoad, AddressOf)):
+        if isinstance(expr, Element):
             return replace(expr, indices=tuple(self.simplify(i) for i in expr.indices))
         if isinstance(expr, Call):
             return replace(expr, args=tuple(self.simplify(a) for a in expr.args))

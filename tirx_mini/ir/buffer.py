@@ -1,13 +1,13 @@
-"""Buffers: named, shaped, typed storage in one of the GPU's memories."""
+"""Buffers: named, shaped, typed storage in one of the GPU's memories; and the expressions that name one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from .arith import simplify
 from .dtype import HANDLE, UINT32, DataType
-from .expr import AddressOf, BufferLoad, Expr, Ramp, Range, Region, as_expr, const, int_value
+from .expr import Const, Element, Expr, Ramp, as_expr, cast, const, int_value
 from .span import Span, TirxError
 
 SCOPES = ("global", "shared", "local", "tmem")
@@ -138,6 +138,51 @@ class Buffer:
         return Buffer(f"{self.name}_view", extents, kind, self.scope, layout, self, allocated_addr=self.allocated_addr)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class BufferLoad(Element):
+    """The value of an element."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AddressOf(Element):
+    """A pointer to an element; its dtype is `handle`."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """`extent` elements that begin at `start`."""
+
+    start: Expr
+    extent: Expr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Region(Expr):
+    """A box within a buffer, as an operand of a tile primitive. Its dtype is that of one element."""
+
+    is_tile: ClassVar[bool] = True
+    buffer: Buffer
+    ranges: tuple[Range, ...]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of the box. Raises `TirxError` if one is not known at compile time."""
+        out: list[int] = []
+        for r in self.ranges:
+            if not isinstance(r.extent, Const):
+                raise TirxError(
+                    f"the extent of this slice of {self.buffer.name}, {r.extent!r}, is not known at compile time",
+                    self.span,
+                    "slice with constants defined outside the kernel, as in buf[i * TILE : (i + 1) * TILE]",
+                )
+            out.append(int(r.extent.value))
+        return tuple(out)
+
+
 def scalar(name: str, dtype: str, span: Span | None = None) -> Buffer:
     """A mutable scalar variable."""
     return Buffer(name, (1,), DataType(dtype), "local", scalar=True, span=span)
@@ -145,6 +190,4 @@ def scalar(name: str, dtype: str, span: Span | None = None) -> Buffer:
 
 def shared_address(pointer: Expr) -> Expr:
     """The 32-bit shared-memory address of a pointer (PTX: cvta.to.shared)."""
-    from .expr import cast
-
     return cast(UINT32, pointer)

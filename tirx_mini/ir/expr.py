@@ -7,21 +7,18 @@
 
 Every expression also has a `dtype` and a `span`. Nodes are immutable and compared by identity; `structural_equal`
 compares their meaning. Python's operators on nodes build nodes. A node has no truth value: the front end translates
-an ``if`` over IR values.
+an ``if`` over IR values. The nodes that name a buffer are beside it, in `buffer.py`.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from .dtype import BOOL, FLOAT32, INT32, DataType
 from .span import Span, TirxError
-
-if TYPE_CHECKING:
-    from .buffer import Buffer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,10 +27,12 @@ class Expr:
 
     dtype: the type of the value.
     span: the source text that it comes from.
+    is_tile: whether it stands for a tile, an operand of tile primitives only.
     """
 
     dtype: DataType
     span: Span | None = field(default=None, kw_only=True)
+    is_tile: ClassVar[bool] = False
 
     __hash__ = object.__hash__
 
@@ -223,16 +222,10 @@ class Ramp(Expr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BufferLoad(Expr):
-    buffer: Buffer
-    indices: tuple[Expr, ...]
+class Element(Expr):
+    """Base class of the expressions that name one element of a buffer: `BufferLoad` and `AddressOf`."""
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AddressOf(Expr):
-    """A pointer to an element; its dtype is `handle`."""
-
-    buffer: Buffer
+    buffer: Hashable
     indices: tuple[Expr, ...]
 
 
@@ -251,36 +244,6 @@ class Call(Expr):
 
     def attr(self, name: str, default: Any = None) -> Any:
         return dict(self.attrs).get(name, default)
-
-
-@dataclass(frozen=True, eq=False)
-class Range:
-    """`extent` elements that begin at `start`."""
-
-    start: Expr
-    extent: Expr
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Region(Expr):
-    """A box within a buffer, as an operand of a tile primitive. Its dtype is that of one element."""
-
-    buffer: Buffer
-    ranges: tuple[Range, ...]
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        """The extents of the box. Raises `TirxError` if one is not known at compile time."""
-        out: list[int] = []
-        for r in self.ranges:
-            if not isinstance(r.extent, Const):
-                raise TirxError(
-                    f"the extent of this slice of {self.buffer.name}, {r.extent!r}, is not known at compile time",
-                    self.span,
-                    "slice with constants defined outside the kernel, as in buf[i * TILE : (i + 1) * TILE]",
-                )
-            out.append(int(r.extent.value))
-        return tuple(out)
 
 
 # -- operators: one line each ------------------------------------------------------------------------------------
@@ -387,8 +350,8 @@ def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
     else:
         left, right = _match(a, b)
     for side in (left, right):
-        if isinstance(side, Region) or (side.dtype.is_handle and op not in ("==", "!=")):
-            kind = "tile" if isinstance(side, Region) else "pointer"
+        if side.is_tile or (side.dtype.is_handle and op not in ("==", "!=")):
+            kind = "tile" if side.is_tile else "pointer"
             raise TirxError(f"`{op}` needs values, but {side!r} is a {kind}", side.span or span)
     if op in _INTEGER_ONLY and left.dtype.is_float:
         raise TirxError(

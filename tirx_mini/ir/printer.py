@@ -13,17 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .buffer import Buffer
+from .buffer import AddressOf, Buffer, BufferLoad, Region
 from .expr import (
-    AddressOf,
     Binary,
-    BufferLoad,
     Call,
     Cast,
     Const,
     Expr,
     Ramp,
-    Region,
     Select,
     Special,
     Str,

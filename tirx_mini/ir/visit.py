@@ -11,8 +11,8 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
-from .buffer import Buffer
-from .expr import Const, Expr, Range, Str, Var
+from .buffer import Buffer, Range
+from .expr import Const, Expr, Str, Var
 from .func import PrimFunc
 from .stmt import Seq, Stmt, seq
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import Field, fields
 from types import ModuleType
 
@@ -34,10 +35,16 @@ def marked(field: Field[object]) -> str:
     return field.name + ("*" if kind.startswith("tuple[") else "?" if kind.endswith("| None") else "")
 
 
+def leaves(base: type) -> Iterator[type]:
+    """The classes below `base` that nodes are made of: those that no other class refines."""
+    for cls in base.__subclasses__():
+        yield from leaves(cls) if cls.__subclasses__() else (cls,)
+
+
 def declared(base: type) -> dict[str, list[str]]:
     """The node classes of the package and their own fields, marked as the grammar marks them."""
     common = {field.name for field in fields(base)}
-    nodes = [cls for cls in base.__subclasses__() if cls.__module__.startswith("tirx_mini.")]
+    nodes = [cls for cls in leaves(base) if cls.__module__.startswith("tirx_mini.")]
     return {cls.__name__: [marked(field) for field in fields(cls) if field.name not in common] for cls in nodes}
 
 
