@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from .dtype import BOOL, FLOAT32, INT32, DataType
 from .span import Span, TirxError
+from .text import node_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,9 +45,7 @@ class Expr:
         )
 
     def __repr__(self) -> str:
-        from .printer import expr_text
-
-        return expr_text(self)
+        return node_text(self)
 
     def __add__(self, other: ExprLike) -> Expr:
         return binary("+", self, other)

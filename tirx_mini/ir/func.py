@@ -10,6 +10,7 @@ from .buffer import Buffer
 from .expr import Var
 from .span import Span
 from .stmt import Stmt, TensorMap
+from .text import node_text
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,7 @@ class PrimFunc:
 
     def script(self) -> str:
         """The function as source text that parses back to a structurally equal function."""
-        from .printer import script
-
-        return script(self)
+        return node_text(self)
 
     def show(self) -> None:
         """Print `script()`."""

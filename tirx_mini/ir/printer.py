@@ -53,6 +53,7 @@ from .stmt import (
     TileCall,
     While,
 )  # fmt: skip
+from .text import node_text
 from .visit import walk
 
 _INDENT = "    "
@@ -77,6 +78,11 @@ def stmt_text(stmt: Stmt) -> str:
 def script(func: PrimFunc) -> str:
     """A kernel as Python text that `tirx_mini.script.from_source` can parse."""
     return Printer(set(_layout_names(func))).func(func)
+
+
+node_text.register(Expr, expr_text)
+node_text.register(Stmt, stmt_text)
+node_text.register(PrimFunc, script)
 
 
 def instruction_path(op: str) -> str:

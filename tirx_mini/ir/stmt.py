@@ -20,6 +20,7 @@ from typing import Any
 from .buffer import Buffer
 from .expr import Call, Expr, Var
 from .span import Span
+from .text import node_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,9 +33,7 @@ class Stmt:
     span: Span | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
-        from .printer import stmt_text
-
-        return stmt_text(self)
+        return node_text(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,0 +1,15 @@
+"""The text of a node, as `repr` and `PrimFunc.script` show it.
+
+The printer imports every node class, so no node class can import the printer. Both import this module instead:
+`printer.py` registers one function for each base class, and the node classes call `node_text`.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+
+@singledispatch
+def node_text(node: object) -> str:
+    """The source text of an expression, a statement or a function."""
+    raise NotImplementedError(f"ir/printer.py registers no text for {type(node).__name__}")
