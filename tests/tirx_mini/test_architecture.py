@@ -6,7 +6,7 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,10 +87,45 @@ def test_a_forbidden_import_is_found(tmp_path: Path, importer: str, imported: st
     assert f"tirx_mini.{importer} -> tirx_mini.{imported} (l.1)" in result.stdout
 
 
-def test_a_cycle_is_found(tmp_path: Path) -> None:
+def test_a_circle_of_rooms_is_found(tmp_path: Path) -> None:
     result = lint_imports(package_with(tmp_path, [("script", "lang"), ("lang", "script")]))
     assert result.returncode == 1, result.stdout + result.stderr
-    assert "No two rooms need each other BROKEN" in result.stdout
+    assert "No cycles are allowed in tirx_mini.\n" in result.stdout
+
+
+def package_with_modules(tmp_path: Path, folder: str, modules: Mapping[str, str]) -> Path:
+    """A project with this one's contracts whose package has `modules` (text by name) in `folder`, as "sim/machine"."""
+    project = package_with(tmp_path, [])
+    inner = project / "tirx_mini" / folder
+    inner.mkdir(exist_ok=True)
+    (inner / "__init__.py").touch()
+    for name, text in modules.items():
+        (inner / f"{name}.py").write_text(text)
+    return project
+
+
+@pytest.mark.parametrize("folder", ["ir", "sim/machine"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from .upper import Printer",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .upper import Printer",
+        "def text():\n    from .upper import Printer",
+        "def text():\n    from . import upper",
+    ],
+    ids=["plain", "for type checkers", "in a function", "as a module"],
+)
+def test_a_circle_of_modules_is_found(tmp_path: Path, folder: str, statement: str) -> None:
+    project = package_with_modules(tmp_path, folder, {"upper": "from .lower import Node\n", "lower": f"{statement}\n"})
+    result = lint_imports(project)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert f"No cycles are allowed in tirx_mini.{folder.replace('/', '.')}.\n" in result.stdout
+
+
+def test_modules_that_stand_on_one_another_are_legal(tmp_path: Path) -> None:
+    modules = {"upper": "from .lower import Node\n", "lower": ""}
+    result = lint_imports(package_with_modules(tmp_path, "ir", modules))
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_a_room_without_a_place_is_found(tmp_path: Path) -> None:
@@ -155,6 +190,35 @@ def trespass(item: Import, package: Path) -> bool:
 
 def trespasses(package: Path) -> list[str]:
     return [str(item) for item in imports_of(package) if trespass(item, package)]
+
+
+def through_own_init(item: Import, package: Path) -> bool:
+    """Whether a module imports a name from the `__init__` of a package that it is in, which imports the module."""
+    folder = package.parent.joinpath(*item.module.split("."))
+    return folder != package and folder in (package.parent / item.path).parents and not is_module(folder, item.name)
+
+
+def test_no_module_imports_from_a_package_that_it_is_in() -> None:
+    assert [str(item) for item in imports_of(PACKAGE) if through_own_init(item, PACKAGE)] == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "circle"),
+    [
+        ("from tirx_mini.sim.machine import Gpu", True),
+        ("from . import Gpu", True),
+        ("from .. import Gpu", True),
+        ("import tirx_mini.sim", True),
+        ("from . import warp", False),
+        ("from .warp import Warp", False),
+        ("from ..engines import Tma", False),
+        ("from tirx_mini.ir import Expr", False),
+    ],
+)
+def test_an_import_through_the_own_init_is_found(tmp_path: Path, statement: str, circle: bool) -> None:
+    modules = {"warp": "", "barriers": f"{statement}\n"}
+    package = package_with_modules(tmp_path, "sim/machine", modules) / "tirx_mini"
+    assert any(through_own_init(item, package) for item in imports_of(package)) is circle
 
 
 def test_nobody_reaches_past_a_neighbours_init() -> None:
