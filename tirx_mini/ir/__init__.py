@@ -32,8 +32,9 @@ from .expr import (
     unary,
     wrap,
 )  # fmt: skip
+from .expr_printer import expr_text, instruction_path
 from .func import IRModule, Launch, PrimFunc
-from .printer import expr_text, instruction_path, script, stmt_text
+from .printer import script, stmt_text
 from .span import Diagnostic, Span, TirxError, excerpt
 from .stmt import (
     SCOPE_KINDS,
