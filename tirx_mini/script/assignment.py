@@ -32,12 +32,13 @@ from tirx_mini.ir import (
 )  # fmt: skip
 
 from .builder import stamp
+from .displays import DisplayEvaluator
 from .environment import MISSING, Bound, Gone
-from .expressions import Evaluator, is_runtime
+from .expressions import is_runtime
 from .handles import DType, Flat, Let, data_type, let, meta_var
 
 
-class Assigner(Evaluator):
+class Assigner(DisplayEvaluator):
     """An evaluator that also handles assignments."""
 
     def assign(self, target: ast.expr, value_node: ast.expr) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, Str, TirxError, as_bool, binary, select, unary
@@ -82,7 +82,7 @@ class Evaluator:
         """
         handler = getattr(self, f"visit_{type(node).__name__}", None)
         if handler is None:
-            raise self.error(node, f"{_describe(node)} is not supported in a kernel")
+            raise self.error(node, f"{describe(node)} is not supported in a kernel")
         value = handler(node, names) if names and isinstance(node, _NAMING) else handler(node)
         if isinstance(value, Expr) and value.span is None:
             stamp(value, self.span(node))
@@ -283,6 +283,9 @@ class Evaluator:
             return self.eval(node.body if test else node.orelse, names)
         return self.guarded(node, select, test, self.eval(node.body), self.eval(node.orelse))
 
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        raise self.error(node, "`:=` is not supported in a kernel", "assign the value in a separate statement")
+
     # -- calls --------------------------------------------------------------------------------------------------
 
     def visit_Call(self, node: ast.Call, names: Sequence[str] = ()) -> Any:
@@ -341,7 +344,7 @@ class Evaluator:
             if isinstance(node, ast.Starred):
                 values.extend(self.iterate(node, self.eval(node.value)))
             else:
-                values.append(self.eval(node, _element_names(names, len(values))))
+                values.append(self.eval(node, element_names(names, len(values))))
         return values
 
     def _mapping(self, keyword: ast.keyword, value: Any) -> dict[str, Any]:
@@ -349,62 +352,13 @@ class Evaluator:
             raise self.error(keyword.value, f"`**` expects a dict, found {_describe_value(value)}")
         return dict(value)
 
+    # -- values that are needed at compile time -----------------------------------------------------------------
+
     def iterate(self, node: ast.expr, value: Any) -> list[Any]:
         """The elements of a Python iterable."""
         if is_runtime(value) or isinstance(value, Buffer):
             raise self.error(node, f"cannot iterate over {_describe_value(value)} at compile time")
         return self.guarded(node, list, value)
-
-    # -- displays, comprehensions, strings, lambdas -------------------------------------------------------------
-
-    def visit_Dict(self, node: ast.Dict, names: Sequence[str] = ()) -> dict[Any, Any]:
-        result: dict[Any, Any] = {}
-        for key_node, value in zip(node.keys, node.values, strict=True):
-            if key_node is None:
-                result.update(self.guarded(value, dict, self.eval(value)))
-            else:
-                key = self.eval(key_node)
-                result[key] = self.eval(value, _element_names(names, key))
-        return result
-
-    def visit_DictComp(self, node: ast.DictComp, names: Sequence[str] = ()) -> dict[Any, Any]:
-        inner = replace(self, env=Env(outer=self.env))
-        result: dict[Any, Any] = {}
-        for _ in inner.generate(node.generators):
-            key = inner.eval(node.key)
-            result[key] = inner.eval(node.value, _element_names(names, key))
-        return result
-
-    def visit_ListComp(self, node: Any, names: Sequence[str] = ()) -> Any:
-        inner = replace(self, env=Env(outer=self.env))
-        rounds = enumerate(inner.generate(node.generators))
-        values = [inner.eval(node.elt, _element_names(names, i)) for i, _ in rounds]
-        return set(values) if isinstance(node, ast.SetComp) else values
-
-    visit_SetComp = visit_GeneratorExp = visit_ListComp
-
-    def generate(self, generators: Sequence[ast.comprehension]) -> Iterator[None]:
-        """Run the ``for … if …`` clauses of a comprehension and bind their names."""
-        if not generators:
-            yield
-            return
-        head = generators[0]
-        for item in self.iterate(head.iter, self.eval(head.iter)):
-            self._bind_plain(head.target, item)
-            if all(self.decide(test) for test in head.ifs):
-                yield from self.generate(generators[1:])
-
-    def _bind_plain(self, target: ast.expr, value: Any) -> None:
-        if isinstance(target, ast.Name):
-            self.env.names[target.id] = value
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            values = self.iterate(target, value)
-            if len(values) != len(target.elts):
-                raise self.error(target, f"expected {len(target.elts)} values to assign, found {len(values)}")
-            for part, item in zip(target.elts, values, strict=True):
-                self._bind_plain(part, item)
-        else:
-            raise self.error(target, f"cannot assign to {_describe(target)} here")
 
     def decide(self, node: ast.expr) -> bool:
         """The truth of a condition that must be known at compile time."""
@@ -415,53 +369,8 @@ class Evaluator:
             )
         return bool(value)
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
-        return "".join(str(self.eval(part)) for part in node.values)
 
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> str:
-        value = self.eval(node.value)
-        convert = {115: str, 114: repr, 97: ascii}.get(node.conversion)
-        spec = "" if node.format_spec is None else self.eval(node.format_spec)
-        return self.guarded(
-            node, format, str(value) if is_runtime(value) else convert(value) if convert else value, spec
-        )
-
-    def visit_Lambda(self, node: ast.Lambda) -> Callable[..., Any]:
-        parameters = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
-        defaults = [self.eval(default) for default in node.args.defaults]
-        if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
-            raise self.error(
-                node, "a lambda in a kernel can only have plain parameters", "write it as an @Tx.inline function"
-            )
-
-        def function(*args: Any) -> Any:
-            missing = len(parameters) - len(args)
-            if missing < 0 or missing > len(defaults):
-                raise TirxError(f"this lambda expects the arguments ({', '.join(parameters)}), found {len(args)}")
-            values = [*args, *defaults[len(defaults) - missing :]]
-            return replace(self, env=Env(outer=self.env, names=dict(zip(parameters, values, strict=True)))).eval(
-                node.body
-            )
-
-        return function
-
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
-        raise self.error(node, "`:=` is not supported in a kernel", "assign the value in a separate statement")
-
-    def visit_Constant(self, node: ast.Constant) -> Any:
-        return node.value
-
-    def visit_Tuple(self, node: ast.Tuple, names: Sequence[str] = ()) -> tuple[Any, ...]:
-        return tuple(self._items(node.elts, names))
-
-    def visit_List(self, node: ast.List, names: Sequence[str] = ()) -> list[Any]:
-        return self._items(node.elts, names)
-
-    def visit_Set(self, node: ast.Set) -> set[Any]:
-        return set(self._items(node.elts))
-
-
-def _element_names(names: Sequence[str], key: Any) -> Sequence[str]:
+def element_names(names: Sequence[str], key: Any) -> Sequence[str]:
     """The names for the element `key` of a list, tuple or dict that is assigned to one variable or to several."""
     if len(names) == 1:
         label = f"{names[0]}_{key}"
@@ -469,7 +378,8 @@ def _element_names(names: Sequence[str], key: Any) -> Sequence[str]:
     return names[key : key + 1] if isinstance(key, int) else ()
 
 
-def _describe(node: ast.AST) -> str:
+def describe(node: ast.AST) -> str:
+    """A node as the messages of errors name it."""
     return f"`{ast.unparse(node)}`" if len(ast.unparse(node)) < 40 else f"this {type(node).__name__}"
 
 

@@ -1,0 +1,111 @@
+"""Literals, displays, comprehensions, f-strings and lambdas: expressions that are evaluated as Python evaluates them.
+
+Their elements may be IR values, but the values themselves are Python's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tirx_mini.ir import TirxError
+
+from .environment import Env
+from .expressions import Evaluator, describe, element_names, is_runtime
+
+
+class DisplayEvaluator(Evaluator):
+    """An evaluator that also handles literals, displays, comprehensions, f-strings and lambdas."""
+
+    def visit_Dict(self, node: ast.Dict, names: Sequence[str] = ()) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        for key_node, value in zip(node.keys, node.values, strict=True):
+            if key_node is None:
+                result.update(self.guarded(value, dict, self.eval(value)))
+            else:
+                key = self.eval(key_node)
+                result[key] = self.eval(value, element_names(names, key))
+        return result
+
+    def visit_DictComp(self, node: ast.DictComp, names: Sequence[str] = ()) -> dict[Any, Any]:
+        inner = replace(self, env=Env(outer=self.env))
+        result: dict[Any, Any] = {}
+        for _ in inner.generate(node.generators):
+            key = inner.eval(node.key)
+            result[key] = inner.eval(node.value, element_names(names, key))
+        return result
+
+    def visit_ListComp(self, node: Any, names: Sequence[str] = ()) -> Any:
+        inner = replace(self, env=Env(outer=self.env))
+        rounds = enumerate(inner.generate(node.generators))
+        values = [inner.eval(node.elt, element_names(names, i)) for i, _ in rounds]
+        return set(values) if isinstance(node, ast.SetComp) else values
+
+    visit_SetComp = visit_GeneratorExp = visit_ListComp
+
+    def generate(self, generators: Sequence[ast.comprehension]) -> Iterator[None]:
+        """Run the ``for … if …`` clauses of a comprehension and bind their names."""
+        if not generators:
+            yield
+            return
+        head = generators[0]
+        for item in self.iterate(head.iter, self.eval(head.iter)):
+            self._bind_plain(head.target, item)
+            if all(self.decide(test) for test in head.ifs):
+                yield from self.generate(generators[1:])
+
+    def _bind_plain(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.env.names[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            values = self.iterate(target, value)
+            if len(values) != len(target.elts):
+                raise self.error(target, f"expected {len(target.elts)} values to assign, found {len(values)}")
+            for part, item in zip(target.elts, values, strict=True):
+                self._bind_plain(part, item)
+        else:
+            raise self.error(target, f"cannot assign to {describe(target)} here")
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
+        return "".join(str(self.eval(part)) for part in node.values)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> str:
+        value = self.eval(node.value)
+        convert = {115: str, 114: repr, 97: ascii}.get(node.conversion)
+        spec = "" if node.format_spec is None else self.eval(node.format_spec)
+        return self.guarded(
+            node, format, str(value) if is_runtime(value) else convert(value) if convert else value, spec
+        )
+
+    def visit_Lambda(self, node: ast.Lambda) -> Callable[..., Any]:
+        parameters = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
+        defaults = [self.eval(default) for default in node.args.defaults]
+        if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
+            raise self.error(
+                node, "a lambda in a kernel can only have plain parameters", "write it as an @Tx.inline function"
+            )
+
+        def function(*args: Any) -> Any:
+            missing = len(parameters) - len(args)
+            if missing < 0 or missing > len(defaults):
+                raise TirxError(f"this lambda expects the arguments ({', '.join(parameters)}), found {len(args)}")
+            values = [*args, *defaults[len(defaults) - missing :]]
+            return replace(self, env=Env(outer=self.env, names=dict(zip(parameters, values, strict=True)))).eval(
+                node.body
+            )
+
+        return function
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def visit_Tuple(self, node: ast.Tuple, names: Sequence[str] = ()) -> tuple[Any, ...]:
+        return tuple(self._items(node.elts, names))
+
+    def visit_List(self, node: ast.List, names: Sequence[str] = ()) -> list[Any]:
+        return self._items(node.elts, names)
+
+    def visit_Set(self, node: ast.Set) -> set[Any]:
+        return set(self._items(node.elts))
