@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tools.source import KernelSource, dotted
 
-from .operators import BARRIERS, Mutation, barriers, kind_of
+from .mutation import BARRIERS, Mutation, barriers, kind_of
 
 BUFFERS = ("pool.alloc", "Tx.alloc_local", "Tx.decl_buffer")
 ALIASES = ("Tx.meta_var", "Tx.decl_buffer")

@@ -11,7 +11,8 @@ from tools.source import KernelSource
 
 from .blame import Concerned, Relations
 from .judge import Task, on_small_gpu
-from .operators import OPERATORS, Mutation, headline
+from .mutation import Mutation, headline
+from .operators import OPERATORS
 
 
 @dataclass(frozen=True)
