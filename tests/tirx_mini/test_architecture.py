@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -265,3 +266,50 @@ def test_every_room_has_a_docstring() -> None:
     assert rooms
     for room in rooms:
         assert ast.get_docstring(ast.parse((room / "__init__.py").read_text())), f"{room.name} does not say what it is"
+
+
+MAX_LINES = 450
+"""A longer file says in its docstring, in a line that begins with "Long because", why it is not split."""
+
+
+def sources(root: Path) -> Iterator[Path]:
+    """The project's Python files, except those that students fill in."""
+    yield from (path for path in root.glob("*.py") if not path.name.startswith("gemm_kernels"))
+    for folder in ("tirx_mini", "kernels_ref", "examples", "benchmarks", "tools"):
+        yield from (root / folder).rglob("*.py")
+
+
+def too_long(root: Path) -> list[str]:
+    """The files that are over `MAX_LINES` lines and do not say why."""
+    found = []
+    for path in sorted(sources(root)):
+        text = path.read_text()
+        docstring = ast.get_docstring(ast.parse(text)) or ""
+        if len(text.splitlines()) > MAX_LINES and not re.search(r"^Long because \w", docstring, re.MULTILINE):
+            found.append(str(path.relative_to(root)))
+    return found
+
+
+def test_a_long_file_says_why() -> None:
+    assert too_long(ROOT) == []
+
+
+@pytest.mark.parametrize("place", ["utils.py", "tirx_mini/ir/expr.py", "tools/mutants/operators.py"])
+@pytest.mark.parametrize(
+    ("docstring", "lines", "found"),
+    [
+        ("Short.", MAX_LINES, False),
+        ("Long.", MAX_LINES + 1, True),
+        ("Long.\n\nLong because one table is easier to search than two.", MAX_LINES + 1, False),
+        ("It is not Long because of a reason.", MAX_LINES + 1, True),
+    ],
+    ids=["at the limit", "no reason", "a reason", "the words elsewhere"],
+)
+def test_a_long_file_without_a_reason_is_found(
+    tmp_path: Path, place: str, docstring: str, lines: int, found: bool
+) -> None:
+    path = tmp_path / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = f'"""{docstring}"""\n'
+    path.write_text(header + "x = 1\n" * (lines - header.count("\n")))
+    assert too_long(tmp_path) == ([place] if found else [])
