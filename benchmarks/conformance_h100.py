@@ -184,6 +184,7 @@ every byte of every argument must be identical. The PTX ISA defines the words of
 Hopper does not support are compiled for sm_100a. `benchmarks/conformance_h100.py` generates this page."""
 
 
+LESSONS_HEADING = "## Behaviour found on the chip"
 LESSONS = (
     "A TMA box must begin at a multiple of 16 bytes in its row, even outside the tensor; otherwise an H100 faults.",
     "A TMA store or reduction must not begin before its tensor in any dimension; a load may.",
@@ -206,7 +207,7 @@ def page(results: Sequence[Result], about: dict[str, str], seconds: float) -> st
         "",
         "**" + ", ".join(f"{number} {outcome}" for outcome, number in count.items()) + "**",
         "",
-        "## Behaviour found on the chip",
+        LESSONS_HEADING,
         "",
         *(f"- {lesson}" for lesson in LESSONS),
         "",
@@ -256,7 +257,7 @@ def main() -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "conformance.md").write_text(text)
         (options.out / "conformance.json").write_text(json.dumps([asdict(r) for r in results], indent=1))
-    print(text[text.index("**") : text.index("## What")].strip())
+    print(text[text.index("**") : text.index(LESSONS_HEADING)].strip())
     return int(any(r.outcome not in ("agree", "compiled", "not run") for r in results))
 
 
