@@ -105,10 +105,10 @@ def _source_of(code: CodeType, file: str) -> FunctionSource:
 
 
 def _function(lines: list[str], code: CodeType) -> ast.FunctionDef | None:
-    """The function of `code` as `lines` have it, or None where they are another text.
+    """The function of `code` in `lines`, or None if the lines belong to another text.
 
-    A file may have changed since, and `<string>` names every text that was executed: from Python 3.13, `linecache` has
-    the program of `python -c` under it.
+    The file may have changed since it was loaded. `<string>` names every executed text; from Python 3.13, `linecache`
+    returns the program of `python -c` for it.
     """
     first = code.co_firstlineno
     indent = _indent(lines[first - 1])
@@ -120,7 +120,7 @@ def _function(lines: list[str], code: CodeType) -> ast.FunctionDef | None:
 
 
 def _defines(node: ast.FunctionDef, code: CodeType) -> bool:
-    """Whether `node` has the name and the parameters of `code`, where a class may have prefixed private ones."""
+    """Whether `node` has the name and the parameters of `code`; a class may have prefixed private parameters."""
     written = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
     loaded = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     same_parameters = len(written) == len(loaded) and all(map(str.endswith, loaded, written))
