@@ -7,9 +7,11 @@ from .availability import check_target
 from .core import Instruction
 from .debug import CONVERSION
 from .descriptors import (
+    PTX_TYPES,
     Format,
     InstructionDescriptor,
     SmemDescriptor,
+    describe,
     mma_depth,
     mma_format,
     operand_chunks,
@@ -25,7 +27,7 @@ from .tma import POLICIES
 __all__ = [
     "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion", "DivergentThread",
     "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory",
-    "Operand", "OperandKind", "Overloads", "RegisterOperand", "Scope", "SmemDescriptor", "ThreadVerbs", "WgmmaVerbs",
-    "check_target", "instruction_of", "instructions", "mma_depth", "mma_format", "operand_chunks", "swizzle_bytes",
-    "written_params",
+    "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "Scope", "SmemDescriptor", "ThreadVerbs",
+    "WgmmaVerbs", "check_target", "describe", "instruction_of", "instructions", "mma_depth", "mma_format",
+    "operand_chunks", "swizzle_bytes", "written_params",
 ]  # fmt: skip

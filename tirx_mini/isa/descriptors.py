@@ -15,6 +15,8 @@ import numpy as np
 
 CHUNK = 16
 TCGEN05, WGMMA = "tcgen05", "wgmma"
+INSTRUCTION = "instruction"
+"""The kinds of descriptor: of a matrix for tcgen05 or for wgmma, and the instruction descriptor of tcgen05.mma."""
 _SWIZZLE_CODES: Mapping[str, Mapping[int, int]] = {
     TCGEN05: {0: 0, 2: 128, 4: 64, 6: 32},
     WGMMA: {0: 0, 1: 128, 2: 64, 3: 32},
@@ -67,6 +69,20 @@ class SmemDescriptor:
         word |= self.base_offset << 49 | code << _SWIZZLE_SHIFT[kind]
         return word | (1 << 46 | int(self.absolute) << 52) if kind == TCGEN05 else word
 
+    def __str__(self) -> str:
+        """The fields in the PTX ISA's terms, as "128B swizzle, SBO 1024"; fields that say nothing are left out.
+
+        A K-major operand with a swizzle ignores the leading byte offset, whose field then holds 0 or 1.
+        """
+        parts = [f"start {self.start}"] if self.start else []
+        parts.append(f"{self.swizzle}B swizzle" if self.swizzle else "no swizzle")
+        if not self.swizzle or self.leading > CHUNK:
+            parts.append(f"LBO {self.leading}")
+        parts.append(f"SBO {self.stride}")
+        if self.base_offset:
+            parts.append(f"base offset {self.base_offset}")
+        return ", ".join([*parts, "absolute LBO"] if self.absolute else parts)
+
 
 @lru_cache(maxsize=1024)
 def operand_chunks(layout: SmemDescriptor, rows: int, depth: int, itemsize: int, mn_major: bool) -> np.ndarray:
@@ -114,6 +130,13 @@ _FORMATS: Mapping[str, Mapping[int, Format]] = {
 }
 _DEPTH = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32}
 _RESULTS = {0: "float16", 1: "float32", 2: "int32"}
+
+PTX_TYPES: Mapping[str, str] = {
+    "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2", "bool": "pred", **{f"int{n}": f"s{n}" for n in (8, 16, 32, 64)},
+    **{f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)},
+}  # fmt: skip
+"""The IR's dtypes as PTX calls them (PTX ISA, "Fundamental Types" and "Alternate Floating-Point Data Formats")."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +210,24 @@ class InstructionDescriptor:
             | self.n >> 3 << 17
             | self.m >> 4 << 24
         )
+
+    def __str__(self) -> str:
+        """Types, shape and modifiers, as "f16·f16→f32, M 128, N 128"."""
+        a, b = (PTX_TYPES[fmt.dtype].replace("f32", "tf32") for fmt in (self.a, self.b))
+        parts = [f"{a}·{b}→{PTX_TYPES[self.d]}", f"M {self.m}", f"N {self.n}"]
+        parts += [f"{name} negated" for name, on in (("A", self.negate_a), ("B", self.negate_b)) if on]
+        parts += [f"{name} MN-major" for name, on in (("A", self.transpose_a), ("B", self.transpose_b)) if on]
+        return ", ".join(parts)
+
+
+def describe(descriptor: str, word: int, kind: str = "f16", cta_group: int = 1) -> str:
+    """A word in words: of a `descriptor` of TCGEN05, WGMMA or INSTRUCTION; raises `ValueError` if it is not one.
+
+    kind, cta_group: of the tcgen05.mma that an instruction descriptor belongs to.
+    """
+    if descriptor == INSTRUCTION:
+        return str(InstructionDescriptor.decode(word, kind, cta_group))
+    return str(SmemDescriptor.decode(word, descriptor))
 
 
 def mma_format(dtype: str) -> tuple[str, Format]:

@@ -22,6 +22,7 @@ from tirx_mini.ir import (
     cast,
 )
 
+from .descriptors import INSTRUCTION, TCGEN05, WGMMA
 from .machine import RegisterOperand
 
 
@@ -41,6 +42,14 @@ class OperandKind(Enum):
     TMEM = "tmem"
     REGISTERS = "registers"
     TENSOR_MAP = "tensormap"
+    TCGEN05_DESCRIPTOR = TCGEN05
+    WGMMA_DESCRIPTOR = WGMMA
+    INSTRUCTION_DESCRIPTOR = INSTRUCTION
+
+    @property
+    def is_descriptor(self) -> bool:
+        """Whether it is a word that the tensor core decodes (`descriptors.describe`)."""
+        return self.value in (TCGEN05, WGMMA, INSTRUCTION)
 
     @property
     def in_shared_memory(self) -> bool:
@@ -86,6 +95,11 @@ _REGISTERS = "a pointer to a register buffer"
 u32 = Annotated[int, _operand(OperandKind.U32, "uint32", "an integer")]
 s32 = Annotated[int, _operand(OperandKind.S32, "int32", "an integer")]
 u64 = Annotated[int, _operand(OperandKind.U64, "uint64", "a 64-bit integer")]
+Tcgen05Descriptor = Annotated[
+    int, _operand(OperandKind.TCGEN05_DESCRIPTOR, "uint64", "a shared-memory descriptor")
+]
+WgmmaDescriptor = Annotated[int, _operand(OperandKind.WGMMA_DESCRIPTOR, "uint64", "a matrix descriptor")]
+InstructionWord = Annotated[int, _operand(OperandKind.INSTRUCTION_DESCRIPTOR, "uint32", "an instruction descriptor")]
 f32 = Annotated[float, _operand(OperandKind.F32, "float32", "a number")]
 pred = Annotated[bool, _operand(OperandKind.PREDICATE, "bool", "a condition")]
 any_value = Annotated[Any, _operand(OperandKind.ANY, None, "a value")]

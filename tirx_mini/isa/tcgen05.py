@@ -16,7 +16,17 @@ from .core import instruction
 from .descriptors import InstructionDescriptor, SmemDescriptor
 from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import MbarrierAddress, Registers, SharedAddress, SourceRegisters, TmemAddress, pred, u32, u64
+from .operands import (
+    InstructionWord,
+    MbarrierAddress,
+    Registers,
+    SharedAddress,
+    SourceRegisters,
+    Tcgen05Descriptor,
+    TmemAddress,
+    pred,
+    u32,
+)
 
 MASK16 = """{
     .reg .b16 mask;
@@ -96,9 +106,9 @@ def tcgen05_mma(
     gpu: Machine,
     thread: Thread,
     d: TmemAddress,
-    a_desc: u64,
-    b_desc: u64,
-    idesc: u32,
+    a_desc: Tcgen05Descriptor,
+    b_desc: Tcgen05Descriptor,
+    idesc: InstructionWord,
     accumulate: pred,
     *,
     cta_group: Literal[1, 2] = 1,

@@ -16,7 +16,7 @@ from .core import instruction
 from .descriptors import WGMMA, Format, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
 from .facts import Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import UpdatedRegisters, pred, u64
+from .operands import UpdatedRegisters, WgmmaDescriptor, pred
 
 ROWS = 64
 """M of every wgmma."""
@@ -66,8 +66,8 @@ def wgmma_mma_async(
     gpu: Machine,
     thread: Thread,
     d: UpdatedRegisters,
-    a_desc: u64,
-    b_desc: u64,
+    a_desc: WgmmaDescriptor,
+    b_desc: WgmmaDescriptor,
     accumulate: pred,
     *,
     n: int,

@@ -72,6 +72,9 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
         OperandKind.TMEM: cast("uint32", tid),
         OperandKind.REGISTERS: AddressOf(HANDLE, FLOATS, (const(0),)),
         OperandKind.TENSOR_MAP: MAP.var,
+        OperandKind.TCGEN05_DESCRIPTOR: cast("uint64", tid),
+        OperandKind.WGMMA_DESCRIPTOR: cast("uint64", tid),
+        OperandKind.INSTRUCTION_DESCRIPTOR: cast("uint32", tid),
     }
     out: list[Expr] = []
     for operand in entry.operands:

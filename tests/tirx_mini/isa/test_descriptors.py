@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, operand_chunks, swizzle_bytes
+from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, describe, operand_chunks, swizzle_bytes
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 
 F16, BF16 = Format("float16", 2), Format("bfloat16", 2)
@@ -103,3 +103,37 @@ def test_the_base_offset_moves_the_pattern() -> None:
 def test_operands_of_broken_chunks() -> None:
     with pytest.raises(ValueError, match="16-byte"):
         operand_chunks(SmemDescriptor(0, 16, 1024, 128), 8, 4, 2, False)
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "words"),
+    [
+        (SmemDescriptor(0, 16, 1024, 128), "128B swizzle, SBO 1024"),
+        (SmemDescriptor(0, 8192, 512, 64), "64B swizzle, LBO 8192, SBO 512"),
+        (SmemDescriptor(0x400, 128, 256, 0), "start 1024, no swizzle, LBO 128, SBO 256"),
+        (SmemDescriptor(0, 16, 256, 32, base_offset=2), "32B swizzle, SBO 256, base offset 2"),
+    ],
+)
+def test_a_shared_memory_descriptor_reads_as_its_fields(descriptor: SmemDescriptor, words: str) -> None:
+    for family in ("tcgen05", "wgmma"):
+        assert describe(family, descriptor.encode(family)) == words
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "group", "words"),
+    [
+        (0x08200010, "f16", 1, "f16·f16→f32, M 128, N 128"),
+        (0x10400010, "f16", 2, "f16·f16→f32, M 256, N 256"),
+        (0x04040490, "f16", 1, "bf16·bf16→f32, M 64, N 16"),
+        (0x08200910, "tf32", 1, "tf32·tf32→f32, M 128, N 128"),
+        (0x08200410, "f8f6f4", 1, "e4m3·e5m2→f32, M 128, N 128"),
+        (0x08200010 | 1 << 13 | 1 << 16, "f16", 1, "f16·f16→f32, M 128, N 128, A negated, B MN-major"),
+    ],
+)
+def test_an_instruction_descriptor_reads_as_types_and_shape(word: int, kind: str, group: int, words: str) -> None:
+    assert describe("instruction", word, kind, group) == words
+
+
+def test_a_word_that_is_not_a_descriptor_has_no_description() -> None:
+    with pytest.raises(ValueError, match="0b001"):
+        describe("tcgen05", 512)
