@@ -22,6 +22,7 @@ from tirx_mini.isa import instructions, written_params
 from .exprs import ExprRenderer
 from .helpers import Helpers
 from .names import Names, identifier
+from .notes import Notes
 from .signs import Signs
 from .stmts import StmtRenderer
 from .types import HEADERS, SCALARS, c_type
@@ -67,13 +68,20 @@ class CudaSource:
 
 
 def cuda_source(
-    func: PrimFunc, arch: str = DEFAULT_ARCH, *, line_directives: bool = False, comments: bool = False
+    func: PrimFunc,
+    arch: str = DEFAULT_ARCH,
+    *,
+    line_directives: bool = False,
+    comments: bool = False,
+    quotes: bool = False,
 ) -> CudaSource:
     """The CUDA C++ of a lowered function.
 
     arch: what it will be compiled for, as "sm_90a".
     line_directives: map the text to the kernel's source by ``#line``, for profilers and debuggers.
-    comments: quote each line of the kernel's source above what it became.
+    comments: explain descriptors, roles and the parts of shared memory at the end of their lines (`notes`); apart from
+        these comments the text is the same.
+    quotes: quote each line of the kernel's source above what it became.
     Raises `TirxError` for what has no CUDA form.
     """
     if func.launch is None:
@@ -83,13 +91,15 @@ def cuda_source(
     expr = ExprRenderer(names, Signs(func), helpers)
     kernel = identifier(f"{func.name}_kernel")
     params = used_params(func)
-    body = Writer(line_directives, comments)
+    body = Writer(line_directives, quotes)
+    notes = Notes(body, comments)
     if func.launch.programmatic:
         body.text(PROGRAMMATIC)
     with body.block(_signature(func, kernel, _parameters(func, params, names), architecture_of(arch)), span=func.span):
         prologue_at = len(body.lines)
-        _declare_shared(func, names, body)
-        StmtRenderer(func, names, expr, body)(func.body)
+        _declare_shared(func, names, body, notes)
+        StmtRenderer(func, names, expr, body, notes)(func.body)
+    notes.finish()
     prologue = helpers.prologue(expr.specials)
     body.lines[prologue_at:prologue_at] = prologue
     body.spans[prologue_at:prologue_at] = [None] * len(prologue)
@@ -144,7 +154,7 @@ def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
     return ", ".join(texts)
 
 
-def _declare_shared(func: PrimFunc, names: Names, out: Writer) -> None:
+def _declare_shared(func: PrimFunc, names: Names, out: Writer, notes: Notes) -> None:
     """The one dynamic allocation of shared memory."""
     pools = [n.buffer for n in walk(func.body) if isinstance(n, AllocBuffer) and n.buffer.scope == "shared"]
     if not pools:
@@ -155,6 +165,7 @@ def _declare_shared(func: PrimFunc, names: Names, out: Writer) -> None:
     pool = pools[0]
     align = f"__align__({pool.align}) " if pool.align else ""
     out.line(f"extern __shared__ {align}{_byte_type(pool)} {names.define(pool, pool.name)}[];", pool.span)
+    notes.pool(pool)
 
 
 def _byte_type(pool: Buffer) -> str:

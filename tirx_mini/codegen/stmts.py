@@ -28,6 +28,7 @@ from tirx_mini.ir import (
 
 from .exprs import ExprRenderer, flat_index
 from .names import Names
+from .notes import Notes
 from .types import SCALARS, c_type
 from .usage import byte_offset, loops_over_registers, loops_with_instructions, unread_scalars, vector_buffers
 from .writer import Writer
@@ -36,8 +37,8 @@ from .writer import Writer
 class StmtRenderer:
     """Writes one function's body."""
 
-    def __init__(self, func: PrimFunc, names: Names, expr: ExprRenderer, out: Writer) -> None:
-        self.names, self.expr, self.out = names, expr, out
+    def __init__(self, func: PrimFunc, names: Names, expr: ExprRenderer, out: Writer, notes: Notes) -> None:
+        self.names, self.expr, self.out, self.notes = names, expr, out, notes
         self.unrolled = loops_over_registers(func)
         self.vectorised = vector_buffers(func)
         self.rolled = loops_with_instructions(func)
@@ -84,6 +85,7 @@ class StmtRenderer:
         value = self.expr(stmt.value)  # rendered first: the name is not in scope in its own value
         name = self.names.define(stmt.var, stmt.var.name)
         self.out.line(f"const {c_type(stmt.var.dtype)} {name} = {value};", stmt.span)
+        self.notes.value(stmt.var, stmt.value)
 
     def _allocbuffer(self, stmt: AllocBuffer) -> None:
         buffer = stmt.buffer
@@ -103,6 +105,8 @@ class StmtRenderer:
         value = f" = {self.expr(store.value)}" if isinstance(store, BufferStore) else ""
         name = self.names.define(buffer, buffer.name)
         self.out.line(f"{c_type(buffer.dtype)} {name}{value};", store.span if store else span)
+        if isinstance(store, BufferStore):
+            self.notes.value(buffer, store.value)
 
     def _declbuffer(self, stmt: DeclBuffer) -> None:
         buffer = stmt.buffer
@@ -114,6 +118,8 @@ class StmtRenderer:
             place = f"({source} + {start})" if start else source
             kind, name = SCALARS[buffer.dtype], self.names.define(buffer, buffer.name)
             self.out.line(f"{kind}* const {name} = ({kind}*){place};", stmt.span)
+            if buffer.scope == "shared":
+                self.notes.shared(buffer)
 
     # -- effects ------------------------------------------------------------------------------------------------
 
@@ -129,9 +135,12 @@ class StmtRenderer:
             self.out.line(f"{self.expr.place(stmt.buffer, index, kind)} = {source};", stmt.span)
         else:
             self.out.line(f"{self.expr.place(stmt.buffer, index)} = {self.expr(value)};", stmt.span)
+            if stmt.buffer.scalar:
+                self.notes.value(stmt.buffer, value)
 
     def _evaluate(self, stmt: Evaluate) -> None:
         self.out.line(f"{self.expr(stmt.call)};", stmt.span)
+        self.notes.instruction(stmt.call)
 
     def _hint(self, stmt: Hint) -> None:
         details = "".join(f", {key} = {value}" for key, value in stmt.attrs)
@@ -143,11 +152,16 @@ class StmtRenderer:
     # -- control ------------------------------------------------------------------------------------------------
 
     def _if(self, stmt: If) -> None:
-        with self.out.block(f"if ({self.expr(stmt.cond)})", span=stmt.span):
+        cond = self.expr(stmt.cond)
+        with self.out.block(f"if ({cond})", span=stmt.span):
+            if not self.out.quotes:
+                self.notes.role(stmt.cond, cond)
             self._block(stmt.then)
             orelse = stmt.orelse
             while isinstance(orelse, If):
-                self.out.reopen(f"else if ({self.expr(orelse.cond)})")
+                cond = self.expr(orelse.cond)
+                self.out.reopen(f"else if ({cond})")
+                self.notes.role(orelse.cond, cond)
                 self._block(orelse.then)
                 orelse = orelse.orelse
             if orelse is not None:

@@ -15,10 +15,10 @@ INDENT = "  "
 
 @dataclass
 class Writer:
-    """Collects lines. line_directives: put ``#line`` where the source line changes; comments: quote that line."""
+    """Collects lines. line_directives: put ``#line`` where the source line changes; quotes: quote that line."""
 
     line_directives: bool = False
-    comments: bool = False
+    quotes: bool = False
     lines: list[str] = field(default_factory=list)
     spans: list[Span | None] = field(default_factory=list)
     _depth: int = 0
@@ -58,7 +58,7 @@ class Writer:
         if self.line_directives:
             escaped = span.file.replace("\\", "\\\\").replace('"', '\\"')
             self._append(f'#line {span.line} "{escaped}"', span)
-        if self.comments:
+        if self.quotes:
             self._append(f"{INDENT * self._depth}// {Path(span.file).name}:{span.line}  {_source(span)}", span)
 
     def _append(self, line: str, span: Span | None) -> None:
