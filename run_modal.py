@@ -46,23 +46,24 @@ def run_tests(steps: str) -> int:
 
 
 @app.function(image=image, timeout=300)
-def run_inspect(step: int, size: int, stage: str) -> tuple[int, str, str]:
+def run_inspect(step: int, size: int, stage: str, comments: bool) -> tuple[int, str, str]:
     """Exit status and output of inspect_cuda.py; compiling needs no GPU. size: 0 for the default."""
     sizes = [str(size)] if size else []
-    command = [sys.executable, "inspect_cuda.py", str(step), *sizes, "--stage", stage]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    flags = ["--comments" if comments else "--no-comments", "--stage", stage]
+    command = [sys.executable, "inspect_cuda.py", str(step), *sizes, *flags]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     return done.returncode, done.stdout, done.stderr
 
 
 @app.local_entrypoint()
-def main(step: str = "", inspect: int = 0, size: int = 0, stage: str = "cuda") -> None:
+def main(step: str = "", inspect: int = 0, size: int = 0, stage: str = "cuda", comments: bool = True) -> None:
     """--step N,… or N-M: the tests to run (default: all).
 
-    --inspect N [--size S] [--stage …]: show what step N becomes instead.
+    --inspect N [--size S] [--stage …] [--no-comments]: show what step N becomes instead.
     """
     if inspect:
-        status, text, notes = run_inspect.remote(inspect, size, stage)
-        sys.stdout.write(text)
+        status, text, notes = run_inspect.remote(inspect, size, stage, comments)
+        sys.stdout.buffer.write(text.encode())
         sys.stderr.write(notes)
     else:
         status = run_tests.remote(step)

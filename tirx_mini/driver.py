@@ -60,11 +60,11 @@ class SimulatedExecutable:
         """TVM's view of the module: ``exe.mod.imports[0].inspect_source()`` is the CUDA C++."""
         return self.compiled.mod
 
-    def source(self, stage: str = "cuda") -> str:
-        """The kernel at a stage: "tir", "lowered", "cuda", "ptx" or "sass"."""
+    def source(self, stage: str = "cuda", comments: bool = True) -> str:
+        """The kernel at a stage: "tir", "lowered", "cuda" (with or without `comments`), "ptx" or "sass"."""
         if stage == "tir":
             return self.original.script()
-        return self.func.script() if stage == "lowered" else self.compiled.source(stage)
+        return self.func.script() if stage == "lowered" else self.compiled.source(stage, comments)
 
 
 def compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ What a step's kernel becomes: IR, CUDA C++, PTX or machine code. No GPU is neede
     {prog} 7                         step 7 of {student} at size 1024, as CUDA C++
     {prog} 9 2048 --stage sass       the machine code, and a count of the instructions that matter
     {prog} 7 --stage passes --diff   the changes that each pass of the lowering makes
+    {prog} 7 --quotes                the same with the kernel's lines above what they became
     {prog} 7 | grep mbarrier_init
 
 For a step that is not written yet the reference is shown, and a note on stderr says so.
@@ -52,7 +54,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
         print(f"error: which step? Write for example: {prog} 7", file=sys.stderr)
         return 2
     else:
-        shown = StageOptions(options.arch, options.comments, options.diff)
+        shown = StageOptions(options.arch, options.comments, options.quotes, options.diff)
         try:
             text = stage_text(_kernel(options), options.stage, shown)
         except (KernelFileError, TirxError, ToolchainError, ValueError) as error:
@@ -80,7 +82,13 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--dtype", default="float16", choices=sorted(DTYPES), help="the type of A, B and D")
     parser.add_argument("--arch", help=f"as in sm_90a (default: that of this machine's GPU, else {DEFAULT_ARCH})")
     parser.add_argument("--stage", default="cuda", choices=STAGES, help="what to show (default: cuda)")
-    parser.add_argument("--comments", action="store_true", help="quote the kernel's lines in the CUDA C++")
+    parser.add_argument(
+        "--comments",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="explain descriptors, roles and shared memory at the ends of their lines in the CUDA C++ (default: on)",
+    )
+    parser.add_argument("--quotes", action="store_true", help="quote the kernel's lines in the CUDA C++")
     parser.add_argument("--diff", action="store_true", help="with --stage passes: what each pass changes")
     parser.add_argument("--list-passes", action="store_true", help="list the passes of the lowering, and nothing else")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE")
@@ -115,7 +123,9 @@ def _shape(step: Step, size: int | None) -> Shape:
 
 
 def _print(text: str) -> None:
-    """Print; a reader that closes the pipe early (``| head``) ends the program quietly."""
+    """Print as UTF-8, as with --output; a reader that closes the pipe early (``| head``) ends the program quietly."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

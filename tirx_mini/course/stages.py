@@ -18,12 +18,14 @@ class StageOptions:
     """How a stage is shown.
 
     arch: what PTX and machine code are compiled for, as in "sm_100a"; None for this machine's GPU, or the default.
-    comments: quote the kernel's lines in the CUDA C++.
+    comments: explain descriptors, roles and shared memory at the ends of their lines in the CUDA C++.
+    quotes: quote the kernel's lines in the CUDA C++.
     diff: only what each pass changes.
     """
 
     arch: str | None = None
-    comments: bool = False
+    comments: bool = True
+    quotes: bool = False
     diff: bool = False
 
 
@@ -64,7 +66,7 @@ def _changes(before: str, after: str) -> Iterator[str]:
 
 
 def _cuda(kernel: PrimFunc, options: StageOptions) -> str:
-    return cuda_source(lower(kernel), comments=options.comments).text
+    return cuda_source(lower(kernel), comments=options.comments, quotes=options.quotes).text
 
 
 def _ptx(kernel: PrimFunc, options: StageOptions) -> str:

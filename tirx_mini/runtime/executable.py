@@ -30,9 +30,9 @@ class SourceModule:
 
     executable: Executable
 
-    def inspect_source(self, fmt: str = "") -> str:
-        """The CUDA C++, or with `fmt` "ptx" or "sass" that."""
-        return self.executable.source(fmt or "cuda")
+    def inspect_source(self, fmt: str = "", comments: bool = True) -> str:
+        """The CUDA C++, or with `fmt` "ptx" or "sass" that; `comments` as in `Executable.source`."""
+        return self.executable.source(fmt or "cuda", comments)
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Executable:
     cuda: CudaSource
     compiled: Compiled
     original: PrimFunc | None = None
+    line_info: bool = False
     _sources: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, *args: Any) -> None:
@@ -82,10 +83,16 @@ class Executable:
     def mod(self) -> HostModule:
         return HostModule((SourceModule(self),))
 
-    def source(self, stage: str = "cuda") -> str:
-        """The kernel at one of `STAGES`: "tir" is as written. Raises `ValueError` for another name."""
+    def source(self, stage: str = "cuda", comments: bool = True) -> str:
+        """The kernel at one of `STAGES`: "tir" is as written. Raises `ValueError` for another name.
+
+        comments: whether the CUDA C++ explains descriptors, roles and shared memory at the ends of its lines. The text
+        that was compiled is the one without, so that comments change neither compilation time nor the cache's keys.
+        """
         if stage not in STAGES:
             raise ValueError(f"unknown stage {stage!r}; there are {', '.join(STAGES)}")
+        if stage == "cuda" and not comments:
+            return self.cuda.text
         if stage not in self._sources:
             self._sources[stage] = STAGES[stage](self)
         return self._sources[stage]
@@ -117,7 +124,7 @@ class Executable:
 STAGES: Mapping[str, Callable[[Executable], str]] = {
     "tir": lambda exe: (exe.original or exe.func).script(),
     "lowered": lambda exe: exe.func.script(),
-    "cuda": lambda exe: exe.cuda.text,
+    "cuda": lambda exe: cuda_source(exe.func, exe.arch, line_directives=exe.line_info, comments=True).text,
     "ptx": lambda exe: exe.compiled.ptx,
     "sass": lambda exe: disassemble(exe.compiled.cubin),
 }
@@ -144,7 +151,7 @@ def build(
     _check_shared_memory(func, target)
     source = cuda_source(func, target, line_directives=line_info)
     compiled = (cache or CompileCache.default()).compile(source, target, line_info=line_info)
-    return Executable(func, source, compiled, original)
+    return Executable(func, source, compiled, original, line_info)
 
 
 def _check_shared_memory(func: PrimFunc, arch: str) -> None:

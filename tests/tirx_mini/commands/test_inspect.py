@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,17 +74,32 @@ def test_a_step_that_is_not_written_yet_is_shown_as_the_reference_has_it(capsys:
     assert notes == "note: step 7 of gemm_kernels.py is not written yet; this is the reference\n"
 
 
-def test_comments_quote_the_kernel(capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = shown(capsys, "1", "--kernels", "kernels_ref", "--comments")
+def test_the_cuda_text_has_comments_unless_they_are_turned_off(capsys: pytest.CaptureFixture[str]) -> None:
+    commented, _ = shown(capsys, "7", "--kernels", "kernels_ref")
+    plain, _ = shown(capsys, "7", "--kernels", "kernels_ref", "--no-comments")
+    assert "  if ((warp_id_in_cta >> 2) == 1) {  // wg_id == 1\n" in commented
+    assert "  if ((warp_id_in_cta >> 2) == 1) {\n" in plain and "  // " not in plain[plain.index("__global__") :]
+
+
+def test_quotes_are_the_kernels_own_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = shown(capsys, "1", "--kernels", "kernels_ref", "--quotes")
     lines = [line.strip() for line in out.splitlines()]
     at = lines.index("tvm_builtin_ptx_tcgen05_alloc_cta_group_1(&tmem_addr[0], 512);")
     assert lines[at - 1].startswith("// step01_single_tile.py:")
     assert lines[at - 1].endswith("Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)")
+    assert "if (warp_id_in_cta == 0) {" in lines  # the line above says so already
+
+
+def test_output_is_utf_8_whatever_the_terminal_is() -> None:
+    command = [sys.executable, "inspect_cuda.py", "1", "--kernels", "kernels_ref"]
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert "// f16·f16→f32, M 128, N 128" in done.stdout.decode("utf-8")
 
 
 def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out, _ = shown(capsys, "1", "--kernels", "kernels_ref", "-o", str(tmp_path / "v1.cu"))
-    assert out == "" and "__global__" in (tmp_path / "v1.cu").read_text()
+    assert out == "" and "__global__" in (tmp_path / "v1.cu").read_text(encoding="utf-8")
 
 
 @pytest.mark.compiler
@@ -113,7 +129,7 @@ def test_bad_input_is_explained(
 
 def test_inspect_cuda_is_the_same_command(capsys: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "inspect_cuda.py", "1", "--kernels", "kernels_ref"]
-    script = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    script = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=ROOT, check=False)
     out, _ = shown(capsys, "1", "--kernels", "kernels_ref")
     assert (script.returncode, script.stdout) == (0, out)
     script = subprocess.run(command[:2], capture_output=True, text=True, cwd=ROOT, check=False)
