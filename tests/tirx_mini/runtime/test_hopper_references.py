@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from tirx_mini.course import STEPS, Shape, load_kernels, load_module
 from tirx_mini.passes import lower
-from tirx_mini.runtime import Executable, build, summarise
+from tirx_mini.runtime import Executable, build, compile_cuda, summarise
 
 pytestmark = pytest.mark.compiler
 FOLDER = Path(__file__).parents[3] / "kernels_ref" / "sm90"
@@ -59,6 +60,14 @@ def test_each_step_has_what_it_teaches(step: int, shape: Shape) -> None:
     assert bool(summary.matching(r"^STSM")) == (step >= 4)
     assert bool(summary.matching(r"^UTMALDG.*MULTICAST")) == bool(summary.matching(r"^UCGABAR_WAIT")) == (step == 9)
     assert bool(summary.matching(r"^USETMAXREG")) == bool(summary.matching(r"^ACQBULK")) == (step >= 10)
+
+
+@pytest.mark.parametrize(("step", "shape"), KERNELS)
+def test_comments_leave_the_machine_code_as_it_is(step: int, shape: Shape) -> None:
+    exe = compiled(step, shape)
+    commented = compile_cuda(replace(exe.cuda, text=exe.source("cuda")), "sm_90a")
+    assert exe.source("cuda") != exe.cuda.text
+    assert (commented.cubin, commented.ptx, commented.warnings) == (exe.compiled.cubin, exe.compiled.ptx, ())
 
 
 @pytest.mark.parametrize(("step", "shape"), [(step, shape) for step, shape in KERNELS if step >= 8])

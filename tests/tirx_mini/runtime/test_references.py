@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from tirx_mini.codegen import cuda_source
 from tirx_mini.course import STEPS, load_kernels, steps_from
 from tirx_mini.passes import lower
-from tirx_mini.runtime import Executable, build, summarise
+from tirx_mini.runtime import Executable, build, compile_cuda, summarise
 
 REFERENCES = Path(__file__).parents[3] / "kernels_ref"
 TMA_LOAD, TMA_STORE = r"^UTMALDG\.2D", r"^UTMASTG\.2D"
@@ -56,6 +57,14 @@ def test_each_step_has_what_it_teaches(step: int) -> None:
         assert (
             summary.matching(r"^LDG\.E\.128") and summary.matching(r"^STS\.128") and summary.matching(r"^STG\.E\.128")
         )
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_comments_leave_the_machine_code_as_it_is(step: int) -> None:
+    exe = compiled(step)
+    commented = compile_cuda(replace(exe.cuda, text=exe.source("cuda")), "sm_100a")
+    assert exe.source("cuda") != exe.source("cuda", comments=False) == exe.cuda.text
+    assert (commented.cubin, commented.ptx, commented.warnings) == (exe.compiled.cubin, exe.compiled.ptx, ())
 
 
 def main_body(step: int) -> list[str]:
@@ -122,6 +131,8 @@ def test_other_stages_of_an_executable() -> None:
     exe = compiled(1)
     assert "Tx.gemm_async" in exe.source("tir")
     assert "tcgen05.mma" in exe.source("ptx")
-    assert exe.mod.imports[0].inspect_source() == exe.source("cuda")
+    module = exe.mod.imports[0]
+    assert module.inspect_source() == exe.source("cuda")
+    assert module.inspect_source(comments=False) == exe.source("cuda", comments=False)
     with pytest.raises(ValueError, match="unknown stage 'ast'; there are tir, lowered, cuda, ptx, sass"):
         exe.source("ast")
