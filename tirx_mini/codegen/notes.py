@@ -30,6 +30,9 @@ from tirx_mini.layout import SwizzleMode, swizzle_mode
 
 from .writer import Writer
 
+_NAMESPACES = re.compile(r"\b(?:\w+\.)+(?=\w+\()")
+_SPACES = re.compile(r"[\s()]")
+
 
 class Notes:
     """The comments of one kernel. Its methods follow the line that they are about; `finish` writes the comments."""
@@ -43,7 +46,7 @@ class Notes:
 
     def role(self, cond: Expr, text: str) -> None:
         """The last line branches on `cond`, which it has as `text`: a test of thread ids is named as in the source."""
-        if self.enabled and _tests_ids(cond) and (source := _source(cond.span)) and not _repeats(source, text):
+        if self.enabled and (source := _source(cond.span)) and _tests_ids(cond) and not _repeats(source, text):
             self._add(len(self.out.lines) - 1, source)
 
     def pool(self, buffer: Buffer) -> None:
@@ -148,9 +151,9 @@ def _source(span: Span | None) -> str:
         return ""
     line = linecache.getline(span.file, span.line).encode()  # columns count bytes
     text = line[span.column : span.end_column].decode(errors="replace")
-    return re.sub(r"\b(?:\w+\.)+(?=\w+\()", "", text)
+    return _NAMESPACES.sub("", text)
 
 
 def _repeats(source: str, code: str) -> bool:
     """Whether a condition is the same in the kernel and in the emitted text, parentheses and conversions aside."""
-    return re.sub(r"[\s()]", "", source).endswith(re.sub(r"\(int\)|[\s()]", "", code))
+    return _SPACES.sub("", source).endswith(_SPACES.sub("", code.replace("(int)", "")))
