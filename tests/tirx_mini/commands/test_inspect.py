@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,14 @@ def test_output_is_utf_8_whatever_the_terminal_is() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
     assert "// f16·f16→f32, M 128, N 128" in done.stdout.decode("utf-8")
+
+
+def test_the_commands_of_the_documentation_are_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "cuda.md").read_text(encoding="utf-8")
+    commands = re.findall(r"python inspect_cuda.py ([^`]+)`", page)
+    assert len(commands) >= 5
+    for command in commands:
+        shown(capsys, *command.split(), "--list-passes")  # instead of the stage, which takes longer
 
 
 def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
