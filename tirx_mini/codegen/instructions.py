@@ -14,7 +14,7 @@ from .builtins import PREFIX
 from .types import c_type
 
 NAMELESS: Mapping[str, str] = {"dim": "{}d", "num": "x{}", "n": "{}"}
-"""Modifiers that a function's name holds in a form of their own; numbers go with their name, as in cta_group_1."""
+"""Modifiers with a form of their own in a function's name; other numbers follow their name, as in cta_group_1."""
 
 CONSTRAINTS: Mapping[str, str] = {
     "float32": "f", "float64": "d", "int64": "l", "uint64": "l", "handle": "l", "int32": "r", "uint32": "r",
@@ -23,12 +23,17 @@ CONSTRAINTS: Mapping[str, str] = {
 """Register classes of inline assembly (CUDA: Inline PTX Assembly)."""
 
 WIDTH = 120
-"""Columns of the emitted text where lines can be broken."""
+"""The longest line of the emitted text, in columns, that can be broken."""
 
 
 @dataclass(frozen=True)
 class DeviceFunction:
-    """name: to call it by. definition: its text. arguments: the operands that are passed, in order."""
+    """A `__device__` function.
+
+    name: the function's name.
+    definition: its text.
+    arguments: the operands that a call passes, in order.
+    """
 
     name: str
     definition: str
@@ -36,7 +41,7 @@ class DeviceFunction:
 
 
 def device_function(entry: Instruction, call: Call) -> DeviceFunction:
-    """The function for a call of `entry`: calls with equal modifiers and types of operands get the same one."""
+    """The function for a call of `entry`; calls with the same modifiers and operand types share one."""
     name, fixed = _name(entry, call)
     template = entry.template(dict(call.attrs))
     for label, value in fixed.items():
@@ -59,7 +64,7 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
 
 
 def _name(entry: Instruction, call: Call) -> tuple[str, Mapping[str, int]]:
-    """The function's name, and the operands that it stands for."""
+    """The function's name, and the operands that the name implies."""
     values = {operand.name: int_value(args[0]) for operand, args in _matched(entry, call) if args}
     if entry.cuda is not None and all(values[label] == value for label, value in entry.cuda.fixed.items()):
         return PREFIX + entry.cuda.name, entry.cuda.fixed
@@ -88,7 +93,7 @@ def _matched(entry: Instruction, call: Call) -> list[tuple[Operand, tuple[Expr, 
 
 @dataclass
 class _Assembly:
-    """An asm statement in the making: its parameters, what it declares, and the registers that it is given."""
+    """An asm statement under construction: its parameters, declarations, and register operands."""
 
     touches_memory: bool
     parameters: list[str] = field(default_factory=list)
@@ -151,7 +156,7 @@ class _Assembly:
         self.places[label] = ", ".join(marks)
 
     def _input(self, constraint: str, value: str) -> str:
-        """A mark for an input, whose number is known when all outputs are."""
+        """A placeholder for an input, whose number depends on the number of outputs."""
         self.inputs.append(f'"{constraint}"({value})')
         return f"%in{len(self.inputs) - 1}%"
 

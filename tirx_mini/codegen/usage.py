@@ -1,4 +1,4 @@
-"""What a lowered function does with its buffers and loops, as far as the emitted text depends on it."""
+"""How a lowered function uses its buffers and loops; the emitted text depends on it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def used_params(func: PrimFunc) -> tuple[Param, ...]:
 def loops_over_registers(func: PrimFunc) -> frozenset[For]:
     """The loops whose variable selects an element of a register array.
 
-    Registers have no addresses: such a loop must be unrolled, or the array lives in (slow, off-chip) local memory.
+    Registers have no addresses: unless such a loop is unrolled, the array is in (slow, off-chip) local memory.
     """
     nodes = list(walk(func.body))
     values = {n.var: n.value for n in nodes if isinstance(n, Bind)}
@@ -59,7 +59,7 @@ def _register_indices(node: Expr | Stmt) -> Iterable[Expr]:
 
 
 def loops_with_instructions(func: PrimFunc) -> frozenset[For]:
-    """Serial loops that issue instructions: what the kernel loops over stays a loop, which keeps the code small."""
+    """Serial loops that issue instructions. They stay loops, which keeps the code small."""
     return frozenset(
         n
         for n in walk(func.body)
@@ -68,7 +68,7 @@ def loops_with_instructions(func: PrimFunc) -> frozenset[For]:
 
 
 def unread_scalars(func: PrimFunc) -> frozenset[Buffer]:
-    """Mutable scalars whose value nothing uses but their own next value, and whose stores have no other effect."""
+    """Mutable scalars that only their own next value uses, and whose stores have no other effect."""
     stored: dict[Buffer, list[BufferStore]] = {}
     read: set[Buffer] = set()
     for node in walk(func.body):
@@ -87,7 +87,7 @@ def _loads(expr: Expr, buffer: Buffer) -> list[Expr]:
 
 
 def vector_buffers(func: PrimFunc) -> frozenset[Buffer]:
-    """The buffers of which some access moves several elements, or an instruction gets whole registers."""
+    """The buffers with an access to several elements, or that an instruction takes as whole registers."""
     return frozenset(
         node.buffer
         for node in walk(func.body)
@@ -109,5 +109,5 @@ def mentioned_dtypes(func: PrimFunc) -> frozenset[DataType]:
 
 
 def byte_offset(buffer: Buffer) -> int:
-    """Where a view starts in the buffer at the end of its chain of views."""
+    """The byte at which a view starts in the buffer at the end of its chain of views."""
     return buffer.byte_offset + (byte_offset(buffer.source) if buffer.source is not None else 0)
