@@ -1,4 +1,4 @@
-"""Small device functions that are no instructions of the table: special registers, addresses, rounding."""
+"""Small device functions that are not in the instruction table: special registers, addresses, rounding."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ PROLOGUE: Mapping[str, str] = {
     "cluster_ctarank": f"const int cluster_ctarank = {PREFIX}cluster_ctarank();",
     **{f"clusterCtaIdx.{a}": f"const int cluster_ctaid_{a} = {PREFIX}cluster_ctaid_{a}();" for a in "xyz"},
 }
-"""Special registers that a kernel reads once, at its start. The shuffle tells the compiler that all lanes agree."""
+"""Special registers that a kernel reads once, at its start. The shuffle makes the value uniform for the compiler."""
 
 NEEDS: Mapping[str, str] = {
     "cluster_ctarank": "cluster_ctarank",
     **{f"clusterCtaIdx.{axis}": f"cluster_ctaid_{axis}" for axis in "xyz"},
 }
-"""The definition behind a line of the prologue."""
+"""The definition that a line of the prologue calls."""

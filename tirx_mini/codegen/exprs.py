@@ -45,8 +45,8 @@ BARE: Mapping[str, tuple[str, ...]] = {
     "+": (*_SUMS, "*"), "-": (*_SUMS, "*"), "*": ("*",), "and": ("and", *_COMPARISONS), "or": ("or", *_COMPARISONS),
     "|": ("|",), "&": ("&",), "^": ("^",), **dict.fromkeys(("<", "<=", ">", ">="), (*_SUMS, "*")),
 }  # fmt: skip
-"""The operators whose result may be a left operand without parentheses. All others get them: nobody should have to
-know that ``&`` binds less tightly than ``==``."""
+"""The operators whose result may be a left operand without parentheses. All others get them, so that a reader need not
+remember that ``&`` binds less tightly than ``==``."""
 
 _BARE_RIGHT: Mapping[str, tuple[str, ...]] = {**BARE, **dict.fromkeys("+-", ("*",)), **dict.fromkeys("*|&^", ())}
 """The same for right operands, which keep their grouping: floating-point sums depend on it."""
@@ -55,20 +55,20 @@ _ASSOCIATIVE: Mapping[str, tuple[str, ...]] = {"+": ("+", "*"), "*": ("*",), "|"
 _AS_BITS: Mapping[str, Callable[[int], tuple[str, int]]] = {
     "//": lambda n: (">>", n.bit_length() - 1), "%": lambda n: ("&", n - 1)
 }  # fmt: skip
-"""Division by a power of two that rounds as the IR does, whatever the sign."""
+"""Division and remainder by a power of two, which round as the IR does for operands of either sign."""
 _SHIFTS = ("<<", ">>")
 _ROUNDING = {"//": "floordiv", "%": "floormod"}
 
 
 class Term(NamedTuple):
-    """Rendered text and its outermost operator, "" where nothing can bind more tightly."""
+    """Rendered text and its outermost operator, "" for text that never needs parentheses."""
 
     text: str
     op: str = ""
 
 
 class Calls(Protocol):
-    """What renders instructions (`helpers.Helpers`)."""
+    """Renders instructions (`helpers.Helpers`)."""
 
     def call(self, call: Call, render: ExprRenderer) -> str: ...
 
@@ -120,7 +120,7 @@ class ExprRenderer:
     # -- memory -------------------------------------------------------------------------------------------------
 
     def place(self, buffer: Buffer, index: Expr, storage: str | None = None) -> str:
-        """The element (or, for a `Ramp`, the vector) of `buffer` at the flat `index`, as something to assign to."""
+        """The element (or, for a `Ramp`, the vector) of `buffer` at the flat `index`, as an lvalue."""
         name = self.names[buffer]
         if buffer.scalar:
             return name
@@ -136,7 +136,7 @@ class ExprRenderer:
         return f"&{self.names[expr.buffer]}[{self(flat_index(expr))}]"
 
     def copied(self, load: BufferLoad) -> str:
-        """A load whose value is only moved, in the type of the access."""
+        """A load whose value is only copied, in the type of the access."""
         return self.place(load.buffer, flat_index(load), storage_type(load.dtype))
 
     def _pointer(self, name: str, base: Expr) -> str:
@@ -175,7 +175,7 @@ class ExprRenderer:
         return Term(text, op)
 
     def _converted(self, expr: Expr, other: Expr, bare: tuple[str, ...]) -> str:
-        """An operand, without the conversion to the other's type that C++ makes by itself."""
+        """An operand, without the conversion to the other's type that C++ makes implicitly."""
         if not isinstance(other, (Cast, Const)) and other.dtype.is_integer and other.dtype.bits >= 32:
             if isinstance(expr, Const) and 0 <= expr.value < 2**31:
                 return plain_literal(int(expr.value))
@@ -237,7 +237,7 @@ def _implicit(source: DataType, target: DataType) -> bool:
 
 
 def flat_index(node: BufferLoad | AddressOf) -> Expr:
-    """The one index of a lowered access."""
+    """The single index of a lowered access."""
     if len(node.indices) != 1:
         raise TirxError(f"the access to {node.buffer.name} was not flattened; was the kernel lowered?", node.span)
     return node.indices[0]

@@ -17,12 +17,12 @@ class Helpers:
         self._definitions: dict[str, None] = {}
 
     def require(self, name: str) -> str:
-        """The name to call the builtin `name` by."""
+        """Define the builtin `name`; returns its name in the text."""
         self._definitions[DEFINITIONS[name]] = None
         return PREFIX + name
 
     def call(self, call: Call, render: ExprRenderer) -> str:
-        """An instruction as the call of its function."""
+        """An instruction as a call of its function."""
         entry = TABLE.get(call.op)
         if entry is None:
             raise TirxError(f"there is no instruction {call.op!r}", call.span)

@@ -40,21 +40,22 @@ TYPEDEFS = {
     "uint64_t": "unsigned long long",
 }
 TENSOR_MAP = """\
-// What cuTensorMapEncodeTiled fills in on the host: how TMA sees a tensor in global memory.
+// A tensor in global memory as TMA addresses it; cuTensorMapEncodeTiled fills it in on the host.
 struct alignas(64) CUtensorMap {
   uint64_t opaque[16];
 };
 """
 PROGRAMMATIC = """\
-// It waits for the kernel before it by itself: launch it with CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
+// Contains griddepcontrol.wait: launch it with CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
 
 
 @dataclass(frozen=True)
 class CudaSource:
     """The emitted file.
 
-    kernel: the entry point's name. params: what it is launched with, in order. spans: for each line of `text`, where it
-    comes from.
+    kernel: the name of the entry point.
+    params: its parameters, in order.
+    spans: the place in the kernel's source that each line of `text` comes from.
     """
 
     text: str
@@ -120,7 +121,7 @@ def _includes(func: PrimFunc) -> str:
 
 
 def _typedefs(text: str) -> str:
-    """The integer types that `text` names; NVRTC brings no <cstdint>."""
+    """Definitions of the integer types that `text` names: NVRTC has no <cstdint>."""
     used = set(re.findall(r"\bu?(?:char|int\d+_t)\b", text))
     return "\n".join(f"typedef {kind} {name};" for name, kind in TYPEDEFS.items() if name in used)
 
@@ -129,7 +130,7 @@ def _signature(func: PrimFunc, kernel: str, parameters: str, arch: Architecture)
     launch = func.launch
     assert launch is not None
     cluster = f"__cluster_dims__({', '.join(map(str, launch.cluster))}) " if launch.cluster_size > 1 else ""
-    # Told that one CTA has the SM to itself, ptxas gives it all registers, and knows how many setmaxnreg moves.
+    # With one CTA an SM, ptxas may use all of its registers, and can compute how many setmaxnreg has to move.
     moves = any(entry.moves_registers for entry in instructions(func.body))
     alone = moves or 2 * launch.smem_bytes > arch.smem_per_sm
     bounds = f"{launch.threads}, 1" if alone else str(launch.threads)
@@ -138,8 +139,8 @@ def _signature(func: PrimFunc, kernel: str, parameters: str, arch: Architecture)
 
 def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
     written = written_params(func)
-    # What a restrict pointer leads to changes through no other: a compiler may then read it before the wait for the
-    # kernel that writes it, whatever that wait clobbers.
+    # The memory clobber of griddepcontrol.wait does not apply to restrict pointers: the compiler could move reads
+    # through them ahead of it.
     assert func.launch is not None
     restrict = "" if func.launch.programmatic else " __restrict__"
     texts: list[str] = []

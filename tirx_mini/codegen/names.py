@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 RESERVED = frozenset(
-    # what C++ and CUDA claim, and the few names that the emitted prologue defines
+    # keywords and names of C++ and CUDA, and the names that the emitted prologue defines
     """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl const
     constexpr const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false
     float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
@@ -27,7 +27,7 @@ def identifier(name: str) -> str:
 
 
 class Names:
-    """One name a variable or buffer. A name may come back in a block beside, never in a block inside."""
+    """One name for each variable and buffer. Sibling blocks may reuse a name; a nested block never shadows one."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set(RESERVED)
@@ -52,7 +52,7 @@ class Names:
 
     @contextmanager
     def block(self) -> Iterator[None]:
-        """A C++ block: names defined inside are free again after it."""
+        """A C++ block: names that are defined in it can be reused after it."""
         taken, names = set(self._taken), dict(self._names)
         yield
         self._taken, self._names = taken, names

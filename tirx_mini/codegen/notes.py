@@ -1,7 +1,7 @@
-"""Comments in the emitted text: whom a branch is for, what shared memory holds, what a descriptor's bits say.
+"""Comments in the emitted text: the roles of branches, the contents of shared memory, the fields of descriptors.
 
-A comment stands at the end of the line that it explains, so that line numbers are the same without it and a search for
-the line finds both. It never repeats the code.
+A comment is at the end of the line that it explains: line numbers are the same without it, and a search that finds the
+line finds the comment. A comment does not repeat the code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SPACES = re.compile(r"[\s()]")
 
 
 class Notes:
-    """The comments of one kernel. Its methods follow the line that they are about; `finish` writes the comments."""
+    """The comments of one kernel. A method is called right after its line was written, `finish` at the end."""
 
     def __init__(self, out: Writer, enabled: bool) -> None:
         self.out, self.enabled = out, enabled
@@ -45,7 +45,7 @@ class Notes:
         self._barriers: set[Buffer] = set()
 
     def role(self, cond: Expr, text: str) -> None:
-        """The last line branches on `cond`, which it has as `text`: a test of thread ids is named as in the source."""
+        """The last line branches on `cond`, printed as `text`: a test of thread ids is given as the source has it."""
         if self.enabled and (source := _source(cond.span)) and _tests_ids(cond) and not _repeats(source, text):
             self._add(len(self.out.lines) - 1, source)
 
@@ -76,7 +76,7 @@ class Notes:
                 self._barriers.add(arg.buffer)
 
     def finish(self) -> None:
-        """Write what was found about descriptors and shared memory, once all uses have been seen."""
+        """Write the comments that depend on later lines: on descriptors, and on shared memory."""
         for line, buffer in self._shared:
             self._add(line, _contents(buffer, buffer in self._barriers))
         for line, word, operand, call in self._descriptors:
@@ -88,7 +88,7 @@ class Notes:
         if constant is not None:
             attrs = {a.name: a.default for a in TABLE[call.op].attributes} | dict(call.attrs)
             mma = {name: attrs[name] for name in ("kind", "cta_group") if name in attrs}
-            with suppress(ValueError):  # not a descriptor that exists: the simulator says why
+            with suppress(ValueError):  # not a valid descriptor: the simulator reports it
                 self._add(line, describe(operand.type.kind.value, constant, **mma))
         for variable in variables:
             for place, value in self._values.pop(variable, ()):

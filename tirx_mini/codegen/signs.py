@@ -1,7 +1,7 @@
 """Which integers are never negative.
 
-The IR's ``//`` and ``%`` round towards minus infinity, C++'s towards zero. They agree where nothing is negative, which
-is nearly everywhere in a kernel; knowing it keeps the plain operators in the text.
+The IR's ``//`` and ``%`` round towards minus infinity, C++'s ``/`` and ``%`` towards zero. They agree on natural
+numbers. Nearly every index of a kernel is one, so that most divisions print as the plain operators.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLOSED = ("+", "*", "//", "/", "%", "<<", "|", "^")
 
 
 class Signs:
-    """What is known of one function. Mutable scalars are assumed not negative until a store refutes it."""
+    """The natural numbers of one function. A mutable scalar counts as one until a store refutes it."""
 
     def __init__(self, func: PrimFunc) -> None:
         nodes = list(walk(func.body))

@@ -21,10 +21,10 @@ VECTORS: Mapping[str, str] = {
     "int32x2": "int2", "int32x4": "int4", "uint32x2": "uint2", "uint32x4": "uint4",
     "int64x2": "longlong2", "uint64x2": "ulonglong2",
 }  # fmt: skip
-"""Vectors that C++ has values of; the others are only moved, as their STORAGE."""
+"""Vectors that CUDA C++ computes with; all others are only copied, as their STORAGE."""
 
 STORAGE: Mapping[int, str] = {2: "uint16_t", 4: "uint32_t", 8: "uint2", 16: "uint4"}
-"""The type that moves this many bytes in one access."""
+"""The type that copies this many bytes in one access."""
 
 HEADERS: Mapping[str, str] = {
     "float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h", "float8_e4m3fn": "cuda_fp8.h", "float8_e5m2": "cuda_fp8.h",
@@ -36,7 +36,7 @@ CONVERSIONS: Mapping[tuple[str, str], str] = {
     ("float32x2", "float16x2"): "__float22half2_rn", ("float16x2", "float32x2"): "__half22float2",
     ("float32x2", "bfloat16x2"): "__float22bfloat162_rn", ("bfloat16x2", "float32x2"): "__bfloat1622float2",
 }  # fmt: skip
-"""Conversions that have a function; the others are written as C++ casts."""
+"""Conversions that have a function; all others are C++ casts."""
 
 
 def c_type(dtype: DataType) -> str:
@@ -52,11 +52,11 @@ def c_type(dtype: DataType) -> str:
 
 
 def storage_type(dtype: DataType) -> str:
-    """The C++ type of one access to `dtype`, as a copy moves it."""
+    """The C++ type in which a copy accesses `dtype`."""
     if dtype.lanes == 1:
         return SCALARS[dtype]
     if dtype.nbytes not in STORAGE:
-        raise TirxError(f"a vector access moves 2, 4, 8 or 16 bytes, but {dtype} has {dtype.nbytes}")
+        raise TirxError(f"a vector access copies 2, 4, 8 or 16 bytes, but {dtype} has {dtype.nbytes}")
     return STORAGE[dtype.nbytes]
 
 
@@ -75,7 +75,7 @@ def literal(value: int | float | bool, dtype: DataType) -> str:
 
 
 def plain_literal(number: int) -> str:
-    """An integer without a type: large ones, and masks, in hexadecimal."""
+    """An integer without a suffix; large numbers and masks are hexadecimal."""
     return f"{number:#x}" if number >= 1 << 16 or (number > 256 and not number & (number + 1)) else str(number)
 
 

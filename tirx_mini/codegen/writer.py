@@ -15,7 +15,12 @@ INDENT = "  "
 
 @dataclass
 class Writer:
-    """Collects lines. line_directives: put ``#line`` where the source line changes; quotes: quote that line."""
+    """Collects lines.
+
+    line_directives: write a ``#line`` where the source line changes.
+    quotes: quote that source line in a comment.
+    lines, spans: the text so far, and the source of each line.
+    """
 
     line_directives: bool = False
     quotes: bool = False
@@ -31,7 +36,7 @@ class Writer:
         self._append(f"{INDENT * self._depth}{text}" if text else "", span)
 
     def text(self, block: str) -> None:
-        """Lines that come from no source line."""
+        """Lines without a source line."""
         for line in block.splitlines():
             self.line(line)
 
@@ -45,7 +50,7 @@ class Writer:
         self.line(tail)
 
     def reopen(self, head: str) -> None:
-        """Ends a block and begins another on the same line: ``} else {``."""
+        """End a block and begin another on the same line: ``} else {``."""
         self._depth -= 1
         self.line(f"}} {head} {{")
         self._depth += 1
