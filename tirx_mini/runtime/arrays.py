@@ -1,4 +1,4 @@
-"""NumPy arrays on the GPU and back."""
+"""NumPy arrays to the GPU and back."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def to_device(array: npt.NDArray[Any]) -> Any:
     contiguous = np.ascontiguousarray(array)
     kind = getattr(torch, array.dtype.name, None)
     if kind is None:
-        raise TypeError(f"arrays of {array.dtype} have no counterpart on the GPU")
+        raise TypeError(f"PyTorch has no dtype for an array of {array.dtype}")
     if array.dtype.kind in "biuf":
         return torch.from_numpy(contiguous).to("cuda")
     return torch.from_numpy(contiguous.view(np.uint8)).to("cuda").view(kind).reshape(array.shape)
 
 
 def from_device(tensor: Any, array: npt.NDArray[Any]) -> None:
-    """The tensor's elements into `array`, of the same shape and type; waits for the GPU."""
+    """Copy the tensor to `array`, which has the same shape and type; waits for the GPU."""
     import torch
 
     host = tensor.cpu().contiguous().view(torch.uint8).numpy()

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk, found again by what they were made from."""
+"""Compiled kernels on disk, keyed by everything that they were made from."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _SCHEMA = "1"
 
 @dataclass(frozen=True)
 class CompileCache:
-    """A directory of compiled kernels, the least recently used ones dropped beyond `max_bytes`.
+    """A directory of compiled kernels; beyond `max_bytes` the least recently used ones are deleted.
 
     Entries are keyed by source, architecture, options and the versions of compiler and headers. Writers replace whole
-    files, so processes may share the directory; a directory that cannot be written costs the speed-up and nothing else.
+    files, so processes may share the directory. If it cannot be written, each kernel is compiled anew.
     """
 
     directory: Path
@@ -39,16 +39,16 @@ class CompileCache:
         place = os.environ.get(DIRECTORY_VARIABLE)
         size = os.environ.get(SIZE_VARIABLE)
         if size and not size.isdigit():
-            raise ValueError(f"{SIZE_VARIABLE} is {size!r}; it should be a number of bytes, or 0 for no cache")
+            raise ValueError(f"{SIZE_VARIABLE} is {size!r}; it must be a number of bytes, or 0 for no cache")
         return CompileCache(Path(place) if place else _user_cache() / "tirx_mini", int(size) if size else DEFAULT_BYTES)
 
     def compile(self, source: CudaSource, arch: str, *, line_info: bool = False) -> Compiled:
-        """`compile_cuda`, or what it returned before."""
+        """The stored result of `compile_cuda`, or a new one, which is then stored."""
         store = self._store()
         if store is None:
             return compile_cuda(source, arch, line_info=line_info)
         key = self.key(source, arch, line_info)
-        with suppress(KeyError, ValueError, OSError):  # not there, damaged, or not readable: made anew
+        with suppress(KeyError, ValueError, OSError):  # missing, damaged or unreadable: compile again
             return _unpacked(store[key])
         compiled = compile_cuda(source, arch, line_info=line_info)
         with suppress(OSError):
@@ -61,7 +61,7 @@ class CompileCache:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def _store(self) -> Any:
-        """cuda.core's directory of atomically written, least-recently-read-first evicted entries; None without one."""
+        """cuda.core's store, which writes atomically and evicts the least recently read entries; None without one."""
         if self.max_bytes <= 0:
             return None
         try:
@@ -82,7 +82,7 @@ def _unpacked(entry: bytes) -> Compiled:
 
 
 def _user_cache() -> Path:
-    """Where the platform keeps what can be made again."""
+    """The platform's directory for caches."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":

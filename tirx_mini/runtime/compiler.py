@@ -1,4 +1,4 @@
-"""CUDA C++ to PTX and cubin by NVRTC, and what its complaints mean for the kernel's source."""
+"""CUDA C++ to PTX and cubin with NVRTC; errors are reported at the kernel's own lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE_NAME = "kernel.cu"
 
 @dataclass(frozen=True)
 class Resources:
-    """What ptxas says a kernel takes: registers a thread, and bytes of stack, spills and constants."""
+    """The resources of a kernel, as ptxas reports them: registers a thread; bytes of stack and spills a thread."""
 
     registers: int
     stack_bytes: int
@@ -33,7 +33,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The product of one compilation: PTX text, cubin, and what the compiler printed."""
+    """The result of one compilation. log: the messages of NVRTC and ptxas."""
 
     arch: str
     ptx: str
@@ -42,7 +42,7 @@ class Compiled:
 
     @property
     def resources(self) -> Resources:
-        """Read from ptxas' verbose output."""
+        """The figures of ptxas' verbose output."""
 
         def number(pattern: str) -> int:
             match = re.search(pattern, self.log)
@@ -70,7 +70,7 @@ def options(arch: str, line_info: bool) -> tuple[str, ...]:
 def compile_cuda(source: CudaSource, arch: str, *, line_info: bool = False) -> Compiled:
     """Compile for `arch`, as in "sm_100a"; needs no GPU.
 
-    Raises `TirxError` at the kernel's line that NVRTC or ptxas rejects, `ToolchainError` where there is no compiler.
+    Raises `TirxError` at the kernel's line that NVRTC or ptxas rejects, `ToolchainError` if there is no compiler.
     """
     program = _Program(source.text)
     flags = options(arch, line_info)
@@ -80,7 +80,7 @@ def compile_cuda(source: CudaSource, arch: str, *, line_info: bool = False) -> C
 
 
 class _Program:
-    """An NVRTC program. (cuda.core's Program asks for the GPU driver as soon as it is to make PTX.)"""
+    """An NVRTC program. (cuda.core's Program needs the GPU driver to produce PTX.)"""
 
     def __init__(self, text: str) -> None:
         self.include = toolchain().include
@@ -92,7 +92,7 @@ class _Program:
             self.nvrtc.nvrtcDestroyProgram(self.handle)
 
     def compile(self, flags: tuple[str, ...]) -> bool:
-        """Whether the text compiles; `log` has the rest."""
+        """Whether the text compiles; `log` has the messages."""
         arguments = [flag.encode() for flag in (*flags, f"--include-path={self.include}")]
         (status,) = self.nvrtc.nvrtcCompileProgram(self.handle, len(arguments), arguments)
         result = self.nvrtc.nvrtcResult
@@ -132,7 +132,7 @@ _LOC = re.compile(r"^\s*\.loc\s+(\d+) (\d+) \d+(?:.*inlined_at (\d+) (\d+) \d+)?
 
 
 def _translated(source: CudaSource, log: str, flags: tuple[str, ...]) -> TirxError:
-    """The first error of `log`, at the line of the kernel that it comes from."""
+    """The first error of `log`, at the line of the kernel that caused it."""
     match = _CXX.search(log)
     if match:
         file, line, text = match.groups()
@@ -145,14 +145,14 @@ def _translated(source: CudaSource, log: str, flags: tuple[str, ...]) -> TirxErr
 
 def _error(who: str, what: str, source: CudaSource, file: str, line: int) -> TirxError:
     lines = source.text.splitlines()
-    if Path(file).name != FILE_NAME:  # `#line` directives: the compiler already speaks of the kernel's source
+    if Path(file).name != FILE_NAME:  # with `#line` directives the compiler reports the kernel's source itself
         return TirxError(f"{who} rejects this: {what}", Span(file, line) if line else None)
     notes = ((f"it became the CUDA C++: {lines[line - 1].strip()}", None),) if 0 < line <= len(lines) else ()
     return TirxError(f"{who} rejects this: {what}", source.span_at(line), notes=notes)
 
 
 def _place_of_ptxas_error(source: CudaSource, flags: tuple[str, ...]) -> tuple[str, int]:
-    """File and line behind the PTX line that ptxas refuses: compiled again, the PTX says where its lines come from."""
+    """File and line of the PTX line that ptxas rejects, from a second compilation with line information."""
     program = _Program(source.text)
     program.compile((*flags, "--generate-line-info"))
     match = _PTXAS.search(program.log)

@@ -8,7 +8,7 @@ from .toolchain import load
 
 
 class DriverError(RuntimeError):
-    """A call of the CUDA driver failed. name: the status, as CUDA_ERROR_ILLEGAL_ADDRESS."""
+    """A failed call of the CUDA driver. name: the status, as CUDA_ERROR_ILLEGAL_ADDRESS. text: its description."""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(name, text)
@@ -19,7 +19,7 @@ class DriverError(RuntimeError):
 
 
 def check(result: tuple[Any, ...]) -> Any:
-    """The values of a driver call without its status; raises `DriverError` where that is no success."""
+    """The values of a driver call without its status; raises `DriverError` if the status is an error."""
     status, *values = result
     if status.value:
         driver = load("cuda.bindings.driver")

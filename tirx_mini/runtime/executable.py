@@ -1,4 +1,4 @@
-"""What `tvm.compile` returns for a CUDA target."""
+"""Compiled kernels that can be called: the result of `tvm.compile` for a CUDA target."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SourceModule:
     executable: Executable
 
     def inspect_source(self, fmt: str = "", comments: bool = True) -> str:
-        """The CUDA C++, or with `fmt` "ptx" or "sass" that; `comments` as in `Executable.source`."""
+        """The CUDA C++, or the stage `fmt` ("ptx", "sass"); `comments` as in `Executable.source`."""
         return self.executable.source(fmt or "cuda", comments)
 
 
@@ -44,10 +44,15 @@ class HostModule:
 
 @dataclass(frozen=True, eq=False)
 class Executable:
-    """A compiled kernel: call it with PyTorch tensors on the GPU, or NumPy arrays, which are written in place.
+    """A compiled kernel: call it with PyTorch tensors on the GPU, or with NumPy arrays, which it writes in place.
 
-    The call returns when the kernel is queued on PyTorch's current stream; for NumPy arrays, when it is done. Raises
-    `ArgumentError` for arguments that do not fit.
+    With tensors the call returns once the kernel is queued on PyTorch's current stream, with arrays once it is done.
+    Raises `ArgumentError` for arguments that do not fit.
+
+    func: the lowered kernel.
+    cuda: the text that was compiled.
+    original: the kernel as written.
+    line_info: whether the binary has the kernel's source lines, for profilers and debuggers.
     """
 
     func: PrimFunc
@@ -64,14 +69,14 @@ class Executable:
             self.launcher(args)
 
     def run_guarded(self, *args: Any, limit_s: float = 10.0) -> None:
-        """The call in a child process, which is ended if the kernel does not finish within `limit_s` seconds.
+        """Call the kernel in a child process, which is ended if the kernel runs longer than `limit_s` seconds.
 
-        Raises `KernelTimeout` then, and `KernelFault` where the GPU ends the kernel; this process can go on launching.
+        Raises `KernelTimeout` in that case and `KernelFault` if the kernel faults; this process can go on launching.
         """
         run_guarded(self.kernel, args, limit_s)
 
     def time_guarded(self, *args: Any, repeat: int = 30, limit_s: float = 20.0) -> float:
-        """Milliseconds of one of `repeat` launches in a CUDA graph, in a child process as `run_guarded`."""
+        """Milliseconds of one launch among `repeat` in a CUDA graph, in a child process as in `run_guarded`."""
         return time_guarded(self.kernel, args, repeat, limit_s)
 
     @property
@@ -84,13 +89,13 @@ class Executable:
         return HostModule((SourceModule(self),))
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str:
-        """The kernel at one of `STAGES`: "tir" is as written. Raises `ValueError` for another name.
+        """The kernel at one of `STAGES`; "tir" is the kernel as written. Raises `ValueError` for another name.
 
         comments: whether the CUDA C++ explains descriptors, roles and shared memory at the ends of its lines. The text
         that was compiled is the one without, so that comments change neither compilation time nor the cache's keys.
         """
         if stage not in STAGES:
-            raise ValueError(f"unknown stage {stage!r}; there are {', '.join(STAGES)}")
+            raise ValueError(f"unknown stage {stage!r}; the stages are {', '.join(STAGES)}")
         if stage == "cuda" and not comments:
             return self.cuda.text
         if stage not in self._sources:
@@ -112,7 +117,7 @@ class Executable:
         return Launcher(self.kernel)
 
     def _call_with_arrays(self, args: tuple[Any, ...]) -> None:
-        """Arrays go to the GPU and, where the kernel writes them, come back."""
+        """Copy arrays to the GPU, call the kernel, and copy back the arrays that it writes."""
         check_call(self.func, args, self.written)
         staged = [to_device(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
         self.launcher(staged)
@@ -128,7 +133,7 @@ STAGES: Mapping[str, Callable[[Executable], str]] = {
     "ptx": lambda exe: exe.compiled.ptx,
     "sass": lambda exe: disassemble(exe.compiled.cubin),
 }
-"""What a kernel is on its way: as written, lowered, CUDA C++, PTX, machine code."""
+"""The forms of a kernel: as written, lowered, CUDA C++, PTX, machine code."""
 
 
 def build(
@@ -141,10 +146,11 @@ def build(
 ) -> Executable:
     """Compile a lowered function.
 
-    arch: as "sm_90a"; the GPU of this machine if None, or `DEFAULT_ARCH` where there is none. original: the function as
-    written, for ``source("tir")``. line_info: keep the kernel's source lines for profilers and debuggers.
-    Raises `TirxError` for what cannot be compiled, at the line of the kernel, `ValueError` for an unknown architecture,
-    and `ToolchainError` where the CUDA compiler is not installed.
+    arch: as "sm_90a"; None for the architecture of this machine's GPU, or `DEFAULT_ARCH` on a machine without one.
+    original: the function as written, for ``source("tir")``.
+    line_info: keep the kernel's source lines for profilers and debuggers.
+    Raises `TirxError` at the line of the kernel that cannot be compiled, `ValueError` for an unknown architecture, and
+    `ToolchainError` if the CUDA compiler is not installed.
     """
     target = known_arch(arch) if arch is not None else device_arch() or DEFAULT_ARCH
     check_target(func, target)

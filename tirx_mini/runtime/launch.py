@@ -24,9 +24,9 @@ _C_SCALARS: dict[str, Any] = {
     "float32": ctypes.c_float, "float64": ctypes.c_double,
 }  # fmt: skip
 _BOUND_CALLS = 64
-"""Calls remembered: a model's layers call one kernel with this many sets of tensors before any is bound again."""
+"""Sets of arguments whose binding is kept: as many as the layers of a model that call one kernel."""
 _STREAMS = 64
-"""Streams whose launch configuration is remembered: PyTorch's pools have 32 of each priority."""
+"""Streams whose launch configuration is kept: PyTorch's pools have 32 streams of each priority."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Bound:
-    """One set of arguments as the driver takes them; `keep` owns the memory behind `pointers`."""
+    """One set of arguments in the driver's form; `keep` owns the memory behind `pointers`."""
 
     device: int
     function: Any
@@ -53,7 +53,7 @@ class Bound:
 
 
 class Launcher:
-    """Launches one kernel. Binding (checks, tensor maps) happens once for each set of tensors, and is remembered."""
+    """Launches one kernel. Each set of tensors is bound once (checks, tensor maps), and its binding is kept."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel, launch = kernel, kernel.func.launch
@@ -84,7 +84,7 @@ class Launcher:
     def _launch(self, bound: Bound) -> None:
         import torch
 
-        # What torch.cuda.current_stream().cuda_stream is, without the objects on the way.
+        # torch.cuda.current_stream().cuda_stream, without the Stream object.
         stream = torch._C._cuda_getCurrentRawStream(bound.device)  # pyright: ignore[reportPrivateUsage]
         if self._programmatic:
             config = self._configs.get(stream) or self._config(stream)
@@ -93,7 +93,7 @@ class Launcher:
             check(self._driver.cuLaunchKernel(bound.function, *self._shape, stream, bound.pointers, 0))
 
     def _config(self, stream: int) -> Any:
-        """The configuration of launches on a stream. (One for all streams would change under another thread's call.)"""
+        """The configuration of launches on a stream. (Threads that shared one would overwrite each other's stream.)"""
         while len(self._configs) >= _STREAMS:
             del self._configs[next(iter(self._configs))]
         self._configs[stream] = programmatic_config(self._shape, stream)
@@ -124,7 +124,7 @@ class Launcher:
         return _C_SCALARS[param.dtype](check_scalar(self.kernel.func, index, args[index]))
 
     def _function(self, device: int) -> Any:
-        """The kernel on a device: loaded at the first call, its shared memory allowed once on each device."""
+        """The kernel on a device, loaded at the first call with its limit of dynamic shared memory."""
         if device not in self._functions:
             import torch
 
@@ -147,7 +147,7 @@ class Launcher:
 
 
 def programmatic_config(shape: Sequence[int], stream: int) -> Any:
-    """A `CUlaunchConfig` that lets the kernel begin while the one before it in the stream ends.
+    """A `CUlaunchConfig` that lets the kernel begin before the previous kernel in the stream has ended.
 
     shape: the grid's three extents, the CTA's, and bytes of dynamic shared memory.
     """
@@ -165,7 +165,7 @@ def programmatic_config(shape: Sequence[int], stream: int) -> Any:
 
 
 def _identity(arg: Any) -> Any:
-    """What a binding depends on: of a number its value, also where it comes as a tensor."""
+    """The properties of an argument that a binding depends on; of a number, also in a 0-d tensor, its value."""
     kind = type(arg)
     if kind in (int, float, bool):
         return kind, arg
@@ -176,7 +176,7 @@ def _identity(arg: Any) -> Any:
 
 
 def _map_storage(tensor_map: Any) -> Any:
-    """A copy of a `CUtensorMap` in memory of our own."""
+    """A copy of a `CUtensorMap` in memory that the binding owns."""
     storage = (ctypes.c_uint8 * BYTES)()
     ctypes.memmove(storage, int(tensor_map.getPtr()), BYTES)
     return storage

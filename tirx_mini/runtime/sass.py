@@ -1,4 +1,4 @@
-"""SASS, the machine code: its text, and how many of the instructions that matter it has."""
+"""SASS, the machine code: disassembly, and counts of tensor-core, TMA, barrier and memory instructions."""
 
 from __future__ import annotations
 
@@ -35,34 +35,38 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "local memory": {r"LDL": "ld.local", r"STL": "st.local"},
 }  # fmt: skip
-"""Opcodes (as patterns) by what they do, and the PTX they come from."""
+"""Patterns of opcodes, by group, with the PTX instruction that each implements."""
 
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class SassSummary:
-    """opcodes: full opcode -> count. groups: group -> PTX name -> count, zero counts left out."""
+    """Counts of instructions.
+
+    opcodes: the count of each full opcode.
+    groups: the count of each PTX name of each group of `GROUPS`, without zeros.
+    """
 
     opcodes: Mapping[str, int]
     groups: Mapping[str, Mapping[str, int]]
 
     def count(self, ptx: str) -> int:
-        """How many instructions come from `ptx`, a name of `GROUPS`."""
+        """The number of instructions that implement `ptx`, a name of `GROUPS`."""
         return sum(names.get(ptx, 0) for names in self.groups.values())
 
     def matching(self, pattern: str) -> int:
-        """How many instructions have an opcode that matches `pattern`, modifiers included."""
+        """The number of instructions whose opcode, modifiers included, matches `pattern`."""
         return sum(n for opcode, n in self.opcodes.items() if re.search(pattern, opcode))
 
     @property
     def local_accesses(self) -> int:
-        """Accesses to local memory: spilled registers, or arrays that found no registers."""
+        """Accesses to local memory: spilled registers, and arrays that are not in registers."""
         return sum(self.groups["local memory"].values())
 
 
 def disassemble(cubin: bytes) -> str:
-    """The machine code as nvdisasm prints it. Raises `ToolchainError` where it is not installed."""
+    """The machine code as nvdisasm prints it. Raises `ToolchainError` if nvdisasm is not installed."""
     tool = disassembler()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
@@ -89,7 +93,7 @@ def _count(opcodes: Mapping[str, int], pattern: str) -> int:
 
 
 def summary_text(summary: SassSummary, compiled: Compiled, smem_bytes: int) -> str:
-    """The summary for a reader, a line a group."""
+    """The summary as text, one line for each group."""
     resources = compiled.resources
     lines = [f"// {compiled.arch}: {sum(summary.opcodes.values())} instructions"]
     for group, counts in summary.groups.items():

@@ -1,4 +1,4 @@
-"""Tensor maps: what TMA is told about a tensor, encoded by the driver."""
+"""Tensor maps (`CUtensorMap`), which describe a tensor to TMA; the driver encodes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .cuda_driver import DriverError, check
 from .toolchain import load
 
 BYTES = 128
-"""Size of a CUtensorMap."""
+"""Size of a CUtensorMap in bytes."""
 
 DATA_TYPES: Mapping[str, str] = {
     "float16": "FLOAT16", "bfloat16": "BFLOAT16", "float32": "FLOAT32", "float64": "FLOAT64",
@@ -25,7 +25,7 @@ L2_PROMOTIONS: Mapping[int, str] = {0: "NONE", 64: "L2_64B", 128: "L2_128B", 256
 def encode(tensor_map: TensorMap, pointer: int) -> Any:
     """The driver's `CUtensorMap` of the tensor at `pointer` (CUDA driver API: cuTensorMapEncodeTiled).
 
-    Raises `TirxError` at the copy that needs the map where the driver refuses it.
+    Raises `TirxError`, at the copy that needs the map, if the driver rejects it.
     """
     driver = load("cuda.bindings.driver")
 
@@ -33,7 +33,7 @@ def encode(tensor_map: TensorMap, pointer: int) -> Any:
         return getattr(getattr(driver, f"CUtensorMap{enum}"), name)
 
     rank = tensor_map.rank
-    strides = tensor_map.strides or (BYTES,)  # a vector has none, but the driver takes no empty list
+    strides = tensor_map.strides or (BYTES,)  # a vector has none, but the driver rejects an empty list
     try:
         return check(
             driver.cuTensorMapEncodeTiled(
@@ -53,7 +53,7 @@ def encode(tensor_map: TensorMap, pointer: int) -> Any:
     except DriverError as error:
         sizes = f"dims {tensor_map.dims}, strides {tensor_map.strides} bytes, box {tensor_map.box}"
         raise TirxError(
-            f"the driver refuses the tensor map of {tensor_map.buffer.name}: {error}",
+            f"the driver rejects the tensor map of {tensor_map.buffer.name}: {error}",
             tensor_map.span,
             notes=((f"the map has {sizes}, swizzle {tensor_map.swizzle} bytes", None),),
         ) from error

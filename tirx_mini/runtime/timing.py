@@ -1,4 +1,4 @@
-"""Times of launches on this machine's GPU without the host's part of them: they are replayed from a CUDA graph."""
+"""Launch times on this machine's GPU without the host's share: launches are replayed from a CUDA graph."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class LaunchGraph:
-    """`repeat` calls of `launch` as one CUDA graph, replayed once. What `launch` queues goes on the current stream."""
+    """`repeat` calls of `launch`, which queues on the current stream, as one CUDA graph; it is replayed once."""
 
     def __init__(self, launch: Callable[[], object], repeat: int) -> None:
         import torch
@@ -15,7 +15,7 @@ class LaunchGraph:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            launch()  # what the first call alone does (loading, tensor maps) cannot be captured
+            launch()  # the first call loads the kernel and encodes tensor maps: that cannot be captured
         torch.cuda.current_stream().wait_stream(stream)
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):
@@ -25,11 +25,11 @@ class LaunchGraph:
         torch.cuda.synchronize()
 
     def replay(self) -> None:
-        """Queue all of the calls once more."""
+        """Queue all calls again."""
         self._graph.replay()
 
     def ms(self) -> float:
-        """Milliseconds of one call: a replay's time over `repeat`."""
+        """Milliseconds of one call: the time of a replay divided by `repeat`."""
         import torch
 
         start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -1,4 +1,4 @@
-"""The CUDA compiler, as pip or a CUDA toolkit installs it: NVRTC, its headers and the disassembler."""
+"""The CUDA compiler from pip packages or a CUDA toolkit: NVRTC, its headers and the disassembler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ToolchainError(RuntimeError):
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Where NVRTC's headers are, and the versions that a cached binary depends on."""
+    """The directory of NVRTC's headers, and the versions that a cached binary depends on."""
 
     include: Path
     versions: tuple[str, ...]
@@ -32,7 +32,7 @@ class Toolchain:
 def load(module: str) -> Any:
     """A module of NVIDIA's Python packages (`cuda.bindings`, `cuda.core`, `cuda.pathfinder`), imported when needed.
 
-    They exist only for some platforms, so nothing imports them by name. Raises `ToolchainError` where there are none.
+    They exist only for some platforms, so nothing imports them by name. Raises `ToolchainError` if they are missing.
     """
     try:
         return importlib.import_module(module)
@@ -42,7 +42,7 @@ def load(module: str) -> Any:
 
 @cache
 def toolchain() -> Toolchain:
-    """The installed NVRTC and headers. Raises `ToolchainError` with one sentence where there are none."""
+    """The installed NVRTC and headers. Raises `ToolchainError` with one sentence if they are missing."""
     include = _pathfinder("find_nvidia_header_directory", "cudart") or _in_toolkit("include", "cuda_runtime.h")
     if include is None:
         raise ToolchainError(_missing("the CUDA headers", "nvidia-cuda-runtime"))
@@ -52,7 +52,7 @@ def toolchain() -> Toolchain:
 
 @cache
 def disassembler() -> Path:
-    """nvdisasm. Raises `ToolchainError` where it is not installed."""
+    """The path of nvdisasm. Raises `ToolchainError` if it is not installed."""
     name = "nvdisasm.exe" if sys.platform == "win32" else "nvdisasm"
     found = _pathfinder("find_nvidia_binary_utility", "nvdisasm")
     folder = _in_toolkit("bin", name)
@@ -64,19 +64,19 @@ def disassembler() -> Path:
 
 
 def _pathfinder(function: str, what: str) -> Path | None:
-    """What NVIDIA's own search finds: pip and conda packages, and in its newer versions toolkits."""
+    """The result of NVIDIA's own search, in pip and conda packages and, in newer versions, in toolkits."""
     search = getattr(load("cuda.pathfinder"), function, None)
     found = search(what) if search is not None else None
     return Path(found) if found else None
 
 
 def _in_toolkit(folder: str, file: str) -> Path | None:
-    """The folder of this name in the first CUDA toolkit where it holds `file`."""
+    """The folder of this name in the first CUDA toolkit that has `file` in it."""
     return next((root / folder for root in _toolkits() if (root / folder / file).is_file()), None)
 
 
 def _toolkits() -> Iterator[Path]:
-    """Where a CUDA toolkit may be: where the environment says, beside nvcc, in its usual place."""
+    """Possible places of a CUDA toolkit: the environment's, beside nvcc, the usual one."""
     yield from (Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name))
     nvcc = shutil.which("nvcc")
     if nvcc:
@@ -85,7 +85,7 @@ def _toolkits() -> Iterator[Path]:
 
 
 def device_arch() -> str | None:
-    """The architecture of the current GPU, as "sm_100a"; None where there is no usable GPU."""
+    """The architecture of the current GPU, as "sm_100a"; None without a usable GPU."""
     import torch
 
     if not torch.cuda.is_available():
@@ -95,12 +95,12 @@ def device_arch() -> str | None:
 
 
 def known_arch(arch: str) -> str:
-    """`arch` itself; raises `ValueError` where NVRTC compiles for no such architecture."""
+    """`arch` itself; raises `ValueError` if NVRTC does not compile for it."""
     match = re.fullmatch(r"sm_(\d+)[af]?", arch)
     numbers = supported()
     if match is None or int(match.group(1)) not in numbers:
         names = ", ".join(map(arch_name, numbers))
-        raise ValueError(f"there is no architecture {arch!r}; the CUDA compiler knows {names}")
+        raise ValueError(f"there is no architecture {arch!r}; the CUDA compiler supports {names}")
     return arch
 
 
@@ -115,7 +115,7 @@ def _nvrtc_version() -> str:
     nvrtc = load("cuda.bindings.nvrtc")
     try:
         _, major, minor = nvrtc.nvrtcVersion()
-    except RuntimeError as error:  # the bindings are there, the library is not
+    except RuntimeError as error:  # the bindings are installed, the library is not
         raise ToolchainError(_missing("NVRTC", "nvidia-cuda-nvrtc")) from error
     return f"{major}.{minor} {_distribution('nvidia-cuda-nvrtc')}"
 

@@ -1,7 +1,7 @@
-"""Runs of kernels that may hang or fault, in a process that can be ended.
+"""Runs kernels that may hang or fault in a child process, which can be ended.
 
-A kernel that does not finish cannot be stopped, and one that faults takes the process's CUDA context with it: every
-later CUDA call fails. In a child process both end with the child, and the caller can launch again.
+A kernel that hangs cannot be stopped, and one that faults destroys the process's CUDA context: every later CUDA call
+fails. In a child process both end with the child, and the caller can launch again.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from .launch import Kernel, Launcher
 from .timing import LaunchGraph
 
 STARTUP_S = 120.0
-"""How long the child may take to import PyTorch, make a context and copy the arguments."""
+"""Seconds that the child may take to import PyTorch, create a CUDA context and copy the arguments."""
 
 REPLAYS = 5
-"""How often a graph of launches is timed."""
+"""Replays of a graph of launches that are timed."""
 
 Task = Callable[[Any], Generator[None, None, Any]]
-"""What the child does: it yields once, when the clock starts, and returns its result."""
+"""A task of the child: a generator that yields once, when its time limit starts, and returns the result."""
 
 _BOOT = "from tirx_mini.runtime.watchdog import serve; serve()"
 
 
 class KernelFailure(RuntimeError):
-    """A kernel that did not end well on the GPU. advice: what to do next, where more can be said than what happened."""
+    """A kernel that hung or faulted on the GPU. advice: a sentence on the next step, "" if there is none."""
 
     advice: str = ""
 
@@ -51,11 +51,11 @@ class KernelFailure(RuntimeError):
 
 
 class KernelTimeout(KernelFailure):
-    """A kernel did not finish in its time and was ended."""
+    """A kernel that ran longer than its limit and was ended."""
 
 
 class KernelFault(KernelFailure):
-    """A kernel was ended by the GPU. name: the driver's status, as CUDA_ERROR_ILLEGAL_ADDRESS."""
+    """A kernel that faulted. name: the driver's status, as CUDA_ERROR_ILLEGAL_ADDRESS."""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(name, text)
@@ -63,38 +63,38 @@ class KernelFault(KernelFailure):
 
 
 def run_guarded(kernel: Kernel, args: Sequence[Any], limit_s: float = 10.0) -> None:
-    """``kernel(*args)`` in a child process; what the kernel writes is copied into the tensors or arrays of `args`.
+    """``kernel(*args)`` in a child process; the results are copied into the tensors or arrays of `args`.
 
-    The child is kept for the next run. Raises `KernelTimeout` where the kernel runs longer than `limit_s` seconds,
-    `KernelFault` where the GPU ends it, and what the call itself raises for arguments that do not fit. This process's
-    CUDA context stays usable in every case.
+    The child is kept for the next run. Raises `KernelTimeout` if the kernel runs longer than `limit_s` seconds,
+    `KernelFault` if it faults, and `ArgumentError` for arguments that do not fit. This process's CUDA context stays
+    usable in every case.
     """
     written = _guarded(
         _launch, kernel, args, (), limit_s,
         f"{kernel.func.name} did not finish within {limit_s:g} s and was ended: most likely its threads wait for each "
-        'other; run it with target="sim" to see who waits for what',
+        'other; run it with target="sim" to see which barrier each of them waits for',
     )  # fmt: skip
     for index, data in written.items():
         _restore(args[index], data)
 
 
 def time_guarded(kernel: Kernel, args: Sequence[Any], repeat: int = 30, limit_s: float = 20.0) -> float:
-    """Milliseconds of one of `repeat` launches in a CUDA graph, the median over some replays, in a child process.
+    """Milliseconds of one of `repeat` launches in a CUDA graph, in a child process: the median of `REPLAYS` replays.
 
-    The tensors or arrays of `args` stay as they are. Raises as `run_guarded` does.
+    The tensors or arrays of `args` are not written. Raises as `run_guarded` does.
     """
     return _guarded(
         _time, kernel, args, (repeat,), limit_s,
         f"{kernel.func.name} did not finish within {limit_s:g} s when it was launched {repeat} times in a row, and was "
-        "ended: a launch may leave behind what the next one waits for, such as tensor memory that is not freed, or the "
-        "kernel may hang in some orders of events alone: try more with --target sim --schedules 20",
+        "ended: a launch may still hold a resource that the next one waits for, such as tensor memory, or the kernel "
+        "hangs only in some orders of events: try more of them with --target sim --schedules 20",
     )  # fmt: skip
 
 
 def _guarded(
     task: Task, kernel: Kernel, args: Sequence[Any], options: tuple[Any, ...], limit_s: float, late: str
 ) -> Any:
-    """The result of `task` for ``(kernel, args, *options)`` in the child. late: what to say where its time is up."""
+    """The result of `task` for ``(kernel, args, *options)`` in the child. late: the message of a `KernelTimeout`."""
     check_call(kernel.func, args, kernel.written)
     packed = [_Bytes.of(arg) if isinstance(arg, np.ndarray) or hasattr(arg, "data_ptr") else arg for arg in args]
     try:
@@ -106,16 +106,16 @@ def _guarded(
 
 
 class Worker:
-    """A child process that does one task after another. It begins with the first one, and anew after one that fails."""
+    """A child process that executes tasks in turn. It starts with the first one, and again after one that fails."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
         self._messages: queue.Queue[tuple[str, Any]] = queue.Queue()
 
     def call(self, task: Task, payload: Any, limit_s: float) -> Any:
-        """The result of `task`; `limit_s` counts from when it yields.
+        """The result of `task`; `limit_s`, in seconds, counts from its ``yield``.
 
-        Raises `TimeoutError` where it takes longer, and what the task raises; either ends the child.
+        Raises `TimeoutError` after that time, and any exception of the task; either ends the child.
         """
         if self._child is None or self._child.poll() is not None:
             self.close()
@@ -128,18 +128,18 @@ class Worker:
             return _answer(self._messages, limit_s)
         except BrokenPipeError:
             self.close()
-            raise RuntimeError("the process that was to run the kernel ended before it began") from None
+            raise RuntimeError("the process for the kernel ended before the kernel started") from None
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """End the child, whatever it does."""
+        """End the child, even during a task."""
         if self._child is not None:
             assert self._child.stdin is not None
             self._child.kill()
             self._child.wait()
-            with suppress(OSError):  # what could not be written any more
+            with suppress(OSError):  # the rest of a payload cannot be written any more
                 self._child.stdin.close()
             self._child = None
 
@@ -155,7 +155,7 @@ class Worker:
 
 @cache
 def _runner() -> Worker:
-    """The child that kernels of this process run in: making a CUDA context takes seconds, so one serves them all."""
+    """The child for all kernels of this process: creating a CUDA context takes seconds."""
     worker = Worker()
     atexit.register(worker.close)
     return worker
@@ -171,7 +171,7 @@ def supervise(task: Task, payload: Any, limit_s: float) -> Any:
 
 
 def serve() -> None:
-    """The child's side: tasks from stdin, their messages to stdout. What a kernel itself prints goes to stderr."""
+    """The child's side: tasks from stdin, their messages to stdout. The output of kernels goes to stderr."""
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)
@@ -221,7 +221,7 @@ def _answer(messages: queue.Queue[tuple[str, Any]], limit_s: float) -> Any:
 
 
 def _launch(payload: tuple[Kernel, list[Any]]) -> Generator[None, None, dict[int, Any]]:
-    """Launch on the child's GPU and wait; returns the bytes that were written, by argument."""
+    """Launch on the child's GPU and wait; returns the bytes of each argument that the kernel writes."""
     import torch
 
     kernel, packed = payload
@@ -244,7 +244,7 @@ def _time(payload: tuple[Kernel, list[Any], int]) -> Generator[None, None, float
 
 
 def _on_device(packed: list[Any]) -> list[Any]:
-    """The arguments on the child's GPU, all there."""
+    """The arguments on the child's GPU, after all copies have finished."""
     import torch
 
     args = [item.on_device() if isinstance(item, _Bytes) else item for item in packed]
@@ -254,7 +254,7 @@ def _on_device(packed: list[Any]) -> list[Any]:
 
 @contextmanager
 def _cuda_errors() -> Iterator[None]:
-    """PyTorch's errors of the GPU as `DriverError`s."""
+    """Turn PyTorch's CUDA errors into `DriverError`s."""
     try:
         yield
     except DriverError:
@@ -264,7 +264,7 @@ def _cuda_errors() -> Iterator[None]:
 
 
 def _status(text: str) -> str:
-    """The driver's status that PyTorch's message of a CUDA error is about."""
+    """The driver's status that PyTorch's message of a CUDA error means."""
     known = {"illegal memory access": "ILLEGAL_ADDRESS", "misaligned address": "MISALIGNED_ADDRESS"}
     return "CUDA_ERROR_" + next((name for words, name in known.items() if words in text), "LAUNCH_FAILED")
 
@@ -293,7 +293,7 @@ class _Bytes:
 
 
 def _restore(target: Any, data: npt.NDArray[np.uint8]) -> None:
-    """Put written bytes where they belong."""
+    """Copy the bytes of a result into the caller's tensor or array."""
     if isinstance(target, np.ndarray):
         target[...] = data.view(target.dtype).reshape(target.shape)
         return
