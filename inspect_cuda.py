@@ -1,7 +1,7 @@
-"""What a step's kernel becomes: IR, CUDA C++, PTX or machine code. No GPU is needed.
+"""A step's kernel as IR, CUDA C++, PTX or machine code. No GPU is needed.
 
     python inspect_cuda.py 7                     step 7 of gemm_kernels.py at size 1024, as CUDA C++
-    python inspect_cuda.py 9 2048 --stage sass   the machine code, and a count of the instructions that matter
+    python inspect_cuda.py 9 2048 --stage sass   the machine code and the counts of its instructions
     python inspect_cuda.py --help
 
 The same as ``python -m tirx_mini inspect``.

@@ -1,4 +1,4 @@
-"""The kit on a cloud B200, through Modal.
+"""Run the kit on a cloud B200, through Modal.
 
     pip install modal && modal setup             once
     modal run run_modal.py                       every step's test
@@ -7,7 +7,7 @@
     modal run run_modal.py --inspect 9 --size 2048 > v9.cu
 """
 
-# modal is installed where it is used, and not for development: the type checker cannot see it.
+# modal is not a development dependency, so the type checker cannot see it.
 # pyright: reportMissingImports=false, reportFunctionMemberAccess=false
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ image = (
 
 @app.function(image=image, gpu=GPU, timeout=1800)
 def run_tests(steps: str) -> int:
-    """Run the tests of a list of steps, "" for all; the exit status of pytest."""
-    from tirx_mini.course import STEPS, parse_steps  # here: it is installed in the image, and perhaps not locally
+    """Run the tests of a list of steps, "" for all; returns the exit status of pytest."""
+    from tirx_mini.course import STEPS, parse_steps  # installed in the image, but perhaps not on the local machine
 
     files = [f"tests/test_step{step:02}.py" for step in (parse_steps(steps) if steps else STEPS)]
     return subprocess.run([sys.executable, "-m", "pytest", "-v", "--target", "cuda", *files], check=False).returncode

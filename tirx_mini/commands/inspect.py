@@ -30,10 +30,10 @@ from .arguments import positive
 
 DEFAULT_SIZE = 1024
 DESCRIPTION = """\
-What a step's kernel becomes: IR, CUDA C++, PTX or machine code. No GPU is needed.
+A step's kernel as IR, CUDA C++, PTX or machine code. No GPU is needed.
 
     {prog} 7                         step 7 of {student} at size 1024, as CUDA C++
-    {prog} 9 2048 --stage sass       the machine code, and a count of the instructions that matter
+    {prog} 9 2048 --stage sass       the machine code and the counts of its instructions
     {prog} 7 --stage passes --diff   the changes that each pass of the lowering makes
     {prog} 7 --quotes                the same with the kernel's lines above what they became
     {prog} 7 | grep mbarrier_init
@@ -81,7 +81,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--kernels", type=Path, metavar="PATH", help=f"kernel file or folder (default: {student})")
     parser.add_argument("--dtype", default="float16", choices=sorted(DTYPES), help="the type of A, B and D")
     parser.add_argument("--arch", help=f"as in sm_90a (default: that of this machine's GPU, else {DEFAULT_ARCH})")
-    parser.add_argument("--stage", default="cuda", choices=STAGES, help="what to show (default: cuda)")
+    parser.add_argument("--stage", default="cuda", choices=STAGES, help="the stage to show (default: cuda)")
     parser.add_argument(
         "--comments",
         action=argparse.BooleanOptionalAction,
@@ -89,7 +89,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         help="explain descriptors, roles and shared memory at the ends of their lines in the CUDA C++ (default: on)",
     )
     parser.add_argument("--quotes", action="store_true", help="quote the kernel's lines in the CUDA C++")
-    parser.add_argument("--diff", action="store_true", help="with --stage passes: what each pass changes")
+    parser.add_argument("--diff", action="store_true", help="with --stage passes: only the changes of each pass")
     parser.add_argument("--list-passes", action="store_true", help="list the passes of the lowering, and nothing else")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE")
     return parser

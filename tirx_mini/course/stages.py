@@ -17,10 +17,10 @@ from ..runtime import Executable, build, device_arch, summarise, summary_text
 class StageOptions:
     """How a stage is shown.
 
-    arch: what PTX and machine code are compiled for, as in "sm_100a"; None for this machine's GPU, or the default.
+    arch: the architecture of PTX and machine code, as in "sm_100a"; None for this machine's GPU, or the default.
     comments: explain descriptors, roles and shared memory at the ends of their lines in the CUDA C++.
     quotes: quote the kernel's lines in the CUDA C++.
-    diff: only what each pass changes.
+    diff: show only the changes of each pass.
     """
 
     arch: str | None = None
@@ -43,7 +43,7 @@ def _tir(kernel: PrimFunc, options: StageOptions) -> str:
 
 
 def _passes(kernel: PrimFunc, options: StageOptions) -> str:
-    """The IR after every pass, or what the pass changed in it."""
+    """The IR after every pass, or only the changes of every pass."""
     parts: list[str] = []
     before = kernel.script()
     if not options.diff:
@@ -74,7 +74,7 @@ def _ptx(kernel: PrimFunc, options: StageOptions) -> str:
 
 
 def _sass(kernel: PrimFunc, options: StageOptions) -> str:
-    """The machine code, and a count of the instructions that matter."""
+    """The machine code and the counts of its instructions."""
     exe = _executable(kernel, options)
     sass = exe.source("sass")
     assert exe.func.launch is not None
