@@ -1,4 +1,4 @@
-"""Expressions keep their value on the way to C++, and read as a person would write them."""
+"""Expressions keep their value in C++, and print as a person would write them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def renderer(body=None) -> ExprRenderer:
 
 
 class CInt:
-    """A C++ int as the GPU has it: division and remainder round towards zero, and sums wrap."""
+    """A C++ int on the GPU: division and remainder round towards zero, and sums wrap around."""
 
     def __init__(self, value: int) -> None:
         self.value = wrap(value, INT32)
@@ -78,7 +78,7 @@ _operators()
 
 
 def value_in_c(text: str, **variables: int) -> int:
-    """What `text` is in C++. Its operators bind as in Python: the renderer leaves nothing else without parentheses."""
+    """The value of `text` in C++, evaluated by Python: where the two bind differently it has parentheses."""
     scope = {name: CInt(value) for name, value in variables.items()}
     scope |= {
         "min": lambda a, b: CInt(min(_int(a), _int(b))),
@@ -90,7 +90,7 @@ def value_in_c(text: str, **variables: int) -> int:
 
 
 def value_in_ir(expr: Expr, **variables: int) -> int:
-    """The IR's own meaning of an expression: what it folds to."""
+    """The value of an expression by the rules of the IR, as its folding gives it."""
     values = {var: const(variables[var.name]) for var in (X, Y, Z)}
     folded = rewrite(substitute(expr, values), lambda e: binary(e.op, e.a, e.b) if isinstance(e, Binary) else e)
     value = int_value(folded)
@@ -150,11 +150,11 @@ def test_integers_keep_their_value(expr: Expr, x: int, y: int, z: int) -> None:
         (const(0.5, "float16"), "__float2half_rn(0.5f)"),
     ],
 )
-def test_text(expr: Expr, text: str) -> None:
+def test_an_expression_prints_as_c_would_be_written(expr: Expr, text: str) -> None:
     assert renderer()(expr) == text
 
 
-def test_what_is_never_negative_divides_plainly() -> None:
+def test_natural_numbers_divide_with_plain_operators() -> None:
     tile = Var(INT32, "tile_id")
     render = renderer(Bind(tile, TID * 3 + WARP))
     render.names.define(tile, "tile_id")
@@ -162,7 +162,7 @@ def test_what_is_never_negative_divides_plainly() -> None:
     assert render((tile - 5) // 7) == "tvm_builtin_floordiv(tile_id - 5, 7)"
 
 
-def test_a_scalar_is_natural_until_a_store_refutes_it() -> None:
+def test_a_scalar_counts_as_natural_until_a_store_refutes_it() -> None:
     stage, delta = scalar("stage", "int32"), scalar("delta", "int32")
     body = Seq(
         (put(stage, 0, const(0)), put(stage, 0, (at(stage, 0) + 1) % 3), put(delta, 0, const(1)), put(delta, 0, X - 1))

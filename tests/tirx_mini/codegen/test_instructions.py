@@ -1,4 +1,4 @@
-"""Every instruction of the table assembles in every form that its modifiers give it, from its first architecture on."""
+"""Every instruction of the table assembles, with every combination of its modifiers and on each architecture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tirx_mini.isa import TABLE, Instruction, OperandKind
 from tirx_mini.runtime import compile_cuda
 
 ARCHITECTURES = {70: "sm_75", 80: "sm_80", 90: "sm_90a", 100: "sm_100a"}
-"""What is compiled for by first architecture; NVRTC 13 starts at sm_75."""
+"""The architecture to compile for, by the first one with the instruction; NVRTC 13 starts at sm_75."""
 
 SMEM = Buffer("smem", (1024,), DataType("uint8"), "shared", align=1024)
 BARS = Buffer("bars", (4,), DataType("uint64"), "shared", source=SMEM, byte_offset=64)
@@ -56,7 +56,7 @@ COLUMNS = {"wgmma.mma_async": (8, 136, 256)}
 
 
 def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
-    """Arguments that make up one legal call, none of them known when compiling unless the PTX wants that."""
+    """Arguments of one legal call; only the operands that PTX needs as immediates are constants."""
     tid = special("threadIdx.x")
     samples: dict[OperandKind, Expr] = {
         OperandKind.U32: cast("uint32", tid),
@@ -164,7 +164,7 @@ def test_a_shared_operand_may_be_an_address_of_the_cluster() -> None:
         ),
     ],
 )
-def test_names(op: str, attrs: dict[str, object], name: str) -> None:
+def test_a_function_is_named_after_its_instruction_and_modifiers(op: str, attrs: dict[str, object], name: str) -> None:
     entry = TABLE[op]
     call = Call(
         entry.result.dtype if entry.result and entry.result.dtype else INT32,
@@ -177,14 +177,14 @@ def test_names(op: str, attrs: dict[str, object], name: str) -> None:
     assert name in text.split("__global__", 1)[1]
 
 
-def test_a_cta_wide_barrier_is_called_what_cuda_calls_it() -> None:
+def test_barrier_0_has_its_cuda_name() -> None:
     text = cuda_source(func(Evaluate(Call(INT32, "bar.sync.all", (const(0),))))).text
     assert "tvm_builtin_cuda_cta_sync();" in text and '"bar.sync 0;"' in text
 
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("op", ["ldmatrix", "stmatrix"])
-def test_registers_hold_two_halves_each(op: str) -> None:
+def test_a_32_bit_register_holds_two_halves(op: str) -> None:
     halves = vector("halves", 8, "float16", "local")
     entry, attrs = TABLE[op], {"num": 4, "transpose": False}
     args = [
@@ -197,7 +197,7 @@ def test_registers_hold_two_halves_each(op: str) -> None:
     assert compiled.ptx.count(f"{op}.sync.aligned.m8n8.x4.shared::cta.b16") == 2
 
 
-def test_a_function_is_defined_once_however_often_it_is_called() -> None:
+def test_a_function_with_several_calls_is_defined_once() -> None:
     fence = Evaluate(Call(INT32, "fence.mbarrier_init", ()))
     text = cuda_source(func(fence, fence, fence)).text
     assert text.count("__device__") == 1 and text.count("tvm_builtin_ptx_fence_mbarrier_init();") == 3

@@ -1,4 +1,4 @@
-"""Whole kernels: one readable file, with what is used and no more."""
+"""Whole kernels: one readable file, with only the definitions that the kernel uses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(128) scale_kernel(const half* __res
     )
 
 
-def test_text_is_deterministic() -> None:
+def test_the_text_is_deterministic() -> None:
     assert cuda_source(shared_reverse()).text == cuda_source(shared_reverse()).text
 
 
@@ -63,14 +63,14 @@ def test_shared_memory_is_one_aligned_allocation_with_named_views() -> None:
     assert "int steps = 0;" in text
 
 
-def test_clusters_and_launch_bounds() -> None:
+def test_the_signature_has_cluster_dimensions_and_launch_bounds() -> None:
     A = vector("A", 4)
     kernel = func(put(A, 0, const(1.0, "float32")), params=(A,), cluster=(2, 1, 1), grid=(4, 1, 1))
     head = "__launch_bounds__(128) __cluster_dims__(2, 1, 1) kernel_kernel(float* __restrict__ A)"
     assert head in cuda_source(kernel).text
 
 
-def test_names_come_back_in_neighbouring_blocks_and_never_shadow() -> None:
+def test_sibling_blocks_reuse_names_and_nested_blocks_never_shadow() -> None:
     A = vector("A", 64)
     k1, k2, inner = Var(INT32, "k"), Var(INT32, "k"), Var(INT32, "k")
     kernel = func(
@@ -111,7 +111,7 @@ def test_a_loop_over_registers_is_unrolled_even_through_a_binding() -> None:
     assert lines[lines.index("for (int k = 0; k < 16; ++k) {") - 1] != "#pragma unroll"
 
 
-def test_control_flow() -> None:
+def test_loops_branches_and_hints_print_as_cpp() -> None:
     A, valid = vector("A", 4, "int32"), scalar("valid", "int32")
     one = const(1)
     kernel = func(
@@ -148,7 +148,7 @@ def test_only_what_is_used_is_passed_and_defined() -> None:
     assert "__device__" not in source.text and "typedef" not in source.text
 
 
-def test_lines_know_their_source(tmp_path) -> None:
+def test_each_line_has_its_source_span(tmp_path) -> None:
     A = vector("A", 4)
     kernel = func(put(A, 0, const(1.0, "float32"), line=12), put(A, 1, const(2.0, "float32"), line=13), params=(A,))
     source = cuda_source(kernel)
@@ -166,7 +166,7 @@ def test_lines_know_their_source(tmp_path) -> None:
         (lambda A: AllocBuffer(Buffer("tile", (4,), DataType("float32"), "tmem")), "allocated in tmem"),
     ],
 )
-def test_what_has_no_cuda_form_is_an_error(stmt, message: str) -> None:
+def test_types_and_memories_without_a_cuda_form_are_errors(stmt, message: str) -> None:
     A = vector("A", 4)
     with pytest.raises(TirxError, match=message):
         cuda_source(func(stmt(A), params=(A,)))

@@ -1,4 +1,4 @@
-"""``python -m tirx_mini inspect``, and inspect_cuda.py: every stage of a step, and bad input."""
+"""``python -m tirx_mini inspect``, and inspect_cuda.py: every stage of a step, comments, and bad input."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) 
         ("sass", "UTCHMMA"),
     ],
 )
-def test_each_stage_has_what_it_is_known_by(capsys: pytest.CaptureFixture[str], stage: str, text: str) -> None:
+def test_each_stage_is_shown(capsys: pytest.CaptureFixture[str], stage: str, text: str) -> None:
     out, notes = shown(capsys, "1", "--kernels", "kernels_ref", "--stage", stage, "--arch", "sm_100a")
     assert text in out and notes == ""
 

@@ -1,4 +1,4 @@
-"""These tests need a Hopper GPU, and are skipped without one."""
+"""These tests need a Hopper GPU; without one they are skipped."""
 
 from __future__ import annotations
 

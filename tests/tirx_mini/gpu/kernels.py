@@ -1,4 +1,4 @@
-"""Kernels that go right, hang and fault."""
+"""Kernels that succeed, hang and fault."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def works_once(launches: T.Buffer((1,), "int32"), B: T.Buffer((N,), "float32")):
 
 @T.prim_func
 def writes_far_away(at: T.Buffer((4,), "int32"), B: T.Buffer((N,), "float32")):
-    """What `at` holds is no place in B."""
+    """`at` holds an index outside B."""
     T.device_entry()
     cta = T.cta_id([1])
     tx = T.thread_id([32])
@@ -83,7 +83,7 @@ def vector_by_tma(A: T.Buffer((N,), "float32"), B: T.Buffer((N,), "float32")):
 
 
 def copy_by_tma(rows: int, columns: int) -> PrimFunc:
-    """B = A, a tile of 64 × 64 a CTA, by TMA both ways."""
+    """B = A with TMA loads and stores, a tile of 64 × 64 a CTA."""
     layout = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (64, 64))
 
     @T.prim_func

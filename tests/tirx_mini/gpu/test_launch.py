@@ -35,7 +35,7 @@ def data() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def still_launches() -> None:
-    """A kernel of this process runs, and is right."""
+    """Launch a kernel in this process and check its result."""
     a, b = data()
     compiled(scale)(a, b, 3.0)
     torch.testing.assert_close(b, a * 3)
@@ -46,7 +46,7 @@ def still_launches() -> None:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in NATIVE.glob("0*.py")))
 @pytest.mark.parametrize("guarded", [False, True])
-def test_a_native_rung(name: str, guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_native_example_computes_its_result(name: str, guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(NATIVE))
     rung = runpy.run_path(str(NATIVE / name))
     outputs = [output.cuda() for output in rung["outputs"]]
@@ -59,7 +59,7 @@ def test_a_native_rung(name: str, guarded: bool, monkeypatch: pytest.MonkeyPatch
         torch.testing.assert_close(got.cpu(), want, rtol=1e-5, atol=1e-5)
 
 
-def test_a_rung_prints_on_the_gpu() -> None:
+def test_a_native_example_prints_on_the_gpu() -> None:
     command = [sys.executable, str(NATIVE / "03_reduce.py"), "--target", "cuda"]
     environment = {"PYTHONPATH": str(NATIVE.parents[1]), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -68,20 +68,20 @@ def test_a_rung_prints_on_the_gpu() -> None:
     assert re.search(r"thread 0: mine\[0:1\] = 6\.5\d+", done.stdout + done.stderr)
 
 
-def test_numpy_arrays_go_there_and_back() -> None:
+def test_numpy_arrays_are_copied_to_the_gpu_and_back() -> None:
     a, b = np.arange(N, dtype=np.float32), np.zeros(N, np.float32)
     compiled(scale)(a, b, 0.5)
     np.testing.assert_array_equal(b, a / 2)
 
 
-def test_tma_both_ways() -> None:
+def test_tma_loads_and_stores() -> None:
     a = torch.randn((256, 512), device="cuda").half()
     b = torch.zeros_like(a)
     compiled(copy_by_tma(256, 512))(a, b)
     assert torch.equal(a, b)
 
 
-def test_a_number_may_be_a_tensor_that_changes() -> None:
+def test_a_scalar_argument_may_be_a_tensor_that_changes() -> None:
     exe, (a, b) = compiled(scale), data()
     factor = torch.tensor(2.0)
     for value in (2.0, 5.0, np.float32(0.5)):
@@ -92,13 +92,13 @@ def test_a_number_may_be_a_tensor_that_changes() -> None:
         torch.testing.assert_close(b, a * float(value))
 
 
-def test_a_vector_by_tma() -> None:
+def test_tma_copies_a_vector() -> None:
     a, b = torch.randn(N, device="cuda"), torch.zeros(N, device="cuda")
     compiled(vector_by_tma)(a, b)
     assert torch.equal(a[256:512], b[:256]) and not b[256:].any()
 
 
-def test_other_tensors_are_bound_anew() -> None:
+def test_other_tensors_get_another_binding() -> None:
     exe = compiled(copy_by_tma(128, 128))
     for seed in range(3):
         a = torch.randn((128, 128), device="cuda", generator=torch.Generator("cuda").manual_seed(seed)).half()
@@ -110,7 +110,7 @@ def test_other_tensors_are_bound_anew() -> None:
 # -- streams and graphs ------------------------------------------------------------------------------------------------
 
 
-def test_it_runs_on_the_current_stream() -> None:
+def test_a_kernel_runs_on_the_current_stream() -> None:
     exe, stream = compiled(scale), torch.cuda.Stream()
     a, b = data()
     exe(a, b, 4.0)
@@ -124,7 +124,7 @@ def test_it_runs_on_the_current_stream() -> None:
     assert bool((b == 8).all())
 
 
-def test_a_cuda_graph_replays_it() -> None:
+def test_a_cuda_graph_replays_a_kernel() -> None:
     exe = compiled(copy_by_tma(128, 128))
     a, b = (torch.zeros((128, 128), device="cuda", dtype=torch.float16) for _ in range(2))
     exe(a, b)
@@ -171,7 +171,7 @@ def test_a_wrong_argument_gets_one_sentence(name: str) -> None:
     still_launches()
 
 
-def test_what_is_written_may_not_overlap() -> None:
+def test_an_output_may_not_overlap_another_argument() -> None:
     a, _ = data()
     with pytest.raises(ArgumentError, match="writes B, which shares memory with A"):
         compiled(scale)(a, a, 1.0)
@@ -180,7 +180,7 @@ def test_what_is_written_may_not_overlap() -> None:
 # -- kernels that do not end well --------------------------------------------------------------------------------------
 
 
-def test_a_hang_is_ended_and_the_process_goes_on() -> None:
+def test_after_a_hang_the_process_can_launch_again() -> None:
     still_launches()
     a, b = data()
     start = time.monotonic()
@@ -192,7 +192,7 @@ def test_a_hang_is_ended_and_the_process_goes_on() -> None:
     torch.testing.assert_close(b, a * 2)
 
 
-def test_a_hang_is_explained() -> None:
+def test_a_hang_is_explained_by_the_simulator() -> None:
     a, b = data()
     with pytest.raises(tvm.GpuRunError) as raised:
         tvm.run(waits_for_ever, a, b, target="cuda", limit_s=2)
@@ -201,7 +201,7 @@ def test_a_hang_is_explained() -> None:
     still_launches()
 
 
-def test_a_fault_is_reported_and_the_process_goes_on() -> None:
+def test_after_a_fault_the_process_can_launch_again() -> None:
     at, b = torch.full((4,), 2**28, device="cuda", dtype=torch.int32), data()[1]
     with pytest.raises(KernelFault) as raised:
         compiled(writes_far_away).run_guarded(at, b)

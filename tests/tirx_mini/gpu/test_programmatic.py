@@ -1,4 +1,4 @@
-"""Programmatic dependent launch on a real GPU: kernels that begin while the one before them ends, and are right."""
+"""Programmatic dependent launch on a real GPU: kernels overlap with the previous one and compute the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ N, SPINS, CHAIN = 1 << 16, 20_000, 20
 
 
 def reversed_plus_one(programmatic: bool) -> PrimFunc:
-    """B[N - 1 - i] = A[i] + 1: every CTA reads what another one of the kernel before wrote.
+    """B[N - 1 - i] = A[i] + 1: every CTA reads the results of another CTA of the previous kernel.
 
     programmatic: whether it is launched early. Its spins are rounds of work in registers before anything is read.
     """
@@ -45,7 +45,7 @@ def compiled(programmatic: bool) -> Executable:
 
 
 def chain(exe: Executable, a: torch.Tensor, b: torch.Tensor, spins: int = 0, length: int = CHAIN) -> None:
-    """An even number of launches, each of which reads what the one before wrote."""
+    """An even number of launches, each of which reads the results of the previous one."""
     for _ in range(length // 2):
         exe(a, b, spins)
         exe(b, a, spins)
@@ -53,7 +53,7 @@ def chain(exe: Executable, a: torch.Tensor, b: torch.Tensor, spins: int = 0, len
 
 @pytest.mark.parametrize("spins", [0, 500])
 @pytest.mark.parametrize("stream", ["default", "another"])
-def test_each_launch_sees_what_the_one_before_wrote(spins: int, stream: str) -> None:
+def test_each_launch_reads_the_results_of_the_previous_one(spins: int, stream: str) -> None:
     exe = compiled(True)
     a, b = torch.arange(N, dtype=torch.float32, device="cuda"), torch.zeros(N, device="cuda")
     torch.cuda.synchronize()
@@ -65,7 +65,7 @@ def test_each_launch_sees_what_the_one_before_wrote(spins: int, stream: str) -> 
     torch.testing.assert_close(b, a + 1, rtol=0, atol=0)
 
 
-def test_what_pytorch_wrote_is_seen_too() -> None:
+def test_a_launch_reads_the_results_of_pytorch() -> None:
     exe = compiled(True)
     a, b = torch.zeros(N, device="cuda"), torch.zeros(N, device="cuda")
     for value in range(50):
@@ -74,7 +74,7 @@ def test_what_pytorch_wrote_is_seen_too() -> None:
         assert bool((b == value + 1).all())
 
 
-def test_a_cuda_graph_holds_it() -> None:
+def test_a_cuda_graph_replays_dependent_launches() -> None:
     exe = compiled(True)
     a, b = torch.zeros(N, device="cuda"), torch.zeros(N, device="cuda")
     chain(exe, a, b)
@@ -90,8 +90,8 @@ def test_a_cuda_graph_holds_it() -> None:
         assert bool((a == start + 2 * CHAIN).all())
 
 
-def test_a_cuda_graph_holds_it_after_a_copy() -> None:
-    """What comes before the launch is no kernel, and so nothing that could let it begin early."""
+def test_a_cuda_graph_replays_a_launch_after_a_copy() -> None:
+    """A copy precedes the launch; it is not a kernel, so it cannot let the launch begin early."""
     exe = compiled(True)
     source, a, b = (torch.zeros(N, device="cuda") for _ in range(3))
     exe(a, b, 0)
@@ -113,7 +113,7 @@ CTAS, THREADS = 16, 128
 
 
 def timed(programmatic: bool) -> Executable:
-    """A kernel that adds 2 to each element of `total`, and says when each of its CTAs began and ended, in ns."""
+    """A kernel that adds 2 to each element of `total` and records the start and end of each CTA in ns."""
 
     @T.prim_func
     def kernel(total: T.Buffer((CTAS * THREADS,), "float32"), times: T.Buffer((2, CTAS), "int64"), spins: T.int32):
@@ -141,8 +141,8 @@ def timed(programmatic: bool) -> Executable:
 
 
 @pytest.mark.parametrize("programmatic", [False, True])
-def test_a_launch_begins_before_the_one_before_it_ends(programmatic: bool) -> None:
-    """Where it is programmatic, and never where it is not. The launches are queued behind a kernel that only sleeps.
+def test_a_programmatic_launch_begins_before_the_previous_one_ends(programmatic: bool) -> None:
+    """A launch overlaps if it is programmatic, and only then. All are queued behind a kernel that sleeps.
 
     Each spends some 50 us before it waits, fills a part of the SMs and lets the next one begin at once.
     """

@@ -1,4 +1,4 @@
-"""Times from CUDA graphs: of one launch, whatever the host does, and of what was launched."""
+"""Times from CUDA graphs are those of one launch, without the host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from utils import benchmark
 SLEEP_CYCLES = 1_000_000
 
 
-def test_the_host_does_not_count() -> None:
+def test_the_time_excludes_the_host() -> None:
     exe = tvm.compile(tvm.IRModule({"main": scale}), target="cuda")
     a, b = torch.randn(N, device="cuda"), torch.zeros(N, device="cuda")
 
@@ -31,13 +31,13 @@ def test_the_host_does_not_count() -> None:
     torch.testing.assert_close(b, a * 3)
 
 
-def test_a_time_is_that_of_one_launch() -> None:
+def test_the_time_is_that_of_one_launch() -> None:
     once, often = (LaunchGraph(lambda: torch.cuda._sleep(SLEEP_CYCLES), repeat).ms() for repeat in (1, 20))
     assert 0.3 < once < 2  # at 0.5 to 3 GHz
     assert often == pytest.approx(once, rel=0.3)
 
 
-def test_a_kernel_that_works_once_alone_is_ended() -> None:
+def test_a_kernel_that_works_only_once_is_ended() -> None:
     exe = tvm.compile(tvm.IRModule({"main": works_once}), target="cuda")
     assert isinstance(exe, Executable)
     launches, b = torch.zeros(1, device="cuda", dtype=torch.int32), torch.zeros(N, device="cuda")

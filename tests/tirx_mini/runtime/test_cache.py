@@ -1,4 +1,4 @@
-"""The disk cache gives back what was compiled from the same things, and nothing else."""
+"""The disk cache returns a kernel only for the same source, architecture, options and compiler."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tirx_mini.runtime import CompileCache, Compiled, build, cache
 
 @pytest.fixture
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The architectures that the compiler was really run for."""
+    """The architectures of the compilations that took place."""
     real, done = cache.compile_cuda, []
 
     def counted(source: CudaSource, arch: str, *, line_info: bool = False) -> Compiled:
@@ -66,7 +66,7 @@ def test_a_damaged_entry_is_compiled_anew(tmp_path: Path, compilations: list[str
 
 
 @pytest.mark.compiler
-def test_the_directory_stays_within_its_bound(tmp_path: Path) -> None:
+def test_the_directory_stays_within_its_size(tmp_path: Path) -> None:
     source = cuda_source(scale())
     size = len(CompileCache(tmp_path / "a").compile(source, "sm_90a").cubin)
     bounded = CompileCache(tmp_path / "b", max_bytes=4 * size)
@@ -77,13 +77,13 @@ def test_the_directory_stays_within_its_bound(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiler
-def test_a_directory_that_cannot_be_made_costs_only_the_speed(tmp_path: Path) -> None:
+def test_without_a_writable_directory_kernels_are_still_compiled(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert CompileCache(tmp_path / "file" / "cache").compile(cuda_source(scale()), "sm_90a").cubin
 
 
 @pytest.mark.compiler
-def test_the_environment_moves_and_bounds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_sets_directory_and_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(tmp_path / "here"))
     build(shared_reverse(), "sm_90a")
     assert (tmp_path / "here").is_dir()
@@ -93,7 +93,7 @@ def test_the_environment_moves_and_bounds_it(tmp_path: Path, monkeypatch: pytest
     assert not (tmp_path / "none").exists()
 
 
-def test_a_bound_that_is_no_number_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_size_that_is_not_a_number_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache.SIZE_VARIABLE, "much")
     with pytest.raises(ValueError, match="TIRX_MINI_CACHE_BYTES"):
         CompileCache.default()

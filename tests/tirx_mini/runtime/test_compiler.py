@@ -1,4 +1,4 @@
-"""What the CUDA compiler refuses is said at the kernel's line; what is missing is said in one sentence."""
+"""Errors of the CUDA compiler are reported at the kernel's line, and a missing toolchain in one sentence."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def test_too_much_shared_memory_is_an_error() -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("arch", ["sm_1000a", "volta", ""])
-def test_an_unknown_architecture_is_said_to_be_one(arch: str) -> None:
+def test_an_unknown_architecture_is_an_error(arch: str) -> None:
     with pytest.raises(ValueError, match="architecture"):
         build(scale(), arch)
 
 
-def test_macos_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_macos_the_error_says_that_nvidia_publishes_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
     toolchain.toolchain.cache_clear()
@@ -110,7 +110,7 @@ def test_macos_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     toolchain.toolchain.cache_clear()
 
 
-def test_other_platforms_are_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elsewhere_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
     toolchain.toolchain.cache_clear()
     with pytest.raises(ToolchainError, match="pip install"):
@@ -119,7 +119,7 @@ def test_other_platforms_are_told_what_to_install(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.compiler
-def test_the_summary_counts_what_matters() -> None:
+def test_the_summary_counts_instructions_by_group() -> None:
     kernel: PrimFunc = scale()
     compiled = compile_cuda(cuda_source(kernel), "sm_100a")
     summary = summarise(disassemble(compiled.cubin))
@@ -131,7 +131,7 @@ def test_the_summary_counts_what_matters() -> None:
 
 
 @pytest.mark.compiler
-def test_local_memory_is_seen() -> None:
+def test_the_summary_counts_accesses_to_local_memory() -> None:
     indexed = "float r[64]; for (int i = 0; i < 64; ++i) r[(int)A[i]] = i; A[1] = r[(int)A[2]];"
     compiled = compile_cuda(broken("A[1] = 2.0f;", indexed), "sm_100a")
     assert summarise(disassemble(compiled.cubin)).local_accesses > 0

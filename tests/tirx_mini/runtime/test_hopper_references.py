@@ -1,4 +1,4 @@
-"""The Hopper references as machine code: what each step teaches is in it, and the main loop is made of HGMMA."""
+"""The Hopper references as machine code: the instructions that each step teaches, and a main loop of HGMMA."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TILES: dict[tuple[int, int], Shape] = {
     (128, 160): (4096, 14336, 4096),
     (128, 192): (8192, 8192, 8192),
 }
-"""Those of step 10, and for each a shape that gets it."""
+"""The tiles of step 10, each with a shape for which it is chosen."""
 KERNELS = [
     *((step, steps.shape(1024)) for step, steps in STEPS.items() if step != 10),
     *((10, s) for s in TILES.values()),
@@ -51,7 +51,7 @@ def test_no_warning_no_spill_no_local_memory(step: int, shape: Shape, dtype: str
 
 
 @pytest.mark.parametrize(("step", "shape"), KERNELS)
-def test_each_step_has_what_it_teaches(step: int, shape: Shape) -> None:
+def test_the_machine_code_has_the_instructions_of_its_step(step: int, shape: Shape) -> None:
     summary = summarise(compiled(step, shape).source("sass"))
     assert summary.local_accesses == 0
     n = tile_of(step, shape)[1]
@@ -71,8 +71,8 @@ def test_comments_leave_the_machine_code_as_it_is(step: int, shape: Shape) -> No
 
 
 @pytest.mark.parametrize(("step", "shape"), [(step, shape) for step, shape in KERNELS if step >= 8])
-def test_nothing_but_arithmetic_on_descriptors_stands_between_the_mmas(step: int, shape: Shape) -> None:
-    """The loop over K waits, fences, issues its MMAs back to back, waits for the group before, and releases a stage."""
+def test_only_descriptor_arithmetic_is_between_the_mmas(step: int, shape: Shape) -> None:
+    """The loop over K waits, fences, issues its MMAs back to back, waits for the previous group, and frees a stage."""
     sass = compiled(step, shape).source("sass")
     opcodes = re.findall(r"^\s+/\*[0-9a-f]{4}\*/\s+(?:@!?U?P\d\s+)?([A-Z][\w.]*)", sass, re.M)
     mmas = [index for index, opcode in enumerate(opcodes) if opcode.startswith("HGMMA")]

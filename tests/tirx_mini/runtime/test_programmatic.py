@@ -1,4 +1,4 @@
-"""Programmatic dependent launch without a GPU: the machine code after the wait, and what the driver is given."""
+"""Programmatic dependent launch without a GPU: the machine code after the wait, and the arguments of the driver."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def compiled(wait: bool = True, arch: str = "sm_90a", cluster: int = 1) -> Execu
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-def test_no_load_comes_before_the_wait(arch: str) -> None:
-    """The compiler may take what a `const … __restrict__` pointer leads to before it, and did."""
+def test_no_load_is_moved_ahead_of_the_wait(arch: str) -> None:
+    """The compiler may, and did, read through a `const … __restrict__` pointer ahead of the wait."""
     exe = compiled(arch=arch)
     assert exe.compiled.warnings == ()
     assert "__restrict__" not in exe.source("cuda") and "ld.global.nc" not in exe.source("ptx")
@@ -61,13 +61,13 @@ def test_no_load_comes_before_the_wait(arch: str) -> None:
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-def test_other_kernels_stay_as_they_are(arch: str) -> None:
+def test_a_kernel_without_the_wait_keeps_restrict_pointers(arch: str) -> None:
     exe = compiled(False, arch)
     assert "const float* __restrict__ A" in exe.source("cuda") and "griddepcontrol" not in exe.source("ptx")
     assert "PROGRAMMATIC" not in exe.source("cuda")
 
 
-def test_the_text_says_how_to_launch_it() -> None:
+def test_the_text_names_the_launch_attribute() -> None:
     lines = compiled(cluster=2).source("cuda").splitlines()
     (place,) = (i for i, line in enumerate(lines) if "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION" in line)
     assert lines[place].startswith("//") and lines[place + 1].startswith('extern "C" __global__')
@@ -78,14 +78,14 @@ def test_the_text_says_how_to_launch_it() -> None:
 
 
 def fields(config: Any) -> tuple[tuple[int, ...], int, list[tuple[int, int]]]:
-    """(grid, block and shared memory, stream, attributes with their values) that a CUlaunchConfig holds in memory."""
+    """The fields of a CUlaunchConfig in memory: grid, block and shared memory; stream; attributes with values."""
     *shape, stream, attributes, count = struct.unpack("7I4xQQI4x", ctypes.string_at(int(config.getPtr()), 56))
     size = 72  # of a CUlaunchAttribute: its id, padding, and 64 bytes for its value
     found = [struct.unpack("I4xi", ctypes.string_at(attributes + i * size, 12)) for i in range(count)]
     return tuple(shape), stream, found
 
 
-def test_the_configuration_asks_for_an_early_begin() -> None:
+def test_the_configuration_has_the_programmatic_attribute() -> None:
     driver = load("cuda.bindings.driver")
     wanted = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
     shape = (7, 5, 3, 128, 1, 1, 4096)
@@ -93,7 +93,7 @@ def test_the_configuration_asks_for_an_early_begin() -> None:
 
 
 class Calls:
-    """A driver that remembers what it is asked to launch."""
+    """A driver that records its launches."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[Any, ...]] = []
@@ -108,7 +108,7 @@ class Calls:
 
 
 def launches(wait: bool, streams: list[int], monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What the driver is asked for by a launch on each stream."""
+    """The recorded launches, one on each stream."""
     launcher, calls = compiled(wait).launcher, Calls()
     monkeypatch.setattr(launcher, "_driver", calls)
     for stream in streams:
@@ -125,11 +125,11 @@ def test_each_stream_has_one_configuration(monkeypatch: pytest.MonkeyPatch) -> N
     assert [fields(config)[1] for config in configs] == [0, 7, 0, 7]
 
 
-def test_not_all_streams_are_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_configuration_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = launches(True, [*range(200), 0], monkeypatch)
     assert [fields(call[1])[1] for call in seen] == [*range(200), 0]
     assert seen[0][1] is not seen[-1][1]
 
 
-def test_other_kernels_are_launched_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_without_the_wait_is_launched_without_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert launches(False, [5], monkeypatch) == [("plain", "function", 1, 1, 1, 128, 1, 1, 0, 5, 99, 0)]

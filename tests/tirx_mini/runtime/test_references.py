@@ -1,4 +1,4 @@
-"""The Blackwell references as machine code: what each step teaches is in it, and nothing lies in local memory."""
+"""The Blackwell references as machine code: the instructions that each step teaches, and no local memory."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def test_no_warning_no_spill_no_local_memory(step: int, dtype: str) -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("step", steps_from(3))
-def test_the_largest_size_spills_nothing_either(step: int) -> None:
+def test_no_warning_at_the_largest_size(step: int) -> None:
     largest = max(max(shape) for shape in STEPS[step].all_shapes(full=True))
     assert compiled(step, largest).compiled.warnings == ()
 
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("step", STEPS)
-def test_each_step_has_what_it_teaches(step: int) -> None:
+def test_the_machine_code_has_the_instructions_of_its_step(step: int) -> None:
     summary = summarise(compiled(step).source("sass"))
     assert summary.local_accesses == 0
     pair = step >= 9
@@ -73,7 +73,7 @@ def main_body(step: int) -> list[str]:
     return text[text.index("__global__") :].splitlines()
 
 
-def test_the_text_shows_what_the_assignment_tells_students_to_look_for() -> None:
+def test_the_text_has_the_patterns_of_the_assignment() -> None:
     lines = main_body(7)
     text = "\n".join(lines)
     assert re.search(r"__global__ void __launch_bounds__\(256\) kernel_kernel\(", text)
@@ -127,12 +127,12 @@ def test_both_roles_count_the_same_k_tiles(step: int) -> None:
 
 
 @pytest.mark.compiler
-def test_other_stages_of_an_executable() -> None:
+def test_an_executable_shows_each_stage() -> None:
     exe = compiled(1)
     assert "Tx.gemm_async" in exe.source("tir")
     assert "tcgen05.mma" in exe.source("ptx")
     module = exe.mod.imports[0]
     assert module.inspect_source() == exe.source("cuda")
     assert module.inspect_source(comments=False) == exe.source("cuda", comments=False)
-    with pytest.raises(ValueError, match="unknown stage 'ast'; there are tir, lowered, cuda, ptx, sass"):
+    with pytest.raises(ValueError, match="unknown stage 'ast'; the stages are tir, lowered, cuda, ptx, sass"):
         exe.source("ast")

@@ -1,4 +1,4 @@
-"""The compiler is found where pip or a toolkit put it."""
+"""The compiler is found in pip packages and in CUDA toolkits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _searches_anew() -> Iterator[None]:
 
 @pytest.fixture
 def toolkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with no packages of headers and tools, and an empty toolkit that CUDA_HOME names."""
+    """A machine without pip packages, where CUDA_HOME names an empty toolkit."""
     monkeypatch.setattr(toolchain, "_pathfinder", lambda function, what: None)
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
     monkeypatch.delenv("CUDA_PATH", raising=False)
@@ -40,7 +40,7 @@ def put(root: Path, name: str) -> Path:
 
 
 @pytest.mark.compiler
-def test_a_toolkit_serves_where_there_are_no_packages(toolkit: Path) -> None:
+def test_without_pip_packages_a_toolkit_is_used(toolkit: Path) -> None:
     assert put(toolkit, "include/cuda_runtime.h").parent == installed().include
     assert put(toolkit, "bin/nvdisasm") == disassembler()
 
@@ -54,7 +54,7 @@ def test_a_toolkit_beside_nvcc_is_found(toolkit: Path, monkeypatch: pytest.Monke
     assert installed().include == toolkit.resolve() / "include"
 
 
-def test_where_nothing_is_it_says_what_to_install(toolkit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_the_error_names_the_package(toolkit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toolchain, "_toolkits", lambda: iter([toolkit]))
     with pytest.raises(ToolchainError, match="pip install nvidia-cuda-runtime"):
         installed()
@@ -62,6 +62,6 @@ def test_where_nothing_is_it_says_what_to_install(toolkit: Path, monkeypatch: py
         disassembler()
 
 
-def test_an_older_search_that_lacks_a_function_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_pathfinder_without_the_function_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toolchain, "load", lambda module: SimpleNamespace())
     assert toolchain._pathfinder("find_nvidia_binary_utility", "nvdisasm") is None

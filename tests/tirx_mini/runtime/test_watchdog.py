@@ -1,4 +1,4 @@
-"""The child process: it ends when it must, and what it says arrives."""
+"""The child process ends in time, and its results and errors reach the parent."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def dies(payload: Any) -> Generator[None, None, Any]:
     os._exit(3)
 
 
-def test_a_result_comes_back() -> None:
+def test_the_result_of_a_task_is_returned() -> None:
     assert supervise(doubles, [1, 2, 3], 30) == [2, 4, 6]
 
 
@@ -70,15 +70,15 @@ def test_a_task_that_takes_too_long_is_ended(tmp_path) -> None:
     assert supervise(doubles, [4], 30) == [8]
 
 
-def test_starting_does_not_count() -> None:
+def test_the_limit_excludes_the_start_of_the_child() -> None:
     assert supervise(starts_slowly, 0.6, 0.3) == "done"
 
 
-def test_what_the_kernel_prints_does_not_disturb_the_answer() -> None:
+def test_output_of_the_task_does_not_disturb_its_result() -> None:
     assert supervise(prints, {"a": 1}, 30) == {"a": 1}
 
 
-def test_errors_come_back_as_they_are() -> None:
+def test_an_exception_of_the_task_is_raised_in_the_parent() -> None:
     with pytest.raises(DriverError) as caught:
         supervise(faults, None, 30)
     assert caught.value.name == "CUDA_ERROR_ILLEGAL_ADDRESS"
@@ -125,7 +125,7 @@ def test_a_child_that_has_ended_is_replaced() -> None:
 
 
 @pytest.mark.compiler
-def test_an_executable_goes_through_a_pickle() -> None:
+def test_an_executable_can_be_pickled() -> None:
     exe = build(scale(), "sm_90a")
     again = pickle.loads(pickle.dumps(exe))
     assert again.cuda.text == exe.cuda.text and again.written == {1}
@@ -133,14 +133,14 @@ def test_an_executable_goes_through_a_pickle() -> None:
 
 
 @pytest.mark.compiler
-def test_wrong_arguments_are_refused_before_a_process_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_arguments_are_rejected_before_a_process_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was made"))
     with pytest.raises(ArgumentError, match="scale takes 2 arguments"):
         build(scale(), "sm_90a").run_guarded(1)
 
 
 class Fails(Worker):
-    """A child in which every task ends in `error`."""
+    """A child in which every task raises `error`."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ LATE = {
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("method", LATE)
-def test_a_run_that_ends_badly_says_how(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hang_and_a_fault_have_messages_of_their_own(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exe = build(scale(), "sm_90a")
     args = [np.zeros(p.shape, str(p.dtype)) for p in exe.func.params if isinstance(p, Buffer)]
     monkeypatch.setattr(watchdog, "_runner", lambda: Fails(TimeoutError()))
@@ -171,7 +171,7 @@ def test_a_run_that_ends_badly_says_how(method: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.compiler
-def test_a_time_comes_from_the_child_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timing_returns_milliseconds_and_writes_no_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     exe = build(scale(), "sm_90a")
     args = [np.zeros(p.shape, str(p.dtype)) for p in exe.func.params if isinstance(p, Buffer)]
     calls: list[tuple[Any, float]] = []
@@ -186,7 +186,7 @@ def test_a_time_comes_from_the_child_and_nothing_is_written(monkeypatch: pytest.
     assert calls == [((7,), 3)] and not any(arg.any() for arg in args)
 
 
-def test_what_is_advised_comes_after_what_happened() -> None:
+def test_the_advice_follows_the_message() -> None:
     fault = KernelFault("CUDA_ERROR_LAUNCH_FAILED", "it failed")
     assert str(fault) == "it failed"
     fault.advice = "Try a smaller one"
