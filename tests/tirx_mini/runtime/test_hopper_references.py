@@ -62,6 +62,7 @@ def test_the_machine_code_has_the_instructions_of_its_step(step: int, shape: Sha
     assert bool(summary.matching(r"^USETMAXREG")) == bool(summary.matching(r"^ACQBULK")) == (step >= 10)
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize(("step", "shape"), KERNELS)
 def test_comments_leave_the_machine_code_as_it_is(step: int, shape: Shape) -> None:
     exe = compiled(step, shape)

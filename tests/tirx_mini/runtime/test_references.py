@@ -59,6 +59,7 @@ def test_the_machine_code_has_the_instructions_of_its_step(step: int) -> None:
         )
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("step", STEPS)
 def test_comments_leave_the_machine_code_as_it_is(step: int) -> None:
     exe = compiled(step)
