@@ -16,12 +16,12 @@ import pytest
 import torch
 
 import tirx_mini as tvm
-from tests.tirx_mini.gpu.kernels import N, copy_by_tma, scale, vector_by_tma, waits_for_ever, writes_far_away
+from tests.gpu.kernels import N, copy_by_tma, scale, vector_by_tma, waits_for_ever, writes_far_away
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import PrimFunc
 from tirx_mini.runtime import Executable, KernelFault, KernelTimeout
 
-NATIVE = Path(__file__).parents[3] / "examples" / "native"
+NATIVE = Path(__file__).parents[2] / "examples" / "native"
 
 
 def compiled(kernel: PrimFunc) -> Executable:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import tirx_mini as tvm
-from tests.tirx_mini.gpu.kernels import N, scale, works_once
+from tests.gpu.kernels import N, scale, works_once
 from tirx_mini.course import load_kernels
 from tirx_mini.runtime import Executable, KernelTimeout, LaunchGraph
 from utils import benchmark

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
-from tests.tirx_mini.wrong_kernels import SOURCES
+from tests.tirx_mini.diagnose.wrong_kernels import SOURCES
 from tirx_mini.course import load_kernels, load_module
 from tirx_mini.sim.timing import Clock, HoldingClock
 

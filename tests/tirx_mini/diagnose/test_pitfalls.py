@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tirx_mini.wrong_kernels import Edit, Wrong, assert_found, simulate
+from tests.tirx_mini.diagnose.wrong_kernels import Edit, Wrong, assert_found, simulate
 from tirx_mini.ir import TirxError
 from tirx_mini.passes import lower
 

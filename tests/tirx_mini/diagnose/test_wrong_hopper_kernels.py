@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tirx_mini as tvm
-from tests.tirx_mini.wrong_hopper_kernels import GRID_WAIT, NEXT_TILE, SHAPES, WRONG, Wrong
+from tests.tirx_mini.diagnose.wrong_hopper_kernels import GRID_WAIT, NEXT_TILE, SHAPES, WRONG, Wrong
 from tirx_mini.course import Shape, load_kernels
 from tirx_mini.diagnose import Report
 from tirx_mini.ir import PrimFunc, TirxError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tirx_mini.course import Shape
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SOURCES = {int(path.stem[4:6]): path for path in (ROOT / "kernels_ref" / "sm90").glob("step*.py")}
 SHAPES: dict[int, Shape] = {
     1: (128, 128, 64),

@@ -12,7 +12,7 @@ from tirx_mini.diagnose import Report
 from tirx_mini.ir import PrimFunc
 from utils import prepare_data
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SOURCES = {int(path.stem[4:6]): path for path in (ROOT / "kernels_ref" / "sm100").glob("step*.py")}
 SHAPES: dict[int, Shape] = {
     1: (128, 128, 64),

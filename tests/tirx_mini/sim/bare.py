@@ -173,3 +173,13 @@ def address(w: Warp, name: str, element: int = 0) -> int:
 def mapped(w: Warp, name: str) -> TensorMap:
     """The tensor map of a global buffer."""
     return w.tensor_map(f"{name}_map")
+
+
+def initialised(w: Warp, count: int, name: str = "bar") -> Generator[Any, None, None]:
+    """Thread 0 initialises the mbarrier `name` for `count` arrivals; then the CTA synchronises."""
+    if w.warp_id == 0:
+        one_lane(w)
+        do(w, "mbarrier.init", address(w, name), count)
+        all_lanes(w)
+    do(w, "fence.mbarrier_init")
+    yield from block(w, "bar.sync.all", 0)

@@ -17,7 +17,7 @@ from tirx_mini.diagnose import Finding, Report, StuckRole
 from tirx_mini.script import from_source
 from utils import prepare_data
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 TMA_ARRIVE = "tma2mma.arrive(stage, TMA_BYTES)"
 MMA_WAIT = "tma2mma.wait(mma_phase"

@@ -10,8 +10,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, mapped, one_lane, run, tensor_map
-from tests.tirx_mini.sim.test_barriers import initialised
+from tests.tirx_mini.sim.bare import (
+    address,
+    all_lanes,
+    at,
+    block,
+    buffer,
+    do,
+    initialised,
+    mapped,
+    one_lane,
+    run,
+    tensor_map,
+)
 from tirx_mini.hardware import B200
 from tirx_mini.isa import swizzle_bytes
 from tirx_mini.sim import RunningWarp as Warp

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, one_lane, run
-from tests.tirx_mini.sim.test_barriers import initialised
+from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, initialised, one_lane, run
 from tirx_mini.hardware import B200
 from tirx_mini.sim import RunningWarp as Warp
 from tirx_mini.sim.machine import partition

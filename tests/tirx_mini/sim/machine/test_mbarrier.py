@@ -7,22 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, one_lane, run
+from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, initialised, one_lane, run
 from tirx_mini.sim import RunningWarp as Warp
 from tirx_mini.sim import Signal
 
 BAR = {"bar": ("uint64", 1)}
 DATA = {**BAR, "data": ("float32", 64, 4)}
-
-
-def initialised(w: Warp, count: int, name: str = "bar") -> Any:
-    """One thread initialises; the CTA synchronises."""
-    if w.warp_id == 0:
-        one_lane(w)
-        do(w, "mbarrier.init", address(w, name), count)
-        all_lanes(w)
-    do(w, "fence.mbarrier_init")
-    yield from block(w, "bar.sync.all", 0)
 
 
 @pytest.mark.parametrize(("parity", "passes"), [(1, True), (0, False)])

@@ -11,9 +11,20 @@ import pytest
 from hypothesis import given, settings
 
 import tirx_mini as tvm
-from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, mapped, one_lane, run, tensor_map
-from tests.tirx_mini.sim.test_barriers import initialised
-from tests.tirx_mini.wrong_kernels import SHAPES, Edit
+from tests.tirx_mini.diagnose.wrong_kernels import SHAPES, Edit
+from tests.tirx_mini.sim.bare import (
+    address,
+    all_lanes,
+    at,
+    block,
+    buffer,
+    do,
+    initialised,
+    mapped,
+    one_lane,
+    run,
+    tensor_map,
+)
 from tirx_mini.sim import RunningWarp as Warp
 from utils import prepare_data
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gc
 import linecache
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 import tirx_mini as tvm
+from tests.tirx_mini.sim.translate.programs import programs
+from tests.tirx_mini.sim.translate.reference import run_reference
 from tirx_mini.diagnose import Report, simulate
 from tirx_mini.ir import (
     INT32,
@@ -45,11 +45,6 @@ from tirx_mini.ir import (
 )
 from tirx_mini.script import tirx as T
 from tirx_mini.sim import translate
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from programs import programs
-from reference import run_reference
 
 BOOL = DataType("bool")
 TID, WARP = special("threadIdx.x"), special("warp_id_in_cta")
