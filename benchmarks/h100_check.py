@@ -22,7 +22,7 @@ from tirx_mini.course import STEPS
 ROOT = Path(__file__).parents[1]
 STEP_TESTS = tuple(f"tests/test_step{step:02}.py" for step in STEPS)
 PARTS: dict[str, tuple[float, tuple[str, ...]]] = {
-    "tests": (180, ("-m", "pytest", "tests/tirx_mini/gpu", "-v", "-rA", "--tb=short", "-p", "no:cacheprovider")),
+    "tests": (180, ("-m", "pytest", "tests/gpu", "-v", "-rA", "--tb=short", "-p", "no:cacheprovider")),
     "steps": (
         400,
         ("-m", "pytest", *STEP_TESTS, "--target", "cuda", "--kernels", "kernels_ref", "-rA", "-p", "no:cacheprovider"),
