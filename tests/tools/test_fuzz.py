@@ -14,7 +14,7 @@ from rich.console import Console
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import LayoutError
 from tirx_mini.sim import Gpu
-from tirx_mini.sim.machine import ResidentCta as Cta
+from tirx_mini.sim.machine import ResidentCta
 from tools.fuzz import Outcome, campaign, fuzz, is_explained, kernel_text
 from tools.pool import Lost, run_bounded
 
@@ -34,7 +34,7 @@ def test_a_run_leaves_no_machine_behind() -> None:
     for seed in seeds:
         fuzz(seed)
     stayed = _alive() - before
-    assert stayed[Gpu] == stayed[Cta] == 0
+    assert stayed[Gpu] == stayed[ResidentCta] == 0
     assert stayed[PrimFunc] < len(seeds)
 
 

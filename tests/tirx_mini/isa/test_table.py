@@ -23,7 +23,7 @@ from tests.tirx_mini.sim.bare import (
 )
 from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.isa import NAMES, TABLE, Instruction, InstructionDescriptor, Scope, SmemDescriptor, mma_format
-from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import RunningWarp
 
 ENTRIES = [pytest.param(entry, id=name) for name, entry in TABLE.items()]
 REQUIRED = {"dim": 2, "count": 40, "n": 64}
@@ -100,7 +100,7 @@ def test_multicast_is_in_the_ptx() -> None:
 SOURCE = np.arange(4096, dtype=np.float16).reshape(64, 64)
 
 
-def ready(w: Warp, count: int = 1) -> Any:
+def ready(w: RunningWarp, count: int = 1) -> Any:
     """An mbarrier at `bar`, tensor memory at column 0."""
     yield from block(w, "tcgen05.alloc", address(w, "slot"), 64)
     one_lane(w)
@@ -109,14 +109,14 @@ def ready(w: Warp, count: int = 1) -> Any:
     do(w, "fence.mbarrier_init")
 
 
-def phases(w: Warp) -> int:
+def phases(w: RunningWarp) -> int:
     return w.cta.mbarriers[address(w, "bar") & 0xFFFFFF].phase
 
 
-def arrives(*before: tuple[Any, ...]) -> Callable[[Warp], Any]:
+def arrives(*before: tuple[Any, ...]) -> Callable[[RunningWarp], Any]:
     """Instructions of one lane that complete one phase."""
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from ready(w)
         one_lane(w)
         for op, *operands in before:
@@ -127,7 +127,7 @@ def arrives(*before: tuple[Any, ...]) -> Callable[[Warp], Any]:
     return program
 
 
-def polls(w: Warp) -> Any:
+def polls(w: RunningWarp) -> Any:
     yield from ready(w)
     bar = address(w, "bar")
     assert [do(w, "mbarrier.test_wait", bar, parity) for parity in (0, 1)] == [False, True]
@@ -137,14 +137,14 @@ def polls(w: Warp) -> Any:
     yield from finish(w)
 
 
-def finish(w: Warp) -> Any:
+def finish(w: RunningWarp) -> Any:
     all_lanes(w)
     yield from ()
     do(w, "tcgen05.dealloc", 0, 64)
 
 
-def simple(op: str, *operands: Any, **attrs: Any) -> Callable[[Warp], Any]:
-    def program(w: Warp) -> Any:
+def simple(op: str, *operands: Any, **attrs: Any) -> Callable[[RunningWarp], Any]:
+    def program(w: RunningWarp) -> Any:
         if TABLE[op].blocking:
             yield from block(w, op, *operands, **attrs)
         else:
@@ -153,13 +153,13 @@ def simple(op: str, *operands: Any, **attrs: Any) -> Callable[[Warp], Any]:
     return program
 
 
-def moves_registers(w: Warp) -> Any:
+def moves_registers(w: RunningWarp) -> Any:
     yield from block(w, "setmaxnreg.dec", count=24)
     yield from block(w, "setmaxnreg.inc", count=240)
     assert w.cta.registers.held == [240]
 
 
-def mma(w: Warp) -> Any:
+def mma(w: RunningWarp) -> Any:
     yield from ready(w)
     kind, fmt = mma_format("float16")
     idesc = InstructionDescriptor(128, 64, fmt, fmt, "float32", 16).encode(kind)
@@ -186,7 +186,7 @@ def mma(w: Warp) -> Any:
     yield from finish(w)
 
 
-def copies(w: Warp) -> Any:
+def copies(w: RunningWarp) -> Any:
     """A box comes by TMA, is stored and added elsewhere by TMA."""
     yield from ready(w)
     one_lane(w)
@@ -202,7 +202,7 @@ def copies(w: Warp) -> Any:
     yield from finish(w)
 
 
-def cp_async(w: Warp) -> Any:
+def cp_async(w: RunningWarp) -> Any:
     yield from ready(w, 32)
     lane = np.arange(32)
     do(w, "cp.async", address(w, "tile") + lane * 16, w.global_address(buffer(w, "A"), lane * 8))
@@ -214,21 +214,21 @@ def cp_async(w: Warp) -> Any:
     yield from finish(w)
 
 
-def cluster(w: Warp) -> Any:
+def cluster(w: RunningWarp) -> Any:
     do(w, "barrier.cluster.arrive")
     yield from block(w, "barrier.cluster.wait")
     yield from block(w, "barrier.cluster.sync")
 
 
-def value(op: str, expected: Any, *operands: Any) -> Callable[[Warp], Any]:
-    def program(w: Warp) -> Any:
+def value(op: str, expected: Any, *operands: Any) -> Callable[[RunningWarp], Any]:
+    def program(w: RunningWarp) -> Any:
         np.testing.assert_array_equal(do(w, op, *operands), expected)
         yield from ()
 
     return program
 
 
-def clock(w: Warp) -> Any:
+def clock(w: RunningWarp) -> Any:
     first = do(w, "globaltimer")
     w.time += 1860
     assert do(w, "globaltimer") == first + 1000
@@ -236,7 +236,7 @@ def clock(w: Warp) -> Any:
 
 
 LANE = np.arange(32)
-PROGRAMS: dict[tuple[str, ...], Callable[[Warp], Any]] = {
+PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("mbarrier.init", "mbarrier.arrive", "fence.mbarrier_init"): arrives(("mbarrier.arrive",)),
     ("mbarrier.arrive.remote",): arrives(("mbarrier.arrive.remote", 0, True)),
     ("mbarrier.arrive.expect_tx",): arrives(("mbarrier.arrive.expect_tx", 0)),

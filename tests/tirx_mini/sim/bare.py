@@ -21,34 +21,33 @@ from tirx_mini.diagnose import Finding, finding_of
 from tirx_mini.hardware import B200, GpuSpec
 from tirx_mini.ir import Buffer, DataType, Launch, Span, TensorMap, Var
 from tirx_mini.isa import TABLE
-from tirx_mini.sim import Gpu, Outcome
-from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import Gpu, Outcome, RunningWarp
 from tirx_mini.sim.machine import GlobalBuffer, KernelImage, SharedBuffer
 
 
-def at(w: Warp, line: int) -> None:
+def at(w: RunningWarp, line: int) -> None:
     """What follows stands in this line."""
     w.span = Span("kernel", line)
 
 
-def do(w: Warp, op: str, *operands: Any, **attrs: Any) -> Any:
+def do(w: RunningWarp, op: str, *operands: Any, **attrs: Any) -> Any:
     """Execute an instruction that does not block."""
     assert not TABLE[op].blocking, op
     return TABLE[op].execute(w.gpu, w, *operands, **attrs)
 
 
-def block(w: Warp, op: str, *operands: Any, **attrs: Any) -> Generator[Any, None, None]:
+def block(w: RunningWarp, op: str, *operands: Any, **attrs: Any) -> Generator[Any, None, None]:
     """Execute an instruction that may block."""
     assert TABLE[op].blocking, op
     return TABLE[op].execute(w.gpu, w, *operands, **attrs)
 
 
-def one_lane(w: Warp, lane: int = 0) -> None:
+def one_lane(w: RunningWarp, lane: int = 0) -> None:
     """Go on with one lane."""
     w.mask = w.all_lanes.where(np.arange(32) == lane)
 
 
-def all_lanes(w: Warp) -> None:
+def all_lanes(w: RunningWarp) -> None:
     """Go on with all lanes."""
     w.mask = w.all_lanes
 
@@ -159,23 +158,23 @@ def run(
     return Result(outcome, gpu, gpu.seen)  # type: ignore[attr-defined]
 
 
-def buffer(w: Warp, name: str) -> Any:
+def buffer(w: RunningWarp, name: str) -> Any:
     """The shared or global buffer of this name."""
     image = w.gpu.image
     return next(b for b in (*image.shared, *image.globals) if b.name == name)
 
 
-def address(w: Warp, name: str, element: int = 0) -> int:
+def address(w: RunningWarp, name: str, element: int = 0) -> int:
     """The shared address of an element."""
     return w.shared_address(buffer(w, name), element)
 
 
-def mapped(w: Warp, name: str) -> TensorMap:
+def mapped(w: RunningWarp, name: str) -> TensorMap:
     """The tensor map of a global buffer."""
     return w.tensor_map(f"{name}_map")
 
 
-def initialised(w: Warp, count: int, name: str = "bar") -> Generator[Any, None, None]:
+def initialised(w: RunningWarp, count: int, name: str = "bar") -> Generator[Any, None, None]:
     """Thread 0 initialises the mbarrier `name` for `count` arrivals; then the CTA synchronises."""
     if w.warp_id == 0:
         one_lane(w)

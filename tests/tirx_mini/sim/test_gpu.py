@@ -13,14 +13,14 @@ from hypothesis import given
 
 from tests.tirx_mini.sim.bare import at, block, buffer, do, one_lane, run
 from tirx_mini.hardware import B200, GpuSpec
-from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import RunningWarp
 from tirx_mini.sim.machine import EMPTY, FULL, Mask
 from tirx_mini.sim.timing import WINDOW, Bandwidth, Clock, SmTraffic, Traffic
 
 SMALL = replace(B200, sms=4)
 
 
-def busy(w: Warp) -> Any:
+def busy(w: RunningWarp) -> Any:
     """Note where and when the warp runs, for 1000 cycles."""
     w.gpu.seen[w.block_idx, w.warp_id] = (w.cta.sm.index, w.time)
     w.time += 1000
@@ -57,7 +57,7 @@ def test_residency(options: dict[str, Any], resident: int) -> None:
 
 
 def test_clusters_are_launched_together() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.gpu.seen[w.block_idx] = (w.cluster_ctaid, w.cluster_ctarank, w.cta.sm.index, w.cta.cluster.index)
         yield from block(w, "barrier.cluster.sync")
 
@@ -95,7 +95,7 @@ def test_the_limit_names_the_buffer() -> None:
 
 
 def test_a_warp_of_fewer_than_32_threads() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.gpu.seen[w.warp_id] = (w.mask.count, w.thread_idx[0])
         yield from block(w, "bar.sync.all", 0)
 
@@ -104,7 +104,7 @@ def test_a_warp_of_fewer_than_32_threads() -> None:
 
 
 def test_the_same_seed_is_the_same_schedule() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         order = w.gpu.seen.setdefault("order", [])
         for _ in range(3):
             order.append((w.block_idx[0], w.warp_id))
@@ -118,7 +118,7 @@ def test_the_same_seed_is_the_same_schedule() -> None:
 
 
 def test_a_fault_stops_the_run() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         at(w, 4)
         if w.warp_id == 1:
             w.load(buffer(w, "A"), 99)
@@ -132,7 +132,7 @@ def test_a_fault_stops_the_run() -> None:
 
 
 def test_findings_at_one_place_are_counted() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         at(w, 2)
         for _ in range(5):
             w.load(buffer(w, "data"), 0)
@@ -143,7 +143,7 @@ def test_findings_at_one_place_are_counted() -> None:
 
 
 def test_the_run_ends_with_its_last_warp() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.time += 100 * (w.warp_id + 1)
         yield from ()
 
@@ -151,7 +151,7 @@ def test_the_run_ends_with_its_last_warp() -> None:
 
 
 def test_the_timeline_has_waits() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.time += 500 * w.warp_id
         at(w, 3)
         yield from block(w, "bar.sync.all", 0)
@@ -167,7 +167,7 @@ def test_the_timeline_has_waits() -> None:
 
 
 def test_an_instruction_of_threads_takes_each_group_that_agrees() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         lanes = np.arange(32)
         w.gpu.seen["remote"] = do(w, "mapa", lanes % 2 * 8, 0)
         w.gpu.seen["groups"] = [(m.count, v) for m, v in w.agreeing((lanes // 8, 5))]
@@ -180,7 +180,7 @@ def test_an_instruction_of_threads_takes_each_group_that_agrees() -> None:
 
 
 def test_election() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.gpu.seen["lane"] = np.flatnonzero(do(w, "elect.sync")).tolist()
         at(w, 3)
         one_lane(w, 4)
@@ -201,7 +201,7 @@ def test_election() -> None:
     ],
 )  # fmt: skip
 def test_shuffles(op: str, by: int, source: Any) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.gpu.seen["found"] = do(w, op, np.arange(32) * 10, by)
         assert do(w, op, 3.5, by) == 3.5
         yield from ()
@@ -211,7 +211,7 @@ def test_shuffles(op: str, by: int, source: Any) -> None:
 
 @pytest.mark.parametrize(("count", "fine"), [(24, True), (168, True), (16, False), (100, False), (264, False)])
 def test_register_limits(count: int, fine: bool) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from block(w, "setmaxnreg.dec", count=count)
 
     assert run(program, threads=384).kinds == ([] if fine else ["illegal-instruction"])

@@ -9,8 +9,7 @@ import pytest
 
 from tests.tirx_mini.sim.bare import FakeRegisters, address, all_lanes, at, block, buffer, do, one_lane, run
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, mma_format, swizzle_bytes
-from tirx_mini.sim import ColumnsWait
-from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import ColumnsWait, RunningWarp
 from tirx_mini.sim.machine import numpy_dtype
 
 RNG = np.random.default_rng(7)
@@ -60,20 +59,20 @@ def place(matrix: np.ndarray, swizzle: int, mn_major: bool) -> tuple[np.ndarray,
     return memory, SmemDescriptor(0, leading, stride, swizzle)
 
 
-def descriptor(w: Warp, name: str, layout: SmemDescriptor, offset: int = 0) -> int:
+def descriptor(w: RunningWarp, name: str, layout: SmemDescriptor, offset: int = 0) -> int:
     """The descriptor of an operand in the buffer `name`, `offset` bytes from its beginning."""
     start = buffer(w, name).byte_offset + offset
     return SmemDescriptor(start & 0x3FFFF, layout.leading, layout.stride, layout.swizzle).encode()
 
 
-def fill(w: Warp, name: str, data: np.ndarray) -> None:
+def fill(w: RunningWarp, name: str, data: np.ndarray) -> None:
     """Write bytes into a shared buffer with ordinary stores of one warp."""
     items = data[: len(data) // 512 * 512].view(np.uint8).reshape(-1, 32, 16)
     places = np.arange(len(items))[:, None] * 512 + np.arange(32) * 16
     w.store(buffer(w, name), places, items, 16)
 
 
-def allocated(w: Warp, columns: int, cta_group: int = 1) -> Any:
+def allocated(w: RunningWarp, columns: int, cta_group: int = 1) -> Any:
     """Warp 0 allocates and initialises the barrier; all synchronise; returns the address."""
     if w.warp_id == 0:
         yield from block(w, "tcgen05.alloc", address(w, "slot"), columns, cta_group=cta_group)
@@ -85,7 +84,7 @@ def allocated(w: Warp, columns: int, cta_group: int = 1) -> Any:
     return w.load(buffer(w, "slot"), 0)
 
 
-def read(w: Warp, taddr: int, columns: int) -> np.ndarray:
+def read(w: RunningWarp, taddr: int, columns: int) -> np.ndarray:
     """The warp's 32 lanes of tensor memory as float32[32, columns]."""
     registers = FakeRegisters()
     do(w, "tcgen05.ld", registers, taddr + (32 * (w.warp_id % 4) << 16), num=columns)
@@ -110,7 +109,7 @@ def product(
     b_bytes, b_layout = place(b, swizzle, transpose[1])
     tmem = np.zeros((128, n), np.float32)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         taddr = yield from allocated(w, 256)
         if w.warp_id == 0:
             fill(w, "A", a_bytes)
@@ -166,7 +165,7 @@ def test_64_rows_lie_in_every_second_half_of_a_quarter() -> None:
     b_bytes, b_layout = place(b, 32, False)
     tmem = np.zeros((128, 32), np.float32)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         taddr = yield from allocated(w, 32)
         if w.warp_id == 0:
             fill(w, "A", a_bytes)
@@ -205,7 +204,7 @@ def test_a_pair_of_ctas(m: int) -> None:
     tmem = np.zeros((2, 128, n), np.float32)
     wide = n if m == 256 else n // 2
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         rank = w.cluster_ctarank
         taddr = yield from allocated(w, 64, cta_group=2)
         a_bytes, a_layout = place(a[rank * m // 2 : (rank + 1) * m // 2], 32, False)
@@ -243,7 +242,7 @@ def test_stores_and_loads_of_tensor_memory_are_inverse(shape: str) -> None:
     values = RNG.integers(0, 1 << 32, (4, registers, 32), dtype=np.uint32)
     back: dict[int, Any] = {}
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         taddr = yield from allocated(w, 32)
         mine = taddr + (32 * w.warp_id << 16)
         do(w, "tcgen05.st", mine, FakeRegisters(values[w.warp_id]), shape=shape, num=4)
@@ -280,7 +279,7 @@ def gemm(
 ) -> Any:  # fmt: skip
     """A small GEMM with one thing wrong. Lines: 2 store, 4 mma, 6 load of tensor memory, 8 dealloc."""
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         taddr = yield from allocated(w, columns)
         at(w, 2)
         if w.warp_id == 1:
@@ -377,7 +376,7 @@ def test_dealloc_while_others_read() -> None:
 
 
 def test_a_commit_with_nothing_to_track_arrives() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         taddr = yield from allocated(w, 32)
         one_lane(w)
         do(w, "tcgen05.commit", address(w, "bar"))
@@ -390,7 +389,7 @@ def test_a_commit_with_nothing_to_track_arrives() -> None:
 
 
 def test_allocation_by_part_of_a_warp() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         at(w, 3)
         one_lane(w)
         yield from block(w, "tcgen05.alloc", address(w, "slot"), 512)
@@ -402,7 +401,7 @@ def test_allocation_by_part_of_a_warp() -> None:
 def test_an_allocation_blocks_while_another_cta_holds_the_columns() -> None:
     """Two CTAs on one SM: the second begins when the first has freed its columns."""
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         taddr = yield from allocated(w, 512)
         w.time += 10_000
         w.gpu.seen[w.block_idx[0]] = w.time
@@ -415,7 +414,7 @@ def test_an_allocation_blocks_while_another_cta_holds_the_columns() -> None:
 
 
 def test_two_allocations_of_one_cta_that_do_not_fit() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from allocated(w, 512)
         at(w, 9)
         yield from block(w, "tcgen05.alloc", address(w, "slot"), 32)
@@ -439,7 +438,7 @@ def test_two_allocations_of_one_cta_that_do_not_fit() -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_an_allocation(steps: list[str], kind: str) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         for number, step in enumerate(steps):
             at(w, number)
             what, _, columns = step.partition(" ")
@@ -458,7 +457,7 @@ def test_what_is_wrong_with_an_allocation(steps: list[str], kind: str) -> None:
 
 
 def test_a_pair_needs_a_cluster() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from block(w, "tcgen05.alloc", address(w, "slot"), 32, cta_group=2)
 
     assert run(program, shared=SHARED).finding.kind == "illegal-instruction"
@@ -469,7 +468,7 @@ def test_commits_complete_in_the_order_of_their_thread() -> None:
     for seed in range(20):
         order: list[str] = []
 
-        def program(w: Warp, order: list[str] = order) -> Any:
+        def program(w: RunningWarp, order: list[str] = order) -> Any:
             if w.warp_id == 0:
                 yield from block(w, "tcgen05.alloc", address(w, "slot"), 64)
                 one_lane(w)

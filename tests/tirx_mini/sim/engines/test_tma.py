@@ -25,7 +25,7 @@ from tests.tirx_mini.sim.bare import (
 )
 from tirx_mini.hardware import B200
 from tirx_mini.isa import swizzle_bytes
-from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import RunningWarp
 from tirx_mini.sim.engines import TensorMapRule, broken_rule
 
 TILE = {"bar": ("uint64", 1), "tile": ("float16", 64 * 64)}
@@ -36,7 +36,7 @@ def half(rows: int, columns: int) -> np.ndarray:
     return np.arange(rows * columns, dtype=np.float32).reshape(rows, columns).astype(np.float16)
 
 
-def load(w: Warp, coords: tuple[int, ...], nbytes: int, name: str = "A") -> Any:
+def load(w: RunningWarp, coords: tuple[int, ...], nbytes: int, name: str = "A") -> Any:
     """One thread loads a box into `tile` and waits."""
     yield from initialised(w, 1)
     one_lane(w)
@@ -73,7 +73,7 @@ def test_a_store_does_not_begin_before_its_tensor(coords: tuple[int, int]) -> No
     """Loads may. A Hopper chip ends the kernel with an illegal instruction."""
     source = half(16, 64)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         one_lane(w)
         do(w, "cp.async.bulk.tensor.store", mapped(w, "A"), address(w, "tile"), *coords, dim=2)
         yield from ()
@@ -89,7 +89,7 @@ def test_a_box_begins_at_a_multiple_of_16_bytes(op: str, column: int) -> None:
     """A Hopper chip ends the kernel with an illegal instruction."""
     source = half(16, 64)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         one_lane(w)
         tile, tma, bar = address(w, "tile"), mapped(w, "A"), address(w, "bar")
@@ -112,7 +112,7 @@ def test_a_load_gathers_its_box(case: tuple[Any, ...]) -> None:
     array = (np.arange(np.prod(dims)) + 1).astype(np.float16).reshape(dims[::-1])
     nbytes = int(np.prod(box)) * 2
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from load(w, coords, nbytes)
         w.gpu.seen["bytes"] = w.cta.smem.bytes.copy()
         w.gpu.seen["tile"] = buffer(w, "tile").byte_offset
@@ -133,7 +133,7 @@ def test_a_store_skips_what_is_outside(case: tuple[Any, ...]) -> None:
     array = np.full(dims[::-1], -1, np.float16)
     count = int(np.prod(box))
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         tile = buffer(w, "tile")
         one_lane(w)
         for number in range(0, count, 8):
@@ -158,7 +158,7 @@ def test_a_load_lands_only_at_the_end() -> None:
     """A wait that is missing reads what was there before, and is a race."""
     array = half(64, 64)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         tile = buffer(w, "tile")
         at(w, 2)
@@ -185,7 +185,7 @@ def store_then(
     """Two TMA stores through one buffer."""
     array = np.zeros((2, 64, 64), np.float16)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         tile = buffer(w, "tile")
         places = np.arange(16)[:, None] * 256 + np.arange(32) * 8
         for turn in range(1 + again):
@@ -238,7 +238,7 @@ def test_the_source_must_live_until_it_is_read() -> None:
 def test_groups_belong_to_the_thread_that_committed_them() -> None:
     array = np.zeros((64, 64), np.float16)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         tile = buffer(w, "tile")
         w.store(tile, np.arange(16)[:, None] * 256 + np.arange(32) * 8, np.ones((16, 32, 8), np.float16), 8)
         do(w, "fence.proxy.async")
@@ -265,7 +265,7 @@ def test_groups_belong_to_the_thread_that_committed_them() -> None:
 def test_reduction_adds() -> None:
     array = np.full((8, 8), 10, np.float32)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.store(buffer(w, "tile"), np.arange(0, 64, 2) // 1, np.ones((32, 2), np.float32), 2)
         do(w, "fence.proxy.async")
         one_lane(w)
@@ -281,7 +281,7 @@ def test_reduction_adds() -> None:
 def test_multicast_lands_and_counts_in_each_cta_of_the_mask() -> None:
     array = half(64, 64)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         one_lane(w)
         do(w, "mbarrier.init", address(w, "bar"), 1)
         all_lanes(w)
@@ -309,7 +309,7 @@ def test_multicast_lands_and_counts_in_each_cta_of_the_mask() -> None:
 def test_the_pairs_barrier_is_for_cta_group_2(cta_group: int) -> None:
     array = half(64, 64)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         one_lane(w)
         do(w, "mbarrier.init", address(w, "bar"), 1)
         all_lanes(w)
@@ -335,7 +335,7 @@ def test_the_pairs_barrier_is_for_cta_group_2(cta_group: int) -> None:
 def test_a_load_must_be_over_before_its_cta_ends() -> None:
     array = half(64, 64)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         one_lane(w)
         at(w, 4)
@@ -360,7 +360,7 @@ def test_tensor_maps_that_the_driver_refuses(box: tuple[int, ...], swizzle: int,
     tma = tensor_map("A", array, box, swizzle)
     assert broken_rule(tma) is broken
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from load(w, (0, 0), 128)
 
     result = run(program, shared=TILE, arrays={"A": array}, maps=[tma])
@@ -377,7 +377,7 @@ def test_where_a_box_may_be(element: int) -> None:
     """Shared addresses of tensor copies are multiples of 128 bytes, and the box stays inside shared memory."""
     array = half(64, 64)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         one_lane(w)
         at(w, 4)
@@ -390,7 +390,7 @@ def test_where_a_box_may_be(element: int) -> None:
 def test_the_second_load_of_a_tile_comes_from_the_l2() -> None:
     array = half(128, 64)  # more than the L2 holds
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         one_lane(w)
         for turn in range(2):

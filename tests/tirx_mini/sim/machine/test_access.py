@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, initialised, one_lane, run
 from tirx_mini.hardware import B200
-from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import RunningWarp
 from tirx_mini.sim.machine import partition
 
 LANE = np.arange(32)
@@ -22,10 +22,10 @@ DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.f
           "uint64": np.uint64}  # fmt: skip
 
 
-def only(body: Callable[[Warp], None], **options: Any) -> Any:
+def only(body: Callable[[RunningWarp], None], **options: Any) -> Any:
     """Run `body` on one warp."""
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         body(w)
         yield from ()
 
@@ -47,7 +47,7 @@ def test_what_is_stored_is_loaded(dtype: str, lanes: int, is_global: bool, word:
     values = rng.integers(0, 100, (*shape, lanes) if lanes > 1 else shape).astype(kind)
     array = np.zeros(count * lanes, kind)
 
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         target = buffer(w, "data")
         w.mask = w.mask.where(np.array([word >> lane & 1 for lane in range(32)], bool))
         w.store(target, places, values, lanes)
@@ -69,7 +69,7 @@ def test_what_is_stored_is_loaded(dtype: str, lanes: int, is_global: bool, word:
 
 
 def test_uniform_places() -> None:
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         data = buffer(w, "data")
         w.store(data, 3, 2.5)
         w.store(data, 4, np.array([1, 2, 3, 4], np.float32), 4)
@@ -86,7 +86,7 @@ def test_uniform_places() -> None:
 
 @pytest.mark.parametrize("place", [0, LANE // 2])
 def test_lanes_that_disagree_about_one_place(place: Any) -> None:
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         at(w, 3)
         w.store(buffer(w, "data"), place, LANE.astype(np.float32))
 
@@ -100,7 +100,7 @@ def test_copies_move_bytes(lanes: int) -> None:
     source[7] = np.nan
     places = np.arange(2)[:, None] * 32 * lanes + LANE * lanes
 
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         w.copy(buffer(w, "tile"), places[::-1], buffer(w, "A"), places, lanes)
         w.gpu.seen["tile"] = w.cta.smem.bytes.view(np.float16)[: 64 * lanes].copy()
 
@@ -120,7 +120,7 @@ def test_copies_move_bytes(lanes: int) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("is_global", [False, True])
 def test_places_that_are_not_allowed(index: Any, lanes: int, kind: str, is_global: bool) -> None:
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         at(w, 5)
         w.load(buffer(w, "data"), index, lanes)
 
@@ -132,7 +132,7 @@ def test_places_that_are_not_allowed(index: Any, lanes: int, kind: str, is_globa
 
 
 def test_inactive_lanes_may_point_anywhere() -> None:
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         one_lane(w, 3)
         w.store(buffer(w, "data"), LANE * 1000 - 3000, np.ones(32, np.float32))
         w.gpu.seen["value"] = w.load(buffer(w, "data"), LANE * 1000 - 3000)[3]
@@ -142,7 +142,7 @@ def test_inactive_lanes_may_point_anywhere() -> None:
 
 
 def test_reading_what_nothing_wrote() -> None:
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         at(w, 2)
         w.store(buffer(w, "data"), LANE, np.zeros(32, np.float32))
         at(w, 4)
@@ -156,7 +156,7 @@ def test_reading_what_nothing_wrote() -> None:
 
 def test_two_warps_write_one_place() -> None:
     for different in (True, False):
-        def program(w: Warp, different: bool = different) -> Any:
+        def program(w: RunningWarp, different: bool = different) -> Any:
             at(w, w.warp_id + 1)
             w.store(buffer(w, "data"), LANE, np.full(32, w.warp_id if different else 5, np.float32))
             yield from ()
@@ -168,7 +168,7 @@ def test_two_warps_write_one_place() -> None:
 def test_ctas_that_write_one_place() -> None:
     array = np.zeros(64, np.float32)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         at(w, 4)
         w.store(buffer(w, "D"), LANE, np.full(32, w.block_idx[0], np.float32))
         yield from ()
@@ -180,7 +180,7 @@ def test_ctas_that_write_one_place() -> None:
 def test_the_grain_of_a_race_is_the_narrowest_access() -> None:
     """Neighbouring 2-byte elements of different warps do not meet."""
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.store(buffer(w, "data"), LANE * 2 + w.warp_id, np.ones(32, np.float16))
         yield from ()
 
@@ -212,7 +212,7 @@ def test_shared_memory_is_partitioned(ranges: list[tuple[int, int, int]]) -> Non
 def cp_async(*, wait: bool = True, sync: bool = True, mbarrier: bool = False) -> Any:
     source = np.arange(512, dtype=np.float16)
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         if mbarrier:
             yield from initialised(w, 32)
         tile = buffer(w, "tile")
@@ -257,7 +257,7 @@ def test_cp_async_needs_a_wait_and_a_barrier(missing: str) -> None:
 def test_latency_and_bandwidth() -> None:
     """Shared memory is near, global memory far, and the second time a line comes from the L2."""
 
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         for name in ("A", "A", "tile"):
             target = buffer(w, name)
             if name == "tile":
@@ -273,7 +273,7 @@ def test_latency_and_bandwidth() -> None:
 
 
 def test_lanes_come_back_together(w_lanes: int = 5) -> None:
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         one_lane(w, w_lanes)
         assert w.lane == w_lanes and w.mask.count == 1
         all_lanes(w)
@@ -283,7 +283,7 @@ def test_lanes_come_back_together(w_lanes: int = 5) -> None:
 
 
 def test_addresses_of_lanes_that_do_nothing_are_not_looked_at() -> None:
-    def body(w: Warp) -> None:
+    def body(w: RunningWarp) -> None:
         one_lane(w, 3)
         for name in ("tile", "A"):
             place = w.shared_address if name == "tile" else w.global_address

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from tests.tirx_mini.sim.bare import FakeRegisters, address, buffer, do, run
-from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import RunningWarp
 
 LANE = np.arange(32)
 BLOCKS = np.arange(4 * 64, dtype=np.uint16).reshape(4, 8, 8)
 """Four blocks, block i in rows 8i … 8i + 7."""
 
 
-def rows(w: Warp, stride: int = 16) -> np.ndarray:
+def rows(w: RunningWarp, stride: int = 16) -> np.ndarray:
     return address(w, "tile") + LANE * stride
 
 
-def fill(w: Warp) -> None:
+def fill(w: RunningWarp) -> None:
     w.store(buffer(w, "tile"), LANE * 8, BLOCKS.reshape(32, 8), 8)
     do(w, "bar.warp.sync")
 
@@ -27,7 +27,7 @@ def fill(w: Warp) -> None:
 @pytest.mark.parametrize("num", [1, 2, 4])
 @pytest.mark.parametrize("transpose", [False, True])
 def test_a_lane_gets_two_neighbours_of_a_row(num: int, transpose: bool) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from ()
         fill(w)
         registers = FakeRegisters()
@@ -47,7 +47,7 @@ def test_a_lane_gets_two_neighbours_of_a_row(num: int, transpose: bool) -> None:
 @pytest.mark.parametrize("num", [1, 2, 4])
 @pytest.mark.parametrize("transpose", [False, True])
 def test_stmatrix_is_the_way_back(num: int, transpose: bool) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from ()
         fill(w)
         registers = FakeRegisters()
@@ -61,7 +61,7 @@ def test_stmatrix_is_the_way_back(num: int, transpose: bool) -> None:
 
 @pytest.mark.parametrize(("stride", "kind"), [(8, "misaligned-access"), (1 << 12, "out-of-bounds")])
 def test_rows_are_aligned_and_inside(stride: int, kind: str) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from ()
         do(w, "ldmatrix", FakeRegisters(), rows(w, stride), num=4)
 

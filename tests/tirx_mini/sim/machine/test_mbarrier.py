@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, initialised, one_lane, run
-from tirx_mini.sim import RunningWarp as Warp
-from tirx_mini.sim import Signal
+from tirx_mini.sim import RunningWarp, Signal
 
 BAR = {"bar": ("uint64", 1)}
 DATA = {**BAR, "data": ("float32", 64, 4)}
@@ -17,7 +16,7 @@ DATA = {**BAR, "data": ("float32", 64, 4)}
 
 @pytest.mark.parametrize(("parity", "passes"), [(1, True), (0, False)])
 def test_a_fresh_barrier_lets_phase_1_pass(parity: int, passes: bool) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         at(w, 2)
         yield from block(w, "mbarrier.try_wait", address(w, "bar"), parity)
@@ -30,7 +29,7 @@ def test_a_fresh_barrier_lets_phase_1_pass(parity: int, passes: bool) -> None:
 
 
 def test_phases_alternate_and_pending_arrivals_reload() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 64)
         for round in range(5):
             do(w, "mbarrier.arrive", address(w, "bar"))
@@ -47,7 +46,7 @@ def test_a_phase_needs_all_arrivals_and_all_bytes(bytes_first: bool) -> None:
     """The tx-count may go below zero; the phase does not complete while an arrival is pending."""
     states: list[tuple[int, int, int]] = []
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         one_lane(w)
         barrier = w.gpu.mbarrier(w, address(w, "bar"))
@@ -68,7 +67,7 @@ def test_a_phase_needs_all_arrivals_and_all_bytes(bytes_first: bool) -> None:
 
 
 def test_waiters_resume_at_the_last_arrival() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 32)
         if w.warp_id == 0:
             w.time += 5000
@@ -82,7 +81,7 @@ def test_waiters_resume_at_the_last_arrival() -> None:
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_an_mbarrier_orders_what_was_done_before_the_arrival(waits: bool) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 32)
         if w.warp_id == 0:
             at(w, 3)
@@ -108,7 +107,7 @@ def test_an_mbarrier_orders_what_was_done_before_the_arrival(waits: bool) -> Non
 def test_a_late_waiter_does_not_learn_of_the_next_phase() -> None:
     """Waiting for phase 0 orders what came before it, not what was done for the phase after."""
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 32)
         if w.warp_id == 0:
             do(w, "mbarrier.arrive", address(w, "bar"))
@@ -127,7 +126,7 @@ def test_a_late_waiter_does_not_learn_of_the_next_phase() -> None:
 
 
 def test_what_is_wrong_with_an_mbarrier() -> None:
-    def twice(w: Warp) -> Any:
+    def twice(w: RunningWarp) -> Any:
         at(w, 3)
         one_lane(w)
         do(w, "mbarrier.init", address(w, "bar"), 1)
@@ -138,7 +137,7 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
     result = run(twice, shared=BAR)
     assert result.finding.kind == "barrier-reinitialised" and result.lines == {3, 4}
 
-    def again_after_inval(w: Warp) -> Any:
+    def again_after_inval(w: RunningWarp) -> Any:
         one_lane(w)
         do(w, "mbarrier.init", address(w, "bar"), 1)
         do(w, "mbarrier.inval", address(w, "bar"))
@@ -147,7 +146,7 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
 
     assert run(again_after_inval, shared=BAR).kinds == []
 
-    def too_many(w: Warp) -> Any:
+    def too_many(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         one_lane(w)
         do(w, "mbarrier.expect_tx", address(w, "bar"), 32)
@@ -158,7 +157,7 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
     result = run(too_many, shared=BAR)
     assert result.finding.kind == "barrier-overflow" and 8 in result.lines
 
-    def never_initialised(w: Warp) -> Any:
+    def never_initialised(w: RunningWarp) -> Any:
         at(w, 3)
         yield from block(w, "mbarrier.try_wait", address(w, "bar"), 1)
 
@@ -166,7 +165,7 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
     assert result.finding.kind == "barrier-uninitialised" and result.lines == {3}
     assert len(result.outcome.blocked) == 1
 
-    def unordered(w: Warp) -> Any:
+    def unordered(w: RunningWarp) -> Any:
         if w.warp_id == 0:
             at(w, 3)
             one_lane(w)
@@ -177,7 +176,7 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
             do(w, "mbarrier.arrive", address(w, "bar"))
         yield from ()
 
-    def barrier_bytes(w: Warp) -> Any:
+    def barrier_bytes(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         at(w, 6)
         w.store(buffer(w, "bar"), 0, 7)
@@ -186,14 +185,14 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
     assert result.finding.kind == "barrier-misuse" and 6 in result.lines
 
     for count in (0, 1 << 20):
-        def bad_count(w: Warp, count: int = count) -> Any:
+        def bad_count(w: RunningWarp, count: int = count) -> Any:
             do(w, "mbarrier.init", address(w, "bar"), count)
             yield from ()
 
         result = run(bad_count, shared=BAR)
         assert result.outcome.fault is not None and result.finding.kind == "barrier-misuse"
 
-    def odd_address(w: Warp) -> Any:
+    def odd_address(w: RunningWarp) -> Any:
         do(w, "mbarrier.init", 4, 1)
         yield from ()
 
@@ -201,7 +200,7 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
 
 
 def test_use_that_is_not_ordered_after_the_initialisation() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         if w.warp_id == 0:
             at(w, 3)
             one_lane(w)
@@ -218,7 +217,7 @@ def test_use_that_is_not_ordered_after_the_initialisation() -> None:
 
 
 def test_bar_sync_waits_for_the_number_of_threads_it_names() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.time += 100 * w.warp_id
         if w.warp_id < 2:
             yield from block(w, "bar.sync", 3, 64)
@@ -231,7 +230,7 @@ def test_bar_sync_waits_for_the_number_of_threads_it_names() -> None:
 
 
 def test_bar_arrive_releases_without_waiting() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         if w.warp_id == 0:
             w.store(buffer(w, "data"), np.arange(32), 1.0)
             do(w, "bar.arrive", 1, 64)
@@ -246,7 +245,7 @@ def test_bar_arrive_releases_without_waiting() -> None:
 
 
 def test_part_of_a_warp_cannot_use_bar_sync() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         at(w, 4)
         if w.warp_id == 0:
             one_lane(w)
@@ -258,7 +257,7 @@ def test_part_of_a_warp_cannot_use_bar_sync() -> None:
 
 
 def test_barriers_do_not_wait_for_warps_that_have_ended() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         if w.warp_id < 2:
             yield from block(w, "bar.sync.all", 0)
 
@@ -267,7 +266,7 @@ def test_barriers_do_not_wait_for_warps_that_have_ended() -> None:
 
 
 def test_what_is_wrong_with_a_named_barrier() -> None:
-    def counts_differ(w: Warp) -> Any:
+    def counts_differ(w: RunningWarp) -> Any:
         at(w, w.warp_id + 1)
         yield from block(w, "bar.sync", 1, 64 if w.warp_id else 96)
 
@@ -275,14 +274,14 @@ def test_what_is_wrong_with_a_named_barrier() -> None:
     assert result.kinds[0] == "barrier-misuse"
 
     for number, threads in ((16, 32), (0, 40), (0, 0), (0, 128)):
-        def bad(w: Warp, number: int = number, threads: int = threads) -> Any:
+        def bad(w: RunningWarp, number: int = number, threads: int = threads) -> Any:
             yield from block(w, "bar.sync", number, threads)
 
         assert run(bad).finding.kind == "barrier-misuse"
 
 
 def test_cluster_barrier() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         if w.cluster_ctarank == 0:
             w.time += 4000
         yield from block(w, "barrier.cluster.sync")
@@ -294,12 +293,12 @@ def test_cluster_barrier() -> None:
     assert result.kinds == [] and not result.outcome.blocked
     assert len(result.seen) == 8 and min(result.seen.values()) >= 4000
 
-    def unpaired(w: Warp) -> Any:
+    def unpaired(w: RunningWarp) -> Any:
         yield from block(w, "barrier.cluster.wait")
 
     assert run(unpaired).finding.kind == "barrier-misuse"
 
-    def arrives_twice(w: Warp) -> Any:
+    def arrives_twice(w: RunningWarp) -> Any:
         if w.cluster_ctarank == 0:
             do(w, "barrier.cluster.arrive")
             do(w, "barrier.cluster.arrive")
@@ -309,7 +308,7 @@ def test_cluster_barrier() -> None:
 
 
 def remote_arrival(order_end: bool, fence: bool) -> Any:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         at(w, 2)
         one_lane(w)
         do(w, "mbarrier.init", address(w, "bar"), 1)
@@ -349,7 +348,7 @@ def test_other_ctas_see_a_barrier_through_the_mbarrier_fence() -> None:
 
 
 def test_the_life_of_a_barrier_is_logged() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 32)
         do(w, "mbarrier.arrive", address(w, "bar"))
 

@@ -25,7 +25,7 @@ from tests.tirx_mini.sim.bare import (
     run,
     tensor_map,
 )
-from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import RunningWarp
 from utils import prepare_data
 
 WAIT, ACCESS, SYNC = "griddepcontrol.wait", 20, "bar.sync.all"
@@ -36,13 +36,13 @@ def arrays() -> dict[str, np.ndarray]:
     return {"A": np.arange(128, dtype=np.float32), "D": np.zeros(128, np.float32)}
 
 
-def load(w: Warp) -> None:
+def load(w: RunningWarp) -> None:
     """Each active lane reads an element of A."""
     at(w, ACCESS)
     w.load(buffer(w, "A"), w.thread_idx)
 
 
-def store(w: Warp) -> None:
+def store(w: RunningWarp) -> None:
     """Each active lane writes an element of D."""
     at(w, ACCESS)
     w.store(buffer(w, "D"), w.thread_idx, 1.0)
@@ -65,7 +65,7 @@ MISSING = ["missing-grid-wait"]
 @pytest.mark.parametrize("programmatic", [False, True])
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_thread_waits_before_it_touches_global_memory(access: Any, programmatic: bool, waits: bool) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         if waits:
             do(w, WAIT)
         access(w)
@@ -75,7 +75,7 @@ def test_a_thread_waits_before_it_touches_global_memory(access: Any, programmati
 
 
 def test_without_checks_nothing_is_looked_for() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         load(w)
         yield from ()
 
@@ -83,7 +83,7 @@ def test_without_checks_nothing_is_looked_for() -> None:
 
 
 def test_a_wait_that_comes_after_is_shown() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         store(w)
         at(w, 30)
         do(w, WAIT)
@@ -101,7 +101,7 @@ def test_a_wait_that_comes_after_is_shown() -> None:
 
 
 def test_shared_memory_is_free_to_use_before() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         w.store(buffer(w, "tile"), w.thread_idx, 1.0)
         yield from block(w, SYNC, 0)
         w.load(buffer(w, "tile"), 127 - w.thread_idx)
@@ -113,7 +113,7 @@ def test_shared_memory_is_free_to_use_before() -> None:
 
 @pytest.mark.parametrize("meets", [False, True])
 def test_the_other_lanes_wait_too_or_meet_the_one_that_has(meets: bool) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         one_lane(w)
         do(w, WAIT)
         load(w)
@@ -132,7 +132,7 @@ def test_the_other_lanes_wait_too_or_meet_the_one_that_has(meets: bool) -> None:
 
 
 def test_all_lanes_may_wait_in_turn() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         for lanes in (LANE < 8, LANE >= 8):
             w.mask = w.all_lanes.where(lanes)
             do(w, WAIT)
@@ -148,7 +148,7 @@ def test_all_lanes_may_wait_in_turn() -> None:
 
 @pytest.mark.parametrize("synchronised", [False, True])
 def test_one_thread_may_wait_for_all(synchronised: bool) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         if w.warp_id == 2:
             one_lane(w)
             do(w, WAIT)
@@ -162,7 +162,7 @@ def test_one_thread_may_wait_for_all(synchronised: bool) -> None:
 
 
 def test_a_cluster_waits_for_itself_and_no_other() -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         if w.block_idx[0] in (0, 3):
             do(w, WAIT)
         yield from block(w, "barrier.cluster.sync")
@@ -175,7 +175,7 @@ def test_a_cluster_waits_for_itself_and_no_other() -> None:
 def test_an_mbarrier_carries_it_on() -> None:
     """One lane waits, and arrives; all lanes of all warps wait for that."""
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         if w.warp_id == 1:
             one_lane(w)
@@ -197,7 +197,7 @@ STEPS = st.lists(st.sampled_from(["wait", "access"]), max_size=3)
 def test_exactly_what_no_wait_precedes_is_found(phases: Phases, seed: int) -> None:
     """Two warps; a barrier ends each phase, and what one of them waited for is then waited for by both."""
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         for number, phase in enumerate(phases):
             for place, step in enumerate(phase[w.warp_id]):
                 if step == "wait":
@@ -226,7 +226,7 @@ SOURCE = np.arange(4096, dtype=np.float16).reshape(64, 64)
 TILES = {"bar": ("uint64", 1), "tile": ("float16", 4096)}
 
 
-def through_tma(w: Warp, waits: str) -> Any:
+def through_tma(w: RunningWarp, waits: str) -> Any:
     """A box comes by TMA and goes by TMA. waits: ahead of which."""
     yield from initialised(w, 1)
     one_lane(w)
@@ -260,7 +260,7 @@ def test_tma_waits_too(waits: str, lines: list[int]) -> None:
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_cp_async_waits_too(waits: bool) -> None:
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         if waits:
             do(w, WAIT)
         do(w, "cp.async", address(w, "tile") + LANE * 16, w.global_address(buffer(w, "A"), LANE * 8))

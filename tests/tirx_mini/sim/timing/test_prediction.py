@@ -17,7 +17,7 @@ from tests.tirx_mini.sim.bare import address, all_lanes, block, buffer, do, mapp
 from tirx_mini.course import arch_folder, default_kernels, load_kernels
 from tirx_mini.hardware import B200, GPUS, H100, GpuSpec
 from tirx_mini.script import tirx as T
-from tirx_mini.sim import RunningWarp as Warp
+from tirx_mini.sim import RunningWarp
 
 SPECS = pytest.mark.parametrize("spec", [B200, H100], ids=lambda spec: spec.name)
 
@@ -62,10 +62,10 @@ def test_a_gpu_full_of_tiles_takes_longer_than_one_tile(gpu: str) -> None:
 # -- loads and stores --------------------------------------------------------------------------------------------------
 
 
-def loading(boxes: int, rows: int) -> Callable[[Warp], Any]:
+def loading(boxes: int, rows: int) -> Callable[[RunningWarp], Any]:
     """A warp that loads so many boxes by TMA, one after the other into the same place, and waits for all."""
 
-    def program(w: Warp) -> Generator[Any, None, None]:
+    def program(w: RunningWarp) -> Generator[Any, None, None]:
         bar = address(w, "bar")
         one_lane(w)
         do(w, "mbarrier.init", bar, 1)
@@ -139,7 +139,7 @@ def test_a_kernel_takes_at_least_its_launch_and_the_trip_of_what_it_stores(gpu: 
 def accessing(warps: int, times: int) -> float:
     """Cycles of so many warps that each store 512 bytes to shared memory several times."""
 
-    def program(w: Warp) -> Any:
+    def program(w: RunningWarp) -> Any:
         for _ in range(times):
             w.store(buffer(w, "s"), w.thread_idx * 4, np.zeros((32, 4), np.float32), 4)
         yield from ()
