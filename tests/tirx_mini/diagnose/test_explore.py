@@ -12,7 +12,6 @@ import pytest
 import tirx_mini as tvm
 from tests.tirx_mini.diagnose.wrong_kernels import SOURCES
 from tirx_mini.course import load_kernels, load_module
-from tirx_mini.sim.timing import Clock, HoldingClock
 
 SMALL = {1: (128, 128, 64), 2: (128, 128, 128), 3: (128, 128, 128), 4: (128, 128, 128), 5: (128, 128, 256),
          6: (128, 128, 256), 7: (128, 128, 256), 8: (128, 128, 256), 9: (256, 256, 128)}  # fmt: skip
@@ -104,33 +103,3 @@ def test_a_kernel_that_cannot_be_lowered_is_a_report(tmp_path: Path) -> None:
     body = 'Tx.copy_async(A[0:2], A[0:2], dispatch="tma")'
     result = tvm.explore(kernel(tmp_path, body), np.zeros(2, np.int32))
     assert result.report.verdict == "fault" and result.schedules == 0
-
-
-class Engine:
-    """An owner of events. delays: how often one of them was held back."""
-
-    cluster_index = 0
-    event = "an engine"
-
-    def __init__(self) -> None:
-        self.delays = 0
-
-    def delay(self, now: float) -> None:
-        self.delays += 1
-
-
-def test_events_of_one_owner_wait_behind_one_that_is_held() -> None:
-    def happen(clock: Clock) -> tuple[list[int], list[int]]:
-        seen: list[int] = []
-        engines = [Engine(), Engine()]
-        for time in range(6):
-            clock.at(float(time), engines[time % 2], seen.append, time)
-        clock.at(6.0, None, seen.append, 6)
-        clock.run()
-        return seen, [engine.delays for engine in engines]
-
-    in_order = ([0, 1, 2, 3, 4, 5, 6], [0, 0])
-    assert happen(HoldingClock()) == happen(Clock()) == in_order
-    assert happen(HoldingClock([0])) == ([1, 3, 5, 6, 0, 2, 4], [3, 0])
-    assert happen(HoldingClock([3])) == ([0, 1, 2, 4, 6, 3, 5], [0, 2])
-

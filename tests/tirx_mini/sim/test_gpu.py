@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from typing import Any
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
 
 from tests.tirx_mini.sim.bare import at, block, buffer, do, one_lane, run
-from tirx_mini.hardware import B200, GpuSpec
+from tirx_mini.hardware import B200
 from tirx_mini.sim import RunningWarp
 from tirx_mini.sim.machine import EMPTY, FULL, Mask
-from tirx_mini.sim.timing import WINDOW, Bandwidth, Clock, SmTraffic, Traffic
 
 SMALL = replace(B200, sms=4)
 
@@ -226,135 +222,3 @@ def test_masks_are_sets_of_lanes() -> None:
     odd = FULL.minus(even)
     assert odd.first == 1 and odd.where(even.bits) is EMPTY and not EMPTY
     assert even.where(True) is even and even.where(False) is EMPTY
-
-
-def test_events_happen_in_the_order_of_time() -> None:
-    clock, seen = Clock(), []
-    clock.at(3, None, seen.append, "third")
-    clock.at(1, None, seen.append, "first")
-    clock.at(1, None, seen.append, "second")
-    clock.at(2, None, lambda: clock.at(1, None, seen.append, "late"))
-    clock.run()
-    assert seen == ["first", "second", "late", "third"] and clock.now == 3
-    shuffled = set()
-    for seed in range(10):
-        clock, seen = Clock(random.Random(seed)), []
-        for name in "abc":
-            clock.at(0, None, seen.append, name)
-        clock.run()
-        shuffled.add("".join(seen))
-    assert len(shuffled) > 1
-
-
-def test_an_sm_shares_its_port_and_all_share_l2_and_hbm() -> None:
-    clock = Clock()
-    traffic, sms = Traffic(B200, clock, None), [SmTraffic(B200) for i in range(100)]
-    one = traffic.store_tile(sms[0], 0, "a", 64_000)
-    two = traffic.store_tile(sms[0], 0, "b", 64_000)
-    assert two - one == pytest.approx(64_000 / B200.port_bytes_per_cycle)
-    other = traffic.store_tile(sms[1], 0, "b", 64_000)
-    assert other == pytest.approx(64_000 / B200.port_bytes_per_cycle + B200.l2_latency)
-    many = [traffic.store_tile(sm, 0, ("c", number), 1_000_000) for number, sm in enumerate(sms)]
-    assert max(many) >= 100e6 / B200.hbm_bytes_per_cycle
-    assert traffic.hbm_bytes == 128_000 + 100_000_000
-    again = [traffic.store_tile(sm, 1e6, ("c", number), 1_000_000) - 1e6 for number, sm in enumerate(sms[:50])]
-    assert max(again) >= 50e6 / (B200.l2_bytes_per_cycle * B200.sms)
-
-
-def loaded(spec: GpuSpec, sms: int, nbytes: int, times: int = 1) -> list[float]:
-    """When each of so many SMs has its tile, which are all in the L2, the given number of times over."""
-    clock = Clock()
-    traffic = Traffic(spec, clock, None)
-    arrivals: list[float] = []
-    for i in range(sms):
-        traffic.load_tile(SmTraffic(spec), ("tile", i), nbytes, lambda first, last: None)
-    clock.run()
-    start, traffic.hbm_bytes = clock.now, 0
-    for i in range(sms):
-        sm = SmTraffic(spec)
-        for _ in range(times):
-            traffic.load_tile(sm, ("tile", i), nbytes, lambda first, last: arrivals.append(last - start))
-    clock.run()
-    assert traffic.hbm_bytes == 0 and len(arrivals) == sms * times
-    return arrivals
-
-
-def test_the_l2_answers_all_sms_in_turns() -> None:
-    (alone,) = loaded(B200, 1, 64_000)
-    assert alone == pytest.approx(64_000 / B200.port_bytes_per_cycle + B200.l2_latency)
-    all_of_them = loaded(B200, B200.sms, 64_000)
-    assert all_of_them == pytest.approx([64_000 / B200.l2_bytes_per_cycle + B200.l2_latency] * B200.sms)
-    first, second = loaded(B200, 1, 64_000, times=2)
-    assert second - first == pytest.approx(64_000 / B200.port_bytes_per_cycle)
-
-
-def test_a_tile_that_is_not_in_the_l2_comes_from_hbm() -> None:
-    clock, arrivals = Clock(), []
-    traffic = Traffic(B200, clock, None)
-    traffic.load_tile(SmTraffic(B200), "a", 64_000, lambda first, last: arrivals.append(last))
-    clock.run()
-    assert arrivals[0] >= 64_000 / B200.port_bytes_per_cycle + B200.hbm_latency
-    assert traffic.hbm_bytes == traffic.l2_bytes == 64_000
-
-
-def test_all_that_use_the_shared_memory_of_an_sm_share_it() -> None:
-    traffic, sm, rate = Traffic(B200, Clock(), None), SmTraffic(B200), B200.smem_bytes_per_cycle
-    assert traffic.shared(sm, 0, 1220) == pytest.approx(1220 / rate)
-    assert traffic.shared(sm, 0, 1220) == pytest.approx(2440 / rate)
-    assert traffic.access(sm, 0, 1220) == pytest.approx(1220 / rate), "warps go before engines"
-    assert traffic.access(sm, 0, 1220) == pytest.approx(2440 / rate), "and one after the other"
-    assert traffic.shared(sm, 0, 1220) == pytest.approx(6100 / rate), "which wait for them"
-
-
-def test_ordinary_loads_wait_for_those_in_flight() -> None:
-    traffic = Traffic(B200, Clock(), None)
-    most = B200.loads_in_flight
-    few, more = (traffic.load(SmTraffic(B200), 0, 0, issues) for issues in (most, most + 1))
-    assert (few, more) == (0, B200.l2_latency)
-    slow = traffic.load(SmTraffic(B200), 0, 6400, 1)
-    assert slow == pytest.approx(6400 / B200.l1_fill_bytes_per_cycle)
-
-
-@given(st.lists(st.tuples(st.floats(0, 5000), st.integers(1, 4000)), min_size=1, max_size=40))
-def test_bandwidth_is_never_exceeded_nor_wasted(requests: list[tuple[float, int]]) -> None:
-    """In whatever order requests are made, each takes its time, and all together no less than their bytes need."""
-    server = Bandwidth(4.0)
-    ends = [server.take(time, nbytes) for time, nbytes in requests]
-    for (time, nbytes), end in zip(requests, ends, strict=True):
-        assert end >= time + nbytes / 4 - 1e-6
-    first, total = min(time for time, _ in requests), sum(nbytes for _, nbytes in requests)
-    assert max(ends) >= first - WINDOW + total / 4 - 1e-6
-    last = max(time for time, _ in requests)
-    assert max(ends) <= last + WINDOW + total / 4 + 1e-6
-
-
-def test_an_early_request_is_not_held_up_by_a_late_one_made_before() -> None:
-    server = Bandwidth(10.0)
-    server.take(10_000, 5000)
-    assert server.take(0, 100) == pytest.approx(10)
-
-
-def test_lanes_far_apart_move_whole_sectors() -> None:
-    for apart, sectors in ((1, 16), (2, 32), (100, 32)):
-        traffic = Traffic(B200, Clock(), None)
-        traffic.generic(SmTraffic(B200), 0, 0, np.arange(32) * apart, 16, 32, write=True)
-        assert traffic.l2_bytes == sectors * 32
-
-
-def test_windows_that_have_passed_are_forgotten() -> None:
-    server = Bandwidth(1.0)
-    for turn in range(3000):
-        server.take(turn * WINDOW, WINDOW / 2, now=turn * WINDOW)
-    assert len(server._used) < 3000
-
-
-def test_the_l2_forgets_what_was_not_used_for_long() -> None:
-    spec = replace(B200, l2_bytes=1000)
-    traffic, sm = Traffic(spec, Clock(), None), SmTraffic(spec)
-    for key in ("a", "b", "a", "c"):
-        traffic.store_tile(sm, 0, key, 400)
-    assert traffic.hbm_bytes == 1200
-    traffic.store_tile(sm, 0, "a", 400)
-    assert traffic.hbm_bytes == 1200
-    traffic.store_tile(sm, 0, "b", 400)
-    assert traffic.hbm_bytes == 1600
