@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.tirx_mini.sim.bare import address, all_lanes, at, block, buffer, do, initialised, one_lane, run
+from tests.tirx_mini.sim.bare import address, at, block, buffer, do, initialised, one_lane, run
 from tirx_mini.hardware import B200
 from tirx_mini.sim import RunningWarp
-from tirx_mini.sim.machine import partition
 
 LANE = np.arange(32)
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "int8": np.int8,
@@ -187,25 +186,6 @@ def test_the_grain_of_a_race_is_the_narrowest_access() -> None:
     assert run(program, shared={"data": ("float16", 64, 2)}, threads=64).kinds == []
 
 
-@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20), st.sampled_from([1, 2, 4, 8, 16])), max_size=6))
-def test_shared_memory_is_partitioned(ranges: list[tuple[int, int, int]]) -> None:
-    """Every byte belongs to one segment, each buffer to one as well, no coarser than its accesses."""
-    from tirx_mini.ir import DataType
-    from tirx_mini.sim.machine import SharedBuffer
-
-    size = 512
-    buffers = [
-        SharedBuffer(str(i), DataType("uint8"), start * 4, length * 4, access_bytes=access)
-        for i, (start, length, access) in enumerate(ranges)
-    ]
-    parts = partition(buffers, size)
-    assert [start for start, _, _ in parts] == [0, *(stop for _, stop, _ in parts[:-1])] and parts[-1][1] == size
-    for b in buffers:
-        (holder,) = [p for p in parts if p[0] <= b.byte_offset < p[1]]
-        assert b.end <= holder[1] and holder[2] <= b.access_bytes
-        assert (b.byte_offset - holder[0]) % holder[2] == 0 or holder[2] == 1
-
-
 # -- cp.async --------------------------------------------------------------------------------------------------------
 
 
@@ -270,16 +250,6 @@ def test_latency_and_bandwidth() -> None:
     result = only(body, shared={"tile": ("float32", 32, 4)}, arrays={"A": np.zeros(64, np.float32)}, spec=small)
     first, second = result.seen["A"]
     assert first >= 700 > second >= 300 > result.seen["tile"][0] >= 29
-
-
-def test_lanes_come_back_together(w_lanes: int = 5) -> None:
-    def body(w: RunningWarp) -> None:
-        one_lane(w, w_lanes)
-        assert w.lane == w_lanes and w.mask.count == 1
-        all_lanes(w)
-        assert w.mask.full and list(w.mask.lanes) == list(range(32))
-
-    assert only(body).kinds == []
 
 
 def test_addresses_of_lanes_that_do_nothing_are_not_looked_at() -> None:
