@@ -1,0 +1,105 @@
+"""Named barriers and cluster barriers: whom they wait for, what they order, and the faults of their use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tirx_mini.sim.bare import at, block, buffer, do, one_lane, run
+from tirx_mini.sim import RunningWarp
+
+BAR = {"bar": ("uint64", 1)}
+DATA = {**BAR, "data": ("float32", 64, 4)}
+
+
+def test_bar_sync_waits_for_the_number_of_threads_it_names() -> None:
+    def program(w: RunningWarp) -> Any:
+        w.time += 100 * w.warp_id
+        if w.warp_id < 2:
+            yield from block(w, "bar.sync", 3, 64)
+        w.gpu.seen[w.warp_id] = w.time
+
+    result = run(program, threads=96)
+    assert result.kinds == []
+    assert result.seen[0] == pytest.approx(result.seen[1], abs=1) and result.seen[0] >= 100
+    assert result.seen[2] == 200
+
+
+def test_bar_arrive_releases_without_waiting() -> None:
+    def program(w: RunningWarp) -> Any:
+        if w.warp_id == 0:
+            w.store(buffer(w, "data"), np.arange(32), 1.0)
+            do(w, "bar.arrive", 1, 64)
+            w.gpu.seen["went on"] = w.time
+        else:
+            w.time += 3000
+            yield from block(w, "bar.sync", 1, 64)
+            w.load(buffer(w, "data"), np.arange(32))
+
+    result = run(program, shared=DATA, threads=64)
+    assert result.kinds == [] and result.seen["went on"] < 3000 and not result.outcome.blocked
+
+
+def test_part_of_a_warp_cannot_use_bar_sync() -> None:
+    def program(w: RunningWarp) -> Any:
+        at(w, 4)
+        if w.warp_id == 0:
+            one_lane(w)
+        yield from block(w, "bar.sync.all", 0)
+
+    result = run(program, threads=64)
+    assert result.finding.kind == "illegal-convergence" and result.lines == {4}
+    assert [w.warp_id for w in result.outcome.blocked] == [0, 1]
+
+
+def test_barriers_do_not_wait_for_warps_that_have_ended() -> None:
+    def program(w: RunningWarp) -> Any:
+        if w.warp_id < 2:
+            yield from block(w, "bar.sync.all", 0)
+
+    result = run(program, threads=96)
+    assert result.kinds == [] and not result.outcome.blocked
+
+
+def test_what_is_wrong_with_a_named_barrier() -> None:
+    def counts_differ(w: RunningWarp) -> Any:
+        at(w, w.warp_id + 1)
+        yield from block(w, "bar.sync", 1, 64 if w.warp_id else 96)
+
+    result = run(counts_differ, threads=96)
+    assert result.kinds[0] == "barrier-misuse"
+
+    for number, threads in ((16, 32), (0, 40), (0, 0), (0, 128)):
+        def bad(w: RunningWarp, number: int = number, threads: int = threads) -> Any:
+            yield from block(w, "bar.sync", number, threads)
+
+        assert run(bad).finding.kind == "barrier-misuse"
+
+
+def test_cluster_barrier() -> None:
+    def program(w: RunningWarp) -> Any:
+        if w.cluster_ctarank == 0:
+            w.time += 4000
+        yield from block(w, "barrier.cluster.sync")
+        w.gpu.seen[w.cluster_ctarank, w.warp_id] = w.time
+        do(w, "barrier.cluster.arrive")
+        yield from block(w, "barrier.cluster.wait")
+
+    result = run(program, grid=(4, 1, 1), cluster=(4, 1, 1), threads=64)
+    assert result.kinds == [] and not result.outcome.blocked
+    assert len(result.seen) == 8 and min(result.seen.values()) >= 4000
+
+    def unpaired(w: RunningWarp) -> Any:
+        yield from block(w, "barrier.cluster.wait")
+
+    assert run(unpaired).finding.kind == "barrier-misuse"
+
+    def arrives_twice(w: RunningWarp) -> Any:
+        if w.cluster_ctarank == 0:
+            do(w, "barrier.cluster.arrive")
+            do(w, "barrier.cluster.arrive")
+        yield from ()
+
+    assert run(arrives_twice, grid=(2, 1, 1), cluster=(2, 1, 1)).finding.kind == "barrier-misuse"
