@@ -1,4 +1,4 @@
-"""The machine as a whole: placement, residency, limits, schedules, the order of events, bandwidth."""
+"""A run of the whole GPU: its schedule, its faults, the findings it counts, its end and its timeline."""
 
 from __future__ import annotations
 
@@ -68,9 +68,3 @@ def test_the_timeline_has_waits() -> None:
     wait = trace[0]
     assert "warp 0" in wait.track and "barrier 0" in wait.name and wait.start == 0 and wait.end >= 500
     assert wait.span is not None and wait.span.line == 3
-
-
-# -- instructions of lanes -------------------------------------------------------------------------------------------
-
-
-# -- parts -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The tensor core: descriptors decoded, products right, order kept; tensor memory allocated, loaded, awaited, freed."""
+"""tcgen05.mma: descriptors are decoded, products are right, and commits complete in order."""
 
 from __future__ import annotations
 
@@ -7,94 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.tirx_mini.sim.bare import FakeRegisters, address, all_lanes, at, block, buffer, do, one_lane, run
-from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, mma_format, swizzle_bytes
-from tirx_mini.sim import ColumnsWait, RunningWarp
-from tirx_mini.sim.machine import numpy_dtype
-
-RNG = np.random.default_rng(7)
-COLUMNS = 128
-
-
-def instruction(m: int, n: int, dtype: str = "float16", **flags: bool) -> tuple[int, str]:
-    """(instruction descriptor, kind)."""
-    kind, fmt = mma_format(dtype)
-    depth = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32}[kind]
-    d = "int32" if kind == "i8" else "float32"
-    return InstructionDescriptor(m, n, fmt, fmt, d, depth, **flags).encode(kind), kind
-
-
-def random_matrix(rows: int, depth: int, dtype: str) -> np.ndarray:
-    if dtype in ("int8", "uint8"):
-        return RNG.integers(-9 if dtype == "int8" else 0, 9, (rows, depth)).astype(dtype)
-    return RNG.integers(-8, 8, (rows, depth)).astype(np.float32).astype(numpy_dtype(dtype))
-
-
-def place(matrix: np.ndarray, swizzle: int, mn_major: bool) -> tuple[np.ndarray, SmemDescriptor]:
-    """The bytes of an operand [rows, depth] as TMA would leave them, and its descriptor (start 0).
-
-    K-major: atoms of 8 rows × span bytes, one below the other. MN-major: atoms of span bytes of rows × 8 of depth,
-    first along depth. Without swizzle the atoms are core matrices of 8 × 16 bytes, first along the contiguous one.
-    """
-    lines = np.ascontiguousarray(matrix.T if mn_major else matrix)  # the last axis is contiguous in memory
-    raw = lines.view(np.uint8).reshape(lines.shape[0], -1)
-    span = swizzle or 16
-    outer, width = raw.shape
-    groups = -(-width // span)
-    across, down = (outer * span, 8 * span) if (mn_major or not swizzle) else (0, 8 * span)
-    assert swizzle == 0 or mn_major or groups == 1
-    if not swizzle:
-        across, down = 128, groups * 128
-    memory = np.zeros(max(outer // 8 * down, groups * across) + 8192, np.uint8)
-    for line in range(outer):
-        for byte in range(width):
-            address = byte // span * across + line // 8 * down + line % 8 * span + byte % span
-            memory[swizzle_bytes(address, swizzle)] = raw[line, byte]
-    if swizzle and mn_major:
-        leading, stride = across, down
-    elif swizzle:
-        leading, stride = 16, down
-    else:
-        leading, stride = (down, across) if mn_major else (across, down)
-    return memory, SmemDescriptor(0, leading, stride, swizzle)
-
-
-def descriptor(w: RunningWarp, name: str, layout: SmemDescriptor, offset: int = 0) -> int:
-    """The descriptor of an operand in the buffer `name`, `offset` bytes from its beginning."""
-    start = buffer(w, name).byte_offset + offset
-    return SmemDescriptor(start & 0x3FFFF, layout.leading, layout.stride, layout.swizzle).encode()
-
-
-def fill(w: RunningWarp, name: str, data: np.ndarray) -> None:
-    """Write bytes into a shared buffer with ordinary stores of one warp."""
-    items = data[: len(data) // 512 * 512].view(np.uint8).reshape(-1, 32, 16)
-    places = np.arange(len(items))[:, None] * 512 + np.arange(32) * 16
-    w.store(buffer(w, name), places, items, 16)
-
-
-def allocated(w: RunningWarp, columns: int, cta_group: int = 1) -> Any:
-    """Warp 0 allocates and initialises the barrier; all synchronise; returns the address."""
-    if w.warp_id == 0:
-        yield from block(w, "tcgen05.alloc", address(w, "slot"), columns, cta_group=cta_group)
-        one_lane(w)
-        do(w, "mbarrier.init", address(w, "bar"), 1)
-        all_lanes(w)
-    do(w, "fence.mbarrier_init")
-    yield from block(w, "bar.sync.all", 0)
-    return w.load(buffer(w, "slot"), 0)
-
-
-def read(w: RunningWarp, taddr: int, columns: int) -> np.ndarray:
-    """The warp's 32 lanes of tensor memory as float32[32, columns]."""
-    registers = FakeRegisters()
-    do(w, "tcgen05.ld", registers, taddr + (32 * (w.warp_id % 4) << 16), num=columns)
-    assert registers.values is None, "nothing is there before the wait"
-    do(w, "tcgen05.wait.ld")
-    assert registers.values is not None
-    return registers.values.T.copy().view(np.float32)
-
-
-SHARED = {"bar": ("uint64", 1), "slot": ("uint32", 1, 4), "A": ("uint8", 65536), "B": ("uint8", 65536)}
+from tests.tirx_mini.sim.bare import FakeRegisters, address, all_lanes, at, block, do, one_lane, run
+from tests.tirx_mini.sim.engines.tensor_core import (
+    SHARED,
+    allocated,
+    descriptor,
+    fill,
+    instruction,
+    place,
+    random_matrix,
+    read,
+)
+from tirx_mini.isa import InstructionDescriptor
+from tirx_mini.sim import RunningWarp
 
 
 def product(
@@ -236,35 +161,6 @@ def test_a_pair_of_ctas(m: int) -> None:
     np.testing.assert_array_equal(tmem, expected)
 
 
-@pytest.mark.parametrize("shape", ["32x32b", "16x64b", "16x128b", "16x256b"])
-def test_stores_and_loads_of_tensor_memory_are_inverse(shape: str) -> None:
-    registers = {"32x32b": 4, "16x64b": 4, "16x128b": 8, "16x256b": 16}[shape]
-    values = RNG.integers(0, 1 << 32, (4, registers, 32), dtype=np.uint32)
-    back: dict[int, Any] = {}
-
-    def program(w: RunningWarp) -> Any:
-        taddr = yield from allocated(w, 32)
-        mine = taddr + (32 * w.warp_id << 16)
-        do(w, "tcgen05.st", mine, FakeRegisters(values[w.warp_id]), shape=shape, num=4)
-        do(w, "tcgen05.wait.st")
-        target = FakeRegisters()
-        do(w, "tcgen05.ld", target, mine, shape=shape, num=4)
-        do(w, "tcgen05.wait.ld")
-        back[w.warp_id] = target.values
-        w.gpu.seen["words"] = w.cta.tmem.words.copy()
-        yield from block(w, "bar.sync.all", 0)
-        if w.warp_id == 0:
-            do(w, "tcgen05.dealloc", taddr, 32)
-
-    result = run(program, shared=SHARED, threads=128)
-    assert result.kinds == []
-    for warp in range(4):
-        np.testing.assert_array_equal(back[warp], values[warp])
-    if shape == "32x32b":
-        words = result.seen["words"]
-        np.testing.assert_array_equal(words[:, :4], values.transpose(0, 2, 1).reshape(128, 4))
-
-
 # -- what is wrong with its use --------------------------------------------------------------------------------------
 
 A_BYTES, A_LAYOUT = place(np.ones((128, 16), np.float16), 32, False)
@@ -386,81 +282,6 @@ def test_a_commit_with_nothing_to_track_arrives() -> None:
 
     result = run(program, shared=SHARED)
     assert result.kinds == [] and not result.outcome.blocked
-
-
-def test_allocation_by_part_of_a_warp() -> None:
-    def program(w: RunningWarp) -> Any:
-        at(w, 3)
-        one_lane(w)
-        yield from block(w, "tcgen05.alloc", address(w, "slot"), 512)
-
-    result = run(program, shared=SHARED)
-    assert result.finding.kind == "illegal-convergence" and result.lines == {3}
-
-
-def test_an_allocation_blocks_while_another_cta_holds_the_columns() -> None:
-    """Two CTAs on one SM: the second begins when the first has freed its columns."""
-
-    def program(w: RunningWarp) -> Any:
-        taddr = yield from allocated(w, 512)
-        w.time += 10_000
-        w.gpu.seen[w.block_idx[0]] = w.time
-        do(w, "tcgen05.dealloc", taddr, 512)
-
-    result = run(program, shared=SHARED, grid=(149, 1, 1))
-    assert result.kinds == [] and not result.outcome.blocked
-    late = [cta for cta, time in result.seen.items() if time > 15_000]
-    assert late == [148]
-
-
-def test_two_allocations_of_one_cta_that_do_not_fit() -> None:
-    def program(w: RunningWarp) -> Any:
-        yield from allocated(w, 512)
-        at(w, 9)
-        yield from block(w, "tcgen05.alloc", address(w, "slot"), 32)
-
-    result = run(program, shared=SHARED)
-    (wait,) = (w.waiting for w in result.outcome.blocked)
-    assert isinstance(wait, ColumnsWait) and (wait.columns, wait.held, wait.free) == (32, 512, 0)
-
-
-@pytest.mark.parametrize(
-    ("steps", "kind"),
-    [
-        (["alloc 32"], "tmem-not-freed"),
-        (["alloc 32", "free 32", "free 32"], "tmem-allocation"),
-        (["alloc 64", "free 32"], "tmem-allocation"),
-        (["relinquish", "alloc 32"], "tmem-allocation"),
-        (["alloc 32", "alloc 64", "free 32"], "tmem-allocation"),
-        (["load"], "tmem-access"),
-        (["alloc 32", "free 32", "load"], "tmem-access"),
-        (["alloc 32", "mixed"], "illegal-instruction"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_an_allocation(steps: list[str], kind: str) -> None:
-    def program(w: RunningWarp) -> Any:
-        for number, step in enumerate(steps):
-            at(w, number)
-            what, _, columns = step.partition(" ")
-            if what == "alloc":
-                yield from block(w, "tcgen05.alloc", address(w, "slot"), int(columns))
-            elif what == "free":
-                do(w, "tcgen05.dealloc", 0, int(columns))
-            elif what == "relinquish":
-                do(w, "tcgen05.relinquish_alloc_permit")
-            elif what == "load":
-                do(w, "tcgen05.ld", FakeRegisters(), 0, num=1)
-            else:
-                do(w, "tcgen05.relinquish_alloc_permit", cta_group=2)
-
-    assert kind in run(program, shared=SHARED).kinds
-
-
-def test_a_pair_needs_a_cluster() -> None:
-    def program(w: RunningWarp) -> Any:
-        yield from block(w, "tcgen05.alloc", address(w, "slot"), 32, cta_group=2)
-
-    assert run(program, shared=SHARED).finding.kind == "illegal-instruction"
 
 
 def test_commits_complete_in_the_order_of_their_thread() -> None:

@@ -1,4 +1,4 @@
-"""Plain loads, stores and cp.async: values, masks, bounds, alignment, hazards, and the time they take."""
+"""Plain loads and stores: values, masks, bounds, alignment, hazards, and the time they take."""
 
 from __future__ import annotations
 
@@ -184,9 +184,6 @@ def test_the_grain_of_a_race_is_the_narrowest_access() -> None:
         yield from ()
 
     assert run(program, shared={"data": ("float16", 64, 2)}, threads=64).kinds == []
-
-
-# -- cp.async --------------------------------------------------------------------------------------------------------
 
 
 def test_latency_and_bandwidth() -> None:

@@ -1,4 +1,4 @@
-"""mbarriers, named barriers and cluster barriers: when they let pass, what they order, what is wrong with their use."""
+"""mbarriers: when a phase completes, what a wait orders, and the faults of their use."""
 
 from __future__ import annotations
 
@@ -164,17 +164,6 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
     result = run(never_initialised, shared=BAR)
     assert result.finding.kind == "barrier-uninitialised" and result.lines == {3}
     assert len(result.outcome.blocked) == 1
-
-    def unordered(w: RunningWarp) -> Any:
-        if w.warp_id == 0:
-            at(w, 3)
-            one_lane(w)
-            do(w, "mbarrier.init", address(w, "bar"), 1)
-        else:
-            w.time += 1000
-            at(w, 5)
-            do(w, "mbarrier.arrive", address(w, "bar"))
-        yield from ()
 
     def barrier_bytes(w: RunningWarp) -> Any:
         yield from initialised(w, 1)

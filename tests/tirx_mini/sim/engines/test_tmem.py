@@ -1,0 +1,116 @@
+"""Tensor memory: allocated, stored to and loaded from, freed; and what is wrong with an allocation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tirx_mini.sim.bare import FakeRegisters, address, at, block, do, one_lane, run
+from tests.tirx_mini.sim.engines.tensor_core import SHARED, allocated
+from tirx_mini.sim import ColumnsWait, RunningWarp
+
+
+@pytest.mark.parametrize("shape", ["32x32b", "16x64b", "16x128b", "16x256b"])
+def test_stores_and_loads_of_tensor_memory_are_inverse(shape: str) -> None:
+    registers = {"32x32b": 4, "16x64b": 4, "16x128b": 8, "16x256b": 16}[shape]
+    values = np.random.default_rng(7).integers(0, 1 << 32, (4, registers, 32), dtype=np.uint32)
+    back: dict[int, Any] = {}
+
+    def program(w: RunningWarp) -> Any:
+        taddr = yield from allocated(w, 32)
+        mine = taddr + (32 * w.warp_id << 16)
+        do(w, "tcgen05.st", mine, FakeRegisters(values[w.warp_id]), shape=shape, num=4)
+        do(w, "tcgen05.wait.st")
+        target = FakeRegisters()
+        do(w, "tcgen05.ld", target, mine, shape=shape, num=4)
+        do(w, "tcgen05.wait.ld")
+        back[w.warp_id] = target.values
+        w.gpu.seen["words"] = w.cta.tmem.words.copy()
+        yield from block(w, "bar.sync.all", 0)
+        if w.warp_id == 0:
+            do(w, "tcgen05.dealloc", taddr, 32)
+
+    result = run(program, shared=SHARED, threads=128)
+    assert result.kinds == []
+    for warp in range(4):
+        np.testing.assert_array_equal(back[warp], values[warp])
+    if shape == "32x32b":
+        words = result.seen["words"]
+        np.testing.assert_array_equal(words[:, :4], values.transpose(0, 2, 1).reshape(128, 4))
+
+
+def test_allocation_by_part_of_a_warp() -> None:
+    def program(w: RunningWarp) -> Any:
+        at(w, 3)
+        one_lane(w)
+        yield from block(w, "tcgen05.alloc", address(w, "slot"), 512)
+
+    result = run(program, shared=SHARED)
+    assert result.finding.kind == "illegal-convergence" and result.lines == {3}
+
+
+def test_an_allocation_blocks_while_another_cta_holds_the_columns() -> None:
+    """Two CTAs on one SM: the second begins when the first has freed its columns."""
+
+    def program(w: RunningWarp) -> Any:
+        taddr = yield from allocated(w, 512)
+        w.time += 10_000
+        w.gpu.seen[w.block_idx[0]] = w.time
+        do(w, "tcgen05.dealloc", taddr, 512)
+
+    result = run(program, shared=SHARED, grid=(149, 1, 1))
+    assert result.kinds == [] and not result.outcome.blocked
+    late = [cta for cta, time in result.seen.items() if time > 15_000]
+    assert late == [148]
+
+
+def test_two_allocations_of_one_cta_that_do_not_fit() -> None:
+    def program(w: RunningWarp) -> Any:
+        yield from allocated(w, 512)
+        at(w, 9)
+        yield from block(w, "tcgen05.alloc", address(w, "slot"), 32)
+
+    result = run(program, shared=SHARED)
+    (wait,) = (w.waiting for w in result.outcome.blocked)
+    assert isinstance(wait, ColumnsWait) and (wait.columns, wait.held, wait.free) == (32, 512, 0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "kind"),
+    [
+        (["alloc 32"], "tmem-not-freed"),
+        (["alloc 32", "free 32", "free 32"], "tmem-allocation"),
+        (["alloc 64", "free 32"], "tmem-allocation"),
+        (["relinquish", "alloc 32"], "tmem-allocation"),
+        (["alloc 32", "alloc 64", "free 32"], "tmem-allocation"),
+        (["load"], "tmem-access"),
+        (["alloc 32", "free 32", "load"], "tmem-access"),
+        (["alloc 32", "mixed"], "illegal-instruction"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_allocation(steps: list[str], kind: str) -> None:
+    def program(w: RunningWarp) -> Any:
+        for number, step in enumerate(steps):
+            at(w, number)
+            what, _, columns = step.partition(" ")
+            if what == "alloc":
+                yield from block(w, "tcgen05.alloc", address(w, "slot"), int(columns))
+            elif what == "free":
+                do(w, "tcgen05.dealloc", 0, int(columns))
+            elif what == "relinquish":
+                do(w, "tcgen05.relinquish_alloc_permit")
+            elif what == "load":
+                do(w, "tcgen05.ld", FakeRegisters(), 0, num=1)
+            else:
+                do(w, "tcgen05.relinquish_alloc_permit", cta_group=2)
+
+    assert kind in run(program, shared=SHARED).kinds
+
+
+def test_a_pair_needs_a_cluster() -> None:
+    def program(w: RunningWarp) -> Any:
+        yield from block(w, "tcgen05.alloc", address(w, "slot"), 32, cta_group=2)
+
+    assert run(program, shared=SHARED).finding.kind == "illegal-instruction"
