@@ -16,7 +16,6 @@ from tirx_mini.layout import LayoutError
 from tirx_mini.sim import Gpu
 from tirx_mini.sim.machine import ResidentCta
 from tools.fuzz import Outcome, campaign, fuzz, is_explained, kernel_text
-from tools.pool import Lost, run_bounded
 
 QUICK, FULL = 60, 2000
 
@@ -65,24 +64,3 @@ def test_a_broken_package_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_errors_of_our_own_are_no_crashes() -> None:
     assert is_explained(LayoutError("not a layout")) and not is_explained(KeyError("layout"))
-
-
-HANG, DIE, LIVE = "__import__('time').sleep(600)", "__import__('os')._exit(3)", "'done'"
-"""Work for `eval`: with a function of the tests, each process would import all that they do."""
-
-
-def test_what_hangs_or_dies_is_an_outcome_and_the_rest_goes_on() -> None:
-    outcomes = dict(run_bounded(eval, [DIE, LIVE, DIE], jobs=2, bound_s=30))
-    assert outcomes == {0: Lost("died"), 1: "done", 2: Lost("died")}
-
-
-def test_the_bound_holds() -> None:
-    """It begins when a process has its item, so it need not cover how long processes take to start."""
-    outcomes = dict(run_bounded(eval, [HANG, LIVE, LIVE], jobs=2, bound_s=4))
-    assert outcomes == {0: Lost("timeout"), 1: "done", 2: "done"}
-
-
-def test_a_process_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools.pool.START_S", 0.0)
-    with pytest.raises(RuntimeError, match="a process for eval did not start: timeout"):
-        dict(run_bounded(eval, [LIVE], jobs=1, bound_s=4))

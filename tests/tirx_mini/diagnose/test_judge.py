@@ -142,7 +142,7 @@ def test_a_fault_is_in_the_report_and_never_raised() -> None:
 def test_the_error_of_an_executable_is_the_whole_page() -> None:
     report = simulate(faulty(), [np.zeros(32, np.int32)])
     page = str(SimulationError(report))
-    assert page.startswith("faulty: fault") and "element 32 of D" in page and "test_simulate.py:1:1" in page
+    assert page.startswith("faulty: fault") and "element 32 of D" in page and "test_judge.py:1:1" in page
 
 
 def test_what_cannot_be_lowered_is_a_report_too() -> None:
