@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tirx_mini.diagnose.wrong_kernels import SOURCES, Edit
+from tests.kernels_ref.edits import SOURCES, Edit
 from tirx_mini.__main__ import main
 from tirx_mini.commands.arguments import shape
 from tirx_mini.course import KernelRef, load_kernel

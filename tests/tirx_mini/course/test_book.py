@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tirx_mini.diagnose.wrong_kernels import ROOT, SHAPES, SMS
+from tests.kernels_ref.edits import ROOT, SHAPES, SMS
 from tirx_mini.course import Example, check_kernel, findings_book, load_kernels, load_module
 from tirx_mini.diagnose import Finding, codes, failed
 from tirx_mini.ir import PrimFunc, TirxError

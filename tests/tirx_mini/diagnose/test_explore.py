@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
-from tests.tirx_mini.diagnose.wrong_kernels import SOURCES
+from tests.kernels_ref.edits import SOURCES
 from tirx_mini.course import load_kernels, load_module
 
 SMALL = {1: (128, 128, 64), 2: (128, 128, 128), 3: (128, 128, 128), 4: (128, 128, 128), 5: (128, 128, 256),

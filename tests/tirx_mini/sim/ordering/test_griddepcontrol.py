@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 import tirx_mini as tvm
-from tests.tirx_mini.diagnose.wrong_kernels import SHAPES, Edit
+from tests.kernels_ref.edits import SHAPES, Edit
 from tests.tirx_mini.sim.bare import (
     address,
     all_lanes,
