@@ -31,112 +31,184 @@ TWO_ROUNDS = (1664, 1664, 128)
 """169 tiles: more than there are SMs, so that some CTAs compute two."""
 
 
-@dataclass(frozen=True)
-class Wrong:
-    """An edit of a step's reference, and what its page says. at: text of the line that the finding names."""
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """An edit of a step's reference, and what the page of its finding says.
 
-    name: str
+    name: what the mistake is.
+    old, new: a text of the reference of `step`, and what stands there instead, wherever it stands.
+    line: the text that stands at, above or below the line that the finding names.
+    message_says, hint_says: words of the finding's message and of its hint.
+    shape: M, N and K.
+    """
+
+    name: str = ""
     step: int
     old: str
     new: str
-    at: str
-    words: tuple[str, ...]
-    hint: tuple[str, ...] = ()
+    line: str = ""
+    message_says: tuple[str, ...] = ()
+    hint_says: tuple[str, ...] = ()
     shape: tuple[int, int, int] = ONE_TILE
 
 
-WRONG = (
-    Wrong(
-        "the producer starts as a consumer", 7, "tma_phase.init(is_producer=True)", "tma_phase.init(is_producer=False)",
-        "tma_load", ("warp 3 of warpgroup 1", "phase 0 of mma2tma[0]", "a producer's first wait must pass"),
-        ("is_producer=True",),
+MISTAKES = (
+    Mistake(
+        name="the producer starts as a consumer",
+        step=7,
+        old="tma_phase.init(is_producer=True)",
+        new="tma_phase.init(is_producer=False)",
+        line="tma_load",
+        message_says=("warp 3 of warpgroup 1", "phase 0 of mma2tma[0]", "a producer's first wait must pass"),
+        hint_says=("is_producer=True",),
     ),
-    Wrong(
-        "the MMA warp begins as if tensor memory were full", 7, "ld_phase.init(is_producer=True)",
-        "ld_phase.init(is_producer=False)", "ld2mma.wait", ("phase 0 of ld2mma", "warpgroup 0 waits"),
-        ("is_producer=True",),
+    Mistake(
+        name="the MMA warp begins as if tensor memory were full",
+        step=7,
+        old="ld_phase.init(is_producer=True)",
+        new="ld_phase.init(is_producer=False)",
+        line="ld2mma.wait",
+        message_says=("phase 0 of ld2mma", "warpgroup 0 waits"),
+        hint_says=("is_producer=True",),
     ),
-    Wrong(
-        "the MMA loop is one iteration short", 7, MMA_LOOP, MMA_LOOP.replace("K_TILES", "K_TILES - 1"),
-        "for _ in range(PIPE_DEPTH)", ("round 4 of mma2tma", "after 3", "equally often"),
+    Mistake(
+        name="the MMA loop is one iteration short",
+        step=7,
+        old=MMA_LOOP,
+        new=MMA_LOOP.replace("K_TILES", "K_TILES - 1"),
+        line="for _ in range(PIPE_DEPTH)",
+        message_says=("round 4 of mma2tma", "after 3", "equally often"),
     ),
-    Wrong(
-        "the TMA loop is one iteration short", 7, TMA_LOOP, TMA_LOOP.replace("K_TILES", "K_TILES - 1"),
-        MMA_WAIT, ("round 4 of tma2mma", "after 3", "equally often"),
+    Mistake(
+        name="the TMA loop is one iteration short",
+        step=7,
+        old=TMA_LOOP,
+        new=TMA_LOOP.replace("K_TILES", "K_TILES - 1"),
+        line=MMA_WAIT,
+        message_says=("round 4 of tma2mma", "after 3", "equally often"),
     ),
-    Wrong(
-        "more bytes are announced than loaded", 7, TMA_ARRIVE, TMA_ARRIVE.replace("BYTES)", "BYTES * 2)"),
-        MMA_WAIT, ("announces 65536 bytes to tma2mma[0]", "deliver 32768"),
+    Mistake(
+        name="more bytes are announced than loaded",
+        step=7,
+        old=TMA_ARRIVE,
+        new=TMA_ARRIVE.replace("BYTES)", "BYTES * 2)"),
+        line=MMA_WAIT,
+        message_says=("announces 65536 bytes to tma2mma[0]", "deliver 32768"),
     ),
-    Wrong(
-        "an init is nested under the guard of another warpgroup", 7, "            tma2mma.init(1)\n",
-        "            if wg_id == 1:\n                tma2mma.init(1)\n",
-        MMA_WAIT, ("tma2mma[0] is never initialised", "no thread satisfies both", "wg_id == 1"), ("top level",),
+    Mistake(
+        name="an init is nested under the guard of another warpgroup",
+        step=7,
+        old="            tma2mma.init(1)\n",
+        new="            if wg_id == 1:\n                tma2mma.init(1)\n",
+        line=MMA_WAIT,
+        message_says=("tma2mma[0] is never initialised", "no thread satisfies both", "wg_id == 1"),
+        hint_says=("top level",),
     ),
-    Wrong(
-        "the barrier counts an arrival too many", 7, "mma2ld.init(1)", "mma2ld.init(2)",
-        "mma2ld.wait", ("mma2ld was initialised for 2 arrivals a phase, but only 1 arrives",), ("mma2ld with 1",),
+    Mistake(
+        name="the barrier counts an arrival too many",
+        step=7,
+        old="mma2ld.init(1)",
+        new="mma2ld.init(2)",
+        line="mma2ld.wait",
+        message_says=("mma2ld was initialised for 2 arrivals a phase, but only 1 arrives",),
+        hint_says=("mma2ld with 1",),
     ),
-    Wrong(
-        "the barrier counts more threads than arrive", 7, "ld2mma.init(128)", "ld2mma.init(256)",
-        "ld2mma.wait", ("ld2mma was initialised for 256 arrivals a phase, but only 128 arrive",), ("128",), TWO_ROUNDS,
+    Mistake(
+        name="the barrier counts more threads than arrive",
+        step=7,
+        old="ld2mma.init(128)",
+        new="ld2mma.init(256)",
+        line="ld2mma.wait",
+        message_says=("ld2mma was initialised for 256 arrivals a phase, but only 128 arrive",),
+        hint_says=("128",),
+        shape=TWO_ROUNDS,
     ),
-    Wrong(
-        "one lane of each warp arrives for all", 7, "                    ld2mma.arrive(0)\n",
-        "                    if lane_id == 0:\n                        ld2mma.arrive(0)\n",
-        "ld2mma.wait", ("ld2mma was initialised for 128 arrivals a phase, but only 4 arrive",), (), TWO_ROUNDS,
+    Mistake(
+        name="one lane of each warp arrives for all",
+        step=7,
+        old="                    ld2mma.arrive(0)\n",
+        new="                    if lane_id == 0:\n                        ld2mma.arrive(0)\n",
+        line="ld2mma.wait",
+        message_says=("ld2mma was initialised for 128 arrivals a phase, but only 4 arrive",),
+        shape=TWO_ROUNDS,
     ),
-    Wrong(
-        "no commit tells the write-back", 7, MMA2LD, "",
-        "mma2ld.wait", ("nothing ever arrives at mma2ld", "no tcgen05.commit"), ("tcgen05.commit on mma2ld",),
+    Mistake(
+        name="no commit tells the write-back",
+        step=7,
+        old=MMA2LD,
+        new="",
+        line="mma2ld.wait",
+        message_says=("nothing ever arrives at mma2ld", "no tcgen05.commit"),
+        hint_says=("tcgen05.commit on mma2ld",),
     ),
-    Wrong(
-        "the MMA warp stays on its first stage", 7,
-        "                                mma_phase.move_to_next_stage()\n", "",
-        "tma_load", ("mma2tma[0] has completed", "does not go on to the next stage"),
-        ("move_to_next_stage",), (128, 128, 512),
+    Mistake(
+        name="the MMA warp stays on its first stage",
+        step=7,
+        old="                                mma_phase.move_to_next_stage()\n",
+        new="",
+        line="tma_load",
+        message_says=("mma2tma[0] has completed", "does not go on to the next stage"),
+        hint_says=("move_to_next_stage",),
+        shape=(128, 128, 512),
     ),
-    Wrong(
-        "cta_sync in a role", 7, MMA2LD, MMA2LD + "                            Tx.cuda.cta_sync()  # here\n",
-        "# here", ("cta_sync is called by the elected thread of warp 0 of warpgroup 1 only",),
-        ("out of the elected branch",),
+    Mistake(
+        name="cta_sync in a role",
+        step=7,
+        old=MMA2LD,
+        new=MMA2LD + "                            Tx.cuda.cta_sync()  # here\n",
+        line="# here",
+        message_says=("cta_sync is called by the elected thread of warp 0 of warpgroup 1 only",),
+        hint_says=("out of the elected branch",),
     ),
-    Wrong(
-        "one warp misses the warpgroup's barrier", 7,
-        WG_SYNC, "                    if warp_id != 2:\n    " + WG_SYNC,
-        "Tx.cuda.warpgroup_sync(1)\n                    if",
-        ("warpgroup_sync waits for 128 threads", "only 96", "warp 2 of warpgroup 0"),
+    Mistake(
+        name="one warp misses the warpgroup's barrier",
+        step=7,
+        old=WG_SYNC,
+        new="                    if warp_id != 2:\n    " + WG_SYNC,
+        line="Tx.cuda.warpgroup_sync(1)\n                    if",
+        message_says=("warpgroup_sync waits for 128 threads", "only 96", "warp 2 of warpgroup 0"),
     ),
-    Wrong(
-        "each slot is initialised for all consumers", 10, "mma2ld.init(1)", "mma2ld.init(NUM_CONSUMER)",
-        "mma2ld.wait", ("mma2ld[0] was initialised for 2 arrivals a phase, but only 1 arrives",), (), (512, 256, 256),
+    Mistake(
+        name="each slot is initialised for all consumers",
+        step=10,
+        old="mma2ld.init(1)",
+        new="mma2ld.init(NUM_CONSUMER)",
+        line="mma2ld.wait",
+        message_says=("mma2ld[0] was initialised for 2 arrivals a phase, but only 1 arrives",),
+        shape=(512, 256, 256),
     ),
-    Wrong(
-        "the commit signals one CTA of the pair", 9, "cta_mask=3", "cta_mask=1",
-        "mma2tma.wait", ("mma2tma[0] of CTA 0 only", "CTA 1 waits"), ("cta_mask=3",), (256, 256, 512),
+    Mistake(
+        name="the commit signals one CTA of the pair",
+        step=9,
+        old="cta_mask=3",
+        new="cta_mask=1",
+        line="mma2tma.wait",
+        message_says=("mma2tma[0] of CTA 0 only", "CTA 1 waits"),
+        hint_says=("cta_mask=3",),
+        shape=(256, 256, 512),
     ),
-)  # fmt: skip
+)
 
 
-def source(wrong: Wrong) -> str:
-    (path,) = (ROOT / "kernels_ref" / "sm100").glob(f"step{wrong.step:02d}*.py")
+def source(mistake: Mistake) -> str:
+    (path,) = (ROOT / "kernels_ref" / "sm100").glob(f"step{mistake.step:02d}*.py")
     text = path.read_text(encoding="utf-8")
-    assert wrong.old in text, f"{wrong.old!r} is not in {path}"
-    return text.replace(wrong.old, wrong.new)
+    assert mistake.old in text, f"{mistake.old!r} is not in {path}"
+    return text.replace(mistake.old, mistake.new)
 
 
-def simulate(wrong: Wrong, folder: Path) -> Report:
+def simulate(mistake: Mistake, folder: Path) -> Report:
     path = folder / "wrong.py"
-    path.write_text(source(wrong), encoding="utf-8")
-    kernel = load_kernels(path)[wrong.step](*wrong.shape)
-    return tvm.simulate(kernel, *prepare_data(*wrong.shape, target="sim"))
+    path.write_text(source(mistake), encoding="utf-8")
+    kernel = load_kernels(path)[mistake.step](*mistake.shape)
+    return tvm.simulate(kernel, *prepare_data(*mistake.shape, target="sim"))
 
 
-def lines_with(wrong: Wrong) -> set[int]:
+def lines_with(mistake: Mistake) -> set[int]:
     """The numbers of the lines that begin with (or hold) the text `at`; of a text of several lines, the first."""
-    text = source(wrong)
-    first = wrong.at.splitlines()[0]
-    starts = [i for i in range(len(text)) if text.startswith(wrong.at, i)]
+    text = source(mistake)
+    first = mistake.line.splitlines()[0]
+    starts = [i for i in range(len(text)) if text.startswith(mistake.line, i)]
     assert starts, f"{first!r} is not in the edited source"
     return {text.count("\n", 0, start) + 1 for start in starts}
 
@@ -147,22 +219,22 @@ def deadlock_of(report: Report) -> Finding:
     return finding
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
-def test_the_cause_is_named(wrong: Wrong, tmp_path: Path) -> None:
-    finding = deadlock_of(simulate(wrong, tmp_path))
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_the_cause_is_named(mistake: Mistake, tmp_path: Path) -> None:
+    finding = deadlock_of(simulate(mistake, tmp_path))
     page = finding.diagnostic.render()
-    for word in wrong.words:
+    for word in mistake.message_says:
         assert word in finding.message, page
-    for word in wrong.hint:
+    for word in mistake.hint_says:
         assert word in finding.details["hint"], page
     assert finding.span is not None
-    near = {number + offset for number in lines_with(wrong) for offset in (-1, 0, 1)}
+    near = {number + offset for number in lines_with(mistake) for offset in (-1, 0, 1)}
     assert finding.span.user.line in near, page
 
 
 def test_every_stuck_role_says_what_it_waits_for(tmp_path: Path) -> None:
-    wrong = next(w for w in WRONG if w.name == "the producer starts as a consumer")
-    finding = deadlock_of(simulate(wrong, tmp_path))
+    mistake = next(m for m in MISTAKES if m.name == "the producer starts as a consumer")
+    finding = deadlock_of(simulate(mistake, tmp_path))
     stuck: tuple[StuckRole, ...] = finding.details["stuck"]
     by_role = {role.role: role for role in stuck}
     assert set(by_role) == {
@@ -178,8 +250,8 @@ def test_every_stuck_role_says_what_it_waits_for(tmp_path: Path) -> None:
 
 
 def test_the_cycle_is_shown(tmp_path: Path) -> None:
-    wrong = next(w for w in WRONG if w.name == "the producer starts as a consumer")
-    cycle = deadlock_of(simulate(wrong, tmp_path)).details["cycle"]
+    mistake = next(m for m in MISTAKES if m.name == "the producer starts as a consumer")
+    cycle = deadlock_of(simulate(mistake, tmp_path)).details["cycle"]
     assert len(cycle) == 2
     assert (
         "warp 3 of warpgroup 1 waits for mma2tma[0]" in cycle[0]
@@ -188,32 +260,40 @@ def test_the_cycle_is_shown(tmp_path: Path) -> None:
 
 
 TOO_FEW_BYTES = (
-    Wrong(
-        "half of them", 7, TMA_ARRIVE, TMA_ARRIVE.replace("BYTES)", "BYTES // 2)"),
-        "tma2mma.arrive", ("announces 16384 bytes to tma2mma", "deliver 32768"),
+    Mistake(
+        name="half of them",
+        step=7,
+        old=TMA_ARRIVE,
+        new=TMA_ARRIVE.replace("BYTES)", "BYTES // 2)"),
+        line="tma2mma.arrive",
+        message_says=("announces 16384 bytes to tma2mma", "deliver 32768"),
     ),
-    Wrong(
-        "those of one CTA of the pair", 9, "CTA_GROUP * (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE",
-        "(BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE",
-        "arrive(stage, TMA_BYTES)", ("announces 32768 bytes to tma2mma", "deliver 65536"),
-        ("all CTAs",), (256, 256, 256),
+    Mistake(
+        name="those of one CTA of the pair",
+        step=9,
+        old="CTA_GROUP * (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE",
+        new="(BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE",
+        line="arrive(stage, TMA_BYTES)",
+        message_says=("announces 32768 bytes to tma2mma", "deliver 65536"),
+        hint_says=("all CTAs",),
+        shape=(256, 256, 256),
     ),
-)  # fmt: skip
+)
 
 
-@pytest.mark.parametrize("wrong", TOO_FEW_BYTES, ids=lambda wrong: wrong.name)
-def test_too_few_bytes_let_a_wait_through_early_and_are_named_as_the_cause(wrong: Wrong, tmp_path: Path) -> None:
-    report = simulate(wrong, tmp_path)
+@pytest.mark.parametrize("mistake", TOO_FEW_BYTES, ids=lambda mistake: mistake.name)
+def test_too_few_bytes_let_a_wait_through_early_and_are_named_as_the_cause(mistake: Mistake, tmp_path: Path) -> None:
+    report = simulate(mistake, tmp_path)
     finding = report.findings[0]
     assert (report.verdict, finding.kind) == ("hazard", "byte-count"), str(report)
-    assert finding.span is not None and finding.span.user.line in lines_with(wrong)
-    assert all(word in finding.message for word in wrong.words)
-    assert all(word in finding.details["hint"] for word in wrong.hint)
+    assert finding.span is not None and finding.span.user.line in lines_with(mistake)
+    assert all(word in finding.message for word in mistake.message_says)
+    assert all(word in finding.details["hint"] for word in mistake.hint_says)
 
 
 def test_a_forgotten_next_tile_is_an_endless_loop(tmp_path: Path) -> None:
-    wrong = Wrong("", 7, MMA2LD + "                            tile_scheduler.next_tile()\n", MMA2LD, "", ())
-    report = simulate(wrong, tmp_path)
+    mistake = Mistake(step=7, old=MMA2LD + "                            tile_scheduler.next_tile()\n", new=MMA2LD)
+    report = simulate(mistake, tmp_path)
     assert report.verdict == "deadlock" and report.findings[0].kind == "runaway-loop", str(report)
     assert "next_tile" in report.findings[0].details["hint"]
 
