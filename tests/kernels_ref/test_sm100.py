@@ -49,17 +49,17 @@ def check(factory: Factory, shape: Shape, dtype: str = "float16", schedules: int
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_twenty_random_schedules(step: int, on_few_sms: Factory) -> None:
+def test_twenty_random_schedules_have_no_findings(step: int, on_few_sms: Factory) -> None:
     check(on_few_sms, SMALL[step], schedules=20, seed=1)
 
 
 @pytest.mark.parametrize(("step", "shape"), SHAPES, ids=lambda value: str(value).replace(", ", "x"))
-def test_shapes_that_divide_unevenly(step: int, shape: Shape) -> None:
+def test_shapes_that_divide_unevenly_are_right(step: int, shape: Shape) -> None:
     check(REFERENCES[step], shape)
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_bfloat16(step: int, on_few_sms: Factory) -> None:
+def test_bfloat16_is_right(step: int, on_few_sms: Factory) -> None:
     check(on_few_sms, SMALL[step], dtype="bfloat16")
 
 

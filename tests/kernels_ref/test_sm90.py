@@ -76,34 +76,34 @@ def check(
 
 
 @pytest.mark.parametrize("step", FILES)
-def test_random_schedules(step: int, tmp_path: Path) -> None:
+def test_random_schedules_have_no_findings(step: int, tmp_path: Path) -> None:
     check(step, SMALL[step], tmp_path, schedules=10, seed=1)
 
 
 @pytest.mark.parametrize(("step", "shape"), SHAPES, ids=lambda value: str(value).replace(", ", "x"))
-def test_shapes_that_divide_unevenly(step: int, shape: Shape, tmp_path: Path) -> None:
+def test_shapes_that_divide_unevenly_are_right(step: int, shape: Shape, tmp_path: Path) -> None:
     check(step, shape, tmp_path)
 
 
 @pytest.mark.parametrize("step", FILES)
-def test_bfloat16(step: int, tmp_path: Path) -> None:
+def test_bfloat16_is_right(step: int, tmp_path: Path) -> None:
     check(step, SMALL[step], tmp_path, dtype="bfloat16")
 
 
 @pytest.mark.parametrize("shape", TILE_SHAPES, ids=shape_text)
 @pytest.mark.parametrize("tile", TILES, ids=str)
-def test_each_tile_of_step_10(tile: Tile, shape: Shape, tmp_path: Path) -> None:
+def test_each_tile_of_step_10_is_right(tile: Tile, shape: Shape, tmp_path: Path) -> None:
     check(10, shape, tmp_path, tile=tile)
 
 
 @pytest.mark.parametrize(("dtype", "schedules"), [("float16", 5), ("bfloat16", 1)])
 @pytest.mark.parametrize("tile", TILES, ids=str)
-def test_each_tile_of_step_10_in_random_schedules(tile: Tile, dtype: str, schedules: int, tmp_path: Path) -> None:
+def test_each_tile_of_step_10_is_right_in_random_schedules(tile: Tile, dtype: str, schedules: int, tmp_path: Path) -> None:
     """The type of the elements changes what is computed, and nothing of what waits for what."""
     check(10, (320, 448, 704), tmp_path, dtype=dtype, schedules=schedules, seed=2, tile=tile)
 
 
-def test_a_tile_that_hangs_over_the_edge_at_full_size() -> None:
+def test_a_tile_that_hangs_over_the_edge_is_right_at_full_size() -> None:
     """8256 columns are 64 and a half of the tiles that 64 rows get; half of the SMs have none."""
     shape = (64, 8256, 64)
     kernel = load_kernels(FOLDER)[10](*shape)
@@ -127,7 +127,7 @@ def tile_shape(M: int, N: int) -> Tile:
         (4096, 14336, (128, 160)),
     ],
 )
-def test_the_tile_of_a_shape(M: int, N: int, tile: Tile) -> None:
+def test_step_10_chooses_the_tile_by_the_shape(M: int, N: int, tile: Tile) -> None:
     assert tile_shape(M, N) == tile
 
 
@@ -136,7 +136,7 @@ def rounds(tile: Tile, M: int, N: int) -> int:
 
 
 @given(M=st.integers(1, 256).map(lambda n: n * 64), N=st.integers(1, 256).map(lambda n: n * 64))
-def test_no_tile_that_is_smaller_needs_no_more_rounds(M: int, N: int) -> None:
+def test_no_smaller_tile_would_need_as_few_rounds(M: int, N: int) -> None:
     tile = tile_shape(M, N)
     assert tile in TILES
     smaller = [other for other in TILES if prod(other) < prod(tile)]

@@ -20,7 +20,7 @@ from tools.fuzz import Outcome, campaign, fuzz, is_explained, kernel_text
 QUICK, FULL = 60, 2000
 
 
-def test_nothing_breaks(pytestconfig: pytest.Config) -> None:
+def test_damaged_kernels_break_nothing(pytestconfig: pytest.Config) -> None:
     console = Console(record=True, quiet=True)
     seeds = range(FULL if pytestconfig.getoption("--full") else QUICK)
     assert campaign(seeds, 2, console), console.export_text()
@@ -51,7 +51,7 @@ def test_a_slow_kernel_says_how_much_it_simulates() -> None:
     assert str(Outcome(7, "refused", 1.25, 0.0, 1)) == "1.2 s, seed 7"
 
 
-def test_a_seed_is_one_kernel() -> None:
+def test_a_seed_always_gives_the_same_kernel() -> None:
     assert kernel_text(7) == kernel_text(7) != kernel_text(8)
 
 

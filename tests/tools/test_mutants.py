@@ -67,7 +67,7 @@ def test_a_reason_is_for_its_own_site_alone() -> None:
     assert reason(9, "drop a fence", "drop `Tx.ptx.fence.mbarrier_init()`", "with Tx.kernel():", "") is None
 
 
-def test_what_a_finding_points_at(found: list[Mutant]) -> None:
+def test_a_finding_blames_the_mutated_line_or_the_same_barrier(found: list[Mutant]) -> None:
     wait = next(m for m in found if m.step == 7 and m.change.startswith("drop `tma2mma.wait("))
     own, *_ = wait.concerned.own
     arrive = next(n for n, line in enumerate(wait.text.splitlines(), 1) if "tma2mma.arrive(" in line)

@@ -15,7 +15,7 @@ def test_what_hangs_or_dies_is_an_outcome_and_the_rest_goes_on() -> None:
     assert outcomes == {0: Lost("died"), 1: "done", 2: Lost("died")}
 
 
-def test_the_bound_holds() -> None:
+def test_an_item_that_exceeds_its_bound_is_a_timeout() -> None:
     """It begins when a process has its item, so it need not cover how long processes take to start."""
     outcomes = dict(run_bounded(eval, [HANG, LIVE, LIVE], jobs=2, bound_s=4))
     assert outcomes == {0: Lost("timeout"), 1: "done", 2: "done"}

@@ -80,13 +80,13 @@ def test_a_reference_has_one_class_of_runs(step: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(d.astype(np.float32), want, rtol=1e-3, atol=1e-2)
 
 
-def test_who_allocates_first_makes_two_classes(tmp_path: Path) -> None:
+def test_the_order_of_two_allocations_makes_two_classes(tmp_path: Path) -> None:
     result = tvm.explore(kernel(tmp_path, "", ALLOCATE), np.zeros(2, np.int32))
     assert (result.report.verdict, result.complete) == ("ok", True), str(result.report)
     assert result.classes >= 2
 
 
-def test_what_only_a_late_warp_shows_is_found(tmp_path: Path) -> None:
+def test_a_mistake_that_only_a_late_warp_shows_is_found(tmp_path: Path) -> None:
     """Warp 0 goes on to the next phase without waiting for warp 1, whose wait then is for a phase that has passed."""
     body = "if warp == 0:\n    bar.arrive(0)\n    bar.wait(1, 0)\n    bar.arrive(0)\n"
     body += "if warp == 1:\n    bar.wait(0, 0)\nif warp == 2:\n    bar.arrive(1)"
@@ -94,7 +94,7 @@ def test_what_only_a_late_warp_shows_is_found(tmp_path: Path) -> None:
     assert not result.report.ok
 
 
-def test_the_bound_is_kept(tmp_path: Path) -> None:
+def test_no_more_schedules_than_the_limit_are_tried(tmp_path: Path) -> None:
     result = tvm.explore(kernel(tmp_path, "", ALLOCATE), np.zeros(2, np.int32), limit=3)
     assert (result.schedules, result.complete) == (3, False)
 

@@ -35,7 +35,7 @@ def test_only_errors_change_the_verdict(kinds: list[tuple[str, str]], verdict: s
     assert verdict_of([finding(*kind) for kind in kinds]) == verdict
 
 
-def test_a_report_as_json() -> None:
+def test_a_report_becomes_json() -> None:
     span = Span("kernel.py", 3, 4)
     found = Finding("race", "error", "two writes", span, {"notes": (("here", span),), "buffer": "A"})
     report = Report("hazard", (found,), 1.5, None, 10.0, [1], {"flops": np.float64(2)}, "k", "B200")

@@ -41,7 +41,7 @@ def test_the_error_of_an_executable_is_the_whole_page() -> None:
     assert page.startswith("faulty: fault") and "element 32 of D" in page and "test_judge.py:1:1" in page
 
 
-def test_what_cannot_be_lowered_is_a_report_too() -> None:
+def test_a_kernel_that_cannot_be_lowered_gives_a_report() -> None:
     span = Span(__file__, 3)
     report = failed(faulty(), TirxError("no such thing", span, "write another", (("here", span),)), "B200")
     (finding,) = report.findings
@@ -49,7 +49,7 @@ def test_what_cannot_be_lowered_is_a_report_too() -> None:
     assert finding.details["hint"] == "write another" and finding.details["notes"] == (("here", span),)
 
 
-def test_an_unknown_gpu() -> None:
+def test_an_unknown_gpu_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown GPU 'b300x'"):
         simulate(faulty(), [np.zeros(32, np.int32)], gpu="b300x")
 
@@ -87,7 +87,7 @@ def test_a_schedule_can_be_replayed_from_its_seed() -> None:
     assert times[0] == times[1] != times[2]
 
 
-def test_the_life_of_barriers_is_kept_on_demand() -> None:
+def test_the_events_of_barriers_are_kept_on_demand() -> None:
     shape = (128, 128, 128)
     report = tvm.simulate(reference(4, shape), *prepare_data(*shape, target="sim"), log_barriers=True, trace=True)
     assert report.trace and any("tma_bar" in str(entry) for entry in report.stats["barriers"])

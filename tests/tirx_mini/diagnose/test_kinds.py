@@ -13,7 +13,7 @@ GROUPS = {"1": {"deadlock", "hazard", "fault"}, "2": {"hazard"}, "3": {"fault"},
 
 
 @pytest.mark.parametrize("kind", [*CAUSES.values(), *KINDS.values()], ids=lambda kind: kind.name)
-def test_an_entry_says_what_it_is(kind) -> None:
+def test_a_kind_has_a_code_of_its_verdict_and_a_rule(kind) -> None:
     assert re.fullmatch(r"TX[1-5]\d\d", kind.code)
     assert kind.verdict in GROUPS[kind.code[2]]
     assert kind.rule.endswith(".") and len(kind.rule) <= 90
@@ -42,7 +42,7 @@ def test_a_finding_has_the_code_of_its_cause() -> None:
     assert as_dict(Finding("race", "error", "two"))["code"] == "TX201"
 
 
-def test_codes_are_found() -> None:
+def test_a_kind_is_found_by_its_code() -> None:
     assert kind_with("TX201") is KINDS["race"]
     with pytest.raises(KeyError):
         kind_with("TX999")

@@ -26,7 +26,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_only_looks_like_a_pitfall_is_right(name: str, tmp_path: Path) -> None:
+def test_a_kernel_that_only_looks_wrong_has_no_findings(name: str, tmp_path: Path) -> None:
     edit = RIGHT[name]
     kernel = edit.kernel(tmp_path)
     report = simulate(kernel, edit.step)

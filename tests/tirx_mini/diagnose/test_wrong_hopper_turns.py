@@ -176,7 +176,7 @@ def test_a_tile_written_where_the_next_one_is_shows_in_the_result(tmp_path: Path
 @pytest.mark.parametrize(
     "name", ["no wait for the turn: a stage is multiplied that is not loaded", "both consumers begin"]
 )
-def test_consumers_out_of_turn_are_no_wrong_count(name: str, seed: int, tmp_path: Path) -> None:
+def test_consumers_out_of_turn_are_not_reported_as_a_wrong_count(name: str, seed: int, tmp_path: Path) -> None:
     """Two arrive where one should. First comes what shows why: the waits that nothing held, what they let through."""
     (wrong,) = (wrong for wrong in TURNS if wrong.name == name)
     report = simulate_on_hopper(wrong.edit, tmp_path, seed)

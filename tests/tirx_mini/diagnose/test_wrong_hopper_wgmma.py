@@ -130,7 +130,7 @@ def test_the_mistake_is_found_and_named(wrong: Wrong, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_the_rule_refuses(edit: tuple[str, str], message: str, hint: str, tmp_path: Path) -> None:
+def test_a_wgmma_that_no_rule_fits_is_refused(edit: tuple[str, str], message: str, hint: str, tmp_path: Path) -> None:
     with pytest.raises(TirxError) as caught:
         lower(HopperEdit(1, *edit).kernel(tmp_path))
     assert message in str(caught.value) and hint in str(caught.value)

@@ -38,14 +38,14 @@ def test_torch_tensors_are_written_in_place(dtype: str) -> None:
     assert torch.equal(a.float(), d.float())
 
 
-def test_extended_types_of_numpy() -> None:
+def test_bfloat16_arrays_of_numpy_are_written_in_place() -> None:
     a = np.arange(32).reshape(4, 8).astype(ml_dtypes.bfloat16)
     d = np.zeros_like(a)
     assert simulate(copy_kernel("bfloat16"), [a, d]).ok
     assert (a == d).all()
 
 
-def test_a_scalar_parameter() -> None:
+def test_a_scalar_parameter_takes_a_number() -> None:
     a, d = np.arange(32, dtype=np.float32).reshape(4, 8), np.zeros((4, 8), np.float32)
     assert simulate(copy_kernel(scale=Var(INT32, "scale")), [a, 3, d]).ok
     assert (d == a * 3).all()

@@ -49,7 +49,7 @@ def edited(step: int, old: str, new: str, folder: Path) -> PrimFunc:
         (7, "n_cols=512", "n_cols=500", "fault", "fault"),
     ],
 )
-def test_what_is_found_without_checks(
+def test_without_checks_hazards_are_not_found_but_faults_and_deadlocks_are(
     step: int, old: str, new: str, checked: str, unchecked: str, tmp_path: Path
 ) -> None:
     kernel = edited(step, old, new, tmp_path)

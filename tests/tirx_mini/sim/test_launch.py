@@ -43,7 +43,7 @@ def test_ctas_are_spread_before_they_share_an_sm() -> None:
         ({}, 32),
     ],
 )  # fmt: skip
-def test_residency(options: dict[str, Any], resident: int) -> None:
+def test_an_sm_holds_as_many_ctas_as_its_resources_allow(options: dict[str, Any], resident: int) -> None:
     """Shared memory (and 1 KiB more a CTA), threads, registers and CTAs limit what an SM holds."""
     result = run(busy, grid=(resident + 1, 1, 1), spec=replace(B200, sms=1), **options)
     late = [block for (block, warp), (_, time) in result.seen.items() if warp == 0 and time > 0]
@@ -77,7 +77,7 @@ def test_clusters_are_launched_together() -> None:
         ({"shared": {"A": ("uint8", 200_000), "B": ("uint8", 62_144)}}, "shared-memory-limit"),
     ],
 )  # fmt: skip
-def test_limits(options: dict[str, Any], kind: str) -> None:
+def test_a_launch_over_a_limit_is_a_fault(options: dict[str, Any], kind: str) -> None:
     result = run(busy, **options)
     assert result.finding.kind == kind and not result.seen
 
@@ -88,7 +88,7 @@ def test_the_limit_names_the_buffer() -> None:
     assert "232448" in finding.message
 
 
-def test_a_warp_of_fewer_than_32_threads() -> None:
+def test_the_last_warp_of_a_cta_may_have_fewer_than_32_threads() -> None:
     def program(w: RunningWarp) -> Any:
         w.gpu.seen[w.warp_id] = (w.mask.count, w.thread_idx[0])
         yield from block(w, "bar.sync.all", 0)

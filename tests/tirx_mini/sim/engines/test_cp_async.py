@@ -44,7 +44,7 @@ def cp_async(*, wait: bool = True, sync: bool = True, mbarrier: bool = False) ->
 
 
 @pytest.mark.parametrize("mbarrier", [False, True])
-def test_cp_async(mbarrier: bool) -> None:
+def test_the_copied_bytes_are_there_after_the_wait(mbarrier: bool) -> None:
     result, source = cp_async(mbarrier=mbarrier)
     assert result.kinds == []
     np.testing.assert_array_equal(result.seen["tile"], source.reshape(-1, 8)[::-1][:32])

@@ -64,21 +64,21 @@ def product(
 
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
 @pytest.mark.parametrize("transpose", [(False, False), (True, False), (False, True), (True, True)])
-def test_operands_of_every_layout(swizzle: int, transpose: tuple[bool, bool]) -> None:
+def test_the_product_is_right_for_every_layout_of_its_operands(swizzle: int, transpose: tuple[bool, bool]) -> None:
     tmem, expected, result = product(128, 64, swizzle=swizzle, transpose=transpose)
     np.testing.assert_array_equal(tmem, expected)
     assert result.kinds == []
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float8_e4m3fn", "float8_e5m2", "int8", "uint8"])
-def test_operands_of_every_type(dtype: str) -> None:
+def test_the_product_is_right_for_every_type_of_its_operands(dtype: str) -> None:
     tmem, expected, result = product(128, 32, dtype)
     found = tmem.view(np.int32).astype(np.float32) if dtype.endswith("int8") else tmem
     np.testing.assert_array_equal(found, expected)
     assert result.kinds == []
 
 
-def test_negation() -> None:
+def test_a_negated_operand_negates_the_product() -> None:
     tmem, expected, _ = product(128, 16, negate_a=True)
     np.testing.assert_array_equal(tmem, -expected)
 
@@ -121,7 +121,7 @@ def test_steps_along_k_add_up() -> None:
 
 
 @pytest.mark.parametrize("m", [128, 256])
-def test_a_pair_of_ctas(m: int) -> None:
+def test_a_pair_of_ctas_computes_one_product(m: int) -> None:
     """Each CTA holds half of A's rows, of B's and of D's; one thread of the even CTA issues for both."""
     n = 64
     idesc, _ = instruction(m, n)
@@ -247,7 +247,7 @@ def test_the_small_gemm_is_right() -> None:
         ({"columns": 16}, "tmem-allocation", set()),
     ],
 )  # fmt: skip
-def test_one_thing_wrong(wrong: dict[str, Any], kind: str, lines: set[int]) -> None:
+def test_a_mistake_in_a_gemm_is_reported_at_its_line(wrong: dict[str, Any], kind: str, lines: set[int]) -> None:
     result = gemm(**wrong)
     assert kind in result.kinds
     if lines:
@@ -256,17 +256,17 @@ def test_one_thing_wrong(wrong: dict[str, Any], kind: str, lines: set[int]) -> N
         assert found <= lines and finding.span.line in lines
 
 
-def test_no_wait_reads_too_early() -> None:
+def test_reading_the_result_without_a_wait_is_a_race() -> None:
     result = gemm(wait=False)
     assert "uninitialised-read" in result.kinds and "race" in result.kinds
 
 
-def test_no_commit_never_ends() -> None:
+def test_without_a_commit_the_wait_never_returns() -> None:
     result = gemm(commit=False)
     assert result.kinds == [] and {w.waiting.span.line for w in result.outcome.blocked} == {5}
 
 
-def test_dealloc_while_others_read() -> None:
+def test_a_dealloc_while_other_warps_read_is_reported() -> None:
     result = gemm(dealloc_sync=False)
     assert set(result.kinds) & {"race", "tmem-access"}
 

@@ -209,7 +209,7 @@ def store_then(
 
 
 @pytest.mark.parametrize("read", [False, True])
-def test_stores_one_after_the_other(read: bool) -> None:
+def test_stores_through_one_buffer_follow_one_another(read: bool) -> None:
     result, array = store_then(read=read)
     assert result.kinds == []
     assert (array[0] == 1).all() and (array[1] == 2).all()
@@ -262,7 +262,7 @@ def test_groups_belong_to_the_thread_that_committed_them() -> None:
     assert result.seen["other thread"] == result.seen["one may be open"] == 0 < result.seen["done"]
 
 
-def test_reduction_adds() -> None:
+def test_a_reduction_adds_to_the_tensor() -> None:
     array = np.full((8, 8), 10, np.float32)
 
     def program(w: RunningWarp) -> Any:
@@ -306,7 +306,7 @@ def test_multicast_lands_and_counts_in_each_cta_of_the_mask() -> None:
 
 
 @pytest.mark.parametrize("cta_group", [1, 2])
-def test_the_pairs_barrier_is_for_cta_group_2(cta_group: int) -> None:
+def test_only_cta_group_2_may_signal_the_barrier_of_the_other_cta(cta_group: int) -> None:
     array = half(64, 64)
 
     def program(w: RunningWarp) -> Any:
@@ -373,7 +373,7 @@ def test_strides_are_multiples_of_16_bytes() -> None:
 
 
 @pytest.mark.parametrize("element", [8, 64 * 64 - 64])
-def test_where_a_box_may_be(element: int) -> None:
+def test_a_misaligned_box_and_one_outside_of_shared_memory_are_faults(element: int) -> None:
     """Shared addresses of tensor copies are multiples of 128 bytes, and the box stays inside shared memory."""
     array = half(64, 64)
 

@@ -41,7 +41,7 @@ def test_stores_and_loads_of_tensor_memory_are_inverse(shape: str) -> None:
         np.testing.assert_array_equal(words[:, :4], values.transpose(0, 2, 1).reshape(128, 4))
 
 
-def test_allocation_by_part_of_a_warp() -> None:
+def test_an_allocation_by_part_of_a_warp_is_illegal() -> None:
     def program(w: RunningWarp) -> Any:
         at(w, 3)
         one_lane(w)
@@ -66,7 +66,7 @@ def test_an_allocation_blocks_while_another_cta_holds_the_columns() -> None:
     assert late == [148]
 
 
-def test_two_allocations_of_one_cta_that_do_not_fit() -> None:
+def test_an_allocation_blocks_where_the_cta_itself_holds_the_columns() -> None:
     def program(w: RunningWarp) -> Any:
         yield from allocated(w, 512)
         at(w, 9)
@@ -90,7 +90,7 @@ def test_two_allocations_of_one_cta_that_do_not_fit() -> None:
         (["alloc 32", "mixed"], "illegal-instruction"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_an_allocation(steps: list[str], kind: str) -> None:
+def test_a_mistake_with_an_allocation_is_reported(steps: list[str], kind: str) -> None:
     def program(w: RunningWarp) -> Any:
         for number, step in enumerate(steps):
             at(w, number)

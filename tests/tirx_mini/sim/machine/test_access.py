@@ -36,7 +36,7 @@ def only(body: Callable[[RunningWarp], None], **options: Any) -> Any:
     st.integers(0, 3),
 )  # fmt: skip
 @settings(max_examples=60)
-def test_what_is_stored_is_loaded(dtype: str, lanes: int, is_global: bool, word: int, steps: int) -> None:
+def test_a_load_returns_what_was_stored(dtype: str, lanes: int, is_global: bool, word: int, steps: int) -> None:
     """In any order of places, of any width, for any active lanes, in one step or in several at once."""
     rng = np.random.default_rng(word)
     kind = DTYPES[dtype]
@@ -67,7 +67,7 @@ def test_what_is_stored_is_loaded(dtype: str, lanes: int, is_global: bool, word:
         assert not np.asarray(rows, np.float64)[untouched].any()
 
 
-def test_uniform_places() -> None:
+def test_uniform_places_take_and_give_plain_numbers() -> None:
     def body(w: RunningWarp) -> None:
         data = buffer(w, "data")
         w.store(data, 3, 2.5)
@@ -84,7 +84,7 @@ def test_uniform_places() -> None:
 
 
 @pytest.mark.parametrize("place", [0, LANE // 2])
-def test_lanes_that_disagree_about_one_place(place: Any) -> None:
+def test_lanes_that_store_different_values_to_one_place_race(place: Any) -> None:
     def body(w: RunningWarp) -> None:
         at(w, 3)
         w.store(buffer(w, "data"), place, LANE.astype(np.float32))
@@ -118,7 +118,7 @@ def test_copies_move_bytes(lanes: int) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("is_global", [False, True])
-def test_places_that_are_not_allowed(index: Any, lanes: int, kind: str, is_global: bool) -> None:
+def test_misaligned_and_outlying_places_are_faults(index: Any, lanes: int, kind: str, is_global: bool) -> None:
     def body(w: RunningWarp) -> None:
         at(w, 5)
         w.load(buffer(w, "data"), index, lanes)
@@ -140,7 +140,7 @@ def test_inactive_lanes_may_point_anywhere() -> None:
     assert result.kinds == [] and result.seen["value"] == 1
 
 
-def test_reading_what_nothing_wrote() -> None:
+def test_reading_unwritten_memory_is_reported() -> None:
     def body(w: RunningWarp) -> None:
         at(w, 2)
         w.store(buffer(w, "data"), LANE, np.zeros(32, np.float32))
@@ -153,7 +153,7 @@ def test_reading_what_nothing_wrote() -> None:
     assert np.isnan(result.seen["value"][-1])
 
 
-def test_two_warps_write_one_place() -> None:
+def test_unordered_writes_of_two_warps_race_unless_they_are_identical() -> None:
     for different in (True, False):
         def program(w: RunningWarp, different: bool = different) -> Any:
             at(w, w.warp_id + 1)
@@ -164,7 +164,7 @@ def test_two_warps_write_one_place() -> None:
         assert result.kinds == (["race"] if different else ["(identical-writes)"]) and result.lines == {1, 2}
 
 
-def test_ctas_that_write_one_place() -> None:
+def test_writes_of_two_clusters_to_one_place_race() -> None:
     array = np.zeros(64, np.float32)
 
     def program(w: RunningWarp) -> Any:
@@ -186,7 +186,7 @@ def test_the_grain_of_a_race_is_the_narrowest_access() -> None:
     assert run(program, shared={"data": ("float16", 64, 2)}, threads=64).kinds == []
 
 
-def test_latency_and_bandwidth() -> None:
+def test_shared_memory_is_nearer_than_the_l2_and_the_l2_than_hbm() -> None:
     """Shared memory is near, global memory far, and the second time a line comes from the L2."""
 
     def body(w: RunningWarp) -> None:
@@ -204,7 +204,7 @@ def test_latency_and_bandwidth() -> None:
     assert first >= 700 > second >= 300 > result.seen["tile"][0] >= 29
 
 
-def test_addresses_of_lanes_that_do_nothing_are_not_looked_at() -> None:
+def test_addresses_of_inactive_lanes_are_not_checked() -> None:
     def body(w: RunningWarp) -> None:
         one_lane(w, 3)
         for name in ("tile", "A"):

@@ -42,7 +42,7 @@ def test_bar_arrive_releases_without_waiting() -> None:
     assert result.kinds == [] and result.seen["went on"] < 3000 and not result.outcome.blocked
 
 
-def test_part_of_a_warp_cannot_use_bar_sync() -> None:
+def test_bar_sync_by_part_of_a_warp_is_illegal() -> None:
     def program(w: RunningWarp) -> Any:
         at(w, 4)
         if w.warp_id == 0:
@@ -63,7 +63,7 @@ def test_barriers_do_not_wait_for_warps_that_have_ended() -> None:
     assert result.kinds == [] and not result.outcome.blocked
 
 
-def test_what_is_wrong_with_a_named_barrier() -> None:
+def test_wrong_numbers_of_threads_and_barriers_are_misuse() -> None:
     def counts_differ(w: RunningWarp) -> Any:
         at(w, w.warp_id + 1)
         yield from block(w, "bar.sync", 1, 64 if w.warp_id else 96)
@@ -78,7 +78,7 @@ def test_what_is_wrong_with_a_named_barrier() -> None:
         assert run(bad).finding.kind == "barrier-misuse"
 
 
-def test_cluster_barrier() -> None:
+def test_a_cluster_barrier_waits_for_all_its_ctas() -> None:
     def program(w: RunningWarp) -> Any:
         if w.cluster_ctarank == 0:
             w.time += 4000

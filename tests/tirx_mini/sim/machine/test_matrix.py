@@ -26,7 +26,7 @@ def fill(w: RunningWarp) -> None:
 
 @pytest.mark.parametrize("num", [1, 2, 4])
 @pytest.mark.parametrize("transpose", [False, True])
-def test_a_lane_gets_two_neighbours_of_a_row(num: int, transpose: bool) -> None:
+def test_ldmatrix_gives_each_lane_two_neighbours_of_a_row(num: int, transpose: bool) -> None:
     def program(w: RunningWarp) -> Any:
         yield from ()
         fill(w)
@@ -46,7 +46,7 @@ def test_a_lane_gets_two_neighbours_of_a_row(num: int, transpose: bool) -> None:
 
 @pytest.mark.parametrize("num", [1, 2, 4])
 @pytest.mark.parametrize("transpose", [False, True])
-def test_stmatrix_is_the_way_back(num: int, transpose: bool) -> None:
+def test_stmatrix_undoes_ldmatrix(num: int, transpose: bool) -> None:
     def program(w: RunningWarp) -> Any:
         yield from ()
         fill(w)
@@ -60,7 +60,7 @@ def test_stmatrix_is_the_way_back(num: int, transpose: bool) -> None:
 
 
 @pytest.mark.parametrize(("stride", "kind"), [(8, "misaligned-access"), (1 << 12, "out-of-bounds")])
-def test_rows_are_aligned_and_inside(stride: int, kind: str) -> None:
+def test_misaligned_rows_and_rows_outside_of_shared_memory_are_faults(stride: int, kind: str) -> None:
     def program(w: RunningWarp) -> Any:
         yield from ()
         do(w, "ldmatrix", FakeRegisters(), rows(w, stride), num=4)

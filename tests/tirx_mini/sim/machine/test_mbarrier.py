@@ -15,7 +15,7 @@ DATA = {**BAR, "data": ("float32", 64, 4)}
 
 
 @pytest.mark.parametrize(("parity", "passes"), [(1, True), (0, False)])
-def test_a_fresh_barrier_lets_phase_1_pass(parity: int, passes: bool) -> None:
+def test_a_wait_for_parity_1_of_a_fresh_barrier_returns(parity: int, passes: bool) -> None:
     def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         at(w, 2)
@@ -104,7 +104,7 @@ def test_an_mbarrier_orders_what_was_done_before_the_arrival(waits: bool) -> Non
         assert {race.span.line, race.details["notes"][0][1].line} == {3, 7}
 
 
-def test_a_late_waiter_does_not_learn_of_the_next_phase() -> None:
+def test_a_wait_does_not_acquire_the_next_phase() -> None:
     """Waiting for phase 0 orders what came before it, not what was done for the phase after."""
 
     def program(w: RunningWarp) -> Any:
@@ -188,7 +188,7 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
     assert run(odd_address, shared=BAR).finding.kind == "misaligned-access"
 
 
-def test_use_that_is_not_ordered_after_the_initialisation() -> None:
+def test_a_wait_unordered_with_the_init_is_reported() -> None:
     def program(w: RunningWarp) -> Any:
         if w.warp_id == 0:
             at(w, 3)
@@ -230,7 +230,7 @@ def remote_arrival(order_end: bool, fence: bool) -> Any:
     return program
 
 
-def test_arrival_at_another_cta() -> None:
+def test_a_remote_arrival_counts_at_the_other_cta() -> None:
     result = run(remote_arrival(True, True), shared=BAR, grid=(2, 1, 1), cluster=(2, 1, 1))
     assert result.kinds == [] and result.seen == {0: 1, 1: 0}
 
@@ -245,7 +245,7 @@ def test_other_ctas_see_a_barrier_through_the_mbarrier_fence() -> None:
     assert result.kinds == ["(missing-mbarrier-fence)"] and result.lines == {2, 4}
 
 
-def test_the_life_of_a_barrier_is_logged() -> None:
+def test_the_events_of_a_barrier_are_logged() -> None:
     def program(w: RunningWarp) -> Any:
         yield from initialised(w, 32)
         do(w, "mbarrier.arrive", address(w, "bar"))

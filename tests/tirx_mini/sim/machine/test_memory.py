@@ -9,7 +9,7 @@ from tirx_mini.sim.machine import partition
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20), st.sampled_from([1, 2, 4, 8, 16])), max_size=6))
-def test_shared_memory_is_partitioned(ranges: list[tuple[int, int, int]]) -> None:
+def test_each_byte_and_each_buffer_is_in_one_segment(ranges: list[tuple[int, int, int]]) -> None:
     """Every byte belongs to one segment, each buffer to one as well, no coarser than its accesses."""
     from tirx_mini.ir import DataType
     from tirx_mini.sim.machine import SharedBuffer

@@ -25,7 +25,7 @@ def test_an_instruction_of_threads_takes_each_group_that_agrees() -> None:
     assert result.seen["groups"] == [(8, (i, 5)) for i in range(4)]
 
 
-def test_election() -> None:
+def test_elect_sync_picks_the_first_lane_of_a_converged_warp() -> None:
     def program(w: RunningWarp) -> Any:
         w.gpu.seen["lane"] = np.flatnonzero(do(w, "elect.sync")).tolist()
         at(w, 3)
@@ -46,7 +46,7 @@ def test_election() -> None:
         ("shfl.up", 3, lambda t: t - 3 if t > 2 else t),
     ],
 )  # fmt: skip
-def test_shuffles(op: str, by: int, source: Any) -> None:
+def test_a_shuffle_gives_each_lane_the_value_of_its_source(op: str, by: int, source: Any) -> None:
     def program(w: RunningWarp) -> Any:
         w.gpu.seen["found"] = do(w, op, np.arange(32) * 10, by)
         assert do(w, op, 3.5, by) == 3.5
@@ -65,7 +65,7 @@ def only(body: Callable[[RunningWarp], None], **options: Any) -> Any:
     return run(program, **options)
 
 
-def test_lanes_come_back_together(w_lanes: int = 5) -> None:
+def test_a_warp_goes_on_with_one_lane_and_then_with_all(w_lanes: int = 5) -> None:
     def body(w: RunningWarp) -> None:
         one_lane(w, w_lanes)
         assert w.lane == w_lanes and w.mask.count == 1

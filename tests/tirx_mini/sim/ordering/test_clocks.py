@@ -22,7 +22,7 @@ steps = st.lists(
 
 
 @given(steps, st.integers(4, 9))
-def test_clocks_hold_what_is_reachable(trace: list[tuple[str, int, int]], capacity: int) -> None:
+def test_a_clock_holds_exactly_the_acts_that_happen_before(trace: list[tuple[str, int, int]], capacity: int) -> None:
     """A clock holds exactly the acts from which a path of program order and barriers leads here."""
     causality = Causality(capacity)
     agents = [causality.agent(f"warp {i}") for i in range(WARPS)]
@@ -62,7 +62,7 @@ def test_a_fence_of_some_lanes_does_not_cover_what_others_wrote() -> None:
     assert reader.clocks.item(PROXY, writer.index) < epoch
 
 
-def test_a_forked_agent_knows_what_its_issuer_did_and_nothing_later() -> None:
+def test_a_forked_agent_is_ordered_after_its_issuers_past_only() -> None:
     causality = Causality()
     warp = causality.agent("warp")
     first = warp.epoch
@@ -72,7 +72,7 @@ def test_a_forked_agent_knows_what_its_issuer_did_and_nothing_later() -> None:
     assert not warp.happens_after(copy.index, copy.epoch)
 
 
-def test_agents_are_used_again_only_where_their_end_is_known() -> None:
+def test_an_agent_is_reused_only_where_its_end_happened_before() -> None:
     causality = Causality()
     warp, other = causality.agent("warp"), causality.agent("other")
     done = causality.fork(warp, "first")
@@ -86,7 +86,7 @@ def test_agents_are_used_again_only_where_their_end_is_known() -> None:
     assert not other.happens_after(again.index, epoch)
 
 
-def test_clocks_grow_with_all_they_hold() -> None:
+def test_growing_clocks_keep_their_entries() -> None:
     causality = Causality(2)
     a, b = causality.agent("a"), causality.agent("b")
     barrier = causality.sync_clock()
@@ -103,7 +103,7 @@ def test_clocks_grow_with_all_they_hold() -> None:
     assert more[0].happens_after(a.index, epoch)
 
 
-def test_a_snapshot_stays_as_it_was() -> None:
+def test_a_snapshot_does_not_change() -> None:
     causality = Causality()
     a, b = causality.agent("a"), causality.agent("b")
     epoch = b.epoch

@@ -74,7 +74,7 @@ def test_a_thread_waits_before_it_touches_global_memory(access: Any, programmati
     assert kinds(program, programmatic=programmatic) == ([] if waits or not programmatic else MISSING)
 
 
-def test_without_checks_nothing_is_looked_for() -> None:
+def test_without_checks_no_missing_wait_is_reported() -> None:
     def program(w: RunningWarp) -> Any:
         load(w)
         yield from ()
@@ -82,7 +82,7 @@ def test_without_checks_nothing_is_looked_for() -> None:
     assert kinds(program, checks=False) == []
 
 
-def test_a_wait_that_comes_after_is_shown() -> None:
+def test_a_wait_after_the_access_is_shown_with_it() -> None:
     def program(w: RunningWarp) -> Any:
         store(w)
         at(w, 30)
@@ -100,7 +100,7 @@ def test_a_wait_that_comes_after_is_shown() -> None:
     assert hint.startswith("let this thread call Tx.ptx.griddepcontrol.wait() first")
 
 
-def test_shared_memory_is_free_to_use_before() -> None:
+def test_shared_memory_may_be_accessed_before_the_wait() -> None:
     def program(w: RunningWarp) -> Any:
         w.store(buffer(w, "tile"), w.thread_idx, 1.0)
         yield from block(w, SYNC, 0)
@@ -112,7 +112,7 @@ def test_shared_memory_is_free_to_use_before() -> None:
 
 
 @pytest.mark.parametrize("meets", [False, True])
-def test_the_other_lanes_wait_too_or_meet_the_one_that_has(meets: bool) -> None:
+def test_other_lanes_wait_too_or_synchronise_with_the_lane_that_waited(meets: bool) -> None:
     def program(w: RunningWarp) -> Any:
         one_lane(w)
         do(w, WAIT)
@@ -131,7 +131,7 @@ def test_the_other_lanes_wait_too_or_meet_the_one_that_has(meets: bool) -> None:
         assert result.finding.span is not None and result.finding.span.line == ACCESS + 1
 
 
-def test_all_lanes_may_wait_in_turn() -> None:
+def test_lanes_may_wait_one_group_after_another() -> None:
     def program(w: RunningWarp) -> Any:
         for lanes in (LANE < 8, LANE >= 8):
             w.mask = w.all_lanes.where(lanes)
@@ -147,7 +147,7 @@ def test_all_lanes_may_wait_in_turn() -> None:
 
 
 @pytest.mark.parametrize("synchronised", [False, True])
-def test_one_thread_may_wait_for_all(synchronised: bool) -> None:
+def test_one_thread_may_wait_for_a_cta_that_synchronises_with_it(synchronised: bool) -> None:
     def program(w: RunningWarp) -> Any:
         if w.warp_id == 2:
             one_lane(w)
@@ -161,7 +161,7 @@ def test_one_thread_may_wait_for_all(synchronised: bool) -> None:
     assert kinds(program, threads=128) == ([] if synchronised else MISSING)
 
 
-def test_a_cluster_waits_for_itself_and_no_other() -> None:
+def test_a_wait_in_one_cluster_does_not_cover_another() -> None:
     def program(w: RunningWarp) -> Any:
         if w.block_idx[0] in (0, 3):
             do(w, WAIT)
@@ -172,7 +172,7 @@ def test_a_cluster_waits_for_itself_and_no_other() -> None:
     assert kinds(program, grid=(8, 1, 1), cluster=(2, 1, 1)) == MISSING
 
 
-def test_an_mbarrier_carries_it_on() -> None:
+def test_an_mbarrier_passes_the_wait_on_to_its_waiters() -> None:
     """One lane waits, and arrives; all lanes of all warps wait for that."""
 
     def program(w: RunningWarp) -> Any:
@@ -194,7 +194,7 @@ STEPS = st.lists(st.sampled_from(["wait", "access"]), max_size=3)
 
 @given(phases=st.lists(st.tuples(STEPS, STEPS), min_size=1, max_size=4), seed=st.integers(0, 3))
 @settings(max_examples=60)
-def test_exactly_what_no_wait_precedes_is_found(phases: Phases, seed: int) -> None:
+def test_exactly_the_accesses_without_a_wait_before_them_are_reported(phases: Phases, seed: int) -> None:
     """Two warps; a barrier ends each phase, and what one of them waited for is then waited for by both."""
 
     def program(w: RunningWarp) -> Any:
@@ -246,7 +246,7 @@ def through_tma(w: RunningWarp, waits: str) -> Any:
 
 
 @pytest.mark.parametrize(("waits", "lines"), [("load", []), ("store", [10]), ("nowhere", [10, ACCESS])])
-def test_tma_waits_too(waits: str, lines: list[int]) -> None:
+def test_tma_copies_need_the_wait(waits: str, lines: list[int]) -> None:
     target = np.zeros_like(SOURCE)
     maps = [tensor_map("A", SOURCE, (64, 64), 128), tensor_map("D", target, (64, 64), 128)]
     result = run(
@@ -259,7 +259,7 @@ def test_tma_waits_too(waits: str, lines: list[int]) -> None:
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_cp_async_waits_too(waits: bool) -> None:
+def test_cp_async_needs_the_wait(waits: bool) -> None:
     def program(w: RunningWarp) -> Any:
         if waits:
             do(w, WAIT)
@@ -291,7 +291,7 @@ def test_the_producer_of_a_gemm_may_wait_for_all(tmp_path: Path) -> None:
     assert report.verdict == "ok", str(report)
 
 
-def test_a_wait_of_the_consumer_is_too_late(tmp_path: Path) -> None:
+def test_a_wait_in_the_consumer_comes_too_late(tmp_path: Path) -> None:
     report = judged(BEFORE_STORES, tmp_path)
     assert report.verdict == "hazard"
     assert {(f.code, f.details["buffer"]) for f in report.errors} == {("TX213", "A"), ("TX213", "B")}

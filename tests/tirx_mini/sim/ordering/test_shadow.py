@@ -33,7 +33,7 @@ traces = st.lists(
 
 
 @given(traces, st.booleans())
-def test_races_are_found_exactly_where_there_are_any(trace: list[tuple[str, int, int, int]], scattered: bool) -> None:
+def test_races_are_exactly_the_unordered_accesses(trace: list[tuple[str, int, int, int]], scattered: bool) -> None:
     """Against a list of all accesses to each byte and the order that the synchronisation gives."""
     causality = Causality()
     agents = [causality.agent(str(i)) for i in range(WARPS)]
@@ -69,7 +69,7 @@ def actor(causality: Causality, proxy: Proxy = Proxy.GENERIC, operation: Operati
     return Actor(causality.agent("agent"), 0, proxy, operation, "warp 0", Span("kernel", len(causality.agents)))
 
 
-def test_the_conflict_says_where_and_with_whom(causality: Causality) -> None:
+def test_a_conflict_has_its_extent_and_its_earlier_access(causality: Causality) -> None:
     found: list[Conflict] = []
     segment = Segment(1024, 2048, 16, AccessLog(), found.append)
     first, second = actor(causality), actor(causality, operation=Operation.LOAD)
@@ -107,7 +107,7 @@ def test_clusters_are_never_ordered(causality: Causality) -> None:
     assert kinds == [ConflictKind.RACE]
 
 
-def test_a_result_that_nobody_reads(causality: Causality) -> None:
+def test_a_result_is_unread_until_all_of_it_is_read(causality: Causality) -> None:
     segment = Segment(0, 64, 16, AccessLog(), lambda _: None)
     mma = actor(causality, Proxy.ASYNC, Operation.TCGEN05_MMA)
     assert segment.unread(slice(0, 4), Operation.TCGEN05_MMA) is None
@@ -122,7 +122,7 @@ def test_a_result_that_nobody_reads(causality: Causality) -> None:
 
 
 @given(st.lists(st.integers(0, 30), max_size=60))
-def test_distinct(numbers: list[int]) -> None:
+def test_distinct_has_each_number_once(numbers: list[int]) -> None:
     assert sorted(distinct(np.array(numbers, np.int32))) == sorted(set(numbers))
 
 

@@ -48,16 +48,16 @@ def by_small_steps(requests: list[Request], rate: float, most: float) -> list[fl
     return ends
 
 
-def test_one_gets_no_more_than_it_can_take() -> None:
+def test_a_single_flow_gets_at_most_its_own_rate() -> None:
     assert ends_of([(0, 0, 100)], rate=10, most=4) == [25]
 
 
-def test_all_that_want_some_get_the_same() -> None:
+def test_flows_share_the_rate_equally() -> None:
     assert ends_of([(0, 0, 100), (0, 1, 100)], rate=10, most=10) == [20, 20]
     assert ends_of([(0, 0, 100), (0, 1, 50)], rate=10, most=10) == [15, 10]
 
 
-def test_who_comes_later_slows_down_those_who_are_there() -> None:
+def test_a_later_flow_slows_down_the_earlier_ones() -> None:
     assert ends_of([(0, 0, 100), (5, 1, 25)], rate=10, most=10) == [12.5, 10]
 
 
@@ -65,7 +65,7 @@ def test_a_flow_is_served_in_order() -> None:
     assert ends_of([(0, 0, 40), (0, 0, 10), (0, 1, 40)], rate=10, most=10) == [8, 9, 8]
 
 
-def test_it_is_told_how_long_a_request_took() -> None:
+def test_the_callback_gets_the_duration_of_its_request() -> None:
     clock, took = Clock(), []
     share, flow = FairShare(clock, 10, 10), Flow()
     share.serve(flow, 30, took.append)
@@ -74,7 +74,7 @@ def test_it_is_told_how_long_a_request_took() -> None:
     assert took == [3, 2]
 
 
-def test_nothing_takes_no_time() -> None:
+def test_an_empty_request_takes_no_time() -> None:
     assert ends_of([(3, 0, 0), (3, 0, 20)], rate=10, most=10) == [3, 5]
 
 
@@ -82,12 +82,12 @@ requests = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), st.integers
 
 
 @given(requests, st.integers(1, 12), st.integers(1, 12))
-def test_shares_are_as_defined(requests: list[Request], rate: int, most: int) -> None:
+def test_shares_follow_the_definition(requests: list[Request], rate: int, most: int) -> None:
     assert ends_of(requests, rate, most) == pytest.approx(by_small_steps(requests, rate, most))
 
 
 @given(requests, st.integers(1, 12), st.integers(1, 12), st.integers(0, 13), st.integers(1, 50))
-def test_more_is_never_sooner(requests: list[Request], rate: int, most: int, index: int, more: int) -> None:
+def test_a_larger_request_ends_none_sooner(requests: list[Request], rate: int, most: int, index: int, more: int) -> None:
     time, number, amount = requests[index % len(requests)]
     longer = [*requests]
     longer[index % len(requests)] = (time, number, amount + more)

@@ -36,7 +36,7 @@ def time_of(gpu: str, step: int, m: int, n: int, k: int) -> float:
 
 
 @pytest.mark.parametrize("gpu", ["b200", "h100"])
-def test_a_second_stage_is_worth_it(gpu: str) -> None:
+def test_a_second_stage_saves_time(gpu: str) -> None:
     assert time_of(gpu, 5, 256, 256, 2048) < time_of(gpu, 4, 256, 256, 2048)
 
 
@@ -184,7 +184,7 @@ def test_a_launch_of_clusters_takes_longer_and_a_programmatic_one_is_hidden() ->
 
 
 @given(st.sampled_from(sorted(GPUS.values(), key=lambda spec: spec.name)), st.floats(0, 1), st.floats(0, 1))
-def test_the_power_limit_lowers_the_clock_and_never_turns_work_round(spec: GpuSpec, some: float, more: float) -> None:
+def test_the_power_limit_lowers_the_clock_but_not_the_arithmetic(spec: GpuSpec, some: float, more: float) -> None:
     """Busier tensor cores mean a clock that is no higher, and more arithmetic a second all the same."""
     some, more = sorted((some, more))
     assert 0.5 * spec.clock_ghz < spec.clock_under(more) <= spec.clock_under(some) <= spec.clock_ghz

@@ -44,7 +44,7 @@ def loaded(spec: GpuSpec, sms: int, nbytes: int, times: int = 1) -> list[float]:
     return arrivals
 
 
-def test_the_l2_answers_all_sms_in_turns() -> None:
+def test_the_l2_serves_all_sms_in_turn() -> None:
     (alone,) = loaded(B200, 1, 64_000)
     assert alone == pytest.approx(64_000 / B200.port_bytes_per_cycle + B200.l2_latency)
     all_of_them = loaded(B200, B200.sms, 64_000)
@@ -62,7 +62,7 @@ def test_a_tile_that_is_not_in_the_l2_comes_from_hbm() -> None:
     assert traffic.hbm_bytes == traffic.l2_bytes == 64_000
 
 
-def test_all_that_use_the_shared_memory_of_an_sm_share_it() -> None:
+def test_warps_and_engines_share_the_bandwidth_of_shared_memory() -> None:
     traffic, sm, rate = Traffic(B200, Clock(), None), SmTraffic(B200), B200.smem_bytes_per_cycle
     assert traffic.shared(sm, 0, 1220) == pytest.approx(1220 / rate)
     assert traffic.shared(sm, 0, 1220) == pytest.approx(2440 / rate)
@@ -87,7 +87,7 @@ def test_lanes_far_apart_move_whole_sectors() -> None:
         assert traffic.l2_bytes == sectors * 32
 
 
-def test_the_l2_forgets_what_was_not_used_for_long() -> None:
+def test_the_l2_evicts_the_least_recently_used_tile() -> None:
     spec = replace(B200, l2_bytes=1000)
     traffic, sm = Traffic(spec, Clock(), None), SmTraffic(spec)
     for key in ("a", "b", "a", "c"):

@@ -22,7 +22,7 @@ HARD = np.array([65504, 3e38, -3e38, np.inf, -np.inf, 1.5], np.float32)
 
 @pytest.mark.parametrize("uniform", [False, True])
 @pytest.mark.parametrize("dtype", CONVERSIONS)
-def test_conversions_of_what_does_not_fit(dtype: str, uniform: bool) -> None:
+def test_numbers_that_do_not_fit_are_converted_as_on_the_chip(dtype: str, uniform: bool) -> None:
     @T.prim_func
     def kernel(A: T.Buffer((6,), "float32"), out: T.Buffer((6,), dtype)):
         T.device_entry()

@@ -67,13 +67,13 @@ def registers(*stmts: Stmt, threads: int = 128) -> int:
     ("elements", "threads", "count"),
     [(0, 128, BASE), (128, 128, BASE + 128), (1024, 32, MAX_REGISTERS_PER_THREAD), (200, 384, 168)],
 )
-def test_they_are_estimated_from_the_arrays(elements: int, threads: int, count: int) -> None:
+def test_registers_are_estimated_from_the_arrays(elements: int, threads: int, count: int) -> None:
     a = array("a", elements)
     use = (put(a, 1), put(OUT, get(a))) if elements else (put(OUT, 1),)
     assert registers(*use, threads=threads) == count
 
 
-def test_arrays_that_are_not_alive_together_share_them() -> None:
+def test_arrays_that_are_not_alive_together_share_registers() -> None:
     a, b = array("a", 64), array("b", 48)
     apart = (put(a), put(OUT, get(a)), put(b), put(OUT, get(b)))
     together = (put(a), put(b), put(OUT, get(a)), put(OUT, get(b)))
@@ -82,13 +82,13 @@ def test_arrays_that_are_not_alive_together_share_them() -> None:
 
 
 @pytest.mark.parametrize("parallel", [True, False], ids=["at once", "one after the other"])
-def test_what_is_converted_makes_room_for_the_result(parallel: bool) -> None:
+def test_a_converted_array_leaves_its_registers_to_the_result(parallel: bool) -> None:
     a, b = array("a", 64), array("b", 48)
     conversion = loop(put(b, get(a)), parallel=parallel)
     assert registers(put(a), conversion, put(OUT, get(b))) == BASE + (64 if parallel else 112)
 
 
-def test_what_a_loop_begins_with_is_alive_in_all_of_it() -> None:
+def test_an_array_from_before_a_loop_is_alive_in_all_of_it() -> None:
     a, b = array("a", 64), array("b", 48)
     assert registers(put(a), loop(put(OUT, get(a)), put(b), put(OUT, get(b)))) == BASE + 112
     assert registers(loop(put(a), put(OUT, get(a)), put(b), put(OUT, get(b)))) == BASE + 64

@@ -264,20 +264,20 @@ def only_finding(*stmts: Stmt) -> tuple[Report, str]:
     return report, finding.kind
 
 
-def test_reading_a_register_that_nobody_wrote() -> None:
+def test_reading_an_unwritten_register_is_reported() -> None:
     values = Buffer("values", (4,), INT32, "local")
     report, kind = only_finding(AllocBuffer(values), store(values, TID, 1), store(OUT, load(values, 2), TID))
     assert kind == "uninitialised-register" and "values[2]" in report.findings[0].message
     assert report.verdict == "hazard"
 
 
-def test_a_scalar_that_only_some_lanes_assign() -> None:
+def test_reading_a_scalar_that_only_some_lanes_assigned_is_reported() -> None:
     x = scalar("x", "int32")
     report, kind = only_finding(AllocBuffer(x), If(TID < 4, store(x, 1)), store(OUT, load(x), TID))
     assert kind == "uninitialised-register" and "x is read" in report.findings[0].message
 
 
-def test_registers_outside_of_their_array() -> None:
+def test_an_index_outside_of_a_register_array_is_a_fault() -> None:
     values = Buffer("values", (4,), INT32, "local")
     report, kind = only_finding(AllocBuffer(values), store(values, TID, TID // 4))
     assert (kind == "out-of-bounds" and "element 7 of values" in report.findings[0].message) or "element 4" in str(
@@ -288,7 +288,7 @@ def test_registers_outside_of_their_array() -> None:
 # -- loops that do not end -----------------------------------------------------------------------------------------
 
 
-def test_a_loop_that_changes_nothing_is_known_to_be_endless() -> None:
+def test_a_loop_that_does_not_change_its_condition_is_reported_as_endless() -> None:
     tile, other = scalar("tile", "int32"), scalar("other", "int32")
     loop = While(load(tile) < 8, store(other, load(other) + 1))
     report, kind = only_finding(AllocBuffer(tile), AllocBuffer(other), store(tile, 0), store(other, 0), loop)
@@ -304,7 +304,7 @@ def test_a_loop_that_ends_through_another_variable_is_not_endless() -> None:
     assert out[0] == 5
 
 
-def test_a_loop_left_by_break() -> None:
+def test_break_leaves_a_loop() -> None:
     count = scalar("count", "int32")
     body = seq(store(count, load(count) + 1), If(load(count) == 3, Break()))
     assert run(AllocBuffer(count), store(count, 0), While(const(True), body), store(OUT, load(count)))[0] == 3
@@ -325,7 +325,7 @@ def test_a_warp_may_spin_on_what_another_writes() -> None:
 # -- what is generated ----------------------------------------------------------------------------------------------
 
 
-def test_the_source_can_be_inspected() -> None:
+def test_the_generated_source_can_be_inspected() -> None:
     translation = translate(kernel(store(OUT, 1, TID), params=(OUT,)))
     filename = translation.image.warp.__code__.co_filename
     assert "".join(linecache.getlines(filename)) == translation.source
@@ -373,7 +373,7 @@ def test_an_instruction_takes_one_element_for_all_threads() -> None:
     assert (finding.kind, report.verdict) == ("lowering", "fault") and "another element of values" in finding.message
 
 
-def test_a_variable_that_a_loop_gives_its_first_value() -> None:
+def test_a_variable_may_get_its_first_value_in_a_loop() -> None:
     """What must change for the outer loop to end depends on it, before it has a value."""
 
     @T.prim_func
