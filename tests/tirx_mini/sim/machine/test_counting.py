@@ -63,19 +63,20 @@ def test_barriers_do_not_wait_for_warps_that_have_ended() -> None:
     assert result.kinds == [] and not result.outcome.blocked
 
 
-def test_wrong_numbers_of_threads_and_barriers_are_misuse() -> None:
-    def counts_differ(w: RunningWarp) -> Any:
+def test_warps_that_name_different_numbers_of_threads_are_misuse() -> None:
+    def program(w: RunningWarp) -> Any:
         at(w, w.warp_id + 1)
         yield from block(w, "bar.sync", 1, 64 if w.warp_id else 96)
 
-    result = run(counts_differ, threads=96)
-    assert result.kinds[0] == "barrier-misuse"
+    assert run(program, threads=96).kinds[0] == "barrier-misuse"
 
-    for number, threads in ((16, 32), (0, 40), (0, 0), (0, 128)):
-        def bad(w: RunningWarp, number: int = number, threads: int = threads) -> Any:
-            yield from block(w, "bar.sync", number, threads)
 
-        assert run(bad).finding.kind == "barrier-misuse"
+@pytest.mark.parametrize(("number", "threads"), [(16, 32), (0, 40), (0, 0), (0, 128)])
+def test_a_barrier_or_a_number_of_threads_that_the_cta_does_not_have_is_misuse(number: int, threads: int) -> None:
+    def program(w: RunningWarp) -> Any:
+        yield from block(w, "bar.sync", number, threads)
+
+    assert run(program).finding.kind == "barrier-misuse"
 
 
 def test_a_cluster_barrier_waits_for_all_its_ctas() -> None:
@@ -91,15 +92,19 @@ def test_a_cluster_barrier_waits_for_all_its_ctas() -> None:
     assert result.kinds == [] and not result.outcome.blocked
     assert len(result.seen) == 8 and min(result.seen.values()) >= 4000
 
-    def unpaired(w: RunningWarp) -> Any:
+
+def test_a_cluster_wait_without_an_arrival_is_misuse() -> None:
+    def program(w: RunningWarp) -> Any:
         yield from block(w, "barrier.cluster.wait")
 
-    assert run(unpaired).finding.kind == "barrier-misuse"
+    assert run(program).finding.kind == "barrier-misuse"
 
-    def arrives_twice(w: RunningWarp) -> Any:
+
+def test_a_second_cluster_arrival_without_a_wait_is_misuse() -> None:
+    def program(w: RunningWarp) -> Any:
         if w.cluster_ctarank == 0:
             do(w, "barrier.cluster.arrive")
             do(w, "barrier.cluster.arrive")
         yield from ()
 
-    assert run(arrives_twice, grid=(2, 1, 1), cluster=(2, 1, 1)).finding.kind == "barrier-misuse"
+    assert run(program, grid=(2, 1, 1), cluster=(2, 1, 1)).finding.kind == "barrier-misuse"

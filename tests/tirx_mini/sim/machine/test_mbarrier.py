@@ -125,8 +125,8 @@ def test_a_wait_does_not_acquire_the_next_phase() -> None:
     assert "race" in result.kinds
 
 
-def test_what_is_wrong_with_an_mbarrier() -> None:
-    def twice(w: RunningWarp) -> Any:
+def test_a_second_init_is_reported() -> None:
+    def program(w: RunningWarp) -> Any:
         at(w, 3)
         one_lane(w)
         do(w, "mbarrier.init", address(w, "bar"), 1)
@@ -134,19 +134,23 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
         do(w, "mbarrier.init", address(w, "bar"), 2)
         yield from ()
 
-    result = run(twice, shared=BAR)
+    result = run(program, shared=BAR)
     assert result.finding.kind == "barrier-reinitialised" and result.lines == {3, 4}
 
-    def again_after_inval(w: RunningWarp) -> Any:
+
+def test_an_init_may_follow_inval() -> None:
+    def program(w: RunningWarp) -> Any:
         one_lane(w)
         do(w, "mbarrier.init", address(w, "bar"), 1)
         do(w, "mbarrier.inval", address(w, "bar"))
         do(w, "mbarrier.init", address(w, "bar"), 2)
         yield from ()
 
-    assert run(again_after_inval, shared=BAR).kinds == []
+    assert run(program, shared=BAR).kinds == []
 
-    def too_many(w: RunningWarp) -> Any:
+
+def test_more_arrivals_than_the_count_are_reported() -> None:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         one_lane(w)
         do(w, "mbarrier.expect_tx", address(w, "bar"), 32)
@@ -154,38 +158,46 @@ def test_what_is_wrong_with_an_mbarrier() -> None:
         at(w, 8)
         do(w, "mbarrier.arrive", address(w, "bar"))
 
-    result = run(too_many, shared=BAR)
+    result = run(program, shared=BAR)
     assert result.finding.kind == "barrier-overflow" and 8 in result.lines
 
-    def never_initialised(w: RunningWarp) -> Any:
+
+def test_a_wait_for_a_barrier_that_was_never_initialised_is_reported_and_blocks() -> None:
+    def program(w: RunningWarp) -> Any:
         at(w, 3)
         yield from block(w, "mbarrier.try_wait", address(w, "bar"), 1)
 
-    result = run(never_initialised, shared=BAR)
+    result = run(program, shared=BAR)
     assert result.finding.kind == "barrier-uninitialised" and result.lines == {3}
     assert len(result.outcome.blocked) == 1
 
-    def barrier_bytes(w: RunningWarp) -> Any:
+
+def test_a_plain_store_over_a_barrier_is_reported() -> None:
+    def program(w: RunningWarp) -> Any:
         yield from initialised(w, 1)
         at(w, 6)
         w.store(buffer(w, "bar"), 0, 7)
 
-    result = run(barrier_bytes, shared=BAR)
+    result = run(program, shared=BAR)
     assert result.finding.kind == "barrier-misuse" and 6 in result.lines
 
-    for count in (0, 1 << 20):
-        def bad_count(w: RunningWarp, count: int = count) -> Any:
-            do(w, "mbarrier.init", address(w, "bar"), count)
-            yield from ()
 
-        result = run(bad_count, shared=BAR)
-        assert result.outcome.fault is not None and result.finding.kind == "barrier-misuse"
+@pytest.mark.parametrize("count", [0, 1 << 20])
+def test_an_init_count_out_of_range_is_a_fault(count: int) -> None:
+    def program(w: RunningWarp) -> Any:
+        do(w, "mbarrier.init", address(w, "bar"), count)
+        yield from ()
 
-    def odd_address(w: RunningWarp) -> Any:
+    result = run(program, shared=BAR)
+    assert result.outcome.fault is not None and result.finding.kind == "barrier-misuse"
+
+
+def test_a_misaligned_barrier_is_reported() -> None:
+    def program(w: RunningWarp) -> Any:
         do(w, "mbarrier.init", 4, 1)
         yield from ()
 
-    assert run(odd_address, shared=BAR).finding.kind == "misaligned-access"
+    assert run(program, shared=BAR).finding.kind == "misaligned-access"
 
 
 def test_a_wait_unordered_with_the_init_is_reported() -> None:
