@@ -1,4 +1,4 @@
-"""What the compiler refuses of steps 4 to 10's mistakes, before anything runs."""
+"""The mistakes of steps 4 to 10 that the compiler refuses before anything runs."""
 
 from __future__ import annotations
 
@@ -78,5 +78,5 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.name)
-def test_the_compiler_refuses_the_mistake_at_its_line(refused: Refused, tmp_path: Path) -> None:
-    assert_refused(refused, tmp_path)
+def test_the_compiler_refuses_the_mistake_and_says_what_to_write_instead(refused: Refused, tmp_path: Path) -> None:
+    assert assert_refused(refused, tmp_path).diagnostic.hint

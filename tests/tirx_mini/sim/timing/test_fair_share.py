@@ -87,7 +87,7 @@ def test_shares_follow_the_definition(requests: list[Request], rate: int, most: 
 
 
 @given(requests, st.integers(1, 12), st.integers(1, 12), st.integers(0, 13), st.integers(1, 50))
-def test_a_larger_request_ends_none_sooner(requests: list[Request], rate: int, most: int, index: int, more: int) -> None:
+def test_a_larger_request_speeds_up_none(requests: list[Request], rate: int, most: int, index: int, more: int) -> None:
     time, number, amount = requests[index % len(requests)]
     longer = [*requests]
     longer[index % len(requests)] = (time, number, amount + more)
