@@ -163,5 +163,6 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
 
 
 __all__ = [
-    "DivisionByZero", "EndlessLoop", "Poll", "RunawayLoop", "Translation", "selected", "thread_values", "translate",
+    "DivisionByZero", "EndlessLoop", "Poll", "RunawayLoop", "Translation", "registers_of", "selected", "thread_values",
+    "translate",
 ]  # fmt: skip

@@ -27,7 +27,10 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.passes import lower
-from tirx_mini.sim.translate.pressure import BASE, registers_of
+from tirx_mini.sim.translate import registers_of
+
+BASE = 32
+"""Registers of a thread without arrays."""
 
 FLOAT32, BOOL = DataType("float32"), DataType("bool")
 OUT = Buffer("out", (1024,), FLOAT32)
