@@ -20,8 +20,8 @@ from tirx_mini.isa import (
     WgmmaVerbs,
 )
 from tirx_mini.isa.machine import MBARRIER_VERBS
-from tirx_mini.sim.engines.wgmma import WarpWgmma
-from tirx_mini.sim.gpu import Gpu
+from tirx_mini.sim import Gpu
+from tirx_mini.sim.engines import WarpWgmma
 from tirx_mini.sim.machine import Mbarrier, Registers, RunningWarp
 
 SIMULATED = {

@@ -30,7 +30,7 @@ from .tmem import (
     TmemNotHeld,
 )
 from .tmem_access import AccumulatorLane, TmemAccesses, TmemColumnsExceeded, WrongTmemLane, check_column
-from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmaEngines, WgmmasDiffer, WgmmaWait
+from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit, WgmmaEngines, WgmmasDiffer, WgmmaWait
 
 __all__ = [
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAllocation", "BadDealloc", "BadTensorMap", "Block",
@@ -38,6 +38,6 @@ __all__ = [
     "LoadAtExit", "LostResult", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence",
     "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit", "StoreBeforeTensor",
     "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit",
-    "TmemColumnsExceeded", "TmemNotHeld", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait",
+    "TmemColumnsExceeded", "TmemNotHeld", "WarpWgmma", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait",
     "WgmmasDiffer", "WrongTmemLane", "broken_rule", "check_column", "pair",
 ]  # fmt: skip
