@@ -19,9 +19,10 @@ from tirx_mini.arguments import (
     check_type,
     check_writeable,
 )
+from tirx_mini.hardware import B200
 from tirx_mini.ir import BOOL, FLOAT32, INT32, Buffer, DataType, Var
 from tirx_mini.runtime.arguments import check_call
-from tirx_mini.sim.arguments import bind_arguments
+from tirx_mini.sim import Simulation
 
 A = Buffer("A", (128, 64), DataType("bfloat16"))
 D = vector("D", 64)
@@ -123,4 +124,4 @@ def test_a_number_that_its_type_cannot_hold(value: Any, given: str) -> None:
     ids=["count", "kind", "dtype", "shape", "read-only", "scalar"],
 )
 def test_the_simulator_and_a_launch_say_the_same(args: tuple[Any, ...]) -> None:
-    assert sentence(bind_arguments, args) == sentence(check_call, args, frozenset({1}))
+    assert sentence(Simulation, args, B200) == sentence(check_call, args, frozenset({1}))
