@@ -77,9 +77,8 @@ STAGES = (
         name="the CTAs of a pair do not wait for one another at the end",
         edit=HopperEdit(
             step=9,
-            old="            # No CTA may exit while the other still loads into it or arrives at its barriers.\n"
-            "            Tx.cuda.cluster_sync()\n",
-            new="",
+            old="            Tx.cuda.cluster_sync()\n\n    return kernel",
+            new="\n    return kernel",
         ),
         verdict="hazard",
         kind="in-flight-at-exit",

@@ -52,8 +52,7 @@ STORES = (
         name="the CTA ends while a store reads",
         edit=HopperEdit(
             step=10,
-            old="                # The CTA must not exit before the last store has read shared memory.\n"
-            "                if warp_id == 0:\n                    if lane_id == 0:\n"
+            old="                if warp_id == 0:\n                    if lane_id == 0:\n"
             "                        Tx.ptx.cp_async.bulk.wait_group(0)\n",
             new="",
         ),
