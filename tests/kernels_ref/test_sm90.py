@@ -7,7 +7,7 @@ from math import ceil, prod
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tirx_mini as tvm
@@ -135,6 +135,7 @@ def rounds(tile: Tile, M: int, N: int) -> int:
     return ceil(ceil(M / tile[0]) * ceil(N / tile[1]) / 132)
 
 
+@settings(deadline=None)
 @given(M=st.integers(1, 256).map(lambda n: n * 64), N=st.integers(1, 256).map(lambda n: n * 64))
 def test_no_smaller_tile_would_need_as_few_rounds(M: int, N: int) -> None:
     tile = tile_shape(M, N)

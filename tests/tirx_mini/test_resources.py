@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tirx_mini.wrong_kernels import Edit
+from tests.kernels_ref.edits import Edit
 from tirx_mini import __version__
 from tirx_mini.course import STEPS
 from tirx_mini.resources import DATA, resource, resource_root

@@ -79,10 +79,10 @@ def test_the_tests_take_a_new_step(course: Path) -> None:
     tests = (
         f"tests/test_step{NEW:02}.py",
         "tests/tirx_mini/course/test_steps.py",
-        f"tests/tirx_mini/test_references.py::test_bfloat16[{NEW}]",
-        f"tests/tirx_mini/test_hopper_references.py::test_bfloat16[{NEW}]",
-        f"tests/tirx_mini/test_kit.py::test_shapes_that_the_tiles_do_not_cover_are_refused[{NEW}-kernels_ref-sm90]",
-        f"tests/tirx_mini/test_mutants.py::test_the_references_themselves_survive[{NEW}]",
+        f"tests/kernels_ref/test_sm100.py::test_bfloat16_is_right[{NEW}]",
+        f"tests/kernels_ref/test_sm90.py::test_bfloat16_is_right[{NEW}]",
+        f"tests/kit/test_kit.py::test_shapes_that_are_not_whole_tiles_are_rejected[{NEW}-kernels_ref-sm90]",
+        f"tests/tools/test_mutants.py::test_the_references_themselves_survive[{NEW}]",
     )
     options = ("--kernels", "kernels_ref", "--target", "sim", "-p", "no:cacheprovider", "-p", "no:xdist")
     said = run(course, "-m", "pytest", "-q", *options, *tests)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tirx_mini.wrong_kernels import SOURCES
+from tests.kernels_ref.edits import SOURCES
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.course import KernelFileError, KernelRef, load_kernel
 
