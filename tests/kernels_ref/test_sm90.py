@@ -98,7 +98,9 @@ def test_each_tile_of_step_10_is_right(tile: Tile, shape: Shape, tmp_path: Path)
 
 @pytest.mark.parametrize(("dtype", "schedules"), [("float16", 5), ("bfloat16", 1)])
 @pytest.mark.parametrize("tile", TILES, ids=str)
-def test_each_tile_of_step_10_is_right_in_random_schedules(tile: Tile, dtype: str, schedules: int, tmp_path: Path) -> None:
+def test_each_tile_of_step_10_is_right_in_random_schedules(
+    tile: Tile, dtype: str, schedules: int, tmp_path: Path
+) -> None:
     """The type of the elements changes what is computed, and nothing of what waits for what."""
     check(10, (320, 448, 704), tmp_path, dtype=dtype, schedules=schedules, seed=2, tile=tile)
 
