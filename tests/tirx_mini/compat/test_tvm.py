@@ -72,7 +72,7 @@ FORGIVEN = {"students/persistent.py": ("missing-tcgen05-fence",), "students/by_h
 def test_a_variant_assembles(path: str, name: str, shape: tuple[int, int, int], options: dict[str, Any]) -> None:
     kernel: PrimFunc = getattr(file(path), name)(*shape, **options)
     executable = tirx_mini.compile(tirx_mini.IRModule({"main": kernel}), target="cuda:sm_100a")
-    assert "UTCHMMA" in executable.source("sass")
+    assert "tcgen05.mma" in executable.source("ptx")
 
 
 MODULE = """
