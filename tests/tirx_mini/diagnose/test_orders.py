@@ -18,7 +18,7 @@ BEFORE = "                    Tx.ptx.tcgen05.fence.before_thread_sync()\n"
 ARRIVE = "                    ld2mma.arrive(0)\n"
 FENCE = "            Tx.ptx.fence.mbarrier_init()\n"
 SYNC = (
-    "            # The other CTA's barriers are there once all threads of the cluster have come here.\n"
+    "            # After this, the barriers of both CTAs are initialised.\n"
     "            Tx.cuda.cluster_sync()\n"
 )
 WAIT = "mma2tma.wait(tma_phase.stage, tma_phase.phase)\n                                tma_load"
