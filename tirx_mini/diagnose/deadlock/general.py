@@ -1,4 +1,4 @@
-"""What a stuck group lacks, where no rule knows why."""
+"""The missing arrivals and bytes of a stuck group, for deadlocks that no other rule explains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .situation import Group, Situation
     consequence=True,
 )  # fmt: skip
 def in_general(situation: Situation, group: Group) -> Explanation | None:
-    """What is missing, where no rule knows why."""
+    """The barrier's phase lacks arrivals or bytes, for a reason that no rule recognises."""
     barrier = group.mbarrier
     if barrier is None:
         return None

@@ -50,7 +50,7 @@ def never_initialised(situation: Situation, group: Group) -> Explanation | None:
     "PTX ISA: mbarrier",
 )  # fmt: skip
 def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
-    """No instruction of the kernel arrives at the barrier, or only such as come after the wait for it."""
+    """No instruction of the kernel arrives at the barrier, or only instructions after the wait for it."""
     barrier = group.mbarrier
     if barrier is None or not barrier.pending:
         return None

@@ -1,4 +1,4 @@
-"""Where a kernel touches each of its mbarriers, and under which guards: what a deadlock is explained with."""
+"""Where a kernel uses each of its mbarriers, and under which guards: the evidence for explaining a deadlock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The warps of a machine in which nothing can advance, as the roles that a reader of the source knows."""
+"""The warps of a machine in which nothing can advance, in the words of the source."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _granules(segment: Segment, index: Any, size: int, offset: int, width: int) 
 
 
 def active(w: Warp, index: Any) -> Any:
-    """The element offsets of the active lanes: what the others would access does not matter."""
+    """The element offsets of the active lanes; those of inactive lanes do not matter."""
     return index[..., w.mask.lanes] if isinstance(index, np.ndarray) and index.ndim and not w.mask.full else index
 
 

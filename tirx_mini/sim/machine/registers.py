@@ -1,4 +1,4 @@
-"""Register arrays: the local buffers of a kernel, 32 lanes side by side, with a record of what was ever written."""
+"""Register arrays: the local buffers of a kernel, 32 lanes side by side, with a record of the elements written."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ class RegisterArray:
     # -- details -----------------------------------------------------------------------------------------------------
 
     def _settle(self, rows: Any) -> None:
-        """After a write: what was pending there is no longer, and the array may be complete."""
+        """After a write: no load is pending there any more, and the array may be complete."""
         if self.pending:
             for element in np.unique(np.arange(len(self.data))[rows]):
                 self.pending.pop(int(element), None)

@@ -60,7 +60,7 @@ class LanesDiffer(Fact):
 
 
 class HostCluster(Cluster, Protocol):
-    """A cluster as those see it who know what a warp is."""
+    """A cluster, with its concrete warps."""
 
     @property
     def ctas(self) -> Sequence[HostCta]: ...
@@ -72,7 +72,7 @@ class HostCluster(Cluster, Protocol):
 
 
 class HostCta(Cta, Protocol):
-    """A CTA as those see it who know what a warp is. mbarriers: by their byte of shared memory."""
+    """A CTA, with its concrete warps. mbarriers: by their byte of shared memory."""
 
     @property
     def block_idx(self) -> tuple[int, int, int]: ...

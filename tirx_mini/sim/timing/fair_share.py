@@ -1,9 +1,8 @@
-"""A resource that serves all who want some at once, each as much as the others.
+"""A resource that serves all requesters at once, in equal shares.
 
-An L2 cache answers the SMs in turns, and a tensor core takes the MMAs of its warpgroups in turns: what one wants is not
-done before what another wants at the same time. A queue (first come, first served) would be wrong there. It would let
-the first of many go long before the last, so that afterwards they no longer want the same at the same time, and the
-contention would be gone.
+An L2 cache answers the SMs in turns, and a tensor core takes the MMAs of its warpgroups in turns: requests made at the
+same time end at the same time. A queue (first come, first served) would be wrong here: it would serve the first of many
+requesters long before the last, so that they would no longer ask at the same time, and the contention would vanish.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ SLACK = 1e-6
 
 
 class Flow:
-    """What one of those who share a resource has asked for: one request after the other. began: the first of them."""
+    """The requests of one requester, served one after the other. began: where the first of them began."""
 
     __slots__ = ("began", "requests")
 

@@ -1,9 +1,9 @@
 """Time and bandwidth of memories: the shared memory of an SM and its port to the L2, the L2 and the HBM.
 
-Each carries so many bytes a cycle. The L2 keeps what was touched most recently, up to its size; what is not there comes
-from HBM. As times are of one of many launches in a row, arguments that fit in the L2 together are there from the one
-before. It answers the TMA loads of all SMs in turns (`FairShare`). Ordinary loads are bound by the L1 before the L2:
-a sector a cycle comes in, into the memory that is the SM's shared memory too.
+Each carries a number of bytes a cycle. The L2 holds the most recently used lines, up to its size; the rest comes from
+HBM. Times are those of one of many launches in a row, so arguments that fit in the L2 together are there already, from
+the launch before. It answers the TMA loads of all SMs in turns (`FairShare`). Ordinary loads are bound by the L1 before
+the L2: one sector a cycle arrives, in the memory that is also the SM's shared memory.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class Traffic:
         return self._serve(sm, time, moved, missed * width, write)
 
     def load(self, sm: SmTraffic, time: float, nbytes: int, issues: float) -> float:
-        """What ordinary loads of `nbytes`, so many instructions, take of the SM besides `generic`; when they are over.
+        """The time at which ordinary loads of `nbytes` by `issues` instructions are over, as the SM itself bounds them.
 
-        A thread has only so many in flight: the next ones wait for the latency of those before.
+        A thread has a limited number of loads in flight: the next ones wait for the latency of those before.
         """
         spec = self.spec
         passed = self.access(sm, time, nbytes * spec.smem_bytes_per_cycle / spec.l1_fill_bytes_per_cycle)

@@ -2,7 +2,7 @@
 
 translation = translate(func)
 translation.source       # the Python text, one function
-translation.image        # what the machine is given: the program and the buffers that it names
+translation.image        # the program and the buffers that it names, for the machine
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
 
 
 def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
-    """The function in `source`; tracebacks and `inspect` find its text for as long as it lives."""
+    """The function in `source`. Tracebacks and `inspect` find its text as long as the function exists."""
     filename = f"<simulation of {name} {hashlib.sha1(source.encode()).hexdigest()[:10]}>"
     text = (len(source), None, source.splitlines(keepends=True), filename)
     linecache.cache[filename] = text
@@ -88,7 +88,7 @@ def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
 
 
 def _forget(filename: str, text: tuple[Any, ...]) -> None:
-    """Drop the text of a function that is gone, unless another of the same name has taken its place."""
+    """Drop the text of a deleted function, unless a function of the same name has replaced it."""
     if linecache.cache.get(filename) is text:
         del linecache.cache[filename]
 
@@ -105,7 +105,7 @@ def _declared(func: PrimFunc) -> Iterable[Buffer]:
 def _declare_buffers(
     func: PrimFunc, statements: Statements, writer: Writer
 ) -> tuple[list[SharedBuffer], list[GlobalBuffer]]:
-    """Give every buffer in shared and global memory its place; a pool is no buffer that the machine has to know."""
+    """Give every buffer in shared and global memory its place. The machine does not need to know the pools."""
     grain, written = _narrowest(func), written_params(func)
     shared: list[SharedBuffer] = []
     globals_: list[GlobalBuffer] = []

@@ -1,4 +1,4 @@
-"""Index arithmetic split by what it depends on, so that a loop adds one number to a pattern computed beforehand."""
+"""Index arithmetic split by its dependences, so that a loop adds one number to a pattern computed beforehand."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Affine:
         return out
 
     def _binary(self, expr: Binary, out: Terms) -> bool:
-        """Add the terms of `expr` to `out`; False where it is no sum."""
+        """Add the terms of `expr` to `out`; False if it is not a sum."""
         a, b = expr.a, expr.b
         constant_b = int_value(b)
         if expr.op in ("+", "-"):
@@ -100,7 +100,7 @@ class Affine:
 
 
 def _widens(source: DataType, target: DataType) -> bool:
-    """Whether every value of the one integer type is one of the other."""
+    """Whether the second integer type holds every value of the first."""
     return source.is_signed and target.is_signed and target.bits >= source.bits
 
 

@@ -64,7 +64,7 @@ _LANE = np.arange(LANES)
 
 
 class Storage(Protocol):
-    """How buffers are kept, and instructions that have a result: what the statements' side knows."""
+    """How buffers are stored: the side of the statements."""
 
     def load(self, expr: BufferLoad, raw: bool) -> Value: ...
 
@@ -271,7 +271,7 @@ class Expressions:
         if dtype.is_handle:
             return replace(value, dtype=dtype)
         if source.is_float:
-            word = ranged("", DataType(f"{dtype.code}{max(32, dtype.bits)}"))  # CUDA converts to no narrower integers
+            word = ranged("", DataType(f"{dtype.code}{max(32, dtype.bits)}"))  # as CUDA: no narrower integers
             code = f"float_to_int({value.code}, {word.low}, {word.high})"
             return wrapped(replace(word, code=code, dtype=dtype, lanes=value.lanes, static=value.static))
         return self._integer(value, source, dtype)

@@ -1,4 +1,4 @@
-"""How many registers a thread of a kernel takes: an estimate of what the compiler would say.
+"""How many registers a thread of a kernel takes: an estimate of the compiler's count.
 
 The arrays of a thread take registers while they are alive, from where they are first touched to where they are last
 touched. One that a loop begins with, because it reads it before it has written it, is alive in the whole loop. Where a
@@ -32,7 +32,7 @@ BASE = 32
 
 
 def registers_of(func: PrimFunc) -> int:
-    """Registers of a thread of a lowered kernel. What does not fit in a CTA's share of the SM is spilled.
+    """Registers of a thread of a lowered kernel. Arrays that do not fit in a CTA's share of the SM are spilled.
 
     A kernel that moves registers among its warps begins with all that the SM has for it, or the most that it asks for.
     """

@@ -1,4 +1,4 @@
-"""What a while loop must change to come to an end, so that one that never will is known after two iterations."""
+"""The scalars that a while loop must change to end: a loop that leaves them unchanged once never ends."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from tirx_mini.ir import (
 
 
 def loop_state(loop: While) -> tuple[Buffer, ...] | None:
-    """The mutable scalars on which it depends when the loop ends, directly or through others.
+    """The mutable scalars that decide when the loop ends, directly or through others.
 
-    If an iteration leaves them all as they were, so will every later one. None where it may also depend on memory, on
-    an instruction's result or on an array.
+    If one iteration leaves them all unchanged, so does every later one. None if the end may also depend on memory, on
+    the result of an instruction or on an array.
     """
     effects = _Effects()
     effects.block(loop.body, ())
@@ -55,9 +55,9 @@ def _is_scalar(buffer: Buffer) -> bool:
 
 
 class _Effects:
-    """On what each scalar, variable and exit of a loop's body depends.
+    """The dependences of each scalar, variable and exit of a loop's body.
 
-    leaving: what decides about its breaks and continues (those of inner loops, too).
+    leaving: the conditions of its breaks and continues, and of those of inner loops.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class _Effects:
         self.leaving: list[Expr] = []
 
     def block(self, stmt: Stmt | None, control: tuple[Expr, ...]) -> None:
-        """control: what decides whether `stmt` is executed."""
+        """control: the conditions that decide whether `stmt` is executed."""
         if stmt is None:
             return
         for expr in _own_expressions(stmt):

@@ -139,7 +139,7 @@ class Statements:
             self.out.line(f"{name} = {maker}({buffer.name!r}, {buffer.size}, {kind}, {span})")
             return Place("array", name, low, high)
         if buffer.size == 1 and buffer in facts.assigned_first:
-            self.out.line(f"{name} = None")  # what a loop remembers of it before its first value
+            self.out.line(f"{name} = None")  # a loop may copy it before its first assignment
             return Place("scalar", name, *facts.ranges.get(buffer, (low, high)))
         maker = self.out.object("UniformArray", UniformArray)
         self.out.line(f"{name} = {maker}({buffer.name!r}, {buffer.size}, {span})")

@@ -1,4 +1,4 @@
-"""What generated code calls: conversions, division and reductions that plain Python operators do not give."""
+"""Functions that generated code calls: conversions, division and loops that Python's operators do not cover."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def float_to_int(value: Any, low: int, high: int) -> Any:
 
 
 def finite(value: Any, kind: Any) -> Any:
-    """What becomes a float8: nothing beyond its largest number, also not infinity (PTX ISA: cvt, .satfinite)."""
+    """A value clamped to the range of a float8; infinity becomes its largest number (PTX ISA: cvt, .satfinite)."""
     limit = float(ml_dtypes.finfo(kind).max)
     return np.clip(value, -limit, limit)
 

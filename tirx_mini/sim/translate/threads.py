@@ -1,4 +1,4 @@
-"""Which threads of a CTA a condition may select, as far as their number alone tells."""
+"""The threads of a CTA that a condition may select, judged by thread numbers alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a value in generated code, and what is known of it: its type, its range, on what it depends."""
+"""The text of a value in generated code, with its type, its range and its dependences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Value:
     lanes: whether it is an array with a last axis of lanes (or of 1); else a Python number.
         Integer arrays are int64 (uint64 for uint64), whatever the type in the kernel; `low` and `high` keep them exact.
     low, high: inclusive bounds of an integer.
-    static: it depends on nothing but the place of the lane in the CTA and the variables of parallel loops, so all its
+    static: it depends only on the place of the lane in the CTA and on the variables of parallel loops, so all its
         values can be computed before the kernel runs.
     view: the text names storage that may change; copy before keeping it.
     depth: how deep operations are nested in the text; Python's parser has a limit.
@@ -43,7 +43,7 @@ class Value:
 
     @property
     def known(self) -> int | None:
-        """The integer that this is, if it is a constant."""
+        """The value of an integer constant, else None."""
         return self.low if not self.lanes and self.low == self.high and self.dtype.is_integer else None
 
 
@@ -61,7 +61,7 @@ def combined(code: str, dtype: DataType, *parts: Value, low: int = 0, high: int 
 
 
 def ranged(code: str, dtype: DataType, **facts: Any) -> Value:
-    """A value of which no bounds but those of its type are known."""
+    """A value whose only known bounds are those of its type."""
     low, high = integer_range(dtype) if dtype.is_integer or dtype.is_bool else (0, 0)
     return Value(code, dtype, low=low, high=high, **facts)
 
