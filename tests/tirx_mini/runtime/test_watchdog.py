@@ -7,17 +7,19 @@ import pickle
 import signal
 import subprocess
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.tirx_mini.codegen.samples import scale
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import Buffer
 from tirx_mini.runtime import DriverError, KernelFault, KernelTimeout, build, supervise, watchdog
+from tirx_mini.runtime.launch import Kernel
 from tirx_mini.runtime.watchdog import Worker
 
 posix = pytest.mark.skipif(os.name == "nt", reason="processes are found and ended by POSIX signals")
@@ -184,6 +186,60 @@ def test_timing_returns_milliseconds_and_writes_no_argument(monkeypatch: pytest.
     monkeypatch.setattr(watchdog, "_runner", Answers)
     assert exe.time_guarded(*args, repeat=7, limit_s=3) == 0.25
     assert calls == [((7,), 3)] and not any(arg.any() for arg in args)
+
+
+class Here(Worker):
+    """A child whose tasks are executed in this process; payloads and results go through a pickle."""
+
+    def call(self, task: Any, payload: Any, limit_s: float) -> Any:
+        sent, received = pickle.loads(pickle.dumps((task, payload)))
+        work = sent(received)
+        next(work)
+        with pytest.raises(StopIteration) as ended:
+            next(work)
+        return pickle.loads(pickle.dumps(ended.value.value))
+
+
+@pytest.fixture
+def without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tasks of the child with NumPy arrays for tensors, and a copy for the launch of a kernel."""
+
+    class Copies:
+        def __init__(self, kernel: Kernel) -> None:
+            (self.written,) = kernel.written
+
+        def __call__(self, args: list[Any]) -> None:
+            args[self.written][...] = args[0]
+
+    class Graph:
+        def __init__(self, launch: Callable[[], None], repeat: int) -> None:
+            launch()
+            self.repeat = repeat
+
+        def ms(self) -> float:
+            return self.repeat / 8
+
+    monkeypatch.setattr(watchdog, "Launcher", Copies)
+    monkeypatch.setattr(watchdog, "LaunchGraph", Graph)
+    monkeypatch.setattr(watchdog, "_on_device", lambda packed: [p.data.view(p.dtype).reshape(p.shape) for p in packed])
+    monkeypatch.setattr(watchdog, "_runner", Here)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+
+
+@pytest.mark.compiler
+@pytest.mark.usefixtures("without_a_gpu")
+def test_the_results_of_a_guarded_run_are_copied_into_the_arguments() -> None:
+    a, b = np.arange(1024, dtype=np.float16), np.zeros(1024, np.float16)
+    build(scale(), "sm_90a").run_guarded(a, b)
+    assert np.array_equal(b, a)
+
+
+@pytest.mark.compiler
+@pytest.mark.usefixtures("without_a_gpu")
+def test_the_time_of_a_guarded_run_is_that_of_a_graph_of_launches() -> None:
+    a, b = np.arange(1024, dtype=np.float16), np.zeros(1024, np.float16)
+    assert build(scale(), "sm_90a").time_guarded(a, b, repeat=4) == 0.5
+    assert not b.any()
 
 
 def test_the_advice_follows_the_message() -> None:
