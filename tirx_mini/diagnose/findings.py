@@ -17,13 +17,15 @@ from .kinds import KINDS, kind_of
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong (`error`) or that only today's chips forgive (`warning`).
+    """One thing that is wrong (`error`), that only today's chips forgive (`warning`), or that is worth a `note`.
 
     kind: a key of `KINDS`. message: one sentence. span: where in the source.
     details: what else is known, by name: "hint" (one sentence: what to write instead), "notes" (a tuple of
         (text, span)), "role" (which warps), "cta", "buffer", "barrier", "count" (how often it happened),
         "rule" (the PTX ISA section), "consequence" (true where other findings are more likely to show the cause),
         "cause" (of a deadlock, a key of `CAUSES`), "cycle" and "stuck" (the `StuckRole`s of a deadlock).
+    order: the legal order of events in which the kernel goes wrong, as a clause that begins with "if"; None where it
+        went wrong in this run.
     """
 
     kind: str
@@ -31,6 +33,7 @@ class Finding:
     message: str
     span: Span | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    order: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -39,7 +42,13 @@ class Finding:
     @property
     def verdict(self) -> Verdict:
         """What this finding alone makes of the kernel."""
-        return KINDS[self.kind].verdict if self.severity == "error" else "ok"
+        verdict = KINDS[self.kind].verdict
+        return verdict if self.severity == "error" or verdict == "incomplete" else "ok"
+
+    @property
+    def happened(self) -> bool:
+        """Whether it went wrong in this run; otherwise it is possible, in the `order` that the finding describes."""
+        return self.order is None
 
     @property
     def about(self) -> Kind:
@@ -59,7 +68,8 @@ class Finding:
     @property
     def diagnostic(self) -> Diagnostic:
         """The finding as an error page of plain text: `.diagnostic.render()`."""
-        notes = [(text, span) for text, span in self.details.get("notes", ())]
+        notes = [] if self.happened else [(f"not seen in this run: it goes wrong {self.order}", None)]
+        notes += [(text, span) for text, span in self.details.get("notes", ())]
         notes += [(str(role), role.span) for role in self.details.get("stuck", ())]
         return Diagnostic(self.message, self.span, self.details.get("hint"), tuple(notes), self.severity, self.code)
 
@@ -97,6 +107,15 @@ class Report:
     def warnings(self) -> tuple[Finding, ...]:
         return tuple(f for f in self.findings if f.severity == "warning")
 
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity == "note")
+
+    @property
+    def only_possible(self) -> bool:
+        """Whether there are errors, and none of them happened in this run: each needs another order of events."""
+        return bool(self.errors) and not any(f.happened for f in self.errors)
+
     def __str__(self) -> str:
         """The whole report as plain text: one line, then a page for each finding."""
         name = self.kernel or "kernel"
@@ -109,13 +128,14 @@ class Report:
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings ordered: errors before warnings, causes before consequences, by verdict; else as they were found."""
+    """Errors, warnings, notes; causes before consequences; by verdict; else in the order in which they were found."""
+    severities = ("error", "warning", "note")
 
-    def rank(finding: Finding) -> tuple[bool, bool, int, bool]:
+    def rank(finding: Finding) -> tuple[int, bool, int, bool]:
         consequence = finding.details.get("consequence", False)
         verdict = VERDICTS.index(KINDS[finding.kind].verdict)
         # What is in flight at the end is often what races show at its place before.
-        return finding.severity != "error", consequence, verdict, finding.kind == "in-flight-at-exit"
+        return severities.index(finding.severity), consequence, verdict, finding.kind == "in-flight-at-exit"
 
     return tuple(sorted(findings, key=rank))
 
@@ -136,7 +156,7 @@ def as_dict(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         items = {f.name: as_dict(getattr(value, f.name)) for f in fields(value) if f.name != "trace"}
         if isinstance(value, Finding):
-            items = {"code": value.code, **items, "isa": value.rule}
+            items = {"code": value.code, **items, "happened": value.happened, "isa": value.rule}
         return {name: item for name, item in items.items() if item not in (None, [], {}, "")}
     if isinstance(value, Mapping):
         return {str(key): as_dict(item) for key, item in value.items()}

@@ -15,6 +15,7 @@ from tirx_mini.sim import (
     MisalignedBox,
     MisalignedBoxStart,
     MissingWgmmaFence,
+    NotModelled,
     OperandOutOfBounds,
     OperandRule,
     PartialSetmaxnreg,
@@ -50,6 +51,19 @@ MISSING_WGMMA_FENCE = Kind(
     "missing-wgmma-fence", "TX211", "hazard", "wgmma sees registers and memory as they were at wgmma.fence.",
     "PTX ISA: wgmma.fence",
 )  # fmt: skip
+
+
+NOT_MODELLED = Kind(
+    "not-modelled", "TX601", "incomplete", "The simulator knows what each instruction and function of a kernel does.",
+)  # fmt: skip
+
+
+@explains(NotModelled, NOT_MODELLED, "note")
+def not_modelled(fact: NotModelled) -> Explanation:
+    return Explanation(
+        f"the simulator does not model {fact.what}: {fact.effect}",
+        "what the run shows after this may be wrong; replace it by instructions of Tx.ptx, or run the kernel on a GPU",
+    )
 
 
 @explains(OperandRule)

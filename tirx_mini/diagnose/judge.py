@@ -126,7 +126,8 @@ def finding_of(entry: Entry) -> Finding:
     if entry.count > 1:
         details["count"] = entry.count
     known = {name: value for name, value in details.items() if value not in ("", None, ())}
-    return Finding(kind.name, explanation.severity or rule.severity, explanation.message, origin.span, known)
+    severity = explanation.severity or rule.severity
+    return Finding(kind.name, severity, explanation.message, origin.span, known, explanation.order)
 
 
 def _details(explanation: Explanation) -> dict[str, Any]:
@@ -142,7 +143,8 @@ def _suspicions(func: PrimFunc) -> Iterable[Finding]:
     """Mistakes that the program itself shows, and that explain hazards."""
     for suspect in suspects(func):
         details = {name: value for name, value in _details(suspect.explanation).items() if value}
-        yield Finding(suspect.kind.name, "error", suspect.explanation.message, suspect.span, details)
+        order = suspect.explanation.order
+        yield Finding(suspect.kind.name, "error", suspect.explanation.message, suspect.span, details, order)
 
 
 # -- deadlocks ---------------------------------------------------------------------------------------------------------

@@ -10,10 +10,11 @@ from typing import Any, Generic, Literal, TypeVar
 from tirx_mini.ir import ERROR_KINDS, Span
 from tirx_mini.sim import Fact
 
-Severity = Literal["error", "warning"]
-Verdict = Literal["ok", "hazard", "deadlock", "fault"]
-VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "ok")
-"""Worst first."""
+Severity = Literal["error", "warning", "note"]
+"""error: some legal execution fails. warning: today's chips forgive it. note: about the simulation, or style."""
+Verdict = Literal["ok", "incomplete", "hazard", "deadlock", "fault"]
+VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "incomplete", "ok")
+"""Worst first. incomplete: the run did something that the simulator does not model, so nothing is known of the rest."""
 
 Notes = tuple[tuple[str, "Span | None"], ...]
 """Sentences, each with the place in the source that it is about."""
@@ -24,7 +25,7 @@ class Kind:
     """A kind of finding. Codes and names never change their meaning; new ones are added.
 
     name: as in "race". code: as in "TX201"; `docs/findings.md` has a section for each.
-    verdict: what an error of this kind makes of a kernel.
+    verdict: what an error of this kind makes of a kernel; of the kind "incomplete", a note too.
     rule: the rule that is broken, in a sentence.
     isa: where the rule is written down: sections of the PTX ISA by name, as numbers change ("" for plain sense).
     """
@@ -45,6 +46,8 @@ class Explanation:
     about: what else is known, by name: "buffer", "barrier", "where", "other_role", "consequence" (see `Finding`).
     rule: a section of the PTX ISA, where it is another than that of the kind.
     kind, severity: where a rule speaks about several, which.
+    order: the legal order of events in which this goes wrong, as a clause that begins with "if"; None where it went
+        wrong in this run (a wrong value, a hang, a trap, or a rule that is broken in every order).
     """
 
     message: str
@@ -54,6 +57,7 @@ class Explanation:
     rule: str | None = None
     kind: Kind | None = None
     severity: Severity | None = None
+    order: str | None = None
 
 
 F = TypeVar("F", bound=Fact)

@@ -1,7 +1,8 @@
 """All kinds of findings, collected from the rules that define them.
 
 TX1xx: waiting and barriers. TX2xx: orders that the ISA does not give. TX3xx: rules of the hardware. TX4xx: what keeps a
-kernel from being compiled. TX5xx: results. `docs/findings.md` has a section for each code.
+kernel from being compiled. TX5xx: results. TX6xx: what the simulator does not model. `docs/findings.md` has a section
+for each code.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ CONTEXT = 1
 STYLES = {
     "error": "bold red",
     "warning": "bold yellow",
+    "possible": "bold magenta",
     "note": "bold blue",
     "help": "bold green",
     "rule": "bold cyan",
@@ -62,6 +63,8 @@ def finding_page(finding: Finding) -> RenderableType:
     details = finding.details
     parts: list[RenderableType] = [_labelled(finding.severity, finding.message, finding.code)]
     parts += source_lines(finding.span, CONTEXT)
+    if not finding.happened:
+        parts.append(_labelled("possible", f"not seen in this run: it goes wrong {finding.order}"))
     if details.get("hint"):
         parts.append(_labelled("help", details["hint"]))
     for text, span in details.get("notes", ()):
@@ -72,6 +75,8 @@ def finding_page(finding: Finding) -> RenderableType:
     if details.get("stuck"):
         parts += [_labelled("note", "who waits for what"), Padding(stuck_page(details["stuck"]), (0, 0, 0, 2))]
     facts = [details["cta"]] if details.get("cta") else []
+    if finding.happened and finding.severity == "error":
+        facts.append("it happened in this run")
     if details.get("count", 1) > 1:
         facts.append(f"found {details['count']} times")
     parts.append(_labelled("rule", f"{finding.about.rule} {f'({finding.rule})' if finding.rule else ''}".rstrip()))

@@ -44,7 +44,7 @@ from .engines import (
     WgmmaWait,
     WrongTmemLane,
 )
-from .facts import Entry, Fact, Fault, OperandRule, Origin, place_key
+from .facts import Entry, Fact, Fault, NotModelled, OperandRule, Origin, place_key
 from .gpu import Gpu, Outcome
 from .hazards import Extent, Hazard, HazardKind, LastWait, Space
 from .launch import (
@@ -137,7 +137,7 @@ __all__ = [
     "LanesDisagree", "LastWait", "LoadAtExit", "LostResult", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact",
     "MbarrierWait", "MisalignedBarrier", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
     "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
-    "NamedBarrierWait", "NoPair", "NoSharedMemory", "NoSuchBarrier", "NoSuchRank", "OperandOutOfBounds",
+    "NamedBarrierWait", "NoPair", "NoSharedMemory", "NoSuchBarrier", "NoSuchRank", "NotModelled", "OperandOutOfBounds",
     "OperandRule", "Operation", "Origin", "Outcome", "PairWait", "PartialCluster", "PartialSetmaxnreg", "PartialWarp",
     "PendingRegister", "Poll", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait", "Reinitialised",
     "RoundsUnordered", "RunawayLoop", "RunningWarp", "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation",

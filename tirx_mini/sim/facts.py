@@ -64,6 +64,21 @@ class OperandRule(Fact):
         return self.kind
 
 
+@dataclass(frozen=True)
+class NotModelled(Fact):
+    """A kernel did something that the simulator does not model, so that the rest of the run says little.
+
+    what: as in "the function clamp of CUDA C++". effect: what the simulator did instead, a clause.
+    """
+
+    what: str
+    effect: str
+
+    @property
+    def variety(self) -> Hashable:
+        return self.what
+
+
 class Fault(Exception):
     """The kernel broke a rule after which no hardware goes on. fact: which."""
 

@@ -28,11 +28,35 @@ def test_the_worst_finding_comes_first() -> None:
         ([("race", "warning")], "ok"),
         ([("race", "error"), ("deadlock", "warning")], "hazard"),
         ([("race", "error"), ("deadlock", "error")], "deadlock"),
+        ([("race", "note")], "ok"),
+        ([("race", "warning"), ("not-modelled", "note")], "incomplete"),
+        ([("race", "error"), ("not-modelled", "note")], "hazard"),
         ([("deadlock", "error"), ("tmem-not-freed", "error")], "fault"),
     ],
 )
 def test_only_errors_change_the_verdict(kinds: list[tuple[str, str]], verdict: str) -> None:
     assert verdict_of([finding(*kind) for kind in kinds]) == verdict
+
+
+def test_notes_come_last() -> None:
+    note, warning, race = finding("not-modelled", "note"), finding("race", "warning"), finding("race")
+    assert worst_first([note, warning, race]) == (race, warning, note)
+    assert Report("hazard", (race, warning, note)).notes == (note,)
+
+
+def test_a_finding_with_an_order_is_possible_and_any_other_happened() -> None:
+    possible = Finding("race", "error", "m", order="if the load lands first")
+    assert finding("race").happened and not possible.happened
+    assert as_dict(possible)["order"] == "if the load lands first" and as_dict(possible)["happened"] is False
+    assert as_dict(finding("race"))["happened"] is True and "order" not in as_dict(finding("race"))
+
+
+def test_errors_that_are_all_possible() -> None:
+    possible = Finding("race", "error", "m", order="if the load lands first")
+    assert Report("hazard", (possible, finding("race", "warning"))).only_possible
+    assert not Report("hazard", (possible, finding("race"))).only_possible
+    assert not Report("ok", (finding("race", "warning"),)).only_possible
+    assert not Report("ok").only_possible
 
 
 def test_a_report_becomes_json() -> None:

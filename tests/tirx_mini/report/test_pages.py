@@ -90,6 +90,17 @@ def test_carets_stay_under_the_culprit(source: str) -> None:
     assert lines[shown - 1].endswith("for k in range(4):") and lines[shown + 2].endswith("stage = stage + 1")
 
 
+def test_a_page_says_whether_it_happened_or_in_which_order_it_would(source: str) -> None:
+    happened = plain(finding_page(race(source)))
+    assert "it happened in this run" in happened and "possible" not in happened
+    order = "if the TMA load lands before the read of warp 4"
+    finding = Finding("race", "error", "two accesses are not ordered", None, order=order)
+    possible = " ".join(plain(finding_page(finding)).split())
+    assert f"possible: not seen in this run: it goes wrong {order}" in possible
+    assert "it happened" not in possible
+    assert f"note: not seen in this run: it goes wrong {order}" in finding.diagnostic.render()
+
+
 def test_colour_is_only_added(source: str) -> None:
     out = StringIO()
     page = finding_page(race(source))
