@@ -48,6 +48,10 @@ PROXY_HINT = (
     'each thread that writes shared memory calls Tx.ptx.fence.proxy_async("shared::cta") after its writes, then '
     "synchronises with the thread that issues the asynchronous operation"
 )
+GLOBAL_PROXY_HINT = (
+    'each thread that writes global memory calls Tx.ptx.fence.proxy_async("global") after its writes, then '
+    "synchronises with the thread that issues the asynchronous operation"
+)
 AFTER_HINT = "call Tx.ptx.tcgen05.fence.after_thread_sync() after the wait and before this operation"
 BEFORE_HINT = (
     "each thread calls Tx.ptx.tcgen05.fence.before_thread_sync() after it is done with tensor memory, and before it "
@@ -102,7 +106,9 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
         return f"{does}, which nothing has written", _UNWRITTEN.get(fact.operation, _UNWRITTEN_ELSE)
     did = f"{'written' if earlier.write else 'read'} by the {earlier.operation} of {earlier.role}"
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
-        return f"{does}, {did}, without fence.proxy.async between the two", PROXY_HINT
+        return f"{does}, {did}, without fence.proxy.async between the two", (
+            GLOBAL_PROXY_HINT if fact.extent.space is Space.GLOBAL else PROXY_HINT
+        )
     if fact.kind is HazardKind.MISSING_FENCE_BEFORE:
         return f"{does}, {did}, which executed no tcgen05.fence.before_thread_sync() after it", BEFORE_HINT
     if fact.kind is HazardKind.MISSING_FENCE_AFTER:

@@ -178,8 +178,11 @@ class ThreadVerbs(Protocol[RegistersT]):
 
     # -- order
 
-    def fence_proxy_async(self) -> None:
-        """Order accesses of the generic proxy before it and of the async proxy after it (PTX ISA: "Proxies")."""
+    def fence_proxy_async(self, space: str = "") -> None:
+        """Order accesses of the generic proxy before it and of the async proxy after it (PTX ISA: "Proxies").
+
+        space: the state space whose accesses it orders, "" for all.
+        """
         ...
 
     def fence_mbarrier_init(self) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
 
-from ..ordering import AccessLog, Complain, Segment, Shadow, Unwatched
+from ..ordering import PROXY_GLOBAL, AccessLog, Complain, Segment, Shadow, Unwatched
 from .image import GlobalBuffer, SharedBuffer
 
 POISON = 0xFF
@@ -124,7 +124,7 @@ class GlobalMemory:
         self.buffers = {buffer.slot: buffer for buffer in buffers}
         self.bytes = {b.slot: _flat_bytes(a) for b, a in zip(buffers, arrays, strict=True)}
         self._views: dict[tuple[int, int], np.ndarray] = {}
-        self.log = AccessLog()
+        self.log = AccessLog(PROXY_GLOBAL)
         self.segments: dict[int, Segment] = {}
         for buffer in buffers:
             if buffer.written and complain is not None:

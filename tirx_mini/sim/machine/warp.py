@@ -29,7 +29,7 @@ from tirx_mini.ir import Span, TensorMap
 from tirx_mini.isa import WgmmaVerbs
 
 from ..facts import Fact, Fault, OperandRule, Origin
-from ..ordering import Actor, Agent, GridDependence, Operation, Proxy
+from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Operation, Proxy
 from . import access, matrix
 from .addresses import window
 from .counting import ClusterBarrier, NamedBarriers
@@ -41,6 +41,11 @@ from .register_pool import RegisterPool
 from .registers import Registers
 
 Buffer = SharedBuffer | GlobalBuffer
+
+_FENCED: Mapping[str, Sequence[int]] = {
+    "": PROXIES, "shared::cta": (PROXY,), "shared::cluster": (PROXY,), "global": (PROXY_GLOBAL,),
+}  # fmt: skip
+"""The clocks of the state spaces of fence.proxy.async. Threads write the shared memory of their own CTA only."""
 
 
 @dataclass(frozen=True)
@@ -215,9 +220,9 @@ class RunningWarp:
 
     # -- fences --------------------------------------------------------------------------------------------------
 
-    def fence_proxy_async(self) -> None:
-        """fence.proxy.async by the active lanes: it covers what they wrote, and what happens before."""
-        self.agent.fence_proxy(own=not self.wrote & ~self.mask.word)
+    def fence_proxy_async(self, space: str = "") -> None:
+        """fence.proxy.async by the active lanes: it covers what they wrote in `space`, and what happens before."""
+        self.agent.fence_proxy(not self.wrote & ~self.mask.word, _FENCED[space])
         self.wrote &= ~self.mask.word
 
     def fence_mbarrier_init(self) -> None:

@@ -1,6 +1,19 @@
 """Happens-before: the vector clocks of a cluster, and the shadow memories that hold accesses against them."""
 
-from .clocks import BEFORE, ORDER, PAST, PROXY, ROWS, Agent, Causality, Snapshot, SyncClock, UncheckedCausality
+from .clocks import (
+    BEFORE,
+    ORDER,
+    PAST,
+    PROXIES,
+    PROXY,
+    PROXY_GLOBAL,
+    ROWS,
+    Agent,
+    Causality,
+    Snapshot,
+    SyncClock,
+    UncheckedCausality,
+)  # fmt: skip
 from .griddepcontrol import EarlyAccess, GridBefore, GridDependence
 from .shadow import (
     Access,
@@ -19,6 +32,7 @@ from .shadow import (
 
 __all__ = [
     "Access", "AccessLog", "Actor", "Agent", "BEFORE", "Causality", "Complain", "Conflict", "ConflictKind",
-    "EarlyAccess", "GridBefore", "GridDependence", "ORDER", "Operation", "PAST", "PROXY", "Proxy", "ROWS", "Segment",
+    "EarlyAccess", "GridBefore", "GridDependence", "ORDER", "Operation", "PAST", "PROXIES", "PROXY",
+    "PROXY_GLOBAL", "Proxy", "ROWS", "Segment",
     "Shadow", "Snapshot", "SyncClock", "UncheckedCausality", "Unwatched", "distinct",
 ]  # fmt: skip

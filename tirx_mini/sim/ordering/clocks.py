@@ -2,10 +2,12 @@
 
 An agent is a warp, the tensor pipe that a warp issues to, the tensor-memory loads (or stores) a warp has in flight, or
 an asynchronous copy. Each has an epoch, a count that grows whenever the agent releases what it did; an access is
-stamped with the agent and its epoch. Four clocks of agent a say how it stands to what agent b did at epoch e:
+stamped with the agent and its epoch. Five clocks of agent a say how it stands to what agent b did at epoch e:
 
     clocks[ORDER][b] >= e    b's access happens before a's next one (PTX ISA: "Memory consistency model")
-    clocks[PROXY][b] >= e    and a fence.proxy.async lies between, so the async proxy sees b's ordinary writes
+    clocks[PROXY][b] >= e    and a fence.proxy.async lies between, so the async proxy sees b's ordinary writes to shared
+                             memory
+    clocks[PROXY_GLOBAL][b]  the same for global memory: a fence covers the state space that it names
     clocks[BEFORE][b] >= e   and a tcgen05.fence::before_thread_sync lies between b's access and its release
     clocks[PAST][b] >= e     b executed e earlier, though nothing may make its accesses visible to a
 
@@ -16,10 +18,14 @@ is the snapshot `fenced` of a warp, and is not released.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-ORDER, PROXY, BEFORE, PAST = 0, 1, 2, 3
-ROWS = 4
+ORDER, PROXY, BEFORE, PAST, PROXY_GLOBAL = 0, 1, 2, 3, 4
+ROWS = 5
+PROXIES = (PROXY, PROXY_GLOBAL)
+"""The clocks that fence.proxy.async without a state space advances."""
 
 
 class Agent:
@@ -82,19 +88,22 @@ class Agent:
         """This agent as it is now, for checking an access that takes effect later."""
         return Snapshot(self.index, self.epoch, self.clocks.copy(), fenced)
 
-    def fence_proxy(self, own: bool = True) -> None:
+    def fence_proxy(self, own: bool = True, rows: Sequence[int] = PROXIES) -> None:
         """fence.proxy.async: the async proxy sees all writes that happen before this point.
 
         own: whether that includes this agent's own writes (not where lanes that wrote did not execute the fence).
+        rows: the clocks of the state spaces that the fence covers.
         """
         self.version += 1
-        order, proxy = self.clocks[ORDER], self.clocks[PROXY]
-        before = proxy.item(self.index)
-        np.maximum(proxy, order, out=proxy)
+        order = self.clocks[ORDER]
+        for row in rows:
+            proxy = self.clocks[row]
+            before = proxy.item(self.index)
+            np.maximum(proxy, order, out=proxy)
+            if not own:
+                proxy[self.index] = before
         if own:
             self.advance()
-        else:
-            proxy[self.index] = before
 
     def fence_tcgen05_before(self) -> None:
         """tcgen05.fence::before_thread_sync: later releases carry the fence."""
@@ -135,7 +144,7 @@ class UncheckedAgent(Agent):
         """Always."""
         return True
 
-    def fence_proxy(self, own: bool = True) -> None:
+    def fence_proxy(self, own: bool = True, rows: Sequence[int] = PROXIES) -> None:
         """Nothing is kept."""
 
     def fence_tcgen05_before(self) -> None:

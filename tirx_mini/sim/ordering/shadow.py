@@ -167,12 +167,16 @@ Complain = Callable[[Conflict], None]
 
 
 class AccessLog:
-    """The numbered accesses of one memory. Number 0 stands for none."""
+    """The numbered accesses of one memory. Number 0 stands for none.
 
-    __slots__ = ("accesses",)
+    proxy: the clock of the fences that let the async proxy see ordinary writes to this memory.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("accesses", "proxy")
+
+    def __init__(self, proxy: int = PROXY) -> None:
         self.accesses: list[Any] = [None]
+        self.proxy = proxy
 
     def number(self, actor: Actor, write: bool) -> int:
         """The number of an access by `actor` now; the same one for the same place in the same epoch."""
@@ -280,8 +284,7 @@ class Segment:
         if kind is not None:
             self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
 
-    @staticmethod
-    def _conflict(earlier: Access, actor: Actor) -> ConflictKind | None:
+    def _conflict(self, earlier: Access, actor: Actor) -> ConflictKind | None:
         """Why `actor` may not access what `earlier` accessed, or None where it may."""
         if earlier.cluster != actor.cluster or not actor.agent.happens_after(earlier.agent, earlier.epoch):
             return ConflictKind.RACE
@@ -289,7 +292,7 @@ class Segment:
             earlier.proxy is Proxy.GENERIC
             and actor.proxy is Proxy.ASYNC
             and earlier.write
-            and actor.agent.clocks.item(PROXY, earlier.agent) < earlier.epoch
+            and actor.agent.clocks.item(self.log.proxy, earlier.agent) < earlier.epoch
         ):
             return ConflictKind.PROXY
         if actor.tcgen05:

@@ -405,3 +405,45 @@ def test_the_second_load_of_a_tile_comes_from_the_l2() -> None:
     assert result.kinds == []
     assert result.seen[0] - result.seen[1] >= 300
     assert result.outcome.stats["hbm_bytes"] == 8192 and result.outcome.stats["l2_bytes"] == 16384
+
+
+@pytest.mark.parametrize(
+    ("space", "kinds"),
+    [("", []), ("global", []), ("shared::cta", ["missing-proxy-fence"]), ("shared::cluster", ["missing-proxy-fence"])],
+)
+def test_a_proxy_fence_covers_the_state_space_that_it_names(space: str, kinds: list[str]) -> None:
+    """Global memory is written by ordinary stores and read by TMA."""
+    source = half(16, 64)
+
+    def program(w: RunningWarp) -> Any:
+        at(w, 2)
+        w.store(buffer(w, "A"), np.arange(32) * 8, np.ones((32, 8), np.float16), 8)
+        do(w, "fence.proxy.async", space=space)
+        yield from load(w, (0, 0), 2048)
+
+    result = run(program, shared=TILE, arrays={"A": source}, maps=[tensor_map("A", source, (64, 16), 128)])
+    assert result.kinds == kinds
+    if kinds:
+        assert result.lines == {2, 10} and 'proxy_async("global")' in result.finding.details["hint"]
+
+
+@pytest.mark.parametrize(
+    ("space", "kinds"),
+    [("", []), ("shared::cta", []), ("shared::cluster", []), ("global", ["missing-proxy-fence"])],
+)
+def test_a_fence_for_global_memory_does_not_cover_shared_memory(space: str, kinds: list[str]) -> None:
+    target = half(16, 64)
+
+    def program(w: RunningWarp) -> Any:
+        w.store(
+            buffer(w, "tile"), np.arange(32)[None] * 8 + 256 * np.arange(4)[:, None], np.ones((4, 32, 8), np.float16), 8
+        )
+        do(w, "fence.proxy.async", space=space)
+        yield from block(w, "bar.sync.all", 0)
+        one_lane(w)
+        do(w, "cp.async.bulk.tensor.store", mapped(w, "A"), address(w, "tile"), 0, 0, dim=2)
+        do(w, "cp.async.bulk.commit_group")
+        yield from block(w, "cp.async.bulk.wait_group", n=0)
+
+    result = run(program, shared=TILE, arrays={"A": target}, maps=[tensor_map("A", target, (64, 16), 128)])
+    assert result.kinds == kinds
