@@ -90,21 +90,49 @@ def hazard(fact: Hazard) -> Explanation:
     earlier = fact.earlier
     if earlier is not None:
         about["other_role"] = earlier.role
-        verb = "writes" if earlier.write else "reads"
+        verb = _verb(earlier.operation, earlier.write)
         notes = ((f"the {earlier.operation} of {earlier.role} {verb} it here", earlier.span),)
     severity = "warning" if fact.kind in FORGIVEN else "error"
     return Explanation(
-        message, hint, (*notes, *_barrier_notes(fact)), about, kind=KINDS[fact.kind], severity=severity
-    )
+        message, hint, (*notes, *_barrier_notes(fact)), about,
+        kind=KINDS[fact.kind], severity=severity, order=order_of(fact),
+    )  # fmt: skip
+
+
+def order_of(fact: Hazard) -> str | None:
+    """The legal order in which a hazard goes wrong, as a clause; None where this run read what nothing has written.
+
+    The run shows in which order two accesses took effect, but not in which order the kernel means them: a race is only
+    possible, unless the result is compared and found wrong.
+    """
+    earlier = fact.earlier
+    if earlier is None:
+        return None
+    later_role = fact.origin.role
+    first = f"the {earlier.operation} of {earlier.role}"
+    second = "its" if later_role == earlier.role else f"the {fact.operation} of {later_role}"
+    second = f"the {fact.operation}" if second == "its" else second
+    if fact.kind is HazardKind.MISSING_PROXY_FENCE:
+        return f"if {second} gets there before the bytes of {first} have left the generic proxy"
+    if fact.kind is HazardKind.MISSING_FENCE_AFTER:
+        return f"if {second} begins before the wait ahead of it, as the ISA allows without the fence"
+    if fact.kind is HazardKind.MISSING_FENCE_BEFORE:
+        return f"if {first} is still under way when its warp signals, as the ISA allows without the fence"
+    if fact.kind is HazardKind.MISSING_TMEM_WAIT:
+        return f"if {first} is still under way when {second} gets there"
+    if fact.kind is HazardKind.IDENTICAL_WRITES:
+        return "if the two write different bytes"
+    verb = _verb(fact.operation, fact.writes)
+    return f"if {second} {verb} it before {first} {_verb(earlier.operation, earlier.write)} it"
 
 
 def _words(fact: Hazard, where: str) -> tuple[str, str]:
     """(what is wrong, what to write)."""
     earlier = fact.earlier
-    does = f"the {fact.operation} of {fact.origin.role} {'writes' if fact.writes else 'reads'} {where}"
+    does = f"the {fact.operation} of {fact.origin.role} {_verb(fact.operation, fact.writes)} {where}"
     if earlier is None:
         return f"{does}, which nothing has written", _UNWRITTEN.get(fact.operation, _UNWRITTEN_ELSE)
-    did = f"{'written' if earlier.write else 'read'} by the {earlier.operation} of {earlier.role}"
+    did = f"{_PAST[_verb(earlier.operation, earlier.write)]} by the {earlier.operation} of {earlier.role}"
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
         return f"{does}, {did}, without fence.proxy.async between the two", (
             GLOBAL_PROXY_HINT if fact.extent.space is Space.GLOBAL else PROXY_HINT
@@ -126,6 +154,15 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
     return f"{does} while it may be {did}: nothing orders the two", _race_hint(fact, earlier)
 
 
+_PAST: Mapping[str, str] = MappingProxyType({"writes": "written", "reads": "read", "frees": "freed"})
+
+
+def _verb(operation: Operation, writes: bool) -> str:
+    if operation is Operation.TCGEN05_DEALLOC:
+        return "frees"
+    return "writes" if writes else "reads"
+
+
 def _race_hint(fact: Hazard, earlier: Access) -> str:
     operations = {earlier.operation, fact.operation}
     if fact.foreign:
@@ -138,14 +175,14 @@ def _race_hint(fact: Hazard, earlier: Access) -> str:
         return "after the TMA store: commit_group(), wait_group(0), then synchronise before writing there again"
     if (earlier.operation, fact.operation) in _ORDERED_BY:
         return _ORDERED_BY[earlier.operation, fact.operation]
+    if Operation.TCGEN05_DEALLOC in operations:
+        return "synchronise all warps that use tensor memory (cta_sync or cluster_sync) before tcgen05.dealloc"
     if earlier.operation is Operation.TCGEN05_MMA or fact.operation is Operation.TCGEN05_LD:
         return "the MMA is asynchronous: tcgen05.commit to an mbarrier, and wait for it, in its right phase, first"
     if fact.operation is Operation.TCGEN05_MMA:
         return "cta_sync() between the copy and the MMA; and wait for that MMA before its tile is written again"
     if Operation.TMA_LOAD in operations and not (fact.writes and earlier.write):
         return "wait for the mbarrier of the TMA load before reading, and for its readers before loading again"
-    if Operation.TCGEN05_DEALLOC in operations:
-        return "synchronise all warps that use tensor memory (cta_sync or cluster_sync) before tcgen05.dealloc"
     return "synchronise between the two: cta_sync(), warpgroup_sync() or an mbarrier"
 
 

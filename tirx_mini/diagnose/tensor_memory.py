@@ -10,6 +10,7 @@ from tirx_mini.sim import (
     BadAllocation,
     BadDealloc,
     CommitAtExit,
+    FreedTwice,
     LostResult,
     MixedCtaGroups,
     MmaAtExit,
@@ -37,6 +38,10 @@ ACCESS = Kind(
 NOT_FREED = Kind(
     "tmem-not-freed", "TX310", "fault", "All tensor memory is freed before the CTA ends.",
     "PTX ISA: tcgen05.alloc, tcgen05.dealloc",
+)  # fmt: skip
+FREED_TWICE = Kind(
+    "tmem-freed-twice", "TX314", "fault", "Each allocation of tensor memory is freed once.",
+    "PTX ISA: tcgen05.dealloc",
 )  # fmt: skip
 LOST_RESULT = Kind(
     "lost-result", "TX210", "hazard", "An MMA that does not accumulate replaces what tensor memory held.",
@@ -76,8 +81,28 @@ def bad_dealloc(fact: BadDealloc) -> Explanation:
     return Explanation(
         f"tcgen05.dealloc of {fact.columns} columns at address {fact.address:#x}, but the CTA holds {held}",
         "free each allocation once, with the address that alloc wrote and the same number of columns",
-        (("it was freed here", fact.freed),) if fact.freed else (),
+        (("columns were freed here", fact.freed),) if fact.freed else (),
         rule="PTX ISA: tcgen05.dealloc",
+    )
+
+
+@explains(FreedTwice, FREED_TWICE, "warning")
+def freed_twice(fact: FreedTwice) -> Explanation:
+    where = f"the {fact.columns} columns of tensor memory at address {fact.address:#x}"
+    hint = "let one warp of the CTA call tcgen05.dealloc, after all warps are done with tensor memory"
+    notes = ((f"{fact.first.role} freed them here", fact.first.span),)
+    if fact.ordered:
+        return Explanation(
+            f"{fact.origin.role} frees {where} again: code compiled by CUDA 13 traps where it finds them free already",
+            hint,
+            notes,
+            severity="error",
+        )
+    return Explanation(
+        f"{fact.origin.role} frees {where}, which {fact.first.role} frees too",
+        hint,
+        notes,
+        order="if one of the two warps gets there after the other is done: code compiled by CUDA 13 then traps",
     )
 
 
@@ -124,8 +149,9 @@ def tmem_not_held(fact: TmemNotHeld) -> Explanation:
             rule="PTX ISA: Tensor Memory",
         )
     if fact.freed is not None:
+        taken = " and another CTA has allocated it" if fact.taken else ""
         return Explanation(
-            f"{what} touches tensor memory after it was freed",
+            f"{what} touches tensor memory after it was freed{taken}",
             "free tensor memory after every warp is done with it: cta_sync() before dealloc",
             (("it was freed here", fact.freed),),
             rule="PTX ISA: tcgen05.dealloc",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import ClassVar
 
@@ -36,12 +36,32 @@ class PairWait(Wait):
 
 @dataclass(frozen=True)
 class Block:
-    """An allocation: first column, number of columns, and where it was made."""
+    """An allocation: first column, number of columns, and where it was made. whole: whether no part of it was freed."""
 
     column: int
     columns: int
     cta_group: int
     span: Span | None
+    whole: bool = True
+
+    def covers(self, column: int, columns: int) -> bool:
+        """Whether a range of columns lies in it."""
+        return self.column <= column and column + columns <= self.column + self.columns
+
+
+@dataclass(frozen=True)
+class Freed:
+    """An allocation that was given back. agent, epoch, role, span: of its dealloc."""
+
+    block: Block
+    agent: int
+    epoch: int
+    role: str
+    span: Span | None
+
+    def before(self, w: Warp) -> bool:
+        """Whether what the warp does now comes after the dealloc."""
+        return w.agent.happens_after(self.agent, self.epoch)
 
 
 # -- facts ---------------------------------------------------------------------------------------------------------
@@ -89,6 +109,24 @@ class BadDealloc(Fact):
 
 
 @dataclass(frozen=True)
+class FreedTwice(Fact):
+    """tcgen05.dealloc of columns that are free already. first: the dealloc that freed them; ordered: it came before."""
+
+    address: int
+    columns: int
+    first: Freed
+    ordered: bool
+
+    @property
+    def other(self) -> Span | None:
+        return self.first.span
+
+    @property
+    def variety(self) -> Hashable:
+        return self.ordered
+
+
+@dataclass(frozen=True)
 class MixedCtaGroups(Fact):
     """A tcgen05 instruction with another cta_group than those before it."""
 
@@ -108,6 +146,7 @@ class TmemNotHeld(Fact):
     """An access to columns that the CTA does not hold.
 
     operation: what accesses them. column, columns: which. held: its allocations; freed: the last dealloc.
+    taken: whether another CTA has allocated them since.
     """
 
     operation: Operation
@@ -115,6 +154,7 @@ class TmemNotHeld(Fact):
     columns: int
     held: tuple[Block, ...]
     freed: Span | None
+    taken: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,6 +180,10 @@ class TmemColumns:
                 return first * MIN_COLUMNS
         return None
 
+    def any_taken(self, column: int, columns: int) -> bool:
+        """Whether a CTA holds one of these columns."""
+        return any(self.taken[column // MIN_COLUMNS : -(-(column + columns) // MIN_COLUMNS)])
+
     def mark(self, column: int, columns: int, taken: bool) -> None:
         """Take or free a range; those who wait for columns look again when some become free."""
         for unit in range(column // MIN_COLUMNS, (column + columns) // MIN_COLUMNS):
@@ -160,7 +204,7 @@ class TmemAllocator:
         self.blocks: dict[int, Block] = {}
         self.relinquished: Span | None = None
         self.given_up = False
-        self.freed: Span | None = None
+        self.freed: list[Freed] = []
         self.cta_group = 0
         self._last_columns = TMEM_COLUMNS
         self._asking: tuple[int, Warp] | None = None
@@ -187,7 +231,8 @@ class TmemAllocator:
             w.gpu.facts.record(BadAllocation(w.origin, AllocRule.NOT_GROWING, columns, self._last_columns))
         self._last_columns = columns
         column = yield from self._pair_alloc(w, columns) if cta_group == 2 else self._own_alloc(w, columns)
-        self.blocks[column] = Block(column, columns, cta_group, w.span)
+        block = self.blocks[column] = Block(column, columns, cta_group, w.span)
+        self.freed = [old for old in self.freed if not block.covers(old.block.column, 1)]
         self.cta.tmem.clear(column, columns)
         return column
 
@@ -228,22 +273,43 @@ class TmemAllocator:
         return self._granted
 
     def dealloc(self, w: Warp, address: int, columns: int, cta_group: int) -> None:
-        """tcgen05.dealloc: give back an allocation.
+        """tcgen05.dealloc: give back an allocation. What its columns hold stays there until another one takes them.
 
         The ISA lets a pair's first warp wait for the other CTA's, and lets it not wait; here it does not.
+
+        ptxas guards each dealloc by two masks of columns in shared memory: it traps where the columns are not marked as
+        allocated, or do not begin where an allocation does. It passes where two warps look before either clears the
+        marks, and where fewer columns are freed than were allocated.
         """
         w.require_converged("tcgen05.dealloc")
         self.use_group(w, cta_group)
         block = self.blocks.get(address)
-        if block is None or block.columns != columns:
-            raise Fault(BadDealloc(w.origin, address, columns, tuple(self.blocks.values()), self.freed))
-        actor = _actor(w)
-        where = (slice(None), slice(address, address + columns))
-        self.cta.tmem.shadow.write(where, actor)
-        self.cta.tmem.shadow.forget(where)
+        if block is None and self._freed_twice(w, address, columns):
+            return
+        bad = BadDealloc(w.origin, address, columns, tuple(self.blocks.values()), self.last_freed)
+        if block is None or not block.whole or not 0 < columns <= block.columns:
+            raise Fault(bad)
+        self.cta.tmem.shadow.write((slice(None), slice(address, address + columns)), _actor(w))
         del self.blocks[address]
-        self.freed = w.span
+        if columns < block.columns:
+            w.gpu.facts.record(bad)
+            end = address + columns
+            self.blocks[end] = replace(block, column=end, columns=block.columns - columns, whole=False)
+        self.freed.append(Freed(replace(block, columns=columns), w.agent.index, w.agent.epoch, w.place, w.span))
         self.columns.mark(address, columns, False)
+
+    def _freed_twice(self, w: Warp, address: int, columns: int) -> bool:
+        """Whether exactly these columns were freed before; records it."""
+        for first in self.freed:
+            if (first.block.column, first.block.columns) == (address, columns):
+                w.gpu.facts.record(FreedTwice(w.origin, address, columns, first, first.before(w)))
+                return True
+        return False
+
+    @property
+    def last_freed(self) -> Span | None:
+        """Where the CTA freed columns last."""
+        return self.freed[-1].span if self.freed else None
 
     def _peer(self, w: Warp, what: str) -> TmemAllocator:
         peer = self.peer
@@ -266,12 +332,22 @@ class TmemAllocator:
         self.cta_group = cta_group
 
     def check(self, w: Warp, column: int, columns: int, operation: Operation) -> None:
-        """Raise a fault unless this CTA holds the columns."""
+        """Record an access to columns that the CTA has freed; raise a fault where it never held them.
+
+        A dealloc that is not ordered before the access is a race, which the shadow of tensor memory finds.
+        """
         for block in self.blocks.values():
-            if block.column <= column and column + columns <= block.column + block.columns:
+            if block.covers(column, columns):
                 return
         held = tuple(self.blocks.values())
-        raise Fault(TmemNotHeld(w.origin, operation, column, columns, held, self.freed))
+        freed = next((old for old in self.freed if old.block.covers(column, columns)), None)
+        if freed is None:
+            raise Fault(TmemNotHeld(w.origin, operation, column, columns, held, self.last_freed))
+        taken = self.columns.any_taken(column, columns)
+        if taken or freed.before(w):
+            w.gpu.facts.record(TmemNotHeld(w.origin, operation, column, columns, (), freed.span, taken))
+        if taken:
+            self.cta.tmem.clear(column, columns)
 
     def end(self) -> None:
         """The CTA has ended: record what it holds. The SM's columns are free, whether it gave them back or not."""
