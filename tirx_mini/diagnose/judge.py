@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.sim import Entry, Outcome, Simulation, place_key
 
-from .deadlock import Deadlock, barrier_of, explain_deadlock, line, suspects
+from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_suspects, suspects
 from .findings import Finding, Report, verdict_of, worst_first
 from .kind import Explanation
 from .kinds import FACT_RULES
@@ -72,9 +73,11 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
     """What is reported of a run."""
     findings = [finding_of(entry) for entry in outcome.facts]
     if outcome.blocked:
-        findings = _with_deadlock(findings, explain_deadlock(func, outcome.blocked))
-    elif any(f.severity == "error" and f.verdict == "hazard" for f in findings):
-        findings = [*_suspicions(func), *findings]
+        findings = _with_deadlock(findings, explain_deadlock(func, outcome.blocked, outcome.repeats))
+    elif any(f.severity == "error" for f in findings):
+        if any(f.severity == "error" and f.verdict == "hazard" for f in findings):
+            findings = [*_suspicions(func), *findings]
+        findings = _with_suspects(findings, [_suspicion(one) for one in state_suspects(func, outcome.repeats)])
     finished = not outcome.blocked and outcome.fault is None
     stats: dict[str, Any] = dict(outcome.stats)
     time_us = None
@@ -141,10 +144,23 @@ def _details(explanation: Explanation) -> dict[str, Any]:
 
 def _suspicions(func: PrimFunc) -> Iterable[Finding]:
     """Mistakes that the program itself shows, and that explain hazards."""
-    for suspect in suspects(func):
-        details = {name: value for name, value in _details(suspect.explanation).items() if value}
-        order = suspect.explanation.order
-        yield Finding(suspect.kind.name, "error", suspect.explanation.message, suspect.span, details, order)
+    return (_suspicion(suspect) for suspect in suspects(func))
+
+
+def _suspicion(suspect: Suspect) -> Finding:
+    details = {name: value for name, value in _details(suspect.explanation).items() if value}
+    order = suspect.explanation.order
+    return Finding(suspect.kind.name, "error", suspect.explanation.message, suspect.span, details, order)
+
+
+def _with_suspects(findings: Sequence[Finding], suspicions: Sequence[Finding]) -> list[Finding]:
+    """The findings after those that explain them."""
+    return [*suspicions, *(map(_as_consequence, findings) if suspicions else findings)]
+
+
+def _as_consequence(finding: Finding) -> Finding:
+    """The same finding, of which another one says why it is there."""
+    return replace(finding, details={**finding.details, "consequence": True})
 
 
 # -- deadlocks ---------------------------------------------------------------------------------------------------------
@@ -161,7 +177,8 @@ def _with_deadlock(findings: Sequence[Finding], deadlock: Deadlock) -> list[Find
             return finding.details.get("barrier", "").partition("[")[0] in dead
         return finding.kind == "illegal-convergence" and place_key(finding.span) in places
 
-    return [*(finding for finding in findings if not included(finding)), _deadlock_finding(deadlock)]
+    others = [finding for finding in findings if not included(finding)]
+    return [*(map(_as_consequence, others) if deadlock.rule.root else others), _deadlock_finding(deadlock)]
 
 
 def _deadlock_finding(deadlock: Deadlock) -> Finding:
@@ -182,4 +199,4 @@ def _deadlock_finding(deadlock: Deadlock) -> Finding:
     if cycle:
         details["cycle"] = tuple(f"{g.role} {g.waits} for {g.waits_for} ({line(g.span)})" for g in cycle)
     details["stuck"] = tuple(situation.stuck_role(g) for g in situation.groups)
-    return Finding("deadlock", "error", explanation.message, group.span, details)
+    return Finding("deadlock", "error", explanation.message, explanation.span or group.span, details)

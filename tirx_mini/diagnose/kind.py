@@ -48,6 +48,7 @@ class Explanation:
     kind, severity: where a rule speaks about several, which.
     order: the legal order of events in which this goes wrong, as a clause that begins with "if"; None where it went
         wrong in this run (a wrong value, a hang, a trap, or a rule that is broken in every order).
+    span: where the mistake is, if elsewhere than where it was noticed.
     """
 
     message: str
@@ -58,6 +59,7 @@ class Explanation:
     kind: Kind | None = None
     severity: Severity | None = None
     order: str | None = None
+    span: Span | None = None
 
 
 F = TypeVar("F", bound=Fact)

@@ -15,7 +15,7 @@ from tirx_mini.ir import ERROR_KINDS
 from tirx_mini.sim import Fact
 
 from . import accesses, barriers, hazards, instructions, kind, launches, tensor_memory
-from .deadlock import BYTE_COUNT, RULES
+from .deadlock import BYTE_COUNT, RULES, STANDS_STILL, WRONG_PARITY
 from .kind import FactRule, Kind, by_name, collect, of_error
 
 _MODULES = (kind, barriers, hazards, accesses, instructions, tensor_memory, launches)
@@ -26,6 +26,8 @@ CAUSES: Mapping[str, Kind] = by_name(rule.kind for rule in RULES)
 KINDS: Mapping[str, Kind] = by_name((
     Kind("deadlock", "TX113", "deadlock", CAUSES["anything"].rule),
     BYTE_COUNT,
+    STANDS_STILL,
+    WRONG_PARITY,
     *collect(_MODULES, Kind),
     # what keeps a kernel from being compiled
     *map(of_error, ERROR_KINDS),

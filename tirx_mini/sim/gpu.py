@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from .machine import (
     KernelImage,
     Locator,
     Multiprocessor,
+    RepeatedWait,
     ResidentCluster,
     ResidentCta,
     RunningWarp,
@@ -39,6 +40,7 @@ class Outcome:
     fault: what stopped the run, if something did.
     blocked: warps that wait for ever, in the order of their CTAs; each has its `waiting`.
     stats: figures by name. trace: the timeline, by cycles, where asked for. barrier_log: likewise.
+    repeats: waits of an mbarrier that found the same phase complete again.
     """
 
     cycles: float
@@ -48,6 +50,7 @@ class Outcome:
     stats: dict[str, float]
     trace: list[TraceEvent] | None = None
     barrier_log: list[BarrierEvent] | None = None
+    repeats: tuple[RepeatedWait, ...] = ()
 
 
 class Gpu(Services):
@@ -91,6 +94,7 @@ class Gpu(Services):
         self.cp_async_groups = CpAsync()
         self.trace: list[TraceEvent] | None = [] if trace else None
         self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
+        self.repeats: dict[Hashable, RepeatedWait] = {}
         self.sms = [Multiprocessor(index, spec, self.clock) for index in range(spec.sms)]
         self.clusters: list[ResidentCluster] = []
         self.stats: dict[str, float] = {}
@@ -115,7 +119,8 @@ class Gpu(Services):
         facts = (*self.facts, *((Entry(fault),) if fault else ()))
         blocked = () if fault else tuple(w for c in self.clusters for cta in c.ctas for w in cta.warps if not w.done)
         stats = {**self.stats, **self.traffic.figures()}
-        return Outcome(self.end, facts, fault, blocked, stats, self.trace, self.barrier_log)
+        repeats = tuple(self.repeats.values())
+        return Outcome(self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats)
 
     def wake(self, warp: RunningWarp, time: float) -> None:
         """Let a blocked warp run on from `time`."""

@@ -78,10 +78,9 @@ WRONG = (
         name="phase not flipped in the K loop",
         edit=Edit(step=2, old="                phase_mma = phase_mma ^ 1\n", new=""),
         verdict="hazard",
-        kind="race",
-        line=MMA,
-        page_says=("Asmem", "wait for that MMA"),
-        also_shows=COPY_A,
+        kind="state-stands-still",
+        line="Tx.ptx.mbarrier.try_wait(mma_bar",
+        page_says=("waits again for round 1 of mma_bar", "nothing in its loop changes the phase", "phase = phase ^ 1"),
     ),
     Wrong(
         name="accum=True on the first tile",

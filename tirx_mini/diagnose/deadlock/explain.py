@@ -10,17 +10,17 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc
-from tirx_mini.sim import RunningWarp
+from tirx_mini.sim import RepeatedWait, RunningWarp
 
 from ..kind import Explanation, collect
-from . import bytes, counts, general, rounds, signals, threads
+from . import bytes, counts, general, rounds, signals, states, threads
 from .rule import DeadlockRule
 from .sites import find_sites
 from .situation import Group, Situation
 
 RULES: tuple[DeadlockRule, ...] = tuple(
     sorted(
-        collect((signals, threads, bytes, counts, rounds, general), DeadlockRule),
+        collect((signals, states, threads, bytes, counts, rounds, general), DeadlockRule),
         key=lambda rule: -rule.certainty,
     )
 )
@@ -38,9 +38,11 @@ class Deadlock:
     situations: tuple[Situation, ...]
 
 
-def explain_deadlock(func: PrimFunc, blocked: Sequence[RunningWarp]) -> Deadlock:
-    """The most certain cause of a deadlock. blocked: the warps that wait for ever."""
-    situations = _situations(func, blocked)
+def explain_deadlock(
+    func: PrimFunc, blocked: Sequence[RunningWarp], repeats: Sequence[RepeatedWait] = ()
+) -> Deadlock:
+    """The most certain cause of a deadlock. blocked: the warps that wait for ever. repeats: as in `Outcome`."""
+    situations = _situations(func, blocked, repeats)
     for rule in RULES:
         for situation in situations:
             for group in situation.groups:
@@ -50,12 +52,14 @@ def explain_deadlock(func: PrimFunc, blocked: Sequence[RunningWarp]) -> Deadlock
     raise AssertionError("some rule applies to every group")
 
 
-def _situations(func: PrimFunc, blocked: Sequence[RunningWarp]) -> list[Situation]:
+def _situations(
+    func: PrimFunc, blocked: Sequence[RunningWarp], repeats: Sequence[RepeatedWait]
+) -> list[Situation]:
     """A situation for each way in which a cluster is stuck, the first cluster standing for all of them."""
     sites = find_sites(func)
     found: dict[Hashable, Situation] = {}
     for cluster in dict.fromkeys(warp.cta.cluster for warp in blocked):
-        situation = Situation(func, sites, cluster)
+        situation = Situation(func, sites, cluster, repeats)
         first = found.setdefault(situation.key, situation)
         if first is not situation:
             first.clusters += 1

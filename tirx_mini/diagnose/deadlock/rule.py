@@ -17,18 +17,21 @@ class DeadlockRule:
 
     kind: of the finding. certainty: rules of higher certainty are asked first; no two have the same.
     consequence: whether it says what is missing and not why: a race, where one is found, shows the cause better.
+    root: whether all else that was found follows from it.
     diagnose: the explanation of a group that the rule applies to, else None.
     """
 
     kind: Kind
     certainty: int
     consequence: bool
+    root: bool
     diagnose: Diagnosis
 
 
 def cause(
-    name: str, code: str, certainty: int, rule: str, isa: str = "", *, consequence: bool = False
+    name: str, code: str, certainty: int, rule: str, isa: str = "", *, consequence: bool = False,
+    root: bool = False,
 ) -> Callable[[Diagnosis], DeadlockRule]:
     """Decorates the function that recognises the cause `name`. The arguments are those of `Kind` and `DeadlockRule`."""
     kind = Kind(name, code, "deadlock", rule, isa)
-    return lambda diagnose: DeadlockRule(kind, certainty, consequence, diagnose)
+    return lambda diagnose: DeadlockRule(kind, certainty, consequence, root, diagnose)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from tirx_mini.ir import (
     AddressOf,
     Bind,
+    Buffer,
     BufferLoad,
+    BufferStore,
     Call,
     Expr,
     For,
@@ -194,10 +197,41 @@ class Site:
 
 
 @dataclass(frozen=True)
+class Assignment:
+    """A store to a local variable, as the stage or the phase of a role."""
+
+    variable: Buffer
+    value: Expr
+    span: Span | None
+    guards: tuple[Guard, ...]
+    loops: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
 class Sites:
-    """All sites of one lowered function."""
+    """All sites of one lowered function, and what determines their operands.
+
+    assignments: of local variables. bound: the expressions that names stand for.
+    """
 
     all: tuple[Site, ...]
+    assignments: tuple[Assignment, ...] = ()
+    bound: Mapping[Var, Expr] = field(default_factory=dict)
+
+    def variables(self, expr: Expr) -> tuple[list[Buffer], list[Var]]:
+        """The local variables whose values determine an expression, and the names, as of loops, that do."""
+        found: list[Buffer] = []
+        names: list[Var] = []
+        stack: list[Any] = [expr]
+        while stack:
+            for node in walk(stack.pop()):
+                if isinstance(node, BufferLoad) and node.buffer.scope == "local" and node.buffer not in found:
+                    found.append(node.buffer)
+                elif isinstance(node, Var) and node in self.bound:
+                    stack.append(self.bound[node])
+                elif isinstance(node, Var):
+                    names.append(node)
+        return found, names
 
     def of(self, barrier: str, *effects: BarrierEffect) -> list[Site]:
         """The sites that have one of `effects` on the barrier buffer with this name."""
@@ -223,6 +257,7 @@ def find_sites(func: PrimFunc) -> Sites:
     """The sites of a lowered function."""
     assert func.launch is not None
     found: list[Site] = []
+    assigned: list[Assignment] = []
     bound: dict[Var, Expr] = {}
 
     def visit(stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...]) -> None:
@@ -239,6 +274,8 @@ def find_sites(func: PrimFunc) -> Sites:
         elif stmt is not None:
             if isinstance(stmt, Bind):
                 bound[stmt.var] = stmt.value
+            elif isinstance(stmt, BufferStore) and stmt.buffer.scope == "local":
+                assigned.append(Assignment(stmt.buffer, stmt.value, stmt.span, guards, loops))
             for node in walk(stmt):
                 if isinstance(node, Call) and (entry := instruction_of(node)):
                     span = node.span or stmt.span
@@ -247,7 +284,7 @@ def find_sites(func: PrimFunc) -> Sites:
 
     warps = func.launch.warps
     visit(func.body, (), ())
-    return Sites(tuple(found))
+    return Sites(tuple(found), tuple(assigned), bound)
 
 
 def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr | None]]:

@@ -18,6 +18,7 @@ from tirx_mini.sim import (
     HostCta,
     Mbarrier,
     MbarrierWait,
+    RepeatedWait,
     RunningWarp,
     Signal,
     Wait,
@@ -95,11 +96,15 @@ class Group:
 
 @dataclass
 class Situation:
-    """One cluster that is stuck. ctas: how many CTAs are stuck in just this way, `first` the first cluster of them."""
+    """One cluster that is stuck.
+
+    repeats: the waits of the run that found one round complete twice. clusters: how many are stuck in just this way.
+    """
 
     func: PrimFunc
     sites: Sites
     cluster: HostCluster
+    repeats: Sequence[RepeatedWait] = ()
     clusters: int = 1
 
     @cached_property

@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 from tirx_mini.ir import Span
 
-from ..facts import Fact
+from ..facts import Fact, Origin
 from .memory import Element
 
 
@@ -81,11 +81,28 @@ class CompletedWait:
 
 @dataclass
 class WaitCount:
-    """How often a role found a phase complete. time, phase: of the first time, the phases that were complete then."""
+    """How often a role found a phase complete.
+
+    time, phase: of the first time, the phases that were complete then. seen, span: the same of the last time.
+    """
 
     time: float
     phase: int
     count: int = 0
+    seen: int = -1
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class RepeatedWait:
+    """A wait that found complete what the same wait of the same warp had found complete before: no fact by itself.
+
+    origin: of the warp and its wait. barrier: which. phase: how many of its phases were complete, both times.
+    """
+
+    origin: Origin
+    barrier: Element
+    phase: int
 
 
 @dataclass(frozen=True)

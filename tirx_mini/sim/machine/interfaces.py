@@ -6,7 +6,7 @@ imports those, so parts can be read, tested and replaced one by one.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -17,6 +17,7 @@ from tirx_mini.isa import WgmmaVerbs
 from ..facts import FactLog, Origin
 from ..ordering import Actor, Agent, Causality, GridDependence
 from ..timing import Clock, FairShare, SmTraffic, Traffic
+from .barriers import RepeatedWait
 from .image import KernelImage
 from .masks import Mask
 from .memory import GlobalMemory, Locator, SharedMemory, TensorMemory
@@ -93,6 +94,8 @@ class Gpu(Protocol):
     def facts(self) -> FactLog: ...
     @property
     def barrier_log(self) -> list[Any] | None: ...
+    @property
+    def repeats(self) -> dict[Hashable, RepeatedWait]: ...
     def wake(self, warp: Any, time: float) -> None:
         """Let a blocked warp run on from `time`."""
         ...

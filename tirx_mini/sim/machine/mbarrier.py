@@ -27,6 +27,7 @@ from .barriers import (
     MissingInitFence,
     Reinitialised,
     RemoteSignal,
+    RepeatedWait,
     Signal,
     SignalAtExit,
     TxCountOverflow,
@@ -222,6 +223,10 @@ class Mbarrier:
         if counted is None:
             counted = history.wait_counts[w.place] = WaitCount(w.time, self.phase)
         counted.count += 1
+        if counted.seen == self.phase and counted.span is w.span:
+            seen_twice = RepeatedWait(w.origin, self.element, self.phase)
+            self.cta.gpu.repeats.setdefault((id(w.span), w.place, self.name), seen_twice)
+        counted.seen, counted.span = self.phase, w.span
         done = CompletedWait(w.agent.epoch, w.place, w.span, w.time)
         history.observers[w.agent.index] = history.waits[w.place] = done
         w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)

@@ -1,0 +1,235 @@
+"""Stages and phases that do not go round with the rounds of their barriers: a wait that finds one round complete twice.
+
+The simulator says which waits did; the program says why: what the stage and the parity of the wait depend on, and where
+that changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tirx_mini.ir import AddressOf, Buffer, Expr, For, PrimFunc, Span, Stmt, Var, walk
+from tirx_mini.isa import BarrierEffect
+from tirx_mini.sim import MbarrierWait, RepeatedWait
+
+from ..kind import Explanation, Kind
+from .byte_counts import Suspect
+from .notes import guard_notes
+from .rule import cause
+from .sites import Assignment, Guard, Site, Sites, find_sites
+from .situation import Group, Situation
+
+STANDS_STILL = Kind(
+    "state-stands-still", "TX109", "hazard", "Both sides of a pipeline go on to the next stage in each iteration.",
+)  # fmt: skip
+WRONG_PARITY = Kind(
+    "wrong-parity", "TX126", "hazard", "The phase of a ring flips once in each lap.", "PTX ISA: mbarrier.try_wait",
+)  # fmt: skip
+
+ADVANCE = "let each thread that waits with a state advance it once in each iteration (PipelineState.move_to_next_stage)"
+FLIP = "let each thread that waits with a phase flip it once in each iteration: phase = phase ^ 1"
+LAP = "flip the phase once a lap, where the stage is 0 again: if stage == 0: phase = phase ^ 1 (as PipelineState does)"
+
+
+@cause("state-never-advances", STANDS_STILL.code, 146, STANDS_STILL.rule, root=True)
+def state_never_advances(situation: Situation, group: Group) -> Explanation | None:
+    """A role waits for a round that it has waited for before, as its state does not go on."""
+    return _of_kind(situation, STANDS_STILL)
+
+
+@cause("parity-of-another-lap", WRONG_PARITY.code, 145, WRONG_PARITY.rule, WRONG_PARITY.isa, root=True)
+def parity_of_another_lap(situation: Situation, group: Group) -> Explanation | None:
+    """The phase of a role does not flip once a lap."""
+    return _of_kind(situation, WRONG_PARITY)
+
+
+def _of_kind(situation: Situation, kind: Kind) -> Explanation | None:
+    found = state_suspects(situation.func, situation.repeats, _stale(situation))
+    return next((replace(one.explanation, span=one.span) for one in found if one.kind is kind), None)
+
+
+def _stale(situation: Situation) -> list[RepeatedWait]:
+    """The waits that do not end, for the parity of the same warp's last wait there: its phase has gone by."""
+    found: list[RepeatedWait] = []
+    for warp in (warp for group in situation.groups for warp in group.warps):
+        wait = warp.waiting
+        if not isinstance(wait, MbarrierWait):
+            continue
+        barrier, last = wait.barrier, wait.barrier.history.wait_counts.get(warp.place)
+        if last is None or last.span is not wait.span or last.seen >= barrier.phase:
+            continue
+        if (last.seen - 1) & 1 == wait.parity:
+            found.append(RepeatedWait(replace(warp.origin, span=wait.span), barrier.element, last.seen))
+    return found
+
+
+def state_suspects(
+    func: PrimFunc, repeats: Sequence[RepeatedWait], stale: Sequence[RepeatedWait] = ()
+) -> list[Suspect]:
+    """Why waits found one round complete twice, and states that cannot be right; for a run with an error.
+
+    repeats: the waits that did. stale: those that do not end, for a parity that the same warp has waited for, whose
+    phase has gone by. Roles that take turns may do so too, so these are explained only where the program shows why.
+    """
+    sites = find_sites(func)
+    found: dict[object, Suspect] = {}
+    for wait in _waits(sites):
+        suspect = _flips_each_time(wait)
+        if suspect is not None:
+            found.setdefault(wait.site.call, suspect)
+    for repeat in (*repeats, *stale):
+        wait = next((w for w in _waits(sites) if w.site.span == repeat.origin.span), None)
+        name = repeat.barrier.buffer
+        if wait is None or not any(site.loops for site in sites.signals(name)):
+            continue
+        counted = wait.named and not wait.changes(wait.phase, wait.site.loops)
+        suspect = _unchanged(wait, repeat) or (_same_again(wait, repeat) if counted or repeat in repeats else None)
+        if suspect is not None:
+            found.setdefault(wait.site.call, suspect)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """A wait in a loop. stage, phase: the variables that its barrier and its parity depend on. depth: of the ring."""
+
+    site: Site
+    sites: Sites
+    depth: int
+    stage: Sequence[Buffer]
+    phase: Sequence[Buffer]
+    named: bool
+
+    @property
+    def advance(self) -> str:
+        """What to write so that the state goes on."""
+        made = self.changes([*self.stage, *self.phase], ())
+        if self.stage or any(one.span is not None and one.span.library for one in made):
+            return ADVANCE
+        return FLIP
+
+    def changes(self, variables: Sequence[Buffer], loops: Sequence[Stmt]) -> list[Assignment]:
+        """The assignments of `variables` in any of `loops`; everywhere, if there are no `loops`."""
+        around = {id(loop) for loop in loops}
+        changed = {id(variable) for variable in variables}
+        found = [one for one in self.sites.assignments if id(one.variable) in changed]
+        return [one for one in found if not loops or around & set(map(id, one.loops))]
+
+    def own_guards(self, change: Assignment) -> list[Guard]:
+        """The guards of an assignment that are not around the wait, but for those that ask where the state is."""
+        around = {(id(guard.cond), guard.holds) for guard in self.site.guards}
+        return [g for g in change.guards if (id(g.cond), g.holds) not in around and not self.asks_state(g)]
+
+    def asks_state(self, guard: Guard) -> bool:
+        """Whether a guard depends on the state itself, as on the stage that is 0 again."""
+        asked, _ = self.sites.variables(guard.cond)
+        return any(one is variable for one in asked for variable in (*self.stage, *self.phase))
+
+
+def _waits(sites: Sites) -> list[_Wait]:
+    """The waits for mbarriers that are in loops."""
+    found: list[_Wait] = []
+    for site in sites.all:
+        if site.effect is not BarrierEffect.WAIT or not site.loops or site.index is None:
+            continue
+        stage, stage_names = sites.variables(site.index)
+        phase, phase_names = sites.variables(_parity(site))
+        inner = {loop.var for loop in site.loops if isinstance(loop, For)}
+        named = bool(inner & {*stage_names, *phase_names})
+        found.append(_Wait(site, sites, _depth(sites, site), stage, phase, named))
+    return found
+
+
+def _depth(sites: Sites, site: Site) -> int:
+    """How many barriers the buffer has that a site names one of."""
+    stack: list[Expr] = list(site.call.args)
+    while stack:
+        for node in walk(stack.pop()):
+            if isinstance(node, AddressOf) and node.buffer.name == site.barrier:
+                return node.buffer.size
+            if isinstance(node, Var) and node in sites.bound:
+                stack.append(sites.bound[node])
+    return 1
+
+
+def _parity(site: Site) -> Expr:
+    return site.instruction.argument(site.call, "phase")
+
+
+def _flips_each_time(wait: _Wait) -> Suspect | None:
+    """A wait whose stage goes on in its loop, and whose phase flips whenever it does."""
+    inner = wait.site.loops[-1:]
+    steps, flips = wait.changes(wait.stage, inner), wait.changes(wait.phase, inner)
+    phases = [variable for variable in wait.phase if all(variable is not stage for stage in wait.stage)]
+    if wait.depth < 2 or not steps or not flips or not phases:
+        return None
+    guards = {tuple((id(g.cond), g.holds) for g in step.guards) for step in steps}
+    if any(tuple((id(g.cond), g.holds) for g in flip.guards) not in guards for flip in flips):
+        return None
+    if any(all(one is not flip.variable for one in wait.sites.variables(flip.value)[0]) for flip in flips):
+        return None  # it is set, as to a function of the iteration, and not flipped
+    name = wait.site.barrier
+    return _suspect(
+        WRONG_PARITY,
+        f"the phase of the wait for {name} flips in each iteration, and each of the {wait.depth} stages of {name} "
+        f"completes a phase only once in {wait.depth} iterations",
+        LAP,
+        wait,
+        flips[0].span,
+    )
+
+
+def _unchanged(wait: _Wait, repeat: RepeatedWait) -> Suspect | None:
+    """Why the stage or the phase of a wait does not go on, where its loops show that."""
+    again, loops = _again(repeat), wait.site.loops
+    variables = [*wait.stage, *wait.phase]
+    inner, around = wait.changes(variables, loops[-1:]), wait.changes(variables, loops)
+    state = "the stage and the phase" if wait.stage else "the phase"
+    change = "change" if wait.stage else "changes"
+    if not around and not wait.named:
+        message = f"{again}: nothing in its loop changes {state} that it waits for"
+        return _suspect(STANDS_STILL, message, wait.advance, wait)
+    if not inner and not wait.named:
+        message = f"{again}: {state} {change} in an outer loop only, and not in each iteration"
+        return _suspect(STANDS_STILL, message, wait.advance, wait, around[0].span)
+    guarded = next((change for change in inner if wait.own_guards(change)), None)
+    if guarded is not None:
+        guards = wait.own_guards(guarded)
+        texts = " and ".join(f"`{guard.text}`" for guard in guards)
+        message = f"{again}: {state} that it waits for {change} only under {texts}"
+        return _suspect(STANDS_STILL, message, f"{wait.advance}; not under a guard", wait, guarded.span, guards)
+    if wait.depth > 1 and wait.changes(wait.stage, loops) and not wait.changes(wait.phase, loops) and not wait.named:
+        message = f"{again}: its stage goes round the {wait.depth} stages, and its phase never flips"
+        return _suspect(WRONG_PARITY, message, LAP, wait)
+    return None
+
+
+def _same_again(wait: _Wait, repeat: RepeatedWait) -> Suspect:
+    """A wait for one round twice, for a reason that its loops do not show."""
+    ring = f"of a ring of {wait.depth} stages " if wait.depth > 1 else ""
+    at = f"at stage r % {wait.depth}, with parity r // {wait.depth} % 2" if wait.depth > 1 else "at parity r % 2"
+    return _suspect(
+        WRONG_PARITY,
+        f"{_again(repeat)}: {'its stage and its parity are' if ring else 'its parity is'} the same as the last time",
+        f"wait for round r {ring}{at}, and count r over all tiles (PipelineState does)",
+        wait,
+    )
+
+
+def _again(repeat: RepeatedWait) -> str:
+    """What the wait did."""
+    who = repeat.origin.place
+    if not repeat.phase:
+        return f"{who} waits again for the first round of {repeat.barrier}, which is free"
+    return f"{who} waits again for round {repeat.phase} of {repeat.barrier}, which it has waited for before"
+
+
+def _suspect(
+    kind: Kind, message: str, hint: str, wait: _Wait, change: Span | None = None, guards: Sequence[Guard] = ()
+) -> Suspect:
+    """A suspect at the assignment that is wrong, or at the wait where none is."""
+    notes = guard_notes(guards)
+    if change is not None:
+        notes += (("the wait is here", wait.site.span),)
+    return Suspect(kind, Explanation(message, hint, notes, {"barrier": wait.site.barrier}), change or wait.site.span)
