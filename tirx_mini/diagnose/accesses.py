@@ -82,6 +82,7 @@ def lanes_disagree(fact: LanesDisagree) -> Explanation:
         f"several lanes of one warp write different values to the same element of {fact.buffer}",
         "let one thread write it, or give each thread its own element",
         about={"buffer": fact.buffer},
+        order="if the store of a lane comes last that is not the one meant: the ISA leaves open which does",
     )
 
 
@@ -169,6 +170,7 @@ def borrowed_register(fact: BorrowedRegister) -> Explanation:
         (("the wgmma is issued here", fact.issued),),
         {"buffer": fact.name},
         "PTX ISA: wgmma.mma_async",
+        order="if the wgmma is still under way when this instruction is executed",
     )
 
 

@@ -116,6 +116,7 @@ def unordered_init(fact: UnorderedInit) -> Explanation:
         "after the initialisation: fence.mbarrier_init(), then cta_sync() (cluster_sync() in a cluster)",
         _here(fact),
         {**_barrier(fact), "buffer": str(fact.barrier)},
+        order=f"if {fact.origin.role} gets to {fact.barrier} before it is initialised",
     )
 
 
@@ -127,6 +128,7 @@ def missing_init_fence(fact: MissingInitFence) -> Explanation:
         "call Tx.ptx.fence.mbarrier_init() after the initialisation, before the cluster barrier",
         (("it is used here", fact.use),),
         _barrier(fact),
+        order="if the other CTA's operation gets there before the initialisation, as the ISA allows without the fence",
     )
 
 
@@ -173,6 +175,7 @@ def unordered_phases(fact: UnorderedPhases) -> Explanation:
         notes,
         {**_barrier(fact), "buffer": str(fact.barrier)},
         "PTX ISA: mbarrier, phase completion",
+        order=f"if {fact.origin.role} gets to this wait only after the next phase is complete",
     )
 
 
@@ -204,6 +207,7 @@ def signal_at_exit(fact: SignalAtExit) -> Explanation:
         f"{fact.origin.cta} may end before the {what} of {fact.signal.role} gets to its {fact.barrier}",
         ALIVE,
         about=_barrier(fact),
+        order=f"if {fact.origin.cta} ends before the {what} gets there",
     )
 
 
@@ -256,6 +260,7 @@ def rounds_unordered(fact: RoundsUnordered) -> Explanation:
         ((f"{fact.place} was in that round here", fact.span),),
         {"barrier": f"barrier {fact.number}"},
         "PTX ISA: bar.sync",
+        order=f"if {fact.origin.place} arrives while the round of {fact.place} is not over",
     )
 
 

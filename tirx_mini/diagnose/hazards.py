@@ -223,12 +223,14 @@ def early_access(fact: EarlyAccess) -> Explanation:
     danger = f"the kernel before this one may still {'use' if fact.writes else 'write'} it"
     notes = tuple((f"{role} waits for that kernel here", span) for role, span in [*fact.before.waits.items()][:1])
     about = {"buffer": fact.buffer}
+    order = "if the kernel before this one is still running then"
     if fact.late:
         return Explanation(
             f"{does} in {fact.late} lane{'s' * (fact.late > 1)} that did not wait with the others: {danger}",
             "let every thread call Tx.ptx.griddepcontrol.wait(), or follow it by warp_sync() or cta_sync()",
             notes,
             about,
+            order=order,
         )
     return Explanation(
         f"{does} with no griddepcontrol.wait before it: {danger}",
@@ -236,4 +238,5 @@ def early_access(fact: EarlyAccess) -> Explanation:
         "has",
         notes,
         about,
+        order=order,
     )

@@ -185,6 +185,7 @@ def load_at_exit(fact: LoadAtExit) -> Explanation:
         f"{fact.origin.cta} ends while a TMA load into its shared memory may be in flight",
         "wait for every load before the kernel ends",
         about={"buffer": fact.buffer},
+        order="if the load lands after the end of the CTA, in memory that may be another CTA's by then",
     )
 
 
@@ -194,6 +195,7 @@ def store_at_exit(fact: StoreAtExit) -> Explanation:
         f"{fact.origin.cta} ends while a TMA store may still read its shared memory",
         "after the last TMA store: commit_group(), then wait_group(0)",
         rule="PTX ISA: cp.async.bulk.wait_group",
+        order="if the store reads after the end of the CTA, when its memory may be another CTA's",
     )
 
 
@@ -278,6 +280,7 @@ def missing_wgmma_fence(fact: MissingWgmmaFence) -> Explanation:
         else f"{name} is used by ordinary instructions and then by a wgmma, without a wgmma.fence between",
         "call Tx.ptx.wgmma.fence() after the last use of the accumulators and before the MMA",
         about={"buffer": name},
+        order=f"if the wgmma begins before the last instruction on {name} is done",
     )
 
 

@@ -87,7 +87,8 @@ def suspects(func: PrimFunc) -> list[Suspect]:
         count = byte_count(func, sites, name)
         if count is not None and count.announced != count.delivered:
             about = {"barrier": name}
-            explanation = Explanation(count.sentence(name), bytes_hint(func), count.notes[1:], about)
+            order = f"if {name} completes a phase whose bytes have not all landed"
+            explanation = Explanation(count.sentence(name), bytes_hint(func), count.notes[1:], about, order=order)
             found.append(Suspect(BYTE_COUNT, explanation, count.announce.span))
     return found
 
