@@ -11,6 +11,9 @@ from ..hardware import DEFAULT_GPU
 
 T = TypeVar("T")
 
+INCOMPLETE = 3
+"""The exit status where nothing is wrong as far as a kernel is modelled, and something is not."""
+
 
 def argument(parse: Callable[[str], T]) -> Callable[[str], T]:
     """`parse` as the type of an argument: the text of its `ValueError` is what argparse prints."""

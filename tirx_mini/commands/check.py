@@ -13,14 +13,18 @@ from rich.text import Text
 from ..course import Checked, KernelFileError, KernelRef, check_file, product_text
 from ..diagnose import DEFAULT_LIMIT
 from ..report import barrier_table, finding_page, report_page
-from .arguments import add_simulation_arguments, positive, shape
+from .arguments import INCOMPLETE, add_simulation_arguments, positive, shape
 
 TERMINAL = Path("-")
 """As the file of ``--json``: standard output, and the pages go to standard error."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Check a kernel and print the findings. The exit status is 0 if it is ok, 1 if not, 2 for bad input."""
+    """Check a kernel and print the findings.
+
+    The exit status is 0 if it is ok, 1 if not, 2 for bad input, and `INCOMPLETE` if nothing is wrong as far as the
+    simulator models the kernel.
+    """
     options = _parser().parse_args(argv)
     console = Console(highlight=False, stderr=options.json == TERMINAL)
     try:
@@ -44,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(text)
         else:
             options.json.write_text(text + "\n", encoding="utf-8")
+    if checked.report.verdict == "incomplete":
+        return INCOMPLETE
     return 0 if checked.ok else 1
 
 
@@ -83,7 +89,7 @@ def _show(checked: Checked, options: argparse.Namespace, console: Console) -> No
     if checked.wrong is not None:
         console.print()
         console.print(finding_page(checked.wrong))
-    elif report.ok:
+    elif report.comparable:
         console.print(Text(product_text(checked)))
     if checked.exploration is not None and checked.exploration.held:
         held = "; ".join(checked.exploration.held)

@@ -14,12 +14,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..course import DTYPES, KernelFileError, Row, Task, ladder_tasks, run_tasks, shape_text
 from ..ir import TirxError
-from .arguments import add_simulation_arguments, positive, step_list
+from .arguments import INCOMPLETE, add_simulation_arguments, positive, step_list
 from .ladder_table import ladder_table
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the ladder and print its table. The exit status is 0 if all rows are ok, 1 if not, 2 for bad input."""
+    """Run the ladder and print its table.
+
+    The exit status is 0 if all rows are ok, 1 if one is wrong, 2 for bad input, and `INCOMPLETE` if none is wrong but
+    one is not wholly modelled.
+    """
     options = _parser().parse_args(argv)
     console = Console()
     try:
@@ -47,7 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             console.print(row.detail, markup=False, highlight=False)
     if options.json:
         options.json.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows), encoding="utf-8")
-    return 0 if all(row.ok for row in rows) else 1
+    if any(not row.ok and row.verdict != "incomplete" for row in rows):
+        return 1
+    return 0 if all(row.ok for row in rows) else INCOMPLETE
 
 
 def _parser() -> argparse.ArgumentParser:

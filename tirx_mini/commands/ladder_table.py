@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ..course import Row, shape_text
 
-_STYLES = {"ok": "green", "wrong": "bold red"}
+_STYLES = {"ok": "green", "wrong": "bold red", "incomplete": "yellow"}
 
 
 def ladder_table(rows: Sequence[Row], gpu: str) -> Table:

@@ -42,7 +42,7 @@ class Checked:
         return self.report.ok and self.wrong is None
 
     def as_dict(self) -> dict[str, Any]:
-        """The report's object, with "product"; its verdict is "wrong" if only the product is."""
+        """The report's object, with "product"; its verdict is "wrong" if the product is, and nothing else happened."""
         data = as_dict(self.report)
         if self.exploration is not None:
             explored = as_dict(self.exploration)
@@ -104,20 +104,29 @@ def check_kernel(
     else:
         report = simulate(kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers)
     report = replace(report, kernel=name or report.kernel)
-    if not report.ok or product_shape(kernel) is None:
+    if not report.comparable or product_shape(kernel) is None:
         return Checked(report, exploration=exploration)
     a, b, d = arguments
-    return Checked(report, product_error(a, b, d), wrong_product(kernel, a, b, d), exploration)
+    error = product_error(a, b, d)
+    if report.verdict == "incomplete" and not error.ok:  # what was not modelled may be what is missing
+        return Checked(report, exploration=exploration)
+    return Checked(replace(report, right=error.ok), error, wrong_product(kernel, a, b, d), exploration)
 
 
 def product_text(checked: Checked) -> str:
-    """One sentence about a kernel that is ok: which schedules were tried, and how exact its product is."""
+    """One sentence about a kernel in which nothing went wrong: the schedules that were tried, and its rounding."""
     tried = f"{checked.report.schedules} schedule{'s' * (checked.report.schedules != 1)}"
     explored = checked.exploration
     if explored is not None:
         tried = f"{explored.schedules} schedules of {explored.classes} class{'es' * (explored.classes != 1)}"
         tried += " (complete)" if explored.complete else " (incomplete: the limit was reached)"
-    findings = "no errors" if checked.report.warnings else "no findings"
+    report = checked.report
+    if report.only_possible:
+        findings = "no error happened"
+    elif report.verdict == "incomplete":
+        findings = "as far as it is modelled, no errors"
+    else:
+        findings = "no errors" if report.warnings else "no findings"
     said = f"{findings} in {tried}"
     if (product := checked.product) is not None:
         said += f"; D is A @ B.T to within {product.largest:.2g}; rounding explains {product.allowed:.2g}"

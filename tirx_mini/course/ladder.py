@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -58,8 +58,8 @@ class Task:
 class Row:
     """The outcome of one task.
 
-    verdict: the simulator's; "wrong" if that is "ok" and the result is not, "refused" if the kernel does not take the
-        shape, "error" if there is no kernel.
+    verdict: the simulator's; "wrong" if the result is and no other error happened, "refused" if the kernel does not
+        take the shape, "error" if there is no kernel.
     findings: how many there are, warnings included.
     max_abs_error: of the result, against float64.
     rounding_error: the same for a correctly rounded result.
@@ -162,12 +162,15 @@ def _data(task: Task) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray]:
 def _judge(task: Task, report: Report, a: npt.NDArray, b: npt.NDArray, d: npt.NDArray, wall: float) -> Row:
     verdict, error, rounding = report.verdict, None, None
     detail = str(report) if report.findings else ""
-    if verdict == "ok":
+    if report.comparable:
         product = product_error(a, b, d)
         error, rounding = product.largest, product.rounding
-        if not product.ok:
+        if report.findings:
+            detail = str(replace(report, right=product.ok))
+        if not product.ok and verdict != "incomplete":
             verdict = "wrong"
-            detail = f"D differs from A @ B.T by up to {error:.3g}; rounding explains {product.allowed:.3g}"
+            wrong = f"D differs from A @ B.T by up to {error:.3g}; rounding explains {product.allowed:.3g}"
+            detail = f"{wrong}\n\n{detail}" if detail else wrong
     tflops = None if report.time_us is None else task.flops / (report.time_us * 1e6)
     peak = gpu_spec(task.gpu).peak_tflops
     return Row(

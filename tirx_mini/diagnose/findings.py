@@ -81,6 +81,7 @@ class Report:
     findings: worst first. time_us, tflops: predicted on the modelled GPU (None where the kernel did not finish, or
         executed no MMA). cycles: of the SM clock. trace: the timeline's events. stats: figures by name.
     schedules: how many were run; seed: the one that replays the worst finding.
+    right: whether the results are right, where somebody compared them; the simulator alone does not know (None).
     """
 
     verdict: Verdict
@@ -94,6 +95,7 @@ class Report:
     gpu: str = ""
     schedules: int = 1
     seed: int = 0
+    right: bool | None = None
 
     @property
     def ok(self) -> bool:
@@ -116,14 +118,33 @@ class Report:
         """Whether there are errors, and none of them happened in this run: each needs another order of events."""
         return bool(self.errors) and not any(f.happened for f in self.errors)
 
+    @property
+    def comparable(self) -> bool:
+        """Whether the results say something: no error happened in the run that would explain wrong ones."""
+        return self.verdict in ("ok", "incomplete") or self.only_possible
+
+    @property
+    def outlook(self) -> str:
+        """A sentence about a kernel whose errors are all possible: in which order it goes wrong; "" for any other."""
+        if not self.only_possible:
+            return ""
+        order = self.errors[0].order
+        if self.right:
+            return f"right here; wrong {order}; seldom seen on a chip"
+        if self.right is None:
+            return f"nothing went wrong in this run; it goes wrong {order}"
+        return f"the result is wrong: in this run, perhaps, as it goes wrong {order}"
+
     def __str__(self) -> str:
-        """The whole report as plain text: one line, then a page for each finding."""
+        """The whole report as plain text: one line, what is to be expected, then a page for each finding."""
         name = self.kernel or "kernel"
         head = f"{name}: {self.verdict}"
         if self.time_us is not None:
             head += f", {self.time_us:.1f} us predicted on {self.gpu}"
         if self.tflops is not None:
             head += f", {self.tflops:.0f} TFLOPS"
+        if self.outlook:
+            head += f"\n{self.outlook}"
         return "\n\n".join([head, *(finding.diagnostic.render() for finding in self.findings)])
 
 

@@ -123,7 +123,8 @@ def order_of(fact: Hazard) -> str | None:
     if fact.kind is HazardKind.IDENTICAL_WRITES:
         return "if the two write different bytes"
     verb = _verb(fact.operation, fact.writes)
-    return f"if {second} {verb} it before {first} {_verb(earlier.operation, earlier.write)} it"
+    taken = ", and another CTA takes it" if Operation.TCGEN05_DEALLOC in (earlier.operation, fact.operation) else ""
+    return f"if {second} {verb} it before {first} {_verb(earlier.operation, earlier.write)} it{taken}"
 
 
 def _words(fact: Hazard, where: str) -> tuple[str, str]:

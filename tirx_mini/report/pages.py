@@ -34,8 +34,10 @@ STYLES = {
 
 
 def report_page(report: Report) -> RenderableType:
-    """The verdict in a line, then a page for each finding, worst first."""
+    """The verdict in a line, what is to be expected of possible errors, then a page for each finding, worst first."""
     parts: list[RenderableType] = [headline(report)]
+    if report.outlook:
+        parts.append(Text(report.outlook, style="bold"))
     for number, finding in enumerate(report.findings, 1):
         parts += ["", Text(f"{number} of {len(report.findings)}", style="dim"), finding_page(finding)]
     return Group(*parts)
@@ -45,7 +47,13 @@ def headline(report: Report) -> Text:
     """The kernel, its verdict, and what the simulator predicts."""
     text = Text(f"{report.kernel or 'kernel'}: ")
     text.append(report.verdict, STYLES["ok" if report.ok else "error"])
-    counts = [_count(len(report.errors), "error"), _count(len(report.warnings), "warning")]
+    possible = sum(not error.happened for error in report.errors)
+    counts = [
+        _count(len(report.errors) - possible, "error"),
+        _count(possible, "possible error"),
+        _count(len(report.warnings), "warning"),
+        _count(len(report.notes), "note"),
+    ]
     said = [count for count in counts if count]
     if said:
         text.append(f" ({', '.join(said)})")

@@ -80,6 +80,25 @@ def test_warnings_alone_are_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "hgemm_v7: ok (" in out and "warning[TX203]" in out and "no errors in 1 schedule" in out
 
 
+def test_a_kernel_whose_errors_are_all_possible_is_right_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit = Edit(
+        step=2,
+        old="            Tx.cuda.cta_sync()\n            if warp_id == 0:\n                Tx.ptx.tcgen05.rel",
+        new="            if warp_id == 0:\n                Tx.ptx.tcgen05.rel",
+    )
+    target = tmp_path / "report.json"
+    assert main(["check", wrong(tmp_path, edit), "--size", "128", "--json", str(target)]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "hgemm_v2: hazard (1 possible error)" in out and "right here; wrong if the dealloc of " in out
+    assert "possible: not seen in this run: it goes wrong if the dealloc of " in out
+    assert "no error happened in 1 schedule; D is A @ B.T to within" in out
+    data = json.loads(target.read_text())
+    assert data["verdict"] == "hazard" and data["right"] is True and data["product"]["ok"]
+    assert data["findings"][0]["happened"] is False and data["findings"][0]["order"].startswith("if the dealloc of ")
+
+
 def test_a_failing_schedule_can_be_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernel = wrong(tmp_path, Edit(7, "ld2mma.init(128)", "ld2mma.init(256)"))
     assert main(["check", kernel, "--shape", "384,384,64", "--schedules", "3", "--seed", "17"]) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -138,11 +139,34 @@ def test_a_barrier_that_holds_no_barrier() -> None:
     assert "never initialised" in plain(stuck_page([role]))
 
 
+possible = (Finding("race", "error", "m", order="if the load lands first"),)
+
+
+@pytest.mark.parametrize(
+    ("right", "text"),
+    [
+        (True, "right here; wrong if the load lands first; seldom seen on a chip"),
+        (None, "nothing went wrong in this run; it goes wrong if the load lands first"),
+        (False, "the result is wrong: in this run, perhaps, as it goes wrong if the load lands first"),
+    ],
+)
+def test_a_report_of_possible_errors_says_what_is_to_be_expected(right: bool | None, text: str) -> None:
+    report = Report("hazard", possible, kernel="v3", right=right)
+    assert text in " ".join(plain(report_page(report)).split()) and text in str(report)
+    happened = replace(report, findings=(*possible, Finding("race", "error", "m")))
+    assert happened.outlook == "" and Report("ok").outlook == ""
+    assert json.loads(to_json(report)).get("right") is right
+
+
 @pytest.mark.parametrize(
     ("report", "text"),
     [
         (Report("ok", (), 12.34, 567.8, kernel="v3", gpu="B200"), "v3: ok, 12.3 µs predicted on B200, 568 TFLOPS"),
         (Report("ok", (Finding("race", "warning", "m"),), kernel="v3"), "v3: ok (1 warning)"),
+        (
+            Report("hazard", (*possible, Finding("race", "error", "m"), Finding("not-modelled", "note", "m"))),
+            "kernel: hazard (1 error, 1 possible error, 1 note)",
+        ),
         (
             Report("hazard", (Finding("race", "error", "m"),) * 2, seed=7),
             "kernel: hazard (2 errors); replay with --seed 7",
