@@ -11,6 +11,7 @@ from tirx_mini.sim import (
     BarrierOfEndedCta,
     BarrierUse,
     ClusterBarrierMisuse,
+    EarlySignal,
     IncompletePhase,
     MbarrierFact,
     MisalignedBarrier,
@@ -18,6 +19,7 @@ from tirx_mini.sim import (
     NoSuchBarrier,
     Reinitialised,
     RoundsUnordered,
+    Signal,
     SignalAtExit,
     StoreOverBarrier,
     ThreadCountsDiffer,
@@ -160,6 +162,19 @@ def arrival_overflow(fact: ArrivalOverflow) -> Explanation:
         (("it was initialised here", fact.init),),
         about,
         "PTX ISA: mbarrier, pending count",
+    )
+
+
+@explains(EarlySignal, OVERFLOW)
+def early_signal(fact: EarlySignal) -> Explanation:
+    what = "arrival" if fact.signal is Signal.ARRIVE else str(fact.signal)
+    return Explanation(
+        f"nothing keeps this {what} at {fact.barrier} by {fact.origin.role} out of the phase before",
+        f"before this round of {fact.barrier}, wait for its last phase, or for a barrier that is signalled after it",
+        _here(fact),
+        {**_barrier(fact), "role": fact.origin.role, "consequence": True},
+        "PTX ISA: mbarrier, phase completion",
+        order=f"if the {what} comes before the phase before is complete, with its arrivals and bytes",
     )
 
 

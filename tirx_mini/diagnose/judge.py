@@ -78,6 +78,7 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
         if any(f.severity == "error" and f.verdict == "hazard" for f in findings):
             findings = [*_suspicions(func), *findings]
         findings = _with_suspects(findings, [_suspicion(one) for one in state_suspects(func, outcome.repeats)])
+    findings = _without_echoes(findings)
     finished = not outcome.blocked and outcome.fault is None
     stats: dict[str, Any] = dict(outcome.stats)
     time_us = None
@@ -131,6 +132,13 @@ def finding_of(entry: Entry) -> Finding:
     known = {name: value for name, value in details.items() if value not in ("", None, ())}
     severity = explanation.severity or rule.severity
     return Finding(kind.name, severity, explanation.message, origin.span, known, explanation.order)
+
+
+def _without_echoes(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without consequences that only another order would show, where there are other errors."""
+    echoes = [f for f in findings if not f.happened and f.severity == "error" and f.details.get("consequence")]
+    errors = sum(f.severity == "error" for f in findings)
+    return [f for f in findings if f not in echoes] if len(echoes) < errors else list(findings)
 
 
 def _details(explanation: Explanation) -> dict[str, Any]:

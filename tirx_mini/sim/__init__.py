@@ -9,6 +9,7 @@ above them `gpu.py`, which puts a GPU together, and `run.py`, which executes a k
 the facts into findings.
 """
 
+from .doubts import Doubt, OpenOrder
 from .engines import (
     AccumulatorLane,
     AllocRule,
@@ -71,6 +72,7 @@ from .machine import (
     ClusterBarrierWait,
     CountingBarrier,
     CountingWait,
+    EarlySignal,
     ElementOutOfBounds,
     HostCluster,
     HostCta,
@@ -129,6 +131,7 @@ from .translate import (
 )
 
 __all__ = [
+    "Doubt", "EarlySignal", "OpenOrder",
     "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow",
     "BadAllocation", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount",
     "BarrierEvent", "BarrierOfEndedCta", "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BulkWait",

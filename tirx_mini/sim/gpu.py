@@ -10,6 +10,7 @@ import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 
+from .doubts import Doubts, OpenOrder
 from .engines import CpAsync, TensorCores, TmaEngine, TmemAccesses, TmemAllocators, WgmmaEngines
 from .facts import Entry, Fact, FactLog, Fault
 from .hazards import HazardWatch, Space
@@ -39,6 +40,7 @@ class Outcome:
     facts: in the order in which they were first stated, the fault last.
     fault: what stopped the run, if something did.
     blocked: warps that wait for ever, in the order of their CTAs; each has its `waiting`.
+    open_orders: where another order of the events may go otherwise.
     stats: figures by name. trace: the timeline, by cycles, where asked for. barrier_log: likewise.
     repeats: waits of an mbarrier that found the same phase complete again.
     """
@@ -51,6 +53,7 @@ class Outcome:
     trace: list[TraceEvent] | None = None
     barrier_log: list[BarrierEvent] | None = None
     repeats: tuple[RepeatedWait, ...] = ()
+    open_orders: tuple[OpenOrder, ...] = ()
 
 
 class Gpu(Services):
@@ -82,6 +85,7 @@ class Gpu(Services):
         self.rng = None if seed is None else random.Random(seed)
         self.clock = clock or Clock(self.rng)
         self.facts = FactLog()
+        self.doubts = Doubts()
         self.locator = Locator(image.shared)
         self.allocators = TmemAllocators()
         self.tmem = TmemAccesses(self.allocators)
@@ -120,7 +124,7 @@ class Gpu(Services):
         blocked = () if fault else tuple(w for c in self.clusters for cta in c.ctas for w in cta.warps if not w.done)
         stats = {**self.stats, **self.traffic.figures()}
         repeats = tuple(self.repeats.values())
-        return Outcome(self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats)
+        return Outcome(self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats, self.doubts.all)
 
     def wake(self, warp: RunningWarp, time: float) -> None:
         """Let a blocked warp run on from `time`."""

@@ -104,7 +104,10 @@ class CpAsyncGroups:
         if not barrier.usable(w, BarrierUse.ARRIVE):
             return
         copies = [copy for group in [*self._groups, self._open] for copy in group]
-        released = w.cta.cluster.causality.transient_clock()
+        causality = w.cta.cluster.causality
+        agent = causality.fork(w.agent, "cp.async arrival")  # its own: who knows what the thread did knows no arrival
+        released = causality.transient_clock()
+        released.release_epoch(agent.index, agent.epoch)
         done = w.time
         for copy in copies:
             self._land(w, copy)
@@ -115,7 +118,8 @@ class CpAsyncGroups:
         released.release_past(w.agent)
         for _ in range(w.mask.count):
             by = (Signal.CP_ASYNC, w.place, w.span)
-            w.gpu.clock.at(done, barrier, barrier.arrive_async, w.cta, w.agent.index, released, done, *by)
+            w.gpu.clock.at(done, barrier, barrier.arrive_async, w.cta, agent.index, released, done, *by)
+        causality.finish(agent)
 
 
 class CpAsync:

@@ -11,6 +11,7 @@ from .barriers import (
     BarrierOfEndedCta,
     BarrierUse,
     ClusterBarrierMisuse,
+    EarlySignal,
     IncompletePhase,
     MbarrierFact,
     MisalignedBarrier,
@@ -69,6 +70,7 @@ from .registers import (
 from .warp import HostCluster, HostCta, LanesDiffer, PartialWarp, RunningWarp
 
 __all__ = [
+    "EarlySignal",
     "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
     "BarrierOfEndedCta", "BarrierUse", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
     "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "Element", "ElementOutOfBounds", "FULL",

@@ -196,6 +196,17 @@ class ArrivalOverflow(MbarrierFact):
 
 
 @dataclass(frozen=True)
+class EarlySignal(MbarrierFact):
+    """Nothing keeps a signal out of the phase before its own, which counts bytes. signal: which."""
+
+    signal: Signal
+
+    @property
+    def other(self) -> Span | None:
+        return self.init
+
+
+@dataclass(frozen=True)
 class UnorderedPhases(MbarrierFact):
     """Nothing keeps the next phase from completing before a wait for this one looks. origin: of the wait.
 

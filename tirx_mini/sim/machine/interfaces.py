@@ -14,6 +14,7 @@ from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Span, TensorMap
 from tirx_mini.isa import WgmmaVerbs
 
+from ..doubts import Doubts
 from ..facts import FactLog, Origin
 from ..ordering import Actor, Agent, Causality, GridDependence
 from ..timing import Clock, FairShare, SmTraffic, Traffic
@@ -92,6 +93,8 @@ class Gpu(Protocol):
     def locator(self) -> Locator: ...
     @property
     def facts(self) -> FactLog: ...
+    @property
+    def doubts(self) -> Doubts: ...
     @property
     def barrier_log(self) -> list[Any] | None: ...
     @property

@@ -14,8 +14,9 @@ import numpy as np
 from tirx_mini.hardware import MAX_MBARRIER_COUNT
 from tirx_mini.ir import Span
 
+from ..doubts import Doubt
 from ..facts import Fault, Origin
-from ..ordering import ORDER, Agent, SyncClock
+from ..ordering import ORDER, Agent, SyncClock, UncheckedCausality
 from .barriers import (
     Arrival,
     ArrivalOverflow,
@@ -23,6 +24,7 @@ from .barriers import (
     BarrierEvent,
     BarrierUse,
     CompletedWait,
+    EarlySignal,
     IncompletePhase,
     MissingInitFence,
     Reinitialised,
@@ -38,6 +40,7 @@ from .barriers import (
 )  # fmt: skip
 from .interfaces import Blocking, Cta, Wait, Warp
 from .memory import Element
+from .phases import Phases
 
 
 @dataclass
@@ -89,11 +92,12 @@ class Mbarrier:
     tx: bytes expected that have not arrived (negative: arrived and not yet expected).
     phase: completed phases; the current one has parity phase & 1.
     done_time: when the last phase completed. phase_time: the latest signal of the current one.
+    phases: what is known of them; None in a run whose accesses are not checked.
     """
 
     __slots__ = (
-        "_current", "_released", "cta", "done_time", "element", "expected", "history", "init_by", "name", "offset",
-        "pending", "phase", "phase_time", "tx", "waiters",
+        "_current", "cta", "done_time", "element", "expected", "history", "init_by", "name", "offset", "pending",
+        "phase", "phase_time", "phases", "tx", "waiters",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, offset: int, element: Element) -> None:
@@ -102,8 +106,9 @@ class Mbarrier:
         self.element = element
         self.name = str(element)
         self.expected = self.pending = self.tx = self.phase = 0
-        self._current = cta.cluster.causality.sync_clock()
-        self._released = cta.cluster.causality.sync_clock()
+        causality = cta.cluster.causality
+        self._current = causality.sync_clock()
+        self.phases = None if isinstance(causality, UncheckedCausality) else Phases(causality)
         self.done_time = self.phase_time = 0.0
         self.waiters: list[MbarrierWait] = []
         self.init_by = Init(None, 0, 0)
@@ -129,7 +134,8 @@ class Mbarrier:
             w.gpu.facts.record(Reinitialised(w.origin, self.element, self.init_span))
         self.expected = self.pending = count
         self.tx = self.phase = 0
-        self._released.clear()
+        if self.phases is not None:
+            self.phases.reset()
         self._current.clear()
         self.done_time = self.phase_time = w.time
         self.init_by = Init(w.span, w.agent.index, w.agent.epoch)
@@ -173,7 +179,10 @@ class Mbarrier:
             if w.cta is not self.cta:
                 self.history.remote[w.agent.index] = RemoteSignal(w.agent.epoch, Signal.ARRIVE, w.place, w.span)
                 time += w.gpu.spec.remote_latency
-            self._current.release(w.agent)
+            agent = w.agent
+            if self.phases is not None:
+                self._signalled(agent.index, agent.epoch, agent.clocks, Signal.ARRIVE, w.place, w.span)
+            self._current.release(agent)
             self._record(Signal.ARRIVE, w.place, w.span, count, 0, time)
             self._arrived(count, time, w.origin)
 
@@ -181,6 +190,9 @@ class Mbarrier:
         """mbarrier.expect_tx: `nbytes` more are to arrive in this phase. False where the barrier is unusable."""
         if not self.usable(w, BarrierUse.EXPECT):
             return False
+        agent = w.agent
+        if self.phases is not None:
+            self._signalled(agent.index, agent.epoch, agent.clocks, Signal.EXPECT_TX, w.place, w.span)
         self._record(Signal.EXPECT_TX, w.place, w.span, 0, nbytes, w.time)
         self.tx += nbytes
         if abs(self.tx) > MAX_MBARRIER_COUNT:
@@ -206,6 +218,7 @@ class Mbarrier:
         if self.usable(w, BarrierUse.TEST) and self.completed(parity):
             self._acquire(w)
             return True
+        self.cta.gpu.doubts.record(Doubt.TEST, w.origin, self.name)
         return False
 
     def _acquire(self, w: Warp) -> None:
@@ -215,9 +228,11 @@ class Mbarrier:
         if log is not None:
             time = max(w.time, self.done_time)
             log.append(BarrierEvent(time, self.cta.name, self.name, Signal.WAIT, w.place, w.span, 0, 0, self.phase))
-        w.agent.acquire(self._released)
-        if w.dependence is not None:
-            w.dependence.acquired(w, self._released)
+        released = self._current if self.phases is None else self.phases.observed(w.agent)
+        if released is not None:
+            w.agent.acquire(released)
+            if w.dependence is not None:
+                w.dependence.acquired(w, released)
         history = self.history
         counted = history.wait_counts.get(w.place)
         if counted is None:
@@ -237,6 +252,8 @@ class Mbarrier:
         """`nbytes` of a copy that `cta` issued landed: releases what that copy wrote, and nothing else."""
         if cta is not self.cta:
             self.history.remote[agent.index] = RemoteSignal(agent.epoch, Signal.TMA_LOAD, role, span)
+        if self.phases is not None:
+            self._signalled(agent.index, agent.epoch, agent.clocks, Signal.TMA_LOAD, role, span)
         self._current.release_epoch(agent.index, agent.epoch)
         self._current.release_past(agent)
         self._record(Signal.TMA_LOAD, role, span, 0, nbytes, time)
@@ -252,11 +269,37 @@ class Mbarrier:
         """One arrival by an agent of `cta`, with what it `released`."""
         if cta is not self.cta:
             self.history.remote[agent] = RemoteSignal(released.clocks.item(ORDER, agent), signal, role, span)
+        if self.phases is not None:
+            self._signalled(agent, released.clocks.item(ORDER, agent), released.clocks, signal, role, span)
         self._current.join(released)
         self._record(signal, role, span, 1, 0, time)
         self._arrived(1, time, Origin(role, role, self.cta.name, span))
 
     # -- phases --------------------------------------------------------------------------------------------------
+
+    def _signalled(
+        self, agent: int, epoch: int, clocks: np.ndarray, signal: Signal, role: str, span: Span | None
+    ) -> None:
+        """A signal of the current phase, by an agent with these clocks; record where it may come in an earlier one."""
+        phases = self.phases
+        assert phases is not None
+        if not phases.follows(agent, clocks):
+            self._early(signal, role, span)
+        if signal is Signal.EXPECT_TX:
+            phases.expect(agent, epoch)
+        else:
+            phases.signal(agent, epoch, clocks, signal is not Signal.TMA_LOAD)
+
+    def _early(self, signal: Signal, role: str, span: Span | None) -> None:
+        """A signal may come in the phase before, where it takes another one's place, or breaks the count of bytes."""
+        phases, gpu = self.phases, self.cta.gpu
+        assert phases is not None
+        phases.tangled()
+        by = Origin(role, role, self.cta.name, span)
+        if signal not in (Signal.EXPECT_TX, Signal.TMA_LOAD) and not phases.bytes:
+            gpu.doubts.record(Doubt.SIGNALS, by, self.name)
+        elif not gpu.facts.seen(EarlySignal, span, self.init_span):
+            gpu.facts.record(EarlySignal(by, self.element, self.init_span, signal))
 
     def _record(self, signal: Signal, role: str, span: Span | None, count: int, nbytes: int, time: float) -> None:
         history = self.history
@@ -298,7 +341,8 @@ class Mbarrier:
         self._check_observers()
         self.phase += 1
         self.pending = self.expected
-        self._released.copy_from(self._current)
+        if self.phases is not None and not self.phases.complete(self._current):
+            self.cta.gpu.doubts.record(Doubt.BYTES, self.cta.origin(self.init_span), self.name)
         self.done_time = self.phase_time
         self._log(Signal.COMPLETE, "", None, 0, 0, self.done_time)
         if not self.waiters:

@@ -1,0 +1,51 @@
+"""What may be different in another order of the same events, so that one run does not speak for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from .facts import Origin, place_key
+
+
+class Doubt(Enum):
+    """Why another order may show other events than the run did."""
+
+    SIGNALS = auto()
+    """Signals of an mbarrier may count in each other's phases."""
+    BYTES = auto()
+    """A phase of an mbarrier may be complete before all bytes are expected that belong to it."""
+    TEST = auto()
+    """An mbarrier.test_wait found its phase incomplete, and may find it complete."""
+    COLUMNS = auto()
+    """Allocations of tensor memory may have to wait for one another."""
+    REGISTERS = auto()
+    """A setmaxnreg.dec comes after a setmaxnreg.inc, which may have to wait for it."""
+
+
+@dataclass(frozen=True)
+class OpenOrder:
+    """A place at which another order may go otherwise. subject: what it concerns, as in "full[0]"."""
+
+    doubt: Doubt
+    origin: Origin
+    subject: str
+
+
+class Doubts:
+    """The doubts about a run, the first one of each kind at each place."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, OpenOrder] = {}
+
+    def record(self, doubt: Doubt, origin: Origin, subject: str) -> None:
+        """Another order may go otherwise."""
+        key = (doubt, place_key(origin.span))
+        if key not in self._found:
+            self._found[key] = OpenOrder(doubt, origin, subject)
+
+    @property
+    def all(self) -> tuple[OpenOrder, ...]:
+        """All of them, in the order in which they came up."""
+        return tuple(self._found.values())

@@ -1,0 +1,145 @@
+"""The phases of an mbarrier, as far as each thread knows them: in which other orders a wait or a signal may come.
+
+`mbarrier.try_wait.parity` names a parity and no phase (PTX ISA: "mbarrier.test_wait, mbarrier.try_wait"). It may return
+at every complete phase of that parity which its thread does not know to be over, so all that it may acquire is what the
+earliest of them released, whichever phase this run showed it. A thread knows that a phase is complete if all signals
+that the phase was made of are in its past.
+
+A signal belongs to its phase in every order if the phase before is in its past. If that holds for all signals of a
+barrier, each phase is made of the same signals in every order; if, besides, each wait is in the past of the phase that
+would hide it (`UnorderedPhases`), no order of the events deadlocks. The proof goes by the order of the run: of the
+events that an unfinished execution has not reached, take the one that came first in the run. All events before it have
+been reached, so its barrier stands where it stood in the run, or one phase of the other parity before, and the event
+can happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ordering import ORDER, PAST, Agent, Causality, SyncClock
+
+FIRST, RECENT = 2, 8
+"""Phases whose releases are kept: the first ones, and the latest ones."""
+TANGLED = 64
+"""Signals that a phase may inherit from phases before it, which they do not follow; beyond that no more is known."""
+
+
+class Phase:
+    """A complete phase. signals: the agent and the epoch of each; bytes: whether they count any. released: the join of
+    what they released.
+    """
+
+    __slots__ = ("bytes", "released", "signals")
+
+    def __init__(self, signals: list[tuple[int, int]], bytes: bool, released: SyncClock) -> None:
+        self.signals = signals
+        self.bytes = bytes
+        self.released = released
+
+
+class Phases:
+    """The phases of one mbarrier. number: how many are complete."""
+
+    __slots__ = ("_bytes", "_causality", "_kept", "_known", "_late", "_ordered", "_signals", "_tangled", "number")
+
+    def __init__(self, causality: Causality) -> None:
+        self._causality = causality
+        self._kept: dict[int, Phase] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """The barrier is initialised: no phase is complete."""
+        self.number = 0
+        self._kept.clear()
+        self._known: dict[int, int] = {}  # complete phases that an agent knows of by its own waits
+        self._signals: list[tuple[int, int]] = []
+        self._ordered: set[int] = set()  # agents whose signals follow the phase before
+        self._bytes = False  # whether the phase counts bytes
+        self._tangled = False  # whether the phase has a signal that does not follow the phase before
+        self._late: list[tuple[int, int]] = []  # expect_tx that no arrival of the phase has followed yet
+
+    @property
+    def bytes(self) -> bool:
+        """Whether the last complete phase counted bytes."""
+        return bool(self.number) and self._kept[self.number - 1].bytes
+
+    # -- signals -------------------------------------------------------------------------------------------------
+
+    def follows(self, agent: int, clocks: np.ndarray) -> bool:
+        """Whether what `agent` does with these clocks comes after the last complete phase, in every order."""
+        if not self.number or agent in self._ordered:
+            return True
+        before = self._kept.get(self.number - 1)
+        if before is None or not _past(agent, clocks, before.signals):
+            return False
+        self._ordered.add(agent)
+        return True
+
+    def expect(self, agent: int, epoch: int) -> None:
+        """An expect_tx: it is sure to count before the phase is complete if an arrival of the phase follows it."""
+        self._bytes = True
+        self._late.append((agent, epoch))
+
+    def signal(self, agent: int, epoch: int, clocks: np.ndarray, arrives: bool) -> None:
+        """A signal of the current phase, by an agent with these clocks. arrives: whether it is an arrival."""
+        self._signals.append((agent, epoch))
+        if arrives and self._late:
+            self._late = [late for late in self._late if not _past(agent, clocks, (late,))]
+
+    def tangled(self) -> None:
+        """A signal of the current phase does not follow the phase before: it might take the place of one of those."""
+        if not self._tangled:
+            before = self._kept[self.number - 1].signals
+            self._signals += before if len(before) < TANGLED else []
+        self._tangled = True
+
+    def complete(self, current: SyncClock) -> bool:
+        """The current phase is complete, and has released `current`.
+
+        Returns whether no part of it could have been complete before: whether its arrivals follow its expect_tx.
+        """
+        kept, number = self._kept, self.number
+        old = kept.pop(number - RECENT, None) if number >= FIRST + RECENT else None
+        released = old.released if old is not None else self._causality.sync_clock()
+        released.copy_from(current)
+        kept[number] = Phase(self._signals, self._bytes, released)
+        self.number += 1
+        self._signals = []
+        self._bytes = self._tangled = False
+        self._ordered.clear()
+        whole = not self._late
+        self._late = []
+        return whole
+
+    # -- waits ---------------------------------------------------------------------------------------------------
+
+    def observed(self, agent: Agent) -> SyncClock | None:
+        """What a wait acquires that finds the last phase complete: the release of the earliest phase of its parity that
+        the agent does not know to be over; None where that is no phase at all.
+        """
+        index, number = agent.index, self.number
+        known = self._known.get(index, 0)
+        for over in range(number - 2, known - 1, -2):  # the last phase of the other parity that is over
+            before = self._kept.get(over)
+            if before is not None and _past(index, agent.clocks, before.signals):
+                earliest = over + 2
+                break
+        else:
+            earliest = known + ((known ^ number) & 1)
+        self._known[index] = earliest
+        phase = self._kept.get(earliest - 1)
+        return phase.released if phase is not None else None
+
+
+def _past(agent: int, clocks: np.ndarray, signals: Sequence[tuple[int, int]]) -> bool:
+    """Whether an agent with these clocks executes its next event after all of the signals."""
+    width = clocks.shape[1]
+    for other, epoch in signals:
+        if other != agent and (
+            other >= width or (clocks.item(ORDER, other) < epoch and clocks.item(PAST, other) < epoch)
+        ):
+            return False
+    return True
