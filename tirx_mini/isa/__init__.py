@@ -22,12 +22,12 @@ from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
 from .machine import DivergentThread, MachineVerbs, MbarrierVerbs, RegisterOperand, ThreadVerbs, WgmmaVerbs
 from .operands import Access, Operand, OperandKind
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
-from .tma import POLICIES
+from .tma import POLICIES, multicasts
 
 __all__ = [
     "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion", "DivergentThread",
     "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory",
     "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "Scope", "SmemDescriptor", "ThreadVerbs",
     "WgmmaVerbs", "check_target", "describe", "instruction_of", "instructions", "mma_depth", "mma_format",
-    "operand_chunks", "swizzle_bytes", "written_params",
+    "multicasts", "operand_chunks", "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ from .operands import (
     pred,
     u32,
 )
+from .tma import multicasts
 
 MASK16 = """{
     .reg .b16 mask;
@@ -140,11 +141,10 @@ def _decode(thread: Thread, what: str, decode: Callable[[], Any]) -> Any:
 
 
 def _commit(cta_group: int, cta_mask: int | None) -> str:
-    multicast = cta_mask is not None and (cta_group == 2 or cta_mask != 1)
     text = f"tcgen05.commit.cta_group::{cta_group}.mbarrier::arrive::one.shared::cluster"
     return (
         MASK16 % (cta_mask, f"{text}.multicast::cluster.b64 [{{bar}}], mask;")
-        if multicast
+        if multicasts(cta_mask)
         else f"{text}.b64 [{{bar}}];"
     )
 
@@ -163,12 +163,11 @@ def tcgen05_commit(
 ) -> None:
     """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 
-    With `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA of the mask.
+    With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA of
+    the mask.
     """
-    multicast = cta_mask is not None and (cta_group == 2 or cta_mask != 1)
-    barriers = (
-        gpu.peer_mbarriers(thread, bar, cta_mask) if multicast and cta_mask is not None else [gpu.mbarrier(thread, bar)]
-    )
+    mask = cta_mask if cta_mask is not None and multicasts(cta_mask) else None
+    barriers = [gpu.mbarrier(thread, bar)] if mask is None else gpu.peer_mbarriers(thread, bar, mask)
     for _ in range(thread.mask.count):
         gpu.commit(thread, barriers, cta_group)
 

@@ -21,10 +21,18 @@ POLICIES = {
 """The policies that createpolicy.fractional makes for all accesses (PTX ISA: createpolicy)."""
 
 
+def multicasts(cta_mask: int | None) -> bool:
+    """Whether an instruction with a constant mask has ``.multicast::cluster``: with the bits of several CTAs.
+
+    A mask of at most one bit means the executing CTA, whichever bit it is: TVM 0.26 emits the form without a mask.
+    """
+    return cta_mask is not None and cta_mask.bit_count() > 1
+
+
 def _hinted(text: str, cta_mask: int, cache_hint: str) -> str:
     """The copy `text`, with its mask and its cache policy in registers."""
     registers = []
-    if cta_mask:
+    if multicasts(cta_mask):
         text += ", mask"
         registers.append(("b16", "mask", str(cta_mask)))
     if cache_hint:
@@ -37,7 +45,7 @@ def _hinted(text: str, cta_mask: int, cache_hint: str) -> str:
 
 
 def _load(dim: int, cta_group: int, cta_mask: int, cache_hint: str) -> str:
-    multicast = ".multicast::cluster" if cta_mask else ""
+    multicast = ".multicast::cluster" if multicasts(cta_mask) else ""
     group = ".cta_group::2" if cta_group == 2 else ""
     hint = ".L2::cache_hint" if cache_hint else ""
     text = (
@@ -96,10 +104,11 @@ def cp_async_bulk_tensor_load(
 ) -> None:
     """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
-    Elements outside the tensor are zero, and their bytes count. With `cta_mask` (bit r for cluster rank r) the box
-    lands at the same offset, and completes on the barrier at the same offset, in each CTA of the mask. With
+    Elements outside the tensor are zero, and their bytes count. With several bits in `cta_mask` (bit r for cluster rank
+    r) the box lands at the same offset, and completes on the barrier at the same offset, in each CTA of the mask. With
     cta_group = 2 the barrier may be the one of the pair's other CTA.
     """
+    cta_mask = cta_mask if multicasts(cta_mask) else 0
     for _ in range(thread.mask.count):
         gpu.tma_load(thread, tensor_map, dst, bar, coords, cta_mask, cta_group)
 

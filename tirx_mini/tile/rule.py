@@ -37,12 +37,14 @@ class Rule(ABC):
     """One implementation of the operations `ops`.
 
     name: the value of ``dispatch="…"`` that selects it, also used in error pages.
+    aliases: other values that select it, TVM's for rules that choose more freely.
     doc: a short description for error pages.
     """
 
     name: ClassVar[str]
     ops: ClassVar[tuple[str, ...]]
     doc: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
@@ -82,7 +84,7 @@ def _refused(call: TileCall, ctx: Context, refusals: list[tuple[Rule, Refusal]])
 
 
 def _named(call: TileCall, wanted: object, candidates: list[Rule]) -> list[Rule]:
-    named = [rule for rule in candidates if rule.name == wanted]
+    named = [rule for rule in candidates if wanted == rule.name or wanted in rule.aliases]
     if named:
         return named
     names = [rule.name for rule in candidates]

@@ -34,6 +34,7 @@ class Transfer:
 
 class TmaLoad(Rule):
     name = "tma"
+    aliases = ("tma_auto",)
     ops = ("copy_async",)
     doc = "TMA load from global to shared memory, completing on an mbarrier"
 
@@ -57,6 +58,7 @@ class TmaLoad(Rule):
 
 class TmaStore(Rule):
     name = "tma"
+    aliases = ("tma_auto",)
     ops = ("copy_async",)
     doc = "TMA store from shared to global memory, completing in a bulk group"
 
@@ -112,7 +114,7 @@ def _load_attributes(call: TileCall) -> dict[str, int | str]:
     attrs: dict[str, int | str] = {"cta_group": group, **_cache_hint(call)}
     if mask is not None:
         value = int_value(mask)
-        if value is None or not 0 < value < 1 << 16:
+        if value is None or not 0 <= value < 1 << 16:
             raise Refusal(f"cta_mask must be a 16-bit constant with one bit per CTA of the cluster, not {mask!r}")
         attrs["cta_mask"] = value
     return attrs

@@ -95,6 +95,16 @@ def test_multicast_is_in_the_ptx() -> None:
     assert "::complete_tx::bytes.multicast::cluster.cta_group::2 [{dst}]" in load
 
 
+@pytest.mark.parametrize("mask", [0, 1, 2, 1 << 15])
+@pytest.mark.parametrize("group", [1, 2])
+def test_a_mask_of_at_most_one_bit_is_no_multicast(mask: int, group: int) -> None:
+    for name, attrs in (("tcgen05.commit", {}), ("cp.async.bulk.tensor.load", {"dim": 3})):
+        template = TABLE[name].template
+        unmasked = template({**attrs, "cta_group": group})
+        assert template({**attrs, "cta_group": group, "cta_mask": mask}) == unmasked
+        assert "multicast" not in unmasked
+
+
 # -- every entry executes --------------------------------------------------------------------------------------------
 
 SOURCE = np.arange(4096, dtype=np.float16).reshape(64, 64)

@@ -171,9 +171,11 @@ def test_cta_group_and_multicast_become_modifiers_of_the_load():
         ({"cta_group": 1}, {}),
         ({"cta_group": 2}, {"cta_group": 2}),
         ({"cta_mask": 3}, {"cta_mask": 3}),
+        ({"cta_mask": 0}, {}),
+        ({"dispatch": "tma_auto"}, {}),
         ({"multicast": 0b1100, "cta_group": 2}, {"cta_mask": 0b1100, "cta_group": 2}),
     ):
-        copy = call("copy_async", t, g, **config, **options)
+        copy = call("copy_async", t, g, **{**config, **options})
         func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g,), warpgroups=None)
         (issued,) = Machine(func, {"G": numbered(g.shape)}).run().issued
         assert issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0, "cache_hint": "", **attrs}
@@ -219,7 +221,7 @@ def test_unsupported_copies_are_reported_with_the_reason():
         g, narrow, declare, elected(call("copy_async", narrow, g[:, :4], **tma)))
     assert "address of an mbarrier" in page(
         g, t, declare, elected(call("copy_async", t, g, dispatch="tma", mbar=bar[0])))
-    assert "16-bit constant" in page(g, t, declare, elected(call("copy_async", t, g, **tma, cta_mask=0)))
+    assert "16-bit constant" in page(g, t, declare, elected(call("copy_async", t, g, **tma, cta_mask=1 << 16)))
     assert 'did you mean dispatch="tma"' in page(g, t, declare, elected(call("copy_async", t, g, dispatch="tmaa")))
 
 

@@ -31,7 +31,7 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
-from tirx_mini.isa import BarrierEffect, Instruction, instruction_of, instructions
+from tirx_mini.isa import BarrierEffect, Instruction, instruction_of, instructions, multicasts
 from tirx_mini.sim import LANES, place_key, selected, thread_values
 
 WORDS: Mapping[BarrierEffect, str] = {
@@ -152,7 +152,7 @@ class Site:
     def signals(self, rank: int, own: int) -> bool:
         """Whether, in the CTA of rank `own` of the cluster, it may arrive at a barrier of the CTA of rank `rank`."""
         mask = self.call.attr("cta_mask", None)
-        if self.effect is BarrierEffect.COMMIT and mask:
+        if self.effect is BarrierEffect.COMMIT and multicasts(mask):
             return bool(mask >> rank & 1)
         return rank == own if self._target is None else int_value(self._target) in (None, rank)
 
