@@ -82,6 +82,18 @@ SWIZZLE_64B_RESULT = (
     ("SWIZZLE_128B_ATOM, (NUM_CONSUMER, BLK_M, EPI_N)", "SWIZZLE_64B_ATOM, (NUM_CONSUMER, BLK_M, EPI_N)"),
 )
 BARRIER_7 = (("warpgroup_sync(1)", "warpgroup_sync(7)"),)
+ACCUMULATES_BY_A_VARIABLE = (
+    ("def mma(stage, k):", "def mma(stage, accum):"),
+    ("accum=(k != 0)", "accum=accum"),
+    ("mma(mma_phase.stage, k)\n", "mma(mma_phase.stage, accum)\n                                accum = 1\n"),
+    (
+        "                            ld_phase.move_to_next_stage()\n",
+        "                            ld_phase.move_to_next_stage()\n                            accum = 0\n",
+    ),
+)
+"""``accum = 0`` before the loop over K and ``accum = 1`` at its end, passed to an inline function."""
+UNICASTS = (("cta_mask=1", "cta_mask=0"),)
+TMA_AUTO = (('"dispatch": "tma"', '"dispatch": "tma_auto", "cta_mask": 1'), ('dispatch="tma"', 'dispatch="tma_auto"'))
 
 VARIATIONS = (
     Variation("64 columns of B", 3, (256, 192, 192), sets(**{TILE: "128, 64, 64"})),
@@ -104,6 +116,9 @@ VARIATIONS = (
     Variation("other warpgroups for the roles", 7, (384, 256, 320), (FEW,), OTHER_WARPGROUPS),
     Variation("tensor memory is free after the store", 7, (384, 256, 320), (FEW,), STORES_THEN_FREES),
     Variation("bytes are expected before the loads", 7, (384, 256, 320), (FEW,), EXPECTS_FIRST),
+    Variation("a variable that says whether to accumulate", 7, (384, 256, 320), (FEW,), ACCUMULATES_BY_A_VARIABLE),
+    Variation("masks without a bit", 7, (384, 256, 320), (FEW,), UNICASTS),
+    Variation("TVM's other name of TMA, masks of one bit", 7, (384, 256, 320), (FEW,), TMA_AUTO),
     Variation("chunks of 8 from tensor memory", 7, (384, 256, 192), (FEW, *sets(TMEM_LD_N=8))),
     Variation("chunks of 128 from tensor memory", 7, (384, 256, 192), (FEW, *sets(TMEM_LD_N=128))),
     Variation("chunks of 128 to D", 7, (384, 256, 192), (FEW, *sets(EPI_N=128))),

@@ -34,6 +34,8 @@ class Expr:
     dtype: DataType
     span: Span | None = field(default=None, kw_only=True)
     is_tile: ClassVar[bool] = False
+    __array_ufunc__: ClassVar[None] = None
+    """NumPy leaves operators to this class, and refuses its own functions (NumPy: ndarray, array_ufunc)."""
 
     __hash__ = object.__hash__
 

@@ -163,8 +163,8 @@ def tcgen05_commit(
 ) -> None:
     """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 
-    With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA of
-    the mask.
+    With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
+    of the mask.
     """
     mask = cta_mask if cta_mask is not None and multicasts(cta_mask) else None
     barriers = [gpu.mbarrier(thread, bar)] if mask is None else gpu.peer_mbarriers(thread, bar, mask)

@@ -1,8 +1,8 @@
 """Assignment, as in TVMScript.
 
-``x: Tx.int32`` declares a mutable scalar; assigning to it stores. The first ``x = expr`` with an IR value (or a plain
-number) binds an immutable value; a second one is an error. Any other assignment, including `Tx.meta_var`, is Python's:
-it names an object.
+A name that is assigned an IR value, or a plain number, more than once is a mutable scalar of its first value's type:
+each ``x = expr`` stores to it. ``x: Tx.int32`` declares one with its type. A name that is assigned once is bound to its
+value, which needs no storage. Any other assignment, including `Tx.meta_var`, is Python's: it names an object.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from .displays import DisplayEvaluator
 from .environment import MISSING, Bound, Gone
 from .expressions import is_runtime
 from .handles import DType, Flat, Let, data_type, let, meta_var
+from .once import check_kept
+from .reassigned import Again, is_alias
 
 
 class Assigner(DisplayEvaluator):
@@ -107,9 +109,7 @@ class Assigner(DisplayEvaluator):
         """Whether the value of `node` is written as ``Tx.meta_var(…)``."""
         if isinstance(node, ast.IfExp):
             return self._is_meta(node.body) and self._is_meta(node.orelse)
-        if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
-            return False
-        return ast.unparse(node.func).endswith("meta_var") and self.eval(node.func) is meta_var
+        return isinstance(node, ast.Call) and is_alias(node) and self.eval(node.func) is meta_var
 
     # -- one target ---------------------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class Assigner(DisplayEvaluator):
     def _store_name(self, target: ast.Name, value: Any, meta: bool, source: ast.expr | None) -> None:
         name, span = target.id, self.span(target)
         declared = self._scalar(name)
-        if declared is not None and not meta and _is_value(value):
+        if declared is not None and not meta and self._is_stored(name, value):
             self.emit_store(target, declared, (const(0),), value)
             return
         known = self._known(name)
@@ -143,10 +143,35 @@ class Assigner(DisplayEvaluator):
         if meta or not _is_value(value) or (not is_runtime(value) and _holds_number(known)):
             self.set_name(name, value.value if isinstance(value, Let) and meta else value)
         elif isinstance(value, Let):
-            self.set_name(name, Bound(self.builder.bind(name, value.value), span))
+            self.set_name(name, Bound(self.builder.bind(name, value.value), span, "let"))
+        elif self._is_variable(target, value, source):
+            variable = self.builder.alloc(scalar(name, as_expr(value).dtype, span))
+            self.builder.first_values[variable] = span
+            self.set_name(name, variable)
+            self.emit_store(target, variable, (const(0),), value)
         else:
             expr = self._named_value(name, value)
             self.set_name(name, Bound(expr, span, literal=_literal(value), source=source))
+
+    def _is_stored(self, name: str, value: Any) -> bool:
+        """Whether an assignment to the mutable scalar `name` stores `value`, rather than giving the name to an object.
+
+        An inline function may give an object of its own the name of a scalar outside it.
+        """
+        replaced = isinstance(value, Buffer) and value.scalar
+        return _is_value(value) or (not replaced and (self._known(name) is not MISSING))
+
+    def _is_variable(self, target: ast.Name, value: Any, source: ast.expr | None) -> bool:
+        """Whether the name that `target` assigns first is assigned again, and can be stored to.
+
+        An inline function that assigns to the name of an id (``tid = Tx.thread_id([128])``) has a variable of its own,
+        as in TVM.
+        """
+        again = self.env.assignments.again(target)
+        expr = as_expr(value)
+        if again is None or not _is_storable(expr):
+            return False
+        return again is Again.HERE or not isinstance(expr, Var) or isinstance(source, ast.Name)
 
     def _known(self, name: str) -> Any:
         env = self.env.function
@@ -175,30 +200,14 @@ class Assigner(DisplayEvaluator):
         name, span = target.id, self.span(target)
         if known is MISSING:
             captured = self.env.find_captured(name)
-            if captured and isinstance(captured[1], Bound) and source is not None and _reads(source, name):
-                raise self._rebinding(name, captured[1], value, span)
+            if not captured or not isinstance(captured[1], Bound) or source is None or not _reads(source, name):
+                return
+            if captured[1].how != "value":
+                raise _rebinding(name, captured[1], span)
         elif isinstance(known, Bound) and _is_value(value) and not meta:
-            raise self._rebinding(name, known, value, span)
-
-    def _rebinding(self, name: str, known: Bound, value: Any, span: Span) -> TirxError:
-        note = ((f"`{name}` is {'first assigned' if known.how == 'value' else 'declared'} here", known.span),)
-        if known.how == "loop variable":
-            return TirxError(f"cannot assign to the loop variable `{name}`", span, "use another name", note)
-        if known.how == "parameter":
-            return TirxError(
-                f"`{name}` is a parameter: assigning to it would not change the caller's variable",
-                span,
-                f"remove `{name}` from the parameters to assign to the kernel's variable, or use another name",
-                note,
-            )
-        first = "…" if known.source is None else ast.unparse(known.source)
-        return TirxError(
-            f"`{name}` is assigned twice, but a name that is bound by `=` is immutable",
-            span,
-            f"declare it as a variable at its first assignment: `{name}: Tx.{known.expr.dtype} = {first}`",
-            note,
-            kind="assigned-twice",
-        )
+            found = self.env.find(name)
+            if known.how != "value" or found is None or found[0] is not self.env:
+                raise _rebinding(name, known, span)
 
     # -- elements and attributes --------------------------------------------------------------------------------
 
@@ -215,6 +224,7 @@ class Assigner(DisplayEvaluator):
                 raise self.error(
                     target, f"cannot assign to an element of `{ast.unparse(target.value)}`, which is a single value"
                 )
+            check_kept(self.builder, owner, ast.unparse(target), self.span(target))
             self.guarded(target, _set_item, owner, key, value)
             return
         place = self.guarded(target, owner.__getitem__, key)
@@ -252,10 +262,13 @@ class Assigner(DisplayEvaluator):
             given, shown = f"{value} is a float", str(value)
         else:
             return
-        raise self.error(
-            target,
+        first = self.builder.first_values.get(buffer)
+        raise TirxError(
             f"`{ast.unparse(target)}` is {buffer.dtype}, but {given}: its fraction would be lost",
-            f"to drop the fraction, write `Tx.{buffer.dtype}({shown})` or divide with //; to keep it, use a float32",
+            self.span(target),
+            f"to drop the fraction, write `Tx.{buffer.dtype}({shown})` or divide with //; to keep it, "
+            + ("use a float32" if first is None else f"write the first value as a float, `{buffer.name} = 0.0`"),
+            () if first is None else ((f"`{buffer.name}` takes its type from its first value, here", first),),
         )
 
     def _store_attribute(self, target: ast.Attribute, value: Any) -> None:
@@ -268,6 +281,7 @@ class Assigner(DisplayEvaluator):
             raise self.error(
                 target, f"cannot assign to an attribute of `{ast.unparse(target.value)}`, which is part of the kernel"
             )
+        check_kept(self.builder, owner, ast.unparse(target), self.span(target))
         self.guarded(target, setattr, owner, target.attr, value)
 
     # -- declarations and augmented assignment ------------------------------------------------------------------
@@ -324,6 +338,36 @@ class Assigner(DisplayEvaluator):
         if isinstance(value, Expr) and value.span is None:
             stamp(value, self.span(node))
         return value
+
+
+def _rebinding(name: str, known: Bound, span: Span) -> TirxError:
+    """The error for an assignment to a name that is bound for good."""
+    note = ((f"`{name}` is {'first assigned' if known.how in ('value', 'let') else 'declared'} here", known.span),)
+    if known.how == "loop variable":
+        return TirxError(f"cannot assign to the loop variable `{name}`", span, "use another name", note)
+    if known.how == "parameter":
+        return TirxError(
+            f"`{name}` is a parameter: assigning to it would not change the caller's variable",
+            span,
+            f"remove `{name}` from the parameters to assign to the kernel's variable, or use another name",
+            note,
+        )
+    if known.how == "let":
+        message = f"`{name}` is bound by Tx.let, so it cannot be assigned again"
+        hint = f"remove the Tx.let: a name that is assigned again is a variable, `{name}: Tx.{known.expr.dtype}`"
+    else:
+        message = f"`{name}` holds a {_shape(known.expr)}, which a loop or branch of the kernel cannot replace"
+        hint = "keep an index in a variable, and select with it at each use, as in `bar.ptr_to([index])`"
+    return TirxError(message, span, hint, note, kind="assigned-twice")
+
+
+def _is_storable(expr: Expr) -> bool:
+    """Whether a scalar variable can hold the value: a number or a bool, but no pointer or vector."""
+    return not expr.dtype.is_handle and expr.dtype.lanes == 1
+
+
+def _shape(expr: Expr) -> str:
+    return "pointer" if expr.dtype.is_handle else f"value of dtype {expr.dtype}"
 
 
 def _set_item(owner: Any, key: Any, value: Any) -> None:

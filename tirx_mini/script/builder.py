@@ -78,12 +78,25 @@ class Block:
 
 
 @dataclass
+class _Once:
+    """A loop or branch of the kernel, which is read once however often it is executed.
+
+    kind: "loop" or "branch".
+    made: the Python objects that were made while it was read, by identity.
+    """
+
+    kind: str
+    made: dict[int, Any] = field(default_factory=dict)
+
+
+@dataclass
 class Builder:
     """Collects the statements of one kernel.
 
     span: the current location; new nodes get it as their span.
     params: the parameters in call order; `Tx.match_buffer` replaces a pointer with a buffer.
     scopes: the kinds of the open execution scopes, outermost first.
+    first_values: the variables whose type is that of their first value, with the place of its assignment.
     """
 
     name: str
@@ -95,6 +108,8 @@ class Builder:
     blocks: list[Block] = field(default_factory=lambda: [Block()])
     inline_depth: int = 0
     scopes: list[str] = field(default_factory=list)
+    first_values: dict[Buffer, Span] = field(default_factory=dict)
+    _once: list[_Once] = field(default_factory=list)
     _names: tuple[str, ...] = ()
     _declared: set[Buffer] = field(default_factory=set)
     _unfinished: dict[Any, TirxError] = field(default_factory=dict)
@@ -129,6 +144,23 @@ class Builder:
     def body(self, block: Block) -> Stmt:
         """A finished block as a statement."""
         return seq(*block.stmts, span=block.stmts[0].span if block.stmts else self.span)
+
+    @contextmanager
+    def read_once(self, kind: str) -> Iterator[None]:
+        """Read a loop or branch of the kernel."""
+        self._once.append(_Once(kind))
+        yield
+        self._once.pop()
+
+    def made(self, value: Any) -> Any:
+        """Note that the innermost loop or branch made the Python object `value`."""
+        if self._once and value is not None:
+            self._once[-1].made[id(value)] = value
+        return value
+
+    def outlives(self, value: Any) -> str | None:
+        """The kind of the innermost loop or branch, if the Python object `value` was made outside it."""
+        return self._once[-1].kind if self._once and id(value) not in self._once[-1].made else None
 
     def open_rest(self, kind: str) -> None:
         """Open a scope of `kind` that extends to the end of the kernel (``T.device_entry()``)."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from tirx_mini.ir import Span, TirxError
+from tirx_mini.ir import Expr, Span, TirxError
 from tirx_mini.layout import LayoutError
 
 from .source import in_package, line_span
@@ -107,8 +107,12 @@ def _unfilled(error: NotImplementedError) -> TirxError:
     return TirxError(f"TODO at line {place.line} is not filled in: {message}", place, kind="todo")
 
 
-def foreign(error: Exception, function: Any, span: Span) -> TirxError:
-    """The error for an exception in a Python function that a kernel calls, at the line of the call."""
+def foreign(error: Exception, function: Any, span: Span, args: Iterable[Any] = ()) -> TirxError:
+    """The error for an exception in a Python function that a kernel calls with `args`, at the line of the call."""
+    runtime = next((arg for arg in args if isinstance(arg, Expr)), None)
+    home = getattr(function, "__module__", None) or type(function).__module__
+    if runtime is not None and function is not None and home.split(".")[0] in ("builtins", "math", "numpy"):
+        return _needs_python(function, runtime, span)
     direct = error.__traceback__ is not None and error.__traceback__.tb_next is None
     if isinstance(error, TypeError) and direct and function is not None:
         signature = signature_of(function)
@@ -116,6 +120,18 @@ def foreign(error: Exception, function: Any, span: Span) -> TirxError:
     message = str(error) if type(error).__module__.startswith("tirx_mini") and str(error) else _with_type(error)
     place = origin(error.__traceback__)
     return TirxError(message, span, notes=() if place is None else (("raised here", place),))
+
+
+def _needs_python(function: Any, value: Expr, span: Span) -> TirxError:
+    """The error for a function of NumPy or of Python's library that is given a value of the kernel."""
+    name = getattr(function, "__name__", type(function).__name__)
+    return TirxError(
+        f"{name}() is a function of Python, but its argument is only known when the kernel runs",
+        span,
+        f"use an operator or a function of the language, such as Tx.max or Tx.cast; call {name}() outside the kernel "
+        "for values that are known there",
+        ((f"the argument is `{value!r}`", value.span),),
+    )
 
 
 def _with_type(error: Exception) -> str:

@@ -13,14 +13,14 @@ from typing import Any
 from tirx_mini.ir import TirxError
 
 from .environment import Env
-from .expressions import Evaluator, describe, element_names, is_runtime
+from .expressions import Evaluator, describe, element_names
 
 
 class DisplayEvaluator(Evaluator):
     """An evaluator that also handles literals, displays, comprehensions, f-strings and lambdas."""
 
     def visit_Dict(self, node: ast.Dict, names: Sequence[str] = ()) -> dict[Any, Any]:
-        result: dict[Any, Any] = {}
+        result: dict[Any, Any] = self.builder.made({})
         for key_node, value in zip(node.keys, node.values, strict=True):
             if key_node is None:
                 result.update(self.guarded(value, dict, self.eval(value)))
@@ -31,7 +31,7 @@ class DisplayEvaluator(Evaluator):
 
     def visit_DictComp(self, node: ast.DictComp, names: Sequence[str] = ()) -> dict[Any, Any]:
         inner = replace(self, env=Env(outer=self.env))
-        result: dict[Any, Any] = {}
+        result: dict[Any, Any] = self.builder.made({})
         for _ in inner.generate(node.generators):
             key = inner.eval(node.key)
             result[key] = inner.eval(node.value, element_names(names, key))
@@ -41,7 +41,7 @@ class DisplayEvaluator(Evaluator):
         inner = replace(self, env=Env(outer=self.env))
         rounds = enumerate(inner.generate(node.generators))
         values = [inner.eval(node.elt, element_names(names, i)) for i, _ in rounds]
-        return set(values) if isinstance(node, ast.SetComp) else values
+        return self.builder.made(set(values) if isinstance(node, ast.SetComp) else values)
 
     visit_SetComp = visit_GeneratorExp = visit_ListComp
 
@@ -73,11 +73,10 @@ class DisplayEvaluator(Evaluator):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> str:
         value = self.eval(node.value)
+        self.check_text(node.value, value)
         convert = {115: str, 114: repr, 97: ascii}.get(node.conversion)
         spec = "" if node.format_spec is None else self.eval(node.format_spec)
-        return self.guarded(
-            node, format, str(value) if is_runtime(value) else convert(value) if convert else value, spec
-        )
+        return self.guarded(node, format, convert(value) if convert else value, spec)
 
     def visit_Lambda(self, node: ast.Lambda) -> Callable[..., Any]:
         parameters = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
@@ -105,7 +104,7 @@ class DisplayEvaluator(Evaluator):
         return tuple(self._items(node.elts, names))
 
     def visit_List(self, node: ast.List, names: Sequence[str] = ()) -> list[Any]:
-        return self._items(node.elts, names)
+        return self.builder.made(self._items(node.elts, names))
 
     def visit_Set(self, node: ast.Set) -> set[Any]:
-        return set(self._items(node.elts))
+        return self.builder.made(set(self._items(node.elts)))

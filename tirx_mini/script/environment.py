@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from tirx_mini.ir import Buffer, Expr, Span, TirxError
 
 from .diagnostics import UnknownName, did_you_mean
+from .reassigned import Assignments
 
 MISSING: Any = object()
 
@@ -20,7 +22,7 @@ MISSING: Any = object()
 class Bound:
     """A name bound to an immutable IR value: a first assignment, a loop variable or a parameter.
 
-    how: "value", "loop variable" or "parameter".
+    how: "value", "let" (bound by `Tx.let`), "loop variable" or "parameter".
     literal: the Python number that was assigned, or None for any other value.
     source: the syntax of the value.
     """
@@ -45,12 +47,21 @@ class Gone:
 
 @dataclass
 class Env:
-    """The names of one block. The outermost block of a function looks up free names in `outer`."""
+    """The names of one block. The outermost block of a function looks up free names in `outer`.
+
+    body: the statements of the block.
+    """
 
     parent: Env | None = None
     outer: Env | Outside | None = None
     names: dict[str, Any] = field(default_factory=dict)
     nonlocals: set[str] = field(default_factory=set)
+    body: Sequence[ast.stmt] = ()
+
+    @cached_property
+    def assignments(self) -> Assignments:
+        """What the statements of the block assign to."""
+        return Assignments(self.body)
 
     def find(self, name: str) -> tuple[Env, Any] | None:
         """The innermost block of this function that defines `name`, and its value there."""
@@ -178,7 +189,7 @@ def _gone(name: str, gone: Gone) -> TirxError:
     if gone.changed:
         return TirxError(
             f"`{name}` is reassigned in a block that may not run, so its value here is unknown",
-            hint=f"declare it before the block, as in `{name}: Tx.int32 = 0`, and assign to it inside",
+            hint=f"make it a variable of the kernel: assign `{name} = …` before the block, without Tx.meta_var",
             notes=notes,
         )
     return TirxError(

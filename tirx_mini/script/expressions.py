@@ -20,6 +20,7 @@ from .diagnostics import UnknownName, did_you_mean, foreign, placed
 from .environment import Bound, Env
 from .handles import DType, Flat, load
 from .memory import check_view
+from .once import attributes, check_attributes, check_call, is_new
 from .runtime_builtins import runtime_builtin
 from .source import FunctionSource
 
@@ -224,7 +225,11 @@ class Evaluator:
             raise foreign(error, None, self.span(node)) from None
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
-        return self.binary(node, node.op, self.eval(node.left), self.eval(node.right))
+        left, right = self.eval(node.left), self.eval(node.right)
+        if isinstance(left, str) and isinstance(node.op, ast.Mod):
+            for value in right if isinstance(right, tuple) else (right,):
+                self.check_text(node, value)
+        return self.binary(node, node.op, left, right)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         value = self.eval(node.operand)
@@ -309,8 +314,10 @@ class Evaluator:
         if not callable(function):
             shown = ast.unparse(node.func if isinstance(node, ast.Call) else node)
             raise TirxError(f"`{shown}` is {_describe_value(function)} and cannot be called", span)
+        self._check_call(node, function, args, kwargs)
         function = runtime_builtin(function)
         builder = self.builder
+        kept = attributes(builder, function)
         before, builder.span = builder.span, span
         builder.suggest_names(names)
         try:
@@ -320,12 +327,32 @@ class Evaluator:
         except RecursionError:
             raise TirxError("infinite recursion: functions call each other without end", span) from None
         except Exception as error:
-            raise foreign(error, function, span) from None
+            raise foreign(error, function, span, (*args, *kwargs.values())) from None
         else:
-            return self._declared(span, result) if isinstance(result, Buffer) else result
+            check_attributes(builder, function, kept, short(node), span)
+            if isinstance(result, Buffer):
+                return self._declared(span, result)
+            return builder.made(result) if is_new(function) else result
         finally:
             builder.span = before
             builder.suggest_names(())
+
+    def _check_call(self, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Reject a call that Python would execute once, and one that makes text of a run-time value."""
+        check_call(self.builder, function, tuple(args), short(node), self.span(node))
+        formats = isinstance(getattr(function, "__self__", None), str) and function.__name__ == "format"
+        if formats or function in (str, repr, format):
+            for value in (*args, *kwargs.values()):
+                self.check_text(node, value)
+
+    def check_text(self, node: ast.expr, value: Any) -> None:
+        """Reject text of a value that is only known at run time: it would show the expression, and not the value."""
+        if is_runtime(value) and not isinstance(value, Str):
+            raise self.error(
+                node,
+                f"`{short(node)}` makes text of a value that is only known when the kernel runs",
+                'print it on the GPU with `Tx.cuda.printf("%d\\n", value)`, or make text of Python values only',
+            )
 
     def _declared(self, span: Span, buffer: Buffer) -> Buffer:
         """A buffer that a call returned; a view is declared here."""
@@ -376,6 +403,12 @@ def element_names(names: Sequence[str], key: Any) -> Sequence[str]:
         label = f"{names[0]}_{key}"
         return (label,) if label.isidentifier() else names
     return names[key : key + 1] if isinstance(key, int) else ()
+
+
+def short(node: ast.AST) -> str:
+    """The text of a node, cut off where it is long."""
+    text = ast.unparse(node)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def describe(node: ast.AST) -> str:

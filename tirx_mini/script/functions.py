@@ -45,12 +45,14 @@ class InlineFunction:
         builder = current(f"`{self.__name__}`")
         given = self.bind(args, kwargs)
         with builder.inlining(self.__name__) as call:
-            env = Env(outer=self.outer)
+            env = Env(outer=self.outer, body=self.source.node.body)
             for name, value in given.items():
                 fixed = isinstance(value, Expr) and not isinstance(value, Region)
                 env.names[name] = (
                     Bound(value, self.source.span(self._parameter(name), call), "parameter") if fixed else value
                 )
+            if self.source.node.args.kwarg is not None:
+                builder.made(given[self.source.node.args.kwarg.arg])
             outcome = Executor(self.source, builder, env, call).run(self.source.node.body)
         return outcome.value if isinstance(outcome, Returned) else None
 

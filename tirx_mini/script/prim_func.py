@@ -74,7 +74,7 @@ def read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
     span = source.span(source.node)
     span = replace(span, end_line=span.line, end_column=0)
     builder = Builder(function.__name__, span)
-    env = Env(outer=Outside.of(function, caller))
+    env = Env(outer=Outside.of(function, caller), body=source.node.body)
     executor = Executor(source, builder, env)
     with building(builder):
         _parameters(function, source, executor)

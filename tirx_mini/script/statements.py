@@ -33,7 +33,7 @@ from .assignment import Assigner
 from .builder import stamp
 from .diagnostics import did_you_mean, todo_error
 from .environment import Bound, Env, keeps_meaning
-from .expressions import is_runtime
+from .expressions import is_runtime, short
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
 from .rounds import read_before_assigned
 
@@ -78,11 +78,12 @@ class StatementExecutor(Assigner):
         return None
 
     @contextmanager
-    def _inside(self, what: str, span: Span) -> Iterator[Callable[[], Stmt]]:
+    def _inside(self, what: str, span: Span, statements: Sequence[ast.stmt]) -> Iterator[Callable[[], Stmt]]:
         """Open a block of the kernel with its own names; yields a function that returns its body once it has ended."""
-        self.env = Env(parent=self.env)
+        runtime = what != "scope"
+        self.env = Env(parent=self.env, body=statements)
         self.nesting.append(what)
-        with self.builder.block() as block:
+        with self.builder.block() as block, self.builder.read_once(what) if runtime else nullcontext():
             yield lambda: self.builder.body(block)
         self.nesting.pop()
         inner, self.env = self.env, self._parent()
@@ -107,17 +108,17 @@ class StatementExecutor(Assigner):
         elif isinstance(value, Expr):
             raise self.error(
                 node,
-                f"the value of `{_short(node.value)}` is not used",
+                f"the value of `{short(node.value)}` is not used",
                 "assign it, as in `phase = phase ^ 1`",
             )
         elif callable(value) and not isinstance(node.value, ast.Call):
             raise self.error(
-                node, f"`{_short(node.value)}` is a function, but is not called", f"write `{_short(node.value)}()`"
+                node, f"`{short(node.value)}` is a function, but is not called", f"write `{short(node.value)}()`"
             )
         elif isinstance(value, (OpenScope, Loop)):
             raise self.error(
                 node,
-                f"`{_short(node.value)}` has no effect by itself",
+                f"`{short(node.value)}` has no effect by itself",
                 "open it with `with`" if isinstance(value, OpenScope) else "use it in a `for` statement",
             )
         return None
@@ -185,7 +186,7 @@ class StatementExecutor(Assigner):
     def visit_Assert(self, node: ast.Assert) -> Outcome:
         if not self.decide(node.test):
             message = "this assertion fails" if node.msg is None else str(self.eval(node.msg))
-            raise self.error(node.test, f"`{_short(node.test)}`: {message}")
+            raise self.error(node.test, f"`{short(node.test)}`: {message}")
         return None
 
     def visit_Raise(self, node: ast.Raise) -> Outcome:
@@ -195,7 +196,7 @@ class StatementExecutor(Assigner):
         if value is NotImplementedError or isinstance(value, NotImplementedError):
             text = "" if isinstance(value, type) else str(value).removeprefix("TODO").lstrip(": ")
             raise todo_error(text, self.span(node)) if text else self._placeholder(node)
-        raise self.error(node, str(value) if isinstance(value, Exception) else f"`{_short(node.exc)}` is raised")
+        raise self.error(node, str(value) if isinstance(value, Exception) else f"`{short(node.exc)}` is raised")
 
     # -- branches and loops -------------------------------------------------------------------------------------
 
@@ -211,7 +212,7 @@ class StatementExecutor(Assigner):
         return None
 
     def _branch(self, statements: Sequence[ast.stmt], span: Span) -> Stmt:
-        with self._inside("branch", span) as body:
+        with self._inside("branch", span, statements) as body:
             self.run(statements)
             stmt = body()
         return stmt
@@ -226,7 +227,7 @@ class StatementExecutor(Assigner):
             self.builder.blocks[-1].stmts.extend(before.stmts)
             return self._while_reading(node, bool(test))
         condition = stamp(self.guarded(node.test, as_bool, test), self.span(node.test))
-        with self._inside("loop", span) as body:
+        with self._inside("loop", span, node.body) as body:
             if before.stmts:  # the condition needs statements of its own, which every iteration repeats
                 self.builder.blocks[-1].stmts.extend(before.stmts)
                 self.builder.emit(If(unary("not", condition), Break(), span=span))
@@ -290,7 +291,7 @@ class StatementExecutor(Assigner):
     def _unrolled_round(self, node: ast.For) -> Outcome:
         """One iteration of a loop over Python values, with its own names."""
         outer = self.env
-        self.env = Env(parent=outer)
+        self.env = Env(parent=outer, body=node.body)
         outcome = self._round(node.body)
         inner, self.env = self.env, outer
         inner.leave(self.span(node), lambda value: not isinstance(value, Bound), conditional=False)
@@ -314,7 +315,7 @@ class StatementExecutor(Assigner):
             raise self.error(node.target, f"expected {len(ranges)} loop variable{plural}, found {len(targets)}")
         span = self.span(node)
         variables: list[Var] = []
-        with self._inside("loop", span) as body:
+        with self._inside("loop", span, node.body) as body:
             for target, (start, _, _) in zip(targets, ranges, strict=True):
                 if not isinstance(target, ast.Name):
                     raise self.error(target, "a loop variable must be a plain name")
@@ -336,7 +337,8 @@ class StatementExecutor(Assigner):
                 raise self.error(
                     place,
                     f"`{name}` is a compile-time value, but this loop changes it between iterations",
-                    f"declare it before the loop as a variable of the kernel: `{name}: Tx.int32 = …`",
+                    f"make it a variable of the kernel: write `{name} = …` before the loop, without Tx.meta_var, or "
+                    f"`{name}: Tx.int32 = …`",
                 )
 
     def visit_Break(self, node: ast.Break) -> Outcome:
@@ -372,11 +374,11 @@ class StatementExecutor(Assigner):
         manager = self._manager(item.context_expr)
         if isinstance(manager, (OpenScope, OpenRole, OpenHint)):
             if item.optional_vars is not None:
-                raise self.error(item.optional_vars, f"`{_short(item.context_expr)}` has no value to bind with `as`")
+                raise self.error(item.optional_vars, f"`{short(item.context_expr)}` has no value to bind with `as`")
             span = self.span(item.context_expr)
             filtered = isinstance(manager, OpenRole) or (isinstance(manager, OpenScope) and manager.filter is not None)
             scope = self.builder.in_scope(manager.kind) if isinstance(manager, OpenScope) else nullcontext()
-            with scope, self._inside("branch" if filtered else "scope", self.span(node)) as body:
+            with scope, self._inside("branch" if filtered else "scope", self.span(node), node.body) as body:
                 if isinstance(manager, OpenRole) and manager.opening is not None:
                     manager.opening()
                 outcome = self._with_items(node, rest)
@@ -395,8 +397,8 @@ class StatementExecutor(Assigner):
         value = self.eval(node)
         if isinstance(value, (OpenScope, OpenRole, OpenHint)) or hasattr(type(value), "__enter__"):
             return value
-        hint = f"write `with {_short(node)}():`" if callable(value) else None
-        raise self.error(node, f"`{_short(node)}` is not a scope", hint)
+        hint = f"write `with {short(node)}():`" if callable(value) else None
+        raise self.error(node, f"`{short(node)}` is not a scope", hint)
 
 
 def _sentence(lines: Sequence[str]) -> str:
@@ -408,11 +410,6 @@ def _sentence(lines: Sequence[str]) -> str:
 
 def _keep_nothing(value: Any) -> bool:
     return False
-
-
-def _short(node: ast.AST) -> str:
-    text = ast.unparse(node)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _keyword(node: ast.stmt) -> str:
