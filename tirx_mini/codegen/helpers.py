@@ -26,6 +26,10 @@ class Helpers:
         entry = TABLE.get(call.op)
         if entry is None:
             raise TirxError(f"there is no instruction {call.op!r}", call.span)
+        if entry.opaque:
+            if source := str(call.attr("source_code", "")).strip():
+                self._definitions[source] = None
+            return f"{call.attr('function')}({', '.join(map(render.argument, call.args))})"
         if not entry.ptx:
             assert entry.cuda is not None
             strings = (render(Str(HANDLE, str(value))) for _, value in call.attrs)

@@ -36,6 +36,7 @@ from .kind import (
     ILLEGAL_INSTRUCTION,
     IN_FLIGHT_AT_EXIT,
     MISALIGNED_ACCESS,
+    NOT_MODELLED,
     OUT_OF_BOUNDS,
     Explanation,
     Kind,
@@ -50,11 +51,6 @@ BAD_TENSOR_MAP = Kind(
 MISSING_WGMMA_FENCE = Kind(
     "missing-wgmma-fence", "TX211", "hazard", "wgmma sees registers and memory as they were at wgmma.fence.",
     "PTX ISA: wgmma.fence",
-)  # fmt: skip
-
-
-NOT_MODELLED = Kind(
-    "not-modelled", "TX601", "incomplete", "The simulator knows what each instruction and function of a kernel does.",
 )  # fmt: skip
 
 

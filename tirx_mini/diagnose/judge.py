@@ -12,7 +12,7 @@ from tirx_mini.sim import Entry, Outcome, Simulation, place_key
 
 from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_suspects, suspects
 from .findings import Finding, Report, verdict_of, worst_first
-from .kind import Explanation
+from .kind import NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 
 
@@ -65,8 +65,9 @@ def failed(name: str, error: TirxError, gpu: str) -> Report:
     """The report of a kernel of that name that could not be built or lowered."""
     diagnostic = error.diagnostic
     details = {"hint": diagnostic.hint, "notes": diagnostic.notes}
-    finding = Finding(error.kind, "error", diagnostic.message, diagnostic.span, details)
-    return Report("fault", (finding,), kernel=name, gpu=gpu)
+    severity = "note" if error.kind == NOT_MODELLED.name else "error"
+    finding = Finding(error.kind, severity, diagnostic.message, diagnostic.span, details)
+    return Report(finding.verdict, (finding,), kernel=name, gpu=gpu)
 
 
 def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 1, seed: int = 0) -> Report:

@@ -16,6 +16,9 @@ Verdict = Literal["ok", "incomplete", "hazard", "deadlock", "fault"]
 VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "incomplete", "ok")
 """Worst first. incomplete: the run did something that the simulator does not model, so nothing is known of the rest."""
 
+NOT_MODELLED_NAME = "not-modelled"
+"""The kind of what the simulator does not know, in a run and before it."""
+
 Notes = tuple[tuple[str, "Span | None"], ...]
 """Sentences, each with the place in the source that it is about."""
 
@@ -94,7 +97,8 @@ def collect(modules: Iterable[ModuleType], what: type[Found]) -> list[Found]:
 def of_error(name: str) -> Kind:
     """The kind of finding that a `TirxError` of a kind becomes, which has the same code and rule."""
     error = ERROR_KINDS[name]
-    return Kind(error.name, error.code, "fault", error.rule, error.source)
+    verdict: Verdict = "incomplete" if name == NOT_MODELLED_NAME else "fault"
+    return Kind(error.name, error.code, verdict, error.rule, error.source)
 
 
 def by_name(kinds: Iterable[Kind]) -> Mapping[str, Kind]:
@@ -108,6 +112,7 @@ def by_name(kinds: Iterable[Kind]) -> Mapping[str, Kind]:
 
 # -- kinds that several rules share ----------------------------------------------------------------------------------
 
+NOT_MODELLED = of_error(NOT_MODELLED_NAME)
 RACE = Kind(
     "race", "TX201", "hazard", "Two accesses to one place, of which one writes, are ordered by synchronisation.",
     "PTX ISA: memory consistency model, causality order",

@@ -36,6 +36,7 @@ ERROR_KINDS: Mapping[str, ErrorKind] = MappingProxyType({kind.name: kind for kin
     ErrorKind("no-dispatch", "TX405", "A tile primitive must be implemented by instructions of the GPU."),
     ErrorKind("extents-differ", "TX406", "The tiles of an operation must have the same extents."),
     ErrorKind("not-constant", "TX407", "The extents of a tile must be known at compile time."),
+    ErrorKind("not-modelled", "TX601", "The simulator must know what each instruction and function of a kernel does."),
     ErrorKind("assigned-twice", "TX408", "A name bound by Tx.let, or to a pointer, keeps its value."),
 )})  # fmt: skip
 """The kinds, by name. Findings of these kinds take their code and rule from here."""

@@ -20,6 +20,7 @@ from .descriptors import (
 from .effects import written_params
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
 from .machine import DivergentThread, MachineVerbs, MbarrierVerbs, RegisterOperand, ThreadVerbs, WgmmaVerbs
+from .opaque import not_in_table
 from .operands import Access, Operand, OperandKind
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES, multicasts
@@ -29,5 +30,5 @@ __all__ = [
     "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory",
     "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "Scope", "SmemDescriptor", "ThreadVerbs",
     "WgmmaVerbs", "check_target", "describe", "instruction_of", "instructions", "mma_depth", "mma_format",
-    "multicasts", "operand_chunks", "swizzle_bytes", "written_params",
+    "multicasts", "not_in_table", "operand_chunks", "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -173,7 +173,7 @@ class InstructionDescriptor:
         if d not in _RESULTS or (d == 2) != (kind == "i8") or (d == 0 and kind == "tf32"):
             raise ValueError(f"its result type is {d}, which kind::{kind} does not have")
         if word & 0b100:
-            raise ValueError("it asks for a sparse MMA, which is not modelled")
+            raise ValueError("it describes a sparse MMA, and this instruction is a dense one")
         m, n = (word >> 24 & 31) << 4, (word >> 17 & 63) << 3
         if m not in ((64, 128) if cta_group == 1 else (128, 256)):
             raise ValueError(

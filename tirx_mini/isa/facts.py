@@ -147,6 +147,7 @@ class Facts:
     moves_registers: whether it sets the registers of each thread to its modifier `count`.
     waits_for_grids: whether it waits for the grids before this one; its kernel is then launched before their end.
     registers: the 32-bit registers of each thread in its register operand, from the modifiers.
+    opaque: whether the simulator does not know what it writes where its operands point to.
     """
 
     ptx: Ptx = field(kw_only=False)
@@ -169,3 +170,4 @@ class Facts:
     moves_registers: bool = False
     waits_for_grids: bool = False
     registers: Callable[..., int] | None = None
+    opaque: bool = False

@@ -154,6 +154,14 @@ class ThreadVerbs(Protocol[RegistersT]):
         """The same, as a fault: for an instruction with .aligned."""
         ...
 
+    def not_modelled(self, what: str, effect: str, /) -> None:
+        """Record that the simulator does not know what `what` does. effect: what it did instead, a clause."""
+        ...
+
+    def unknown(self, dtype: str, /) -> np.ndarray:
+        """A value that nobody knows, in each of 32 lanes: NaN, or 0 for a dtype without."""
+        ...
+
     def fault(self, kind: str, message: str, /, *, rule: str) -> Exception:
         """The exception to raise where operands break a rule of the PTX ISA.
 

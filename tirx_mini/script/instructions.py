@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from tirx_mini.ir import Call, Evaluate, TirxError
-from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads
+from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, not_in_table
 
 from .builder import current, place
-from .diagnostics import did_you_mean, unknown
+from .diagnostics import caller_span, did_you_mean, unknown
 
 
 @dataclass
@@ -26,6 +26,14 @@ class Path:
         if name.startswith("__"):
             raise AttributeError(name)
         child = self.below.get(name)
+        if child is None and self.name.split(".")[0] == "ptx" and not_in_table(f"{self.name}.{name}".partition(".")[2]):
+            raise TirxError(
+                f"`Tx.{self.name}.{name}` is an instruction of PTX that tirx_mini does not have: neither the simulator "
+                "nor the compiler knows it",
+                caller_span(),
+                'T.cuda.func_call("name", …, source_code="…") can bring its assembly along, unsimulated',
+                kind="not-modelled",
+            )
         if child is None:
             raise unknown(f"Tx.{self.name}", name, elsewhere(name) or did_you_mean(name, self.below))
         return child

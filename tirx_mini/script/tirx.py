@@ -62,6 +62,7 @@ from .memory import (
     variable_name,
     wg_reg_tile,
 )  # fmt: skip
+from .opaque import call_extern, func_call
 from .operators import OPERATORS, SHORT_DTYPES
 from .prim_func import prim_func
 from .printing import print_buffer, printf
@@ -374,7 +375,8 @@ def _primitive(name: str, scope: str | None) -> Any:
 def _root() -> Path:
     """The root of all paths: instructions and collective operations."""
     root = namespace()
-    for path, function in {**COLLECTIVES, "cuda.printf": printf}.items():
+    opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
+    for path, function in {**COLLECTIVES, **opaque, "call_pure_extern": call_extern, "cuda.printf": printf}.items():
         root.at(path).function = function
     return root
 

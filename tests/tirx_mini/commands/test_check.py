@@ -129,6 +129,23 @@ def test_a_kernel_without_a_factory_is_checked(tmp_path: Path, capsys: pytest.Ca
     assert "error[TX201]" in capsys.readouterr().out
 
 
+OPAQUE = NATIVE.replace("A[B[tid]] * 2.0", 'Tx.cuda.func_call("two", A[tid], source_code="", return_type="float32")')
+
+
+def test_a_kernel_that_is_not_wholly_modelled_is_incomplete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "native.py"
+    path.write_text(OPAQUE)
+    assert main(["check", str(path), "--json", "-"]) == 3
+    data = json.loads(capsys.readouterr().out)
+    assert data["verdict"] == "incomplete" and data["findings"][0]["code"] == "TX601"
+    assert main(["check", str(path)]) == 3
+    out = " ".join(capsys.readouterr().out.split())
+    assert "double: incomplete (1 note)" in out and "note[TX601]: the simulator does not model the CUDA function" in out
+    assert "as far as it is modelled, no errors in 1 schedule" in out
+
+
 def test_a_todo_is_reported_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", f"{ROOT / 'gemm_kernels.py'}:hgemm_v3"]) == 1
     assert "error[TX402]: TODO at line" in capsys.readouterr().out

@@ -44,6 +44,19 @@ def test_the_command_writes_one_object_a_row(tmp_path: Path, capsys: pytest.Capt
     assert "128x128x64" in capsys.readouterr().out
 
 
+def test_a_kernel_that_is_not_wholly_modelled_has_a_status_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function of CUDA that returns nothing: the result is right as far as anybody knows."""
+    path = tmp_path / "mine.py"
+    text = (REFERENCES / "sm100" / "step01_single_tile.py").read_text(encoding="utf-8")
+    sync = "            Tx.cuda.cta_sync()\n"
+    path.write_text(text.replace(sync, f'{sync}            Tx.cuda.func_call("note", source_code="")\n', 1))
+    assert main(["ladder", "--steps", "1", "--kernels", str(path)]) == 3
+    out = " ".join(capsys.readouterr().out.split())
+    assert "1 128x128x64 incomplete 1 0.0" in out and "does not model the CUDA function note" in out
+
+
 def test_a_missing_kernel_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ladder", "--kernels", str(tmp_path / "none.py")]) == 2
     assert "none.py does not exist" in " ".join(capsys.readouterr().out.split())

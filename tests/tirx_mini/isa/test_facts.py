@@ -141,7 +141,7 @@ def undeclared(entry: Instruction) -> Memory:
 @pytest.mark.parametrize("entry", [pytest.param(entry, id=name) for name, entry in TABLE.items()])
 def test_an_entry_declares_the_memories_that_its_body_touches(entry: Instruction) -> None:
     assert undeclared(entry) == Memory.NONE
-    if not TOUCHED.keys() & entry.used_names:
+    if not entry.opaque and not TOUCHED.keys() & entry.used_names:
         assert entry.reads == entry.writes == Memory.NONE
 
 

@@ -12,6 +12,7 @@ What generated code uses (everything else is the simulator's own business):
     w.load, w.store, w.copy                                          plain accesses to shared and global memory
     w.shared_address, w.global_address, w.tensor_map                 values of AddressOf and tensor maps
     w.fault                                                          an instruction with operands that it does not take
+    w.presume                                                        a buffer given to what is not modelled
 
 Values: uniform ones are Python ints, floats and bools; varying ones are arrays whose last axis is the 32 lanes. A
 compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 32).
@@ -25,20 +26,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tirx_mini.ir import Span, TensorMap
+from tirx_mini.ir import DataType, Span, TensorMap
 from tirx_mini.isa import WgmmaVerbs
 
-from ..facts import Fact, Fault, OperandRule, Origin
+from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Operation, Proxy
 from . import access, matrix
 from .addresses import window
 from .counting import ClusterBarrier, NamedBarriers
+from .dtypes import numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Cluster, Cta, Gpu, Wait
 from .masks import FULL, LANES, Mask
 from .mbarrier import Mbarrier
 from .register_pool import RegisterPool
-from .registers import Registers
+from .registers import RegisterArray, Registers
 
 Buffer = SharedBuffer | GlobalBuffer
 
@@ -217,6 +219,26 @@ class RunningWarp:
     def fault(self, kind: str, message: str, *, rule: str, hint: str | None = None) -> Fault:
         """The exception to raise where an instruction does not take its operands: ``raise thread.fault(…)``."""
         return Fault(OperandRule(self.origin, kind, message, rule, hint))
+
+    # -- what is not modelled ------------------------------------------------------------------------------------
+
+    def not_modelled(self, what: str, effect: str) -> None:
+        """Record that the simulator does not know what `what` does."""
+        self.gpu.facts.record(NotModelled(self.origin, what, effect))
+
+    def unknown(self, dtype: str) -> np.ndarray:
+        """NaN in 32 lanes, or 0 for a dtype without."""
+        kind = DataType(dtype)
+        if kind.is_float:
+            return np.full(LANES, np.nan, numpy_dtype(kind))
+        return np.zeros(LANES, bool if kind.is_bool else np.uint64 if kind == "uint64" else np.int64)
+
+    def presume(self, buffer: SharedBuffer | RegisterArray) -> None:
+        """A buffer may have been written by what is not modelled: reading it is no finding."""
+        if isinstance(buffer, RegisterArray):
+            buffer.define(0, len(buffer.data))
+        else:
+            self.cta.smem.shadow.presume(buffer.byte_offset, buffer.end)
 
     # -- fences --------------------------------------------------------------------------------------------------
 

@@ -386,6 +386,12 @@ class Shadow:
                 granules = first[:, None] + np.arange(int((last - first).max()) + 1)
                 yield segment, granules[granules <= last[:, None]]
 
+    def presume(self, start: int, stop: int) -> None:
+        """A byte range may have been written by nobody knows what: where nothing was, something is."""
+        for segment, where in self.pieces(start, stop):
+            found = segment.writes[where]
+            found[found == 0] = -1
+
     def read_items(self, addresses: np.ndarray, width: int, actor: Actor) -> None:
         """`actor` reads items of `width` bytes."""
         for segment, granules in self.scattered(addresses, width):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tirx_mini.hardware import ISSUE_CYCLES
-from tirx_mini.ir import Call, Expr, TensorMap, TirxError, Var
+from tirx_mini.ir import AddressOf, Call, Expr, TensorMap, TirxError, Var
 from tirx_mini.isa import instruction_of
 
 from .uniformity import call_varies
@@ -52,6 +52,8 @@ class Calls:
         if entry is None:
             raise TirxError(f"{call.op} is not in the instruction table", call.span)
         operands = [self._operand(argument) for argument in call.args]
+        if entry.opaque:
+            self._presume(call)
         lanes = any(varies for _, varies in operands)
         keywords = [f"{name}={self._attribute(value)}" for name, value in call.attrs]
         self.out.spend(int(ISSUE_CYCLES[entry.cost]))
@@ -59,6 +61,12 @@ class Calls:
         function = self.out.object(prefix, entry.execute if lanes else entry.semantics, (call.op, lanes))
         text = f"{function}({', '.join(['w.gpu', 'w', *(code for code, _ in operands), *keywords])})"
         return (f"yield from {text}" if entry.blocking else text), lanes
+
+    def _presume(self, call: Call) -> None:
+        """What the operands point to may be written by an instruction that is not modelled."""
+        for argument in call.args:
+            if isinstance(argument, AddressOf) and argument.buffer.scope != "global":
+                self.out.line(f"w.presume({self.expressions.storage.name(argument.buffer)})")
 
     def _operand(self, argument: Expr) -> tuple[str, bool]:
         if isinstance(argument, Var) and argument in self.tensor_maps:

@@ -70,6 +70,8 @@ class Storage(Protocol):
 
     def address(self, expr: AddressOf) -> Value: ...
 
+    def name(self, buffer: Buffer) -> str: ...
+
 
 class Calls(Protocol):
     """Instructions that have a result."""

@@ -57,6 +57,10 @@ class Storage:
             raise TirxError(f"{buffer.name} is used before it is allocated", buffer.span)
         return found
 
+    def name(self, buffer: Buffer) -> str:
+        """What generated code calls the buffer."""
+        return self.place(buffer).name
+
     # -- reading -------------------------------------------------------------------------------------------------
 
     def load(self, expr: BufferLoad, raw: bool) -> Value:
