@@ -10,7 +10,7 @@ import pytest
 from tests.tirx_mini.sim.bare import FakeRegisters, address, at, block, do, one_lane, run
 from tests.tirx_mini.sim.engines.tensor_core import SHARED, allocated
 from tirx_mini.sim import ColumnsWait, RunningWarp
-from tirx_mini.sim.translate.support import poll
+from tirx_mini.sim.machine import Wait
 
 
 @pytest.mark.parametrize("shape", ["32x32b", "16x64b", "16x128b", "16x256b"])
@@ -113,6 +113,16 @@ def test_a_mistake_with_an_allocation_is_reported(steps: list[str], kind: str) -
     assert kind in run(program, shared=SHARED).kinds
 
 
+class Pause(Wait):
+    instruction = "poll"
+
+
+def pause(w: RunningWarp) -> Wait:
+    """Let the others run until the warp's time."""
+    w.gpu.wake(w, w.time)
+    return Pause(w, w.time, w.span)
+
+
 def warps_that_free(w: RunningWarp, columns: int, synchronised: bool) -> Any:
     """Warps 0 and 1 both free what warp 0 allocated, one after the other or in no order."""
     taddr = yield from allocated(w, columns)
@@ -172,7 +182,7 @@ def test_freed_columns_keep_their_values(synchronised: bool) -> None:
             do(w, "tcgen05.fence.after_thread_sync")
         elif w.warp_id == 1:
             w.time += 1000
-            yield poll(w)
+            yield pause(w)
         if w.warp_id == 1:
             at(w, 21)
             do(w, "tcgen05.ld", target, mine, num=1)
@@ -199,12 +209,12 @@ def test_columns_that_another_cta_took_hold_nothing_of_this_one() -> None:
             at(w, 30)
             do(w, "tcgen05.dealloc", taddr, 512)
             w.time += 10_000
-            yield poll(w)
+            yield pause(w)
             do(w, "tcgen05.ld", target, taddr, num=1)
             do(w, "tcgen05.wait.ld")
         else:
             w.time += 20_000
-            yield poll(w)
+            yield pause(w)
             do(w, "tcgen05.dealloc", taddr, 512)
 
     result = run(program, shared={name: SHARED[name] for name in ("bar", "slot")}, grid=(149, 1, 1))
