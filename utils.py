@@ -97,12 +97,14 @@ class Run:
 
     ms: the time, measured on a GPU or predicted by the simulator.
     report: the report of the simulator; None on a GPU.
+    sms: how many multiprocessors were modelled; None for all of them.
     """
 
     kernel: PrimFunc
     target: str
     ms: float | None = None
     report: tvm.Report | None = None
+    sms: int | None = None
 
 
 class KernelWarning(UserWarning):
@@ -118,11 +120,13 @@ def compile_and_run(
     schedules: int = 1,
     seed: int = 0,
     possible: Literal["fail", "warn"] = "fail",
+    sms: int | None = None,
 ) -> Run:
     """Run `kernel` once and write D. Raises `SimulationError` with the whole report if the simulator finds an error.
 
     schedules: the number of event orders that the simulator runs, starting at `seed`; not used on a GPU.
     possible: what to do where errors are possible in another order of events, and none happened in these runs.
+    sms: how many multiprocessors of the GPU the simulator models; None for all of them.
 
     Each finding that does not fail the kernel is issued as a `KernelWarning` at its line.
 
@@ -134,14 +138,15 @@ def compile_and_run(
     if chosen.kind == "cuda":
         tvm.run(kernel, A, B, D, target=target)
         return Run(kernel, target)
-    report = tvm.simulate(kernel, A, B, D, gpu=chosen.detail or DEFAULT_GPU, schedules=schedules, seed=seed)
+    spec = gpu_spec(chosen.detail or DEFAULT_GPU).with_sms(sms)
+    report = tvm.simulate(kernel, A, B, D, gpu=spec, schedules=schedules, seed=seed)
     if report.comparable and not report.ok:
         report = replace(report, right=_matches(A, B, D))
     if not report.ok and not (possible == "warn" and report.only_possible):
         raise tvm.SimulationError(report)
     for finding in report.findings:
         _warn(finding)
-    return Run(kernel, target, None if report.time_us is None else report.time_us / 1000, report)
+    return Run(kernel, target, None if report.time_us is None else report.time_us / 1000, report, sms)
 
 
 def _warn(finding: Finding) -> None:
@@ -193,16 +198,26 @@ def _page(mismatch: Mismatch, run: Run | None) -> str:
 
 
 def benchmark(
-    kernel: PrimFunc, M: int, N: int, K: int, dtype: str = "float16", target: str | None = None, repeat: int = 30
+    kernel: PrimFunc,
+    M: int,
+    N: int,
+    K: int,
+    dtype: str = "float16",
+    target: str | None = None,
+    repeat: int = 30,
+    sms: int | None = None,
 ) -> tuple[float, float]:
-    """(milliseconds, TFLOPS) of one launch: the mean of `repeat` launches in a CUDA graph, or the predicted time."""
+    """(milliseconds, TFLOPS) of one launch: the mean of `repeat` launches in a CUDA graph, or the predicted time.
+
+    sms: how many multiprocessors the simulator models; None for all of them.
+    """
     target = target or default_target()
     if Target(target).kind == "cuda":
         exe = tvm.compile(tvm.IRModule({"main": kernel}), target=target)
         assert isinstance(exe, Executable)
         ms = exe.time_guarded(*prepare_data(M, N, K, dtype, target), repeat=repeat)
     else:
-        ms = _predicted(compile_and_run(kernel, *prepare_data(M, N, K, dtype, target), target=target))
+        ms = _predicted(compile_and_run(kernel, *prepare_data(M, N, K, dtype, target), target=target, sms=sms))
     return ms, 2 * M * N * K / (ms * 1e9)
 
 
@@ -251,7 +266,7 @@ def _good_times(run: Run, reference: PrimFunc | None, step: int | None) -> dict[
 
     good: dict[str, float] = {}
     if reference is not None:
-        good["the reference takes"], _ = benchmark(reference, M, N, K, dtype, run.target)
+        good["the reference takes"], _ = benchmark(reference, M, N, K, dtype, run.target, sms=run.sms)
     if step is not None and (table := measured_times(torch.cuda.get_device_name())) is not None:
         measured = table.ms(step, (M, N, K), dtype)
         if measured is not None:

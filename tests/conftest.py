@@ -6,8 +6,12 @@ pytest tests --kernels kernels_ref --target sim            # the references
 pytest tests --target sim:h100                             # gemm_kernels_sm90.py, on a modelled H100
 pytest tests/test_step07.py --schedules 20 --seed 1        # in 20 random orders of events
 pytest tests/test_step07.py --possible=warn                # errors that did not happen in these orders are warnings
+pytest tests/test_step07.py --sms 4                        # on a GPU with 4 SMs, which computes many tiles on each
 
 Warnings of kernels that pass are in the terminal summary.
+
+Without --sizes and --sms, the steps from 3 on also run one shape of three different extents and, where the kernel is
+persistent, one small problem with at least three tiles for each CTA. Their results are judged, and not their times.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Generator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kernels", metavar="PATH", help="kernel file or folder under test (default: gemm_kernels*.py)")
     group.addoption("--target", default=None, metavar="TARGET", help="sim, sim:GPU or cuda")
     group.addoption("--sizes", default=None, metavar="N,…", help="only these sizes")
+    group.addoption("--sms", type=int, default=None, metavar="N", help="model only N SMs, and set SM_COUNT to N")
     group.addoption(
         "--schedules", type=int, default=1, metavar="N", help="how many orders of events the simulator tries"
     )
@@ -85,17 +91,37 @@ def choose_gpu() -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A step test runs once a shape: `STEP` of its module says which."""
-    if "shape" not in metafunc.fixturenames or not hasattr(metafunc.module, "STEP"):
-        return
-    from tirx_mini.course import STEPS
+    if "case" in metafunc.fixturenames and hasattr(metafunc.module, "STEP"):
+        metafunc.parametrize("case", list(dict.fromkeys(cases(metafunc.config, metafunc.module.STEP))), ids=str)
 
-    step = STEPS[metafunc.module.STEP]
-    sizes = metafunc.config.getoption("--sizes")
+
+@dataclass(frozen=True)
+class Case:
+    """What a step test runs. sms: how many multiprocessors are modelled. timed: whether the time is judged too."""
+
+    shape: tuple[int, int, int]
+    sms: int | None = None
+    timed: bool = True
+
+    def __str__(self) -> str:
+        return "x".join(map(str, self.shape)) + (f"-{self.sms}sms" if self.sms else "")
+
+
+def cases(config: pytest.Config, number: int) -> list[Case]:
+    """The shapes of a step, and those that show what squares and single tiles hide."""
+    from tirx_mini.course import STEPS, arch_folder
+    from utils import architecture
+
+    step, sms, sizes = STEPS[number], config.getoption("--sms"), config.getoption("--sizes")
     if sizes:
-        shapes = tuple(step.shape(int(size)) for size in sizes.split(","))
-    else:
-        shapes = step.all_shapes(full_run(metafunc.config))
-    metafunc.parametrize("shape", list(dict.fromkeys(shapes)), ids=lambda shape: "x".join(map(str, shape)))
+        return [Case(step.shape(int(size)), sms) for size in sizes.split(",")]
+    found = [Case(shape, sms) for shape in step.all_shapes(full_run(config))]
+    if step.oblong is not None and sms is None:
+        found.append(Case(step.oblong, timed=False))
+    few = step.rounds.get(arch_folder(architecture(target_of(config))))
+    if few is not None and sms is None and target_of(config).startswith("sim"):
+        found.append(Case(few.shape, few.sms, timed=False))
+    return found
 
 
 def full_run(config: pytest.Config) -> bool:
@@ -115,27 +141,33 @@ def target(pytestconfig: pytest.Config) -> str:
     return target_of(pytestconfig)
 
 
-@pytest.fixture(scope="session")
-def schedules(pytestconfig: pytest.Config) -> dict[str, Any]:
-    """Which orders of events the simulator tries, and what other orders count: the options of `compile_and_run`."""
-    return {name: pytestconfig.getoption(f"--{name}") for name in ("schedules", "seed", "possible")}
+@pytest.fixture
+def shape(case: Case) -> tuple[int, int, int]:
+    """(M, N, K)."""
+    return case.shape
 
 
-@pytest.fixture(scope="module")
-def hgemm(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
+@pytest.fixture
+def schedules(case: Case, pytestconfig: pytest.Config) -> dict[str, Any]:
+    """Which orders of events the simulator tries, what other orders count, and SMs: the options of `compile_and_run`."""
+    return {"sms": case.sms} | {name: pytestconfig.getoption(f"--{name}") for name in ("schedules", "seed", "possible")}
+
+
+@pytest.fixture
+def hgemm(request: pytest.FixtureRequest, case: Case, pytestconfig: pytest.Config) -> Any:
     """The kernel factory under test: ``hgemm(M, N, K, dtype="float16")``."""
-    return kernel_factory(kernels_of(pytestconfig), request.module.STEP, target_of(pytestconfig))
+    return kernel_factory(kernels_of(pytestconfig), request.module.STEP, target_of(pytestconfig), case.sms)
 
 
-@pytest.fixture(scope="module")
-def reference(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
-    """The reference's factory, to compare times with; one that gives None where the reference itself is under test."""
+@pytest.fixture
+def reference(request: pytest.FixtureRequest, case: Case, pytestconfig: pytest.Config) -> Any:
+    """The reference's factory, to compare times with; one that gives None where times are not compared."""
     from tirx_mini.course import default_kernels
 
     references = default_kernels().resolve()
-    if kernels_of(pytestconfig).resolve().is_relative_to(references):
+    if not case.timed or kernels_of(pytestconfig).resolve().is_relative_to(references):
         return lambda *shape: None
-    return kernel_factory(references, request.module.STEP, target_of(pytestconfig))
+    return kernel_factory(references, request.module.STEP, target_of(pytestconfig), case.sms)
 
 
 def kernels_of(config: pytest.Config) -> Path:
@@ -146,12 +178,12 @@ def kernels_of(config: pytest.Config) -> Path:
     return Path(config.getoption("--kernels") or architecture_of(architecture(target_of(config))).student_file)
 
 
-def kernel_factory(path: Path, step: int, target: str) -> Any:
+def kernel_factory(path: Path, step: int, target: str, sms: int | None = None) -> Any:
     from tirx_mini.course import KernelFileError, arch_folder, load_kernels
     from utils import architecture
 
     place = path if path.exists() else ROOT / path
-    kernels = load_kernels(place, arch_folder(architecture(target)))
+    kernels = load_kernels(place, arch_folder(architecture(target)), sms=sms)
     if step not in kernels:
         raise KernelFileError(f"{place} defines no hgemm_v{step}")
     return kernels[step]

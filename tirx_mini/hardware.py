@@ -213,6 +213,15 @@ class GpuSpec:
         """The architecture's name, as in "sm_100a"."""
         return self.architecture.name
 
+    def with_sms(self, sms: int | None) -> GpuSpec:
+        """The same GPU with only `sms` of its multiprocessors, where a small problem is many tiles for each; None for
+        all of them. Raises `ValueError` for more than it has, or none."""
+        if sms is None:
+            return self
+        if not 1 <= sms <= self.sms:
+            raise ValueError(f"{self.name} has {self.sms} SMs: --sms takes 1 to {self.sms}, not {sms}")
+        return replace(self, sms=sms)
+
     @property
     def peak_tflops(self) -> float:
         """Dense fp16 with fp32 accumulation."""

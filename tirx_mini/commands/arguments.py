@@ -47,7 +47,10 @@ positive, shape, step_list = argument(parse_positive), argument(parse_shape), ar
 
 
 def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """The modelled GPU and the schedules to try: ``--gpu``, ``--schedules``, ``--seed``."""
+    """The modelled GPU and the schedules to try: ``--gpu``, ``--sms``, ``--schedules``, ``--seed``."""
     parser.add_argument("--gpu", default=DEFAULT_GPU, help=f"the GPU to model (default: {DEFAULT_GPU})")
+    parser.add_argument(
+        "--sms", type=positive, metavar="N", help="model only N of its SMs, and set the kernel's SM_COUNT to N"
+    )
     parser.add_argument("--schedules", type=positive, default=1, metavar="N", help="how many orders of events to try")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first schedule; 0 is not random")

@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             size=options.size,
             shape=options.shape,
             gpu=options.gpu,
+            sms=options.sms,
             schedules=options.schedules,
             seed=options.seed,
             log_barriers=options.trace_barriers is not None,

@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             dtype=options.dtype,
             schedules=options.schedules,
             seed=options.seed,
+            sms=options.sms,
         )
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..arguments import ArgumentError
 from ..diagnose import Exploration, Finding, Report, as_dict, failed
 from ..driver import explore, simulate
-from ..hardware import DEFAULT_GPU, gpu_spec
+from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import Buffer, PrimFunc, TirxError
 from ..report import ProductError, product_error, product_shape, wrong_product
 from ..sim import numpy_dtype
@@ -61,6 +61,7 @@ def check_file(
     size: int | None = None,
     shape: Shape | None = None,
     gpu: str = DEFAULT_GPU,
+    sms: int | None = None,
     schedules: int = 1,
     seed: int = 0,
     log_barriers: bool = False,
@@ -68,15 +69,17 @@ def check_file(
 ) -> Checked:
     """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
 
-    size, shape: as in `load_kernel`. The others: as in `check_kernel`. Raises what both raise, but for `TirxError`.
+    size, shape: as in `load_kernel`. sms: how many multiprocessors of the GPU are modelled, None for all of them; a
+    constant of the file that holds their number gets this value. The others: as in `check_kernel`. Raises what both
+    raise, but for `TirxError`.
     """
-    spec = gpu_spec(gpu)
+    spec = gpu_spec(gpu).with_sms(sms)
     try:
-        kernel = load_kernel(ref, size=size, shape=shape)
+        kernel = load_kernel(ref, size=size, shape=shape, sms=sms)
     except TirxError as error:
         return Checked(failed(ref.name or ref.path.stem, error, spec.name))
     return check_kernel(
-        kernel, name=ref.name, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit
+        kernel, name=ref.name, gpu=spec, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit
     )
 
 
@@ -84,7 +87,7 @@ def check_kernel(
     kernel: PrimFunc,
     *,
     name: str = "",
-    gpu: str = DEFAULT_GPU,
+    gpu: str | GpuSpec = DEFAULT_GPU,
     schedules: int = 1,
     seed: int = 0,
     log_barriers: bool = False,

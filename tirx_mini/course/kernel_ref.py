@@ -36,13 +36,17 @@ class KernelRef:
         return f"{self.path}:{self.name}" if self.name else str(self.path)
 
 
-def load_kernel(ref: KernelRef, *, size: int | None = None, shape: Shape | None = None) -> PrimFunc:
+def load_kernel(
+    ref: KernelRef, *, size: int | None = None, shape: Shape | None = None, sms: int | None = None
+) -> PrimFunc:
     """The kernel that `ref` names: a ``@Tx.prim_func`` itself, or the kernel of a factory ``f(M, N, K)`` for a shape.
 
-    size: of each dimension that the step leaves free. shape: (M, N, K). Raises `KernelFileError` for a file or name
-    that leads to no kernel, `TirxError` for a mistake in the kernel, `ValueError` for a shape that it does not take.
+    size: of each dimension that the step leaves free. shape: (M, N, K). sms: as in `load_module`.
+
+    Raises `KernelFileError` for a file or name that leads to no kernel, `TirxError` for a mistake in the kernel,
+    `ValueError` for a shape that it does not take.
     """
-    module = load_module(ref.path)
+    module = load_module(ref.path, sms=sms)
     found = _choose(ref, module)
     if not isinstance(found, PrimFunc):
         arguments = _arguments(ref, found, size, shape)

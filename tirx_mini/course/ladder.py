@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..diagnose import Report
 from ..driver import simulate
-from ..hardware import DEFAULT_GPU, gpu_spec
+from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import PrimFunc, TirxError
 from ..report import product_error
 from .kernels import KernelFileError, arch_folder, default_kernels, load_kernels
@@ -37,6 +37,7 @@ class Task:
     gpu: the modelled GPU.
     schedules: how many orders of events to try.
     seed: of the data, and of the first schedule.
+    sms: how many multiprocessors of the GPU are modelled; None for all of them.
     """
 
     kernels: Path
@@ -46,6 +47,12 @@ class Task:
     dtype: str = "float16"
     schedules: int = 1
     seed: int = 0
+    sms: int | None = None
+
+    @property
+    def spec(self) -> GpuSpec:
+        """The modelled GPU."""
+        return gpu_spec(self.gpu).with_sms(self.sms)
 
     @property
     def flops(self) -> int:
@@ -97,17 +104,18 @@ def ladder_tasks(
     dtype: str = "float16",
     schedules: int = 1,
     seed: int = 0,
+    sms: int | None = None,
 ) -> list[Task]:
     """The rows of a table, in its order.
 
     kernels: a file or folder; by default the references. steps: by default all that it defines. size: one size for
-    each step instead of its own. full: the large shapes too. Raises `KernelFileError` if there are no kernels,
-    `TirxError` for a mistake in their file, `ValueError` for an unknown GPU.
+    each step instead of its own. full: the large shapes too. sms: as in `Task`. Raises `KernelFileError` if there are
+    no kernels, `TirxError` for a mistake in their file, `ValueError` for an unknown GPU.
     """
     kernels = kernels or default_kernels()
-    present = load_kernels(kernels, arch_folder(gpu_spec(gpu).arch))
+    present = load_kernels(kernels, arch_folder(gpu_spec(gpu).with_sms(sms).arch))
     return [
-        Task(kernels, step, shape, gpu, dtype, schedules, seed)
+        Task(kernels, step, shape, gpu, dtype, schedules, seed, sms)
         for step in steps or [step for step in present if step in STEPS]
         for shape in ((STEPS[step].shape(size),) if size else STEPS[step].all_shapes(full))
     ]
@@ -138,13 +146,13 @@ def run_task(task: Task) -> Row:
         wall = time.perf_counter() - start
         return Row(task.step, task.shape, verdict, int(verdict == "fault"), wall_s=wall, detail=str(error))
     a, b, d = _data(task)
-    report = simulate(kernel, a, b, d, gpu=task.gpu, schedules=task.schedules, seed=task.seed)
+    report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed)
     wall = time.perf_counter() - start
     return _judge(task, report, a, b, d, wall)
 
 
 def _build(task: Task) -> PrimFunc:
-    kernels = load_kernels(task.kernels, arch_folder(gpu_spec(task.gpu).arch))
+    kernels = load_kernels(task.kernels, arch_folder(task.spec.arch), sms=task.sms)
     if task.step not in kernels:
         raise KernelFileError(f"{task.kernels} defines no hgemm_v{task.step}")
     return kernels[task.step](*task.shape, dtype=task.dtype)
@@ -172,7 +180,7 @@ def _judge(task: Task, report: Report, a: npt.NDArray, b: npt.NDArray, d: npt.ND
             wrong = f"D differs from A @ B.T by up to {error:.3g}; rounding explains {product.allowed:.3g}"
             detail = f"{wrong}\n\n{detail}" if detail else wrong
     tflops = None if report.time_us is None else task.flops / (report.time_us * 1e6)
-    peak = gpu_spec(task.gpu).peak_tflops
+    peak = task.spec.peak_tflops
     return Row(
         step=task.step,
         shape=task.shape,

@@ -21,6 +21,14 @@ _LIST = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
 
 @dataclass(frozen=True)
+class FewSms:
+    """A problem for a GPU with few SMs. shape: (M, N, K). sms: how many."""
+
+    shape: Shape
+    sms: int
+
+
+@dataclass(frozen=True)
 class Step:
     """One step of the course.
 
@@ -29,6 +37,8 @@ class Step:
     free: the dimensions that the caller chooses; the others are those of one tile.
     tiles: by the folder of an architecture's references, the shape of which M, N and K are multiples; 128 × 128 × 64
         where a folder is not named.
+    oblong: a small shape with three different extents, which shows where one stands for another.
+    rounds: by the folder, a small problem of at least three tiles for each CTA of a persistent kernel.
     """
 
     number: int
@@ -37,6 +47,8 @@ class Step:
     large: tuple[Shape, ...] = ()
     free: str = "MNK"
     tiles: Mapping[str, Shape] = field(default_factory=dict)
+    oblong: Shape | None = None
+    rounds: Mapping[str, FewSms] = field(default_factory=dict)
 
     def shape(self, size: int) -> Shape:
         """The step's shape of a given size: `size` in each free dimension."""
@@ -62,21 +74,30 @@ def _cubes(*sizes: int) -> tuple[Shape, ...]:
     return tuple((size, size, size) for size in sizes)
 
 
+_OBLONG: Shape = (256, 384, 512)
+_ROUNDS: Mapping[str, FewSms] = {
+    folder: FewSms((384, 640, 256), 2) for folder in (BLACKWELL.kernels, HOPPER.kernels)
+}
+
 STEPS: Mapping[int, Step] = MappingProxyType({
     step.number: step
     for step in (
         Step(1, "single tile", ((128, 128, 64),), free=""),
         Step(2, "K loop", tuple((128, 128, k) for k in (64, 512, 1024, 4096)), free="K"),
-        Step(3, "tiling", _cubes(256, 512, 1024, 2048)),
-        Step(4, "TMA", _cubes(256, 512, 1024, 2048)),
-        Step(5, "pipeline", _cubes(512, 1024, 2048), _cubes(4096)),
-        Step(6, "persistent", _cubes(1024, 2048), _cubes(4096, 8192)),
-        Step(7, "warp specialisation", _cubes(1024, 2048), _cubes(4096, 8192)),
-        Step(8, "deep pipeline", _cubes(1024, 2048), _cubes(4096, 8192)),
+        Step(3, "tiling", _cubes(256, 512, 1024, 2048), oblong=_OBLONG),
+        Step(4, "TMA", _cubes(256, 512, 1024, 2048), oblong=_OBLONG),
+        Step(5, "pipeline", _cubes(512, 1024, 2048), _cubes(4096), oblong=_OBLONG),
+        Step(6, "persistent", _cubes(1024, 2048), _cubes(4096, 8192), oblong=_OBLONG, rounds=_ROUNDS),
+        Step(7, "warp specialisation", _cubes(1024, 2048), _cubes(4096, 8192), oblong=_OBLONG, rounds=_ROUNDS),
+        Step(8, "deep pipeline", _cubes(1024, 2048), _cubes(4096, 8192), oblong=_OBLONG, rounds=_ROUNDS),
         Step(9, "2-CTA clusters", _cubes(1024, 2048), _cubes(4096, 8192),
-             tiles={BLACKWELL.kernels: (256, 256, 64), HOPPER.kernels: (256, 128, 64)}),
+             tiles={BLACKWELL.kernels: (256, 256, 64), HOPPER.kernels: (256, 128, 64)},
+             oblong=(512, 768, 1024),
+             rounds={BLACKWELL.kernels: FewSms((768, 1280, 256), 4), HOPPER.kernels: FewSms((768, 640, 256), 4)}),
         Step(10, "two consumers", _cubes(1024, 2048), _cubes(4096, 8192),
-             tiles={BLACKWELL.kernels: (512, 256, 64), HOPPER.kernels: (64, 64, 64)}),
+             tiles={BLACKWELL.kernels: (512, 256, 64), HOPPER.kernels: (64, 64, 64)},
+             oblong=(1024, 768, 512),
+             rounds={BLACKWELL.kernels: FewSms((1536, 768, 256), 4), HOPPER.kernels: FewSms((384, 1024, 256), 2)}),
     )
 })  # fmt: skip
 
