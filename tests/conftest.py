@@ -149,7 +149,7 @@ def shape(case: Case) -> tuple[int, int, int]:
 
 @pytest.fixture
 def schedules(case: Case, pytestconfig: pytest.Config) -> dict[str, Any]:
-    """Which orders of events the simulator tries, what other orders count, and SMs: the options of `compile_and_run`."""
+    """Which orders of events the simulator tries, what others count, and SMs: the options of `compile_and_run`."""
     return {"sms": case.sms} | {name: pytestconfig.getoption(f"--{name}") for name in ("schedules", "seed", "possible")}
 
 
