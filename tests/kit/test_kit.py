@@ -177,7 +177,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def check(kernel: float, reference: float | None = None, gpu: str = "NVIDIA B200", step: int | None = 7) -> None:
         times = {id(KERNEL): kernel, id(REFERENCE): reference}
-        monkeypatch.setattr(utils, "benchmark", lambda func, *shape: (times[id(func)], 0.0))
+        monkeypatch.setattr(utils, "benchmark", lambda func, *shape, **options: (times[id(func)], 0.0))
         monkeypatch.setattr(torch.cuda, "get_device_name", lambda: gpu)
         check_timing(Run(KERNEL, "cuda"), None if reference is None else REFERENCE, step=step)
 
