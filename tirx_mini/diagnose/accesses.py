@@ -155,8 +155,8 @@ def uninitialised_register(fact: UninitialisedRegister) -> Explanation:
 @explains(PendingRegister, MISSING_TMEM_WAIT)
 def pending_register(fact: PendingRegister) -> Explanation:
     return Explanation(
-        f"{fact.element} is read before the tcgen05.ld that fills it was waited for",
-        "call Tx.ptx.tcgen05.wait.ld() between the load and the first use of its registers",
+        f"{fact.element} is written while a tcgen05.ld may still write it: the load may come last",
+        "call Tx.ptx.tcgen05.wait.ld() between the load and the next write to its registers",
         (("the load is issued here", fact.issued),),
         {"buffer": fact.name},
     )

@@ -92,6 +92,8 @@ def hazard(fact: Hazard) -> Explanation:
         about["other_role"] = earlier.role
         verb = _verb(earlier.operation, earlier.write)
         notes = ((f"the {earlier.operation} of {earlier.role} {verb} it here", earlier.span),)
+    if fact.extent.others:
+        notes = (*notes, (f"{fact.extent.buffer} shares memory with {' and '.join(fact.extent.others)}", None))
     severity = "warning" if fact.kind in FORGIVEN else "error"
     return Explanation(
         message, hint, (*notes, *_barrier_notes(fact)), about,
@@ -143,6 +145,11 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
     if fact.kind is HazardKind.MISSING_FENCE_AFTER:
         return f"{does}, {did}, without tcgen05.fence.after_thread_sync() between the two", AFTER_HINT
     if fact.kind is HazardKind.MISSING_TMEM_WAIT:
+        if earlier.operation is Operation.TCGEN05_ST:
+            return (
+                f"{does} while it may still be being {did}: tcgen05.wait.st() is missing after the store",
+                "call Tx.ptx.tcgen05.wait.st() after the stores, before tensor memory is accessed again",
+            )
         return (
             f"{does} while it may still be being {did}: tcgen05.wait.ld() is missing after the load",
             "call Tx.ptx.tcgen05.wait.ld() after the loads, before signalling that tensor memory is free",
@@ -164,15 +171,24 @@ def _verb(operation: Operation, writes: bool) -> str:
     return "writes" if writes else "reads"
 
 
+BULK_STORES = (Operation.TMA_STORE, Operation.TMA_REDUCE)
+"""Operations that read shared memory for a bulk group."""
+
+
 def _race_hint(fact: Hazard, earlier: Access) -> str:
     operations = {earlier.operation, fact.operation}
+    if operations == {Operation.TCGEN05_MMA}:
+        return (
+            "MMAs of one shape, kind and accumulator are in order, others are not: wait for the commit of the first, "
+            "or give them columns of their own"
+        )
     if fact.foreign:
         return "CTAs of different clusters run in no order: let each write its own part"
-    if fact.operation is Operation.TMA_STORE and not fact.writes:
+    if fact.operation in BULK_STORES and not fact.writes:
         if earlier.time >= fact.time:
             return "the store may read later: commit_group(), wait_group(0), then synchronise before writing again"
         return "synchronise after the writes (warpgroup_sync or cta_sync), before one thread issues the TMA store"
-    if earlier.operation is Operation.TMA_STORE:
+    if earlier.operation in BULK_STORES and not earlier.write:
         return "after the TMA store: commit_group(), wait_group(0), then synchronise before writing there again"
     if (earlier.operation, fact.operation) in _ORDERED_BY:
         return _ORDERED_BY[earlier.operation, fact.operation]

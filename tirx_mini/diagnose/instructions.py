@@ -24,6 +24,7 @@ from tirx_mini.sim import (
     StoreAtExit,
     StoreBeforeTensor,
     TensorMapRule,
+    UnsynchronisedRegisters,
     WarpgroupTooSmall,
     WgmmaAtExit,
     WgmmasDiffer,
@@ -224,6 +225,16 @@ def register_counts_differ(fact: RegisterCountsDiffer) -> Explanation:
         f"{fact.origin.role} asks for {fact.count} registers, and {fact.peer} for {fact.peer_count}: the four warps of "
         "a warpgroup execute one setmaxnreg together",
         "choose the number by warpgroup, not by warp",
+        rule=_SETMAXNREG,
+    )
+
+
+@explains(UnsynchronisedRegisters, ILLEGAL_CONVERGENCE)
+def unsynchronised_registers(fact: UnsynchronisedRegisters) -> Explanation:
+    return Explanation(
+        f"{fact.origin.role} executes a second setmaxnreg, and nothing orders the first one of {fact.peer} before it",
+        "synchronise the warpgroup between the two: Tx.cuda.warpgroup_sync(id)",
+        ((f"the first one of {fact.peer} is here", fact.earlier),) if fact.earlier else (),
         rule=_SETMAXNREG,
     )
 

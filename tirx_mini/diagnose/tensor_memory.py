@@ -11,6 +11,7 @@ from tirx_mini.sim import (
     BadDealloc,
     CommitAtExit,
     FreedTwice,
+    ImplicitTmemLane,
     LostResult,
     MixedCtaGroups,
     MmaAtExit,
@@ -168,6 +169,16 @@ def accumulator_lane(fact: AccumulatorLane) -> Explanation:
     return Explanation(
         f"an MMA's accumulator is at address {fact.address:#x}, lane {fact.address >> 16}; it must begin at lane 0",
         rule="PTX ISA: tcgen05.mma",
+    )
+
+
+@explains(ImplicitTmemLane, ACCESS, severity="warning")
+def implicit_tmem_lane(fact: ImplicitTmemLane) -> Explanation:
+    return Explanation(
+        f"{fact.origin.role} gives an address in the lanes of warp 0; warp {fact.warp_in_warpgroup} of a warpgroup "
+        f"reaches lanes {fact.first} to {fact.first + 31}, which today's chips take",
+        "add the lane to the address: 32 × the warp's number in its warpgroup, shifted left by 16",
+        rule="PTX ISA: tcgen05.ld, access restrictions",
     )
 
 

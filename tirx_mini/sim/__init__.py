@@ -23,6 +23,7 @@ from .engines import (
     CommitAtExit,
     CopyOutOfBounds,
     FreedTwice,
+    ImplicitTmemLane,
     LoadAtExit,
     LostResult,
     MisalignedBox,
@@ -110,6 +111,7 @@ from .machine import (
     UnorderedInit,
     UnorderedPhases,
     UnpairedClusterBarrier,
+    UnsynchronisedRegisters,
     Wait,
     WideRegisters,
     WrongRegisterDirection,
@@ -152,5 +154,5 @@ __all__ = [
     "Translation", "TxCountOverflow", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
     "UnorderedPhases", "UnpairedClusterBarrier", "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait",
     "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane", "numpy_dtype", "place_key",
-    "selected", "thread_values", "translate",
+    "selected", "thread_values", "translate", "ImplicitTmemLane", "UnsynchronisedRegisters",
 ]  # fmt: skip

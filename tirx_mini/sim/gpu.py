@@ -166,6 +166,7 @@ class Gpu(Services):
         self.tma.cta_ended(cta, ordered)
         self.allocators.cta_ended(cta)
         self.tmem.cta_ended(cta)
+        self.tensor.cta_ended(cta)
         self.wgmma.cta_ended(cta)
 
     # -- placement -----------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ class HazardKind(Enum):
     IDENTICAL_WRITES = auto()
     """Two writes of the same bytes, in no order."""
     MISSING_TMEM_WAIT = auto()
-    """A tcgen05.ld is in flight, because its own warp has not waited for it."""
+    """A tcgen05.ld or .st is in flight, because its own warp has not waited for it."""
     MISSING_PROXY_FENCE = auto()
     MISSING_FENCE_AFTER = auto()
     """No tcgen05.fence::after_thread_sync."""
@@ -54,6 +54,7 @@ class Extent:
 
     buffer: its name in the source, None where no buffer is. first, last: its elements (shared and global memory).
     low, high: in bytes of shared memory where no buffer is; the first and last column of tensor memory.
+    others: arguments that share memory with this one.
     """
 
     space: Space
@@ -62,6 +63,7 @@ class Extent:
     last: Element | None
     low: int
     high: int
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class HazardWatch:
             return _KINDS[conflict.kind]
         if earlier.write and conflict.writes and actor.same is not None and actor.same():
             return HazardKind.IDENTICAL_WRITES
-        if self._cta is None or earlier.operation is not Operation.TCGEN05_LD:
+        if self._cta is None or earlier.operation not in (Operation.TCGEN05_LD, Operation.TCGEN05_ST):
             return HazardKind.RACE
         awaited = self._tmem.awaited(self._cta.cluster, earlier.agent, earlier.epoch)
         return HazardKind.RACE if awaited else HazardKind.MISSING_TMEM_WAIT
@@ -165,11 +167,12 @@ class HazardWatch:
             buffer = self._gpu.locator.find(low)
             if buffer is None:
                 return Extent(self._space, None, None, None, low, high)
-            start = buffer.byte_offset
+            start, others = buffer.byte_offset, ()
         else:
             memory, start = self._gpu.memory, 0
             buffer = memory.buffers[next(s for s, segment in memory.segments.items() if segment is conflict.segment)]
+            others = memory.others(buffer.slot)
         size = buffer.dtype.itemsize
         first, last = (low - start) // size, min(buffer.size - 1, (max(low, high - 1) - start) // size)
         elements = element_of(buffer, first), element_of(buffer, max(first, last))
-        return Extent(self._space, buffer.name, *elements, low, high)
+        return Extent(self._space, buffer.name, *elements, low, high, others)

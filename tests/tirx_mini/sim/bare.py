@@ -58,7 +58,7 @@ class FakeRegisters:
     def __init__(self, values: np.ndarray | None = None) -> None:
         self.values = values
 
-    def invalidate(self, words: int) -> None:
+    def invalidate(self, words: int, load: Any) -> None:
         self.values = None
 
     def write(self, values: np.ndarray) -> None:

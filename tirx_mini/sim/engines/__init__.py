@@ -30,7 +30,14 @@ from .tmem import (
     TmemAtExit,
     TmemNotHeld,
 )
-from .tmem_access import AccumulatorLane, TmemAccesses, TmemColumnsExceeded, WrongTmemLane, check_column
+from .tmem_access import (
+    AccumulatorLane,
+    ImplicitTmemLane,
+    TmemAccesses,
+    TmemColumnsExceeded,
+    WrongTmemLane,
+    check_column,
+)
 from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit, WgmmaEngines, WgmmasDiffer, WgmmaWait
 
 __all__ = [
@@ -40,5 +47,5 @@ __all__ = [
     "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
     "StoreBeforeTensor", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit",
     "TmemColumnsExceeded", "TmemNotHeld", "WarpWgmma", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait",
-    "WgmmasDiffer", "WrongTmemLane", "broken_rule", "check_column", "pair",
+    "ImplicitTmemLane", "WgmmasDiffer", "WrongTmemLane", "broken_rule", "check_column", "pair",
 ]  # fmt: skip

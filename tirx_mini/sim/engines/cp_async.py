@@ -1,6 +1,7 @@
 """cp.async: copies of a few bytes a thread, in groups that the thread waits for (PTX ISA: "cp.async").
 
-The copies of one warp between two commits are one agent: an ordinary, unordered write until the wait.
+The copies of one warp between two commits are one agent: until the wait an ordinary, unordered read of global memory
+and an ordinary, unordered write of shared memory. Bytes move as late as that lets them.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ class CopyOutOfBounds(Fact):
 class Copy:
     """The cp.async of a warp that were issued together.
 
-    done: when they are complete, in cycles. items: where they write, in units of `nbytes`. data: what.
+    done: when they are complete, in cycles. items: where they write, and sources: what of `memory` they read until
+    then, in units of `nbytes`.
     """
 
     agent: Agent
     done: float
     items: np.ndarray
-    data: np.ndarray
+    memory: np.ndarray
+    sources: np.ndarray
     nbytes: int
 
 
@@ -68,18 +71,18 @@ class CpAsyncGroups:
         if w.dependence is not None:
             w.dependence.check(w, Operation.CP_ASYNC, buffer.name, writes=False)
         places = sources - w.gpu.memory.base(buffer.slot)
-        segment = w.gpu.memory.segments.get(buffer.slot)
-        if segment is not None:
-            w.loads.span = w.span
-            segment.read(np.unique(places // segment.granule), w.loads)
-        data = w.gpu.memory.view(buffer.slot, nbytes)[places // nbytes]
         traffic, sm = w.gpu.traffic, cta.sm.traffic
         done = traffic.generic(sm, w.time, buffer.slot, places // nbytes, nbytes, len(lanes), False)
         done = max(done, traffic.load(sm, w.time, nbytes * len(lanes), 1))
         agent = cta.cluster.causality.fork(w.agent, "cp.async")
-        actor = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span)
+        actor = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span, w.time)
+        segment = w.gpu.memory.segments.get(buffer.slot)
+        if segment is not None:
+            first = (places - segment.start) // segment.granule
+            segment.read(first[:, None] + np.arange(max(1, nbytes // segment.granule)), actor)
         cta.smem.shadow.write_items(offsets, nbytes, actor)
-        self._open.append(Copy(agent, done, offsets // nbytes, data, nbytes))
+        memory = w.gpu.memory.view(buffer.slot, nbytes)
+        self._open.append(Copy(agent, done, offsets // nbytes, memory, places // nbytes, nbytes))
 
     def commit(self) -> None:
         """cp.async.commit_group."""
@@ -96,7 +99,7 @@ class CpAsyncGroups:
 
     @staticmethod
     def _land(w: Warp, copy: Copy) -> None:
-        w.cta.smem.view(copy.nbytes)[copy.items] = copy.data
+        w.cta.smem.view(copy.nbytes)[copy.items] = copy.memory[copy.sources]
         w.cta.cluster.causality.finish(copy.agent)
 
     def arrive(self, w: Warp, barrier: Mbarrier) -> None:

@@ -3,6 +3,10 @@
 Each warp issues to a pipe of its own. A pipe is an agent, which acquires what the issuing thread has acquired at each
 MMA. The MMAs read and write when the commit that tracks them completes, as late as the ISA allows, and consecutive MMAs
 to one accumulator are then one matrix product (PTX ISA: "tcgen05.mma", "tcgen05.commit").
+
+MMAs with the same accumulator, shape, kind and cta_group are in the order of their issue, in one thread and, with the
+fences of tcgen05 around their synchronisation, from thread to thread; others are in no order before the first one's
+commit is waited for (PTX ISA: "Pipelined tcgen05 Instructions").
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
 
 from ..facts import Fact, Origin
 from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, TraceEvent, Warp
-from ..ordering import Access, Actor, Agent, Operation, Proxy, Snapshot, SyncClock
+from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation, Proxy, Snapshot, SyncClock
 from .operands import Operands, multiply
 
 
@@ -46,13 +50,18 @@ class LostResult(Fact):
         return self.earlier.span
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Mma:
     """One tcgen05.mma as it was issued.
 
+    pipe: of its warp. pipeline: what MMAs have in common that are in order. issued: the epoch of the warp then.
     column: of the accumulator. a, b: operand layouts, one object for one layout; a_start, b_start: their places.
+    previous: the MMA that it comes after in its pipeline, until that is executed. timed, done: whether the tensor core
+    has begun it, and executed it.
     """
 
+    pipe: Pipe
+    pipeline: Pipeline
     column: int
     a: SmemDescriptor
     a_start: int
@@ -62,9 +71,14 @@ class Mma:
     accumulate: bool
     cta_group: int
     snapshot: Snapshot
+    issue: Issue
+    issued: int
     time: float
     role: str
     span: Span | None
+    previous: Mma | None
+    timed: bool = False
+    done: bool = False
 
     def continues(self, first: Mma) -> bool:
         """Whether this can be one product with the MMAs that `first` begins."""
@@ -79,8 +93,29 @@ class Mma:
         )
 
 
+Pipeline = tuple[int, int, int, int, int, bool]
+"""cta_group, accumulator, M, N, K, and whether the MMA is one of integers: which stands for the kind, with K."""
+
+
+@dataclass(frozen=True)
+class Issue:
+    """What orders an MMA with others. The attributes from `awaited` on are those of `Actor`.
+
+    agent: of the warp. epoch: of its pipe.
+    """
+
+    agent: int
+    epoch: int
+    awaited: int
+    own: tuple[int, ...]
+    handed: tuple[int, ...]
+
+
 class Pipe:
-    """What one warp gave the tensor core. pending: MMAs not yet committed. queued, running: commits, in their order."""
+    """What one warp gave the tensor core. pending: MMAs not yet committed. queued, running: commits, in their order.
+
+    own, handed: the pipes that others' MMAs were taken over from, with both fences and without one.
+    """
 
     def __init__(self, cta: Cta, agent: Agent) -> None:
         self.cta = cta
@@ -88,6 +123,10 @@ class Pipe:
         self.pending: list[Mma] = []
         self.seen = -1
         self.snapshot: Snapshot | None = None
+        self.issue: Issue | None = None
+        self.pipeline: Pipeline | None = None
+        self.own: tuple[int, ...] = ()
+        self.handed: tuple[int, ...] = ()
         self.free = 0.0
         self.queued: deque[Batch] = deque()
         self.running: deque[Batch] = deque()
@@ -122,6 +161,8 @@ class TensorCores:
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
         self._pipes: dict[Warp, Pipe] = {}
+        self._last: dict[Cta, dict[Pipeline, Mma]] = {}
+        self._uncommitted: dict[Cta, list[Mma]] = {}
         self._operands = Operands()
 
     def pipe(self, w: Warp) -> Pipe:
@@ -149,13 +190,54 @@ class TensorCores:
         """Issue an MMA whose operands are in shared memory, at the same place in both CTAs of a pair."""
         pipe = self.pipe(w)
         agent = w.agent
-        if pipe.snapshot is None or pipe.seen != agent.version:
-            pipe.agent.acquire_from(agent)
-            pipe.snapshot = pipe.agent.snapshot(agent.fenced)
-            pipe.seen = agent.version
-        pipe.pending.append(
-            Mma(column, a, a_start, b, b_start, shape, accumulate, cta_group, pipe.snapshot, w.time, w.place, w.span)
-        )
+        pipeline = (cta_group, column, shape.m, shape.n, shape.depth, shape.d == "int32")
+        last = self._last.setdefault(w.cta, {})
+        previous = last.get(pipeline)
+        if previous is not None and previous.pipe is not pipe and not self._take_over(pipe, agent, previous):
+            previous = None
+        if pipe.snapshot is None or pipe.seen != agent.version or pipe.pipeline != pipeline:
+            self._renew(pipe, agent, pipeline)
+        snapshot, issue = pipe.snapshot, pipe.issue
+        assert snapshot is not None and issue is not None
+        mma = Mma(
+            pipe, pipeline, column, a, a_start, b, b_start, shape, accumulate, cta_group, snapshot, issue, agent.epoch,
+            w.time, w.place, w.span, None if previous is None or previous.done else previous,
+        )  # fmt: skip
+        last[pipeline] = mma
+        pipe.pending.append(mma)
+
+    @staticmethod
+    def _renew(pipe: Pipe, agent: Agent, pipeline: Pipeline) -> None:
+        """What orders the MMAs from now on. An epoch of a pipe is of one pipeline."""
+        if pipe.pipeline not in (None, pipeline):
+            pipe.agent.advance()
+        pipe.pipeline = pipeline
+        pipe.agent.acquire_from(agent)
+        pipe.snapshot = pipe.agent.snapshot(agent.fenced)
+        awaited = agent.clocks.item(ORDER, pipe.agent.index)
+        pipe.issue = Issue(agent.index, pipe.agent.epoch, awaited, pipe.own, pipe.handed)
+        pipe.seen = agent.version
+
+    @staticmethod
+    def _take_over(pipe: Pipe, agent: Agent, previous: Mma) -> bool:
+        """Whether an MMA of another warp's pipe comes before the next one, as it was issued before.
+
+        Both fences belong to that (PTX ISA: "Pipelined instructions, different thread"); a missing one is a finding.
+        """
+        issue, issuer, other = previous.issue, previous.issue.agent, previous.pipe.agent.index
+        if not agent.happens_after(issuer, previous.issued):
+            return False
+        if agent.happens_after(other, issue.epoch):
+            return True
+        pipe.agent.acquire_epoch(other, issue.epoch)
+        pipe.snapshot = None
+        fenced = agent.fenced
+        if fenced is not None and issuer < len(fenced) and fenced.item(issuer) >= previous.issued:
+            if agent.clocks.item(BEFORE, issuer) < previous.issued:
+                pipe.handed = tuple({*pipe.handed, other})
+            else:
+                pipe.own = tuple({*pipe.own, other})
+        return True
 
     def commit(self, w: Warp, barriers: Sequence[Mbarrier]) -> None:
         """Let the barriers observe the completion of all the warp's MMAs so far."""
@@ -170,8 +252,15 @@ class TensorCores:
         self.gpu.clock.at(w.time, pipe, self._start, pipe)
 
     def forget(self, w: Warp) -> None:
-        """The warp has ended."""
-        self._pipes.pop(w, None)
+        """The warp has ended. Another one may take over what it has not committed."""
+        pipe = self._pipes.pop(w, None)
+        if pipe is not None and pipe.pending:
+            self._uncommitted.setdefault(w.cta, []).extend(pipe.pending)
+
+    def cta_ended(self, cta: Cta) -> None:
+        """Record the MMAs that nothing has waited for, and forget its accumulators."""
+        self._execute_all(self._uncommitted.pop(cta, ()))
+        self._last.pop(cta, None)
 
     # -- time ----------------------------------------------------------------------------------------------------
 
@@ -183,7 +272,8 @@ class TensorCores:
         spec = gpu.spec
         sms = self._sms(batch)
         end = max(gpu.clock.now, pipe.free)
-        for mma in batch.mmas:
+        for mma in [each for last in batch.mmas for each in untimed(last)]:
+            mma.timed = True
             begin = max(mma.time, *(sm.tensor_free for sm in sms))
             operands = max(gpu.traffic.shared(sm.traffic, begin, self._operand_bytes(mma)) for sm in sms)
             end = max(begin + self._cycles(mma), operands)
@@ -221,14 +311,7 @@ class TensorCores:
 
     def _complete(self, pipe: Pipe) -> None:
         batch = pipe.running.popleft()
-        group: list[Mma] = []
-        for mma in batch.mmas:
-            if group and not mma.continues(group[0]):
-                self._execute(batch.cta, group)
-                group = []
-            group.append(mma)
-        if group:
-            self._execute(batch.cta, group)
+        self._execute_all([mma for last in batch.mmas for mma in chain(last)])
         now = self.gpu.clock.now
         for barrier in batch.arrivals:
             if barrier.cta.alive:
@@ -241,15 +324,31 @@ class TensorCores:
                 origin = Origin(batch.role, batch.role, barrier.cta.name, batch.span)
                 self.gpu.facts.record(CommitAtExit(origin, barrier.element))
 
-    def _execute(self, cta: Cta, group: list[Mma]) -> None:
+    def _execute_all(self, mmas: Sequence[Mma]) -> None:
+        """Carry out MMAs one after the other."""
+        group: list[Mma] = []
+        for mma in mmas:
+            if mma.done:
+                continue
+            if group and not mma.continues(group[0]):
+                self._execute(group)
+                group = []
+            group.append(mma)
+            mma.done, mma.previous = True, None
+        if group:
+            self._execute(group)
+
+    def _execute(self, group: list[Mma]) -> None:
         """Carry out MMAs that continue one another."""
         mma = group[0]
-        shape = mma.shape
+        shape, cta = mma.shape, mma.pipe.cta
         actor = Actor(
             mma.snapshot, cta.cluster.index, Proxy.ASYNC, Operation.TCGEN05_MMA, mma.role, mma.span, mma.time
         )
         actor.tcgen05 = True
         actor.fenced = mma.snapshot.fenced
+        actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline
+        actor.own, actor.handed = mma.issue.own, mma.issue.handed
         ctas = pair(cta) if mma.cta_group == 2 else [cta]
         if not all(c.alive for c in ctas):
             self.gpu.facts.record(MmaAtExit(Origin(mma.role, mma.role, cta.name, mma.span)))
@@ -289,6 +388,23 @@ class TensorCores:
             return
         words = cta.tmem.words[:, mma.column : mma.column + columns]
         store_narrow(words, lanes, product, mma.shape.d, mma.accumulate)
+
+
+def chain(mma: Mma) -> list[Mma]:
+    """An MMA after those of other pipes that it comes after and that are not executed."""
+    if mma.previous is None or mma.previous.pipe is mma.pipe:
+        return [mma]
+    found = [mma]
+    previous: Mma | None = mma.previous
+    while previous is not None and not previous.done:
+        found.append(previous)
+        previous = previous.previous
+    return found[::-1]
+
+
+def untimed(mma: Mma) -> list[Mma]:
+    """Of these, the ones that the tensor core has not begun."""
+    return [each for each in chain(mma) if not each.timed]
 
 
 def pair(cta: Cta) -> Sequence[Cta]:

@@ -88,6 +88,7 @@ class BoxCopier:
         typed = data[: len(data) // self.dtype.itemsize * self.dtype.itemsize].view(self.dtype)
         self.tensor = np.lib.stride_tricks.as_strided(typed, self.dims, self.strides)
         self.segment = memory.segments.get(slot)
+        self._first = -self.segment.start if self.segment is not None else 0
         self._pattern = self._granules() if self.segment is not None else None
 
     def _granules(self) -> np.ndarray:
@@ -144,7 +145,7 @@ class BoxCopier:
         assert self.segment is not None and self._pattern is not None
         _, box, whole = self._clip(coords)
         granule = self.segment.granule
-        origin = sum(c * s for c, s in zip(coords[::-1], self.strides, strict=True)) // granule
+        origin = (self._first + sum(c * s for c, s in zip(coords[::-1], self.strides, strict=True))) // granule
         if whole:
             return self._pattern + origin
         per_element = max(1, self.dtype.itemsize)
@@ -164,6 +165,13 @@ class BoxCopier:
             places = self._places(coords)
             if places.size:
                 self.segment.write(places, actor)
+
+    def reduce_shadow(self, coords: tuple[int, ...], actor: Actor) -> None:
+        """Note that the box is added to."""
+        if self.segment is not None:
+            places = self._places(coords)
+            if places.size:
+                self.segment.reduce(places, actor)
 
     # -- shared memory -------------------------------------------------------------------------------------------
 

@@ -45,8 +45,10 @@ class BulkCopy:
 
     @property
     def operation(self) -> Operation:
-        """A load or a store."""
-        return Operation.TMA_LOAD if self.targets else Operation.TMA_STORE
+        """A load, a store or a reduction."""
+        if self.targets:
+            return Operation.TMA_LOAD
+        return Operation.TMA_STORE if self.reduce is None else Operation.TMA_REDUCE
 
     @property
     def cluster_index(self) -> int:
@@ -297,6 +299,7 @@ class TmaEngine:
             copy.copier.write_shadow(copy.coords, actor)
             copy.copier.write(copy.coords, data)
         else:
+            copy.copier.reduce_shadow(copy.coords, actor)
             copy.copier.add(copy.coords, data)
         copy.write_done = True
         self._progress(copy)

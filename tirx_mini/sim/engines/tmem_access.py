@@ -13,7 +13,7 @@ from tirx_mini.hardware import TMEM_COLUMNS
 
 from ..facts import Fact, Fault
 from ..machine import Cluster, Cta, Registers, Warp
-from ..ordering import Actor, Agent, Operation, Proxy
+from ..ordering import ORDER, Actor, Agent, Operation, Proxy
 from .tmem import TmemAllocators
 
 
@@ -22,6 +22,14 @@ class AccumulatorLane(Fact):
     """An MMA's accumulator does not begin at lane 0. address: its address in tensor memory."""
 
     address: int
+
+
+@dataclass(frozen=True)
+class ImplicitTmemLane(Fact):
+    """A warp gives an address in the lanes of warp 0, and accesses its own. first: the first lane that it can reach."""
+
+    first: int
+    warp_in_warpgroup: int
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,28 @@ def check_column(w: Warp, address: int) -> int:
     return address & 0xFFFF
 
 
+class PendingLoad:
+    """A tcgen05.ld for which its warp has not waited. span: where it was issued.
+
+    What depends on its registers waits for it (PTX ISA: "Register dependencies, same thread"), and for nothing else.
+    """
+
+    def __init__(self, w: Warp, registers: Registers, values: np.ndarray, done: float) -> None:
+        self.span = w.span
+        self._warp = w
+        self._registers = registers
+        self._values = values
+        self._done = done + w.gpu.spec.tmem_load_latency
+        self._delivered = False
+
+    def deliver(self) -> None:
+        """The registers hold the values, once."""
+        if not self._delivered:
+            self._delivered = True
+            self._registers.write(self._values)
+            self._warp.time = max(self._warp.time, self._done)
+
+
 class WarpTmem:
     """Tensor memory as one warp uses it. loads, stores: the agents of what is in flight, once there was any."""
 
@@ -57,14 +87,15 @@ class WarpTmem:
         self._allocators = allocators
         self.loads: Agent | None = None
         self.stores: Agent | None = None
-        self._loading: list[tuple[Registers, np.ndarray]] = []
+        self._loading: list[PendingLoad] = []
         self._stored = False
         self._done = 0.0
 
     def _actor(self, operation: Operation, agent: Agent) -> Actor:
         w = self._warp
-        actor = Actor(agent, w.cta.cluster.index, Proxy.GENERIC, operation, w.place, w.span, w.time)
+        actor = Actor(agent, w.cta.cluster.index, Proxy.ASYNC, operation, w.place, w.span, w.time)
         actor.tcgen05 = True
+        actor.awaited = w.agent.clocks.item(ORDER, agent.index)
         actor.fenced = w.agent.fenced
         actor.own = tuple(a.index for a in (self.loads, self.stores, w.agent) if a is not None)
         return actor
@@ -90,7 +121,11 @@ class WarpTmem:
         column, lane = address & 0xFFFF, address >> 16
         quarter = 32 * (w.warp_id % 4)
         extent = int(lanes.max()) + 1
-        if lane != quarter and not (extent == 16 and lane == quarter + 16):
+        if lane == 0 or (extent == 16 and lane == 16):
+            if quarter:  # the hardware takes the warp's own lanes
+                w.gpu.facts.record(ImplicitTmemLane(w.origin, quarter, w.warp_id % 4))
+            lane += quarter
+        elif lane != quarter and not (extent == 16 and lane == quarter + 16):
             raise Fault(WrongTmemLane(w.origin, lane, quarter, w.warp_id % 4))
         width = int(columns.max()) + 1
         if column + width > TMEM_COLUMNS:
@@ -99,7 +134,7 @@ class WarpTmem:
         return lane, slice(column, column + width)
 
     def load(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
-        """tcgen05.ld: the registers are undefined until the wait."""
+        """tcgen05.ld: the registers hold the values when they are used, or after the wait."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_LD)
         agent = self._start(Operation.TCGEN05_LD)
         tmem = w.cta.tmem
@@ -110,10 +145,11 @@ class WarpTmem:
                 values = tmem.words[lanes + lane, columns + where.start]
         else:
             values = tmem.words[lanes + lane, columns + where.start]
-        registers.invalidate(len(values))
-        self._loading.append((registers, values))
         begin = max(w.time, self._done)
         self._done = begin + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
+        load = PendingLoad(w, registers, values, self._done)
+        registers.invalidate(len(values), load)
+        self._loading.append(load)
 
     def store(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.st."""
@@ -132,10 +168,8 @@ class WarpTmem:
             w.agent.acquire_epoch(agent.index, agent.epoch)
             agent.advance()
         if loads:
-            for registers, values in self._loading:
-                registers.write(values)
-            if self._loading:
-                w.time = max(w.time, self._done + w.gpu.spec.tmem_load_latency)
+            for load in self._loading:
+                load.deliver()
             self._loading.clear()
         elif self._stored:
             w.time = max(w.time, self._done)
@@ -162,11 +196,13 @@ class TmemAccesses:
         return found
 
     def awaited(self, cluster: Cluster, agent: int, epoch: int) -> bool:
-        """Whether the warp whose tcgen05.ld accessed memory as `agent` at `epoch` has waited for it."""
+        """Whether the warp whose tcgen05.ld or .st accessed memory as `agent` at `epoch` has waited for it."""
         for cta in cluster.ctas:
             for warp in cta.warps:
                 found = self._warps.get(warp)
-                if found is not None and found.loads is not None and found.loads.index == agent:
+                if found is None:
+                    continue
+                if any(own is not None and own.index == agent for own in (found.loads, found.stores)):
                     return warp.agent.happens_after(agent, epoch)
         return True
 

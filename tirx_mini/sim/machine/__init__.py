@@ -54,6 +54,7 @@ from .register_pool import (
     RegisterCountsDiffer,
     RegisterPool,
     RegisterWait,
+    UnsynchronisedRegisters,
     WrongRegisterDirection,
 )
 from .registers import (
@@ -85,4 +86,5 @@ __all__ = [
     "TensorMemory", "ThreadCountsDiffer", "TraceEvent", "TxCountOverflow", "UniformArray", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "WINDOW_BITS", "Wait",
     "Warp", "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition",
+    "UnsynchronisedRegisters",
 ]  # fmt: skip

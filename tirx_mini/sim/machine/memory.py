@@ -116,7 +116,11 @@ def element_of(buffer: SharedBuffer | GlobalBuffer, number: int) -> Element:
 
 
 class GlobalMemory:
-    """The kernel's arguments. Writes go into the arrays that were given. complain: as for shared memory."""
+    """The kernel's arguments. Writes go into the arrays that were given. complain: as for shared memory.
+
+    Arguments may overlap in memory, as where one array is given twice. What is written through one of them is then
+    read through the other, and their accesses meet in one shadow.
+    """
 
     def __init__(
         self, buffers: Sequence[GlobalBuffer], arrays: Sequence[np.ndarray], complain: Complain | None
@@ -126,12 +130,17 @@ class GlobalMemory:
         self._views: dict[tuple[int, int], np.ndarray] = {}
         self.log = AccessLog(PROXY_GLOBAL)
         self.segments: dict[int, Segment] = {}
-        for buffer in buffers:
-            if buffer.written and complain is not None:
-                granule = min(MAX_GRANULE, buffer.access_bytes)
-                self.segments[buffer.slot] = Segment(
-                    0, buffer.nbytes, granule, self.log, complain, initialised=True, single_reader=True
-                )
+        self._overlaps: dict[int, tuple[GlobalBuffer, ...]] = {}
+        for group in _overlapping(buffers, arrays):
+            members = tuple(buffer for buffer, _ in group)
+            if complain is None or not any(buffer.written for buffer in members):
+                continue
+            granule = min(MAX_GRANULE, *(b.access_bytes for b in members), *(o & -o for _, o in group if o))
+            size = max(offset + buffer.nbytes for buffer, offset in group)
+            whole = Segment(0, size, granule, self.log, complain, initialised=True, shared=True)
+            for buffer, offset in group:
+                self.segments[buffer.slot] = whole.view(-offset, buffer.nbytes)
+                self._overlaps[buffer.slot] = members
 
     def view(self, slot: int, width: int) -> np.ndarray:
         """A buffer as items of `width` bytes."""
@@ -140,6 +149,10 @@ class GlobalMemory:
             data = self.bytes[slot]
             items = self._views[slot, width] = data[: len(data) // width * width].view(WIDTHS[width])
         return items
+
+    def others(self, slot: int) -> tuple[str, ...]:
+        """The names of the other arguments that a checked one shares memory with."""
+        return tuple(buffer.name for buffer in self._overlaps[slot] if buffer.slot != slot)
 
     @staticmethod
     def base(slot: int) -> int:
@@ -151,6 +164,23 @@ class GlobalMemory:
         buffer = self.buffers.get((address >> GLOBAL_SPACING) - 1)
         offset = address & ((1 << GLOBAL_SPACING) - 1)
         return None if buffer is None or offset >= buffer.nbytes else (buffer, offset)
+
+
+def _overlapping(
+    buffers: Sequence[GlobalBuffer], arrays: Sequence[np.ndarray]
+) -> list[list[tuple[GlobalBuffer, int]]]:
+    """The buffers in groups that overlap in main memory, each with its offset in bytes from the first of its group."""
+    starts = {b.slot: a.__array_interface__["data"][0] for b, a in zip(buffers, arrays, strict=True)}
+    groups: list[list[tuple[GlobalBuffer, int]]] = []
+    first = end = 0
+    for buffer in sorted(buffers, key=lambda b: starts[b.slot]):
+        start = starts[buffer.slot]
+        if not groups or start >= end:
+            groups.append([])
+            first = start
+        groups[-1].append((buffer, start - first))
+        end = max(end, start + buffer.nbytes)
+    return groups
 
 
 def _flat_bytes(array: np.ndarray) -> np.ndarray:

@@ -1,4 +1,8 @@
-"""The registers of a CTA, which setmaxnreg moves between its warps (PTX ISA: "setmaxnreg")."""
+"""The registers of a CTA, which setmaxnreg moves between its warps (PTX ISA: "setmaxnreg").
+
+A CTA has what its threads have at launch, and no more: what some warps ask for, others give up. An increase below what
+a warp has, or a decrease above it, is undefined: it is a finding, and changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tirx_mini.hardware import REGISTERS_PER_SM
+from tirx_mini.ir import Span
 
 from ..facts import Fact, Fault
 from .interfaces import Blocking, Cta, Wait, Warp
@@ -54,6 +59,17 @@ class RegisterCountsDiffer(Fact):
 
 
 @dataclass(frozen=True)
+class UnsynchronisedRegisters(Fact):
+    """A second setmaxnreg that is not after the first one of another warp of the warpgroup.
+
+    peer: that warp. earlier: its first one; None where it has not come to it.
+    """
+
+    peer: str
+    earlier: Span | None
+
+
+@dataclass(frozen=True)
 class PartialSetmaxnreg(Fact):
     """A warp executes a setmaxnreg that another warp of its warpgroup does not. many, few: those warps."""
 
@@ -65,7 +81,8 @@ class RegisterPool:
     """What the warps of a CTA have given up and not taken.
 
     share: registers of a thread at the beginning, of every warp. held: of a thread of each warp now.
-    free: registers given up. changed: the counts that each warp has asked for, in order.
+    free: registers given up. changed: the counts that each warp has asked for, in order. places: where, and
+    the epoch of the warp then.
     """
 
     def __init__(self, cta: Cta) -> None:
@@ -75,11 +92,14 @@ class RegisterPool:
         self.free = 0
         self.held = [self.share] * warps
         self.changed: list[list[int]] = [[] for _ in range(warps)]
+        self.places: list[list[tuple[Span | None, int]]] = [[] for _ in range(warps)]
         self._waiting: list[tuple[int, Warp]] = []
 
     def set(self, w: Warp, count: int, increase: bool) -> Blocking:
         """setmaxnreg.inc (which waits until there are enough) or .dec, by one warp."""
         self._check(w, count, increase)
+        if count < self.held[w.warp_id] if increase else count > self.held[w.warp_id]:
+            return
         need = (count - self.held[w.warp_id]) * LANES
         while need > self.free:
             self._waiting.append((need, w))
@@ -104,13 +124,25 @@ class RegisterPool:
             raise Fault(BadRegisterCount(w.origin, count, STEP, FEWEST, MOST))
         held = self.held[w.warp_id]
         if count < held if increase else count > held:
-            raise Fault(WrongRegisterDirection(w.origin, count, held, increase))
+            w.gpu.facts.record(WrongRegisterDirection(w.origin, count, held, increase))
+        self._check_order(w)
         self.changed[w.warp_id].append(count)
         number = len(self.changed[w.warp_id]) - 1
         for peer in peers(w):
             other = self.changed[peer.warp_id]
             if len(other) > number and other[number] != count:
                 raise Fault(RegisterCountsDiffer(w.origin, count, peer.role, other[number]))
+
+    def _check_order(self, w: Warp) -> None:
+        """All warps of the warpgroup synchronise between one setmaxnreg and the next."""
+        number = len(self.places[w.warp_id])
+        for peer in peers(w) if number else ():
+            places = self.places[peer.warp_id]
+            span, epoch = places[number - 1] if len(places) >= number else (None, 0)
+            if not epoch or not w.agent.happens_after(peer.agent.index, epoch):
+                w.gpu.facts.record(UnsynchronisedRegisters(w.origin, peer.role, span))
+                break
+        self.places[w.warp_id].append((w.span, w.agent.epoch))
 
     def exited(self, w: Warp) -> None:
         """A warp has ended: record it where its warpgroup did not execute setmaxnreg together."""

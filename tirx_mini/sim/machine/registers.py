@@ -56,9 +56,19 @@ class UninitialisedRegister(RegisterFact):
     """A register is read before anything was written to it."""
 
 
+class Load(Protocol):
+    """An asynchronous load (tcgen05.ld) into registers. span: where it was issued."""
+
+    @property
+    def span(self) -> Span | None: ...
+    def deliver(self) -> None:
+        """What uses the registers has waited for the load: they hold its values."""
+        ...
+
+
 @dataclass(frozen=True)
 class PendingRegister(RegisterFact):
-    """A register is read before the tcgen05.ld that fills it was waited for. element: "reg[3]"; issued: the load."""
+    """A register is written while a tcgen05.ld may still write it. element: "reg[3]"; issued: the load."""
 
     element: str
     issued: Span | None
@@ -128,7 +138,7 @@ class RegisterArray:
 
     data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
     defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
-    pending: for elements that an asynchronous load (tcgen05.ld) has not delivered yet, the place of that load.
+    pending: for elements that an asynchronous load (tcgen05.ld) has not delivered yet, that load.
     flights: what MMAs (wgmma) hold of the array. touched: how many wgmma.fence the warp had executed when an ordinary
     instruction last used it.
 
@@ -144,7 +154,7 @@ class RegisterArray:
         self.data = np.zeros((size, LANES), dtype)
         self.defined = np.zeros((size, LANES), bool)
         self.complete = False
-        self.pending: dict[int, Span | None] = {}
+        self.pending: dict[int, Load] = {}
         self.flights: list[Flight] = []
         self.touched = -1
 
@@ -235,11 +245,13 @@ class RegisterArray:
         self.defined[start : start + count] = True
         self._settle(slice(start, start + count))
 
-    def expect(self, start: int, count: int, span: Span | None) -> None:
-        """An asynchronous load issued at `span` will write [start, start + count): until `define`, nothing is there."""
+    def expect(self, w: Owner, start: int, count: int, load: Load) -> None:
+        """An asynchronous load will write [start, start + count): until `define`, nothing is there."""
+        if self.pending:
+            self._settle_loads(w, slice(start, start + count), True)
         self.defined[start : start + count] = False
         self.complete = False
-        self.pending.update(dict.fromkeys(range(start, start + count), span))
+        self.pending.update(dict.fromkeys(range(start, start + count), load))
 
     def check_defined(self, w: Owner, start: int, stop: int) -> None:
         """Record it where [start, stop) holds nothing yet and is read."""
@@ -248,11 +260,29 @@ class RegisterArray:
     def _touch(self, w: Owner, rows: Any, writes: bool) -> None:
         """An ordinary instruction uses these elements."""
         self.touched = w.register_fences
+        if self.pending:
+            self._settle_loads(w, rows, writes)
         for flight in self.flights:
             elements = np.arange(len(self.data))[rows]
             if np.any((elements >= flight.start) & (elements < flight.stop)):
                 w.gpu.facts.record(BorrowedRegister(w.origin, self.name, self.span, writes, flight.span))
                 return
+
+    def _settle_loads(self, w: Owner, rows: Any, writes: bool) -> None:
+        """Elements are used that loads in flight will write: reads wait for those, writes do not.
+
+        PTX ISA: "Register dependencies, same thread" has true dependences only.
+        """
+        for element in np.unique(np.arange(len(self.data))[rows]).tolist():
+            load = self.pending.get(element)
+            if load is None:
+                continue
+            if not writes:
+                load.deliver()
+                continue
+            name = f"{self.name}[{element}]" if len(self.data) > 1 else self.name
+            w.gpu.facts.record(PendingRegister(w.origin, self.name, self.span, name, load.span))
+            return
 
     # -- details -----------------------------------------------------------------------------------------------------
 
@@ -279,11 +309,7 @@ class RegisterArray:
         if elements.ndim < missing.ndim:
             elements = elements.reshape(elements.shape + (1,) * (missing.ndim - elements.ndim))
         first = int(np.broadcast_to(elements, missing.shape)[missing][0])
-        name = f"{self.name}[{first}]" if len(self.data) > 1 else self.name
-        if first not in self.pending:
-            _uninitialised(w, name, self.span)
-            return
-        w.gpu.facts.record(PendingRegister(w.origin, self.name, self.span, name, self.pending[first]))
+        _uninitialised(w, f"{self.name}[{first}]" if len(self.data) > 1 else self.name, self.span)
 
 
 class Registers:
@@ -340,9 +366,9 @@ class Registers:
             target[...] = values
         array.define(self.index, len(values))
 
-    def invalidate(self, words: int) -> None:
-        """An asynchronous load will write the next `words` registers: reading them before `write` is a finding."""
-        self.array.expect(self.index, self._elements(words), self.warp.span)
+    def invalidate(self, words: int, load: Load) -> None:
+        """An asynchronous load will write the next `words` registers; what reads them before waits for it."""
+        self.array.expect(self.warp, self.index, self._elements(words), load)
 
     def _elements(self, words: int) -> int:
         """How many elements of the array so many registers are; a fault where they are not inside it."""

@@ -15,6 +15,7 @@ from .clocks import (
     UncheckedCausality,
 )  # fmt: skip
 from .griddepcontrol import EarlyAccess, GridBefore, GridDependence
+from .linear import Shadow
 from .shadow import (
     Access,
     AccessLog,
@@ -25,7 +26,6 @@ from .shadow import (
     Operation,
     Proxy,
     Segment,
-    Shadow,
     Unwatched,
     distinct,
 )  # fmt: skip

@@ -1,15 +1,15 @@
 """Who touched each piece of memory last, and whether the next one may.
 
 A shadow holds, for each granule of a memory, the number of the access that wrote it last and, for each agent that has
-read it since, the number of that read; 0 means none. Granules are as wide as the narrowest access that the kernel makes
-there, so two accesses meet in a granule exactly where they meet in memory. Two conflicting accesses of which neither
-happens before the other are a race, in whichever order they were simulated.
+read it since, the number of that read; 0 means none. In global memory, which very many agents read, one number stands
+for the set of all reads since the last write, and another one for the set of the reductions. Granules are as wide as
+the narrowest access that the kernel makes there, so two accesses meet in a granule exactly where they meet in memory.
+Two conflicting accesses of which neither happens before the other are a race, in whichever order they were simulated.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -36,6 +36,7 @@ class Operation(Enum):
     CP_ASYNC = "cp.async"
     TMA_LOAD = "TMA load"
     TMA_STORE = "TMA store"
+    TMA_REDUCE = "TMA reduction"
     TCGEN05_LD = "tcgen05.ld"
     TCGEN05_ST = "tcgen05.st"
     TCGEN05_DEALLOC = "dealloc"
@@ -53,7 +54,7 @@ THREADS_TMEM = (Operation.TCGEN05_LD, Operation.TCGEN05_ST)
 class Access:
     """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued."""
 
-    __slots__ = ("agent", "cluster", "epoch", "operation", "proxy", "role", "span", "time", "write")
+    __slots__ = ("agent", "cluster", "epoch", "operation", "pipeline", "proxy", "role", "span", "time", "write")
 
     def __init__(self, actor: Actor, write: bool) -> None:
         self.agent = actor.agent.index
@@ -62,6 +63,7 @@ class Access:
         self.proxy = actor.proxy
         self.write = write
         self.operation = actor.operation
+        self.pipeline = actor.pipeline
         self.role = actor.role
         self.span = actor.span
         self.time = actor.time
@@ -76,10 +78,18 @@ class Actor:
         orders after others.
     fenced: the ORDER clock of that thread at its last such fence.
     own: the agents whose accesses need no such fence, because the same thread issued and awaited them.
+    handed: the agents whose operations another thread handed over without the fence before its synchronisation.
     same: for a write, whether it writes the bytes that are there already.
+    awaited: up to which epoch of the agent its thread has waited for its operations, where these are not in order
+        among themselves; None where they are.
+    pipeline: what operations of the agent have in common that are nevertheless in order (PTX ISA: "Pipelined tcgen05
+        Instructions").
     """
 
-    __slots__ = ("agent", "cluster", "fenced", "operation", "own", "proxy", "role", "same", "span", "tcgen05", "time")
+    __slots__ = (
+        "agent", "awaited", "cluster", "fenced", "handed", "operation", "own", "pipeline", "proxy", "role", "same",
+        "span", "tcgen05", "time",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -101,11 +111,14 @@ class Actor:
         self.tcgen05 = False
         self.fenced: np.ndarray | None = None
         self.own: tuple[int, ...] = ()
+        self.handed: tuple[int, ...] = ()
         self.same: Callable[[], bool] | None = None
+        self.awaited: int | None = None
+        self.pipeline: Hashable = None
 
     def sees(self, agent: int, epoch: int) -> bool:
         """Whether the issuing thread has executed fence::after_thread_sync since an access of `agent` at `epoch`."""
-        if agent in self.own or agent == self.agent.index:
+        if agent in self.own or agent == self.agent.index or agent in self.handed:
             return True
         return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
 
@@ -142,7 +155,7 @@ class Conflict:
 
     earlier: the access that was simulated first, None for an uninitialised read.
     actor: of the later access; writes: whether that is a write.
-    ids[where] == number selects the granules.
+    ids[where] == number selects the granules, where that number stands for the access, or for a set that has it.
     """
 
     kind: ConflictKind
@@ -172,11 +185,13 @@ class AccessLog:
     proxy: the clock of the fences that let the async proxy see ordinary writes to this memory.
     """
 
-    __slots__ = ("accesses", "proxy")
+    __slots__ = ("_numbers", "_sets", "accesses", "proxy")
 
     def __init__(self, proxy: int = PROXY) -> None:
         self.accesses: list[Any] = [None]
         self.proxy = proxy
+        self._sets: list[tuple[int, ...]] = [()]
+        self._numbers: dict[tuple[int, ...], int] = {}
 
     def number(self, actor: Actor, write: bool) -> int:
         """The number of an access by `actor` now; the same one for the same place in the same epoch."""
@@ -194,15 +209,47 @@ class AccessLog:
         return len(self.accesses) - 1
 
 
+    def members(self, number: int) -> tuple[int, ...]:
+        """The accesses that a number stands for: one, or where it is negative a set."""
+        return self._sets[-number] if number < 0 else (number,)
+
+    def add(self, number: int, new: int) -> int:
+        """The number of the set that `number` stands for, with access `new`; 0 is the empty set.
+
+        An agent is there once, by its last access. Accesses of different clusters are never ordered, so whoever comes
+        next conflicts with one of two: then others need not be there.
+        """
+        if number in (0, new):
+            return new
+        accesses, members = self.accesses, self.members(number)
+        last = accesses[new]
+        kept = tuple(m for m in members if (a := accesses[m]).agent != last.agent or a.cluster != last.cluster)
+        if len(kept) == len(members) and len({accesses[m].cluster for m in members}) > 1:
+            return number
+        if not kept:
+            return new
+        union = (*kept, new)
+        found = self._numbers.get(union)
+        if found is None:
+            self._sets.append(union)
+            found = self._numbers[union] = 1 - len(self._sets)
+        return found
+
+
+ANY, REDUCTIONS = -1, -2
+"""Keys of `Segment.readers` that are no agents: the reads, and the reductions, of all."""
+
+
 class Segment:
     """The shadow of the units [start, stop) of a memory (bytes, as a rule), `granule` of them to an entry.
 
     shape: how the entries are arranged; one row unless given. initialised: whether they hold data from the beginning.
     barriers: whether mbarriers lie in it.
-    single_reader: remember one reader of each granule, not one of each agent (for memories of very many agents).
+    shared: hold the readers of a granule as one set, not an array for each agent (for memories of very many agents).
+    readers: by agent, the numbers of their reads.
     """
 
-    __slots__ = ("barriers", "complain", "granule", "log", "readers", "single_reader", "start", "stop", "writes")
+    __slots__ = ("barriers", "complain", "granule", "log", "readers", "shared", "start", "stop", "writes")
 
     def __init__(
         self,
@@ -214,14 +261,20 @@ class Segment:
         *,
         shape: tuple[int, ...] | None = None,
         initialised: bool = False,
-        single_reader: bool = False,
+        shared: bool = False,
     ) -> None:
         self.start, self.stop, self.granule = start, stop, granule
         self.log, self.complain = log, complain
         self.writes = np.full(shape or -(-(stop - start) // granule), -1 if initialised else 0, np.int32)
         self.readers: dict[int, np.ndarray] = {}
-        self.single_reader = single_reader
+        self.shared = shared
         self.barriers = False
+
+    def view(self, start: int, stop: int) -> Segment:
+        """The same shadow for a buffer whose first byte is this one's byte `-start`, and has so many bytes on."""
+        view = Segment(start, start, self.granule, self.log, self.complain, shared=self.shared)
+        view.stop, view.writes, view.readers = stop, self.writes, self.readers
+        return view
 
     def span(self, start: int, stop: int) -> slice:
         """The granules of a byte range of the memory."""
@@ -231,10 +284,13 @@ class Segment:
         """`actor` reads the granules `where`."""
         for number in distinct(self.writes[where]):
             self._check(number, where, self.writes, actor, False)
-        key = 0 if self.single_reader else actor.agent.index
-        reads = self.readers.get(key)
+        if self.shared:
+            self._check_all(self.readers.get(REDUCTIONS), where, actor, False)
+            self._include(ANY, where, self.log.number(actor, False))
+            return
+        reads = self.readers.get(actor.agent.index)
         if reads is None:
-            reads = self.readers[key] = np.zeros_like(self.writes)
+            reads = self.readers[actor.agent.index] = np.zeros_like(self.writes)
         reads[where] = self.log.number(actor, False)
 
     def write(self, where: Select, actor: Actor) -> None:
@@ -243,13 +299,42 @@ class Segment:
             if number > 0:
                 self._check(number, where, self.writes, actor, True)
         for reads in self.readers.values():
-            found = reads[where]
-            if found.any():
-                for number in distinct(found):
-                    if number:
-                        self._check(number, where, reads, actor, True)
+            if self._check_all(reads, where, actor, True):
                 reads[where] = 0
         self.writes[where] = self.log.number(actor, True)
+
+    def reduce(self, where: Select, actor: Actor) -> None:
+        """`actor` adds to the granules `where`, which it may do at the same time as others."""
+        for number in distinct(self.writes[where]):
+            if number > 0:
+                self._check(number, where, self.writes, actor, True)
+        self._check_all(self.readers.get(ANY), where, actor, True)
+        self._include(REDUCTIONS, where, self.log.number(actor, True))
+
+    def _check_all(self, numbers: np.ndarray | None, where: Select, actor: Actor, writes: bool) -> bool:
+        """Check `actor` against accesses other than the last write; whether there were any."""
+        if numbers is None:
+            return False
+        found = numbers[where]
+        if not found.any():
+            return False
+        for number in distinct(found):
+            if number:
+                self._check(number, where, numbers, actor, writes)
+        return True
+
+    def _include(self, key: int, where: Select, new: int) -> None:
+        """Put an access into the sets of the granules `where`."""
+        numbers = self.readers.get(key)
+        if numbers is None:
+            numbers = self.readers[key] = np.zeros_like(self.writes)
+        before = numbers[where]
+        after: Any = new
+        for number in distinct(before):
+            union = self.log.add(number, new)
+            if union != new:
+                after = np.where(before == number, np.int32(union), after)
+        numbers[where] = after
 
     def inspect(self, where: Select, actor: Actor) -> None:
         """Check a read whose write follows at once: uninitialised granules."""
@@ -278,8 +363,16 @@ class Segment:
 
     def _check(self, number: int, where: Select, ids: np.ndarray, actor: Actor, writes: bool) -> None:
         if number < 0:
+            if ids is self.writes:
+                return
+            for member in self.log.members(number):
+                self._against(self.log.accesses[member], number, where, ids, actor, writes)
             return
-        earlier = self.log.accesses[number] if number else None
+        self._against(self.log.accesses[number], number, where, ids, actor, writes)
+
+    def _against(
+        self, earlier: Access | None, number: int, where: Select, ids: np.ndarray, actor: Actor, writes: bool
+    ) -> None:
         kind = ConflictKind.UNINITIALISED if earlier is None else self._conflict(earlier, actor)
         if kind is not None:
             self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
@@ -287,6 +380,13 @@ class Segment:
     def _conflict(self, earlier: Access, actor: Actor) -> ConflictKind | None:
         """Why `actor` may not access what `earlier` accessed, or None where it may."""
         if earlier.cluster != actor.cluster or not actor.agent.happens_after(earlier.agent, earlier.epoch):
+            return ConflictKind.RACE
+        if (
+            actor.awaited is not None
+            and earlier.agent == actor.agent.index
+            and earlier.epoch > actor.awaited
+            and (earlier.pipeline is None or earlier.pipeline != actor.pipeline)
+        ):
             return ConflictKind.RACE
         if (
             earlier.proxy is Proxy.GENERIC
@@ -298,7 +398,8 @@ class Segment:
         if actor.tcgen05:
             if not actor.sees(earlier.agent, earlier.epoch):
                 return ConflictKind.TCGEN05_AFTER
-            if earlier.operation in THREADS_TMEM and not actor.follows(earlier.agent, earlier.epoch):
+            released = earlier.operation in THREADS_TMEM or earlier.agent in actor.handed
+            if released and not actor.follows(earlier.agent, earlier.epoch):
                 return ConflictKind.TCGEN05_BEFORE
         return None
 
@@ -339,65 +440,3 @@ def distinct(ids: np.ndarray) -> list[int]:
         if len(found) == 8:
             return found + np.unique(flat).tolist()
     return found
-
-
-class Shadow:
-    """The segments of one linear memory, in order of address; bytes between them are not watched."""
-
-    def __init__(self, segments: list[Segment]) -> None:
-        self.segments = segments
-        self._starts = [segment.start for segment in segments]
-
-    def segment(self, address: int) -> Segment | None:
-        """The segment that holds the byte `address`."""
-        position = bisect_right(self._starts, address) - 1
-        if position >= 0 and address < self.segments[position].stop:
-            return self.segments[position]
-        return None
-
-    def pieces(self, start: int, stop: int) -> Iterator[tuple[Segment, slice]]:
-        """The watched parts of a byte range."""
-        position = max(0, bisect_right(self._starts, start) - 1)
-        for segment in self.segments[position:]:
-            if segment.start >= stop:
-                break
-            low, high = max(start, segment.start), min(stop, segment.stop)
-            if low < high:
-                yield segment, segment.span(low, high)
-
-    def read(self, start: int, stop: int, actor: Actor) -> None:
-        """`actor` reads a byte range."""
-        for segment, where in self.pieces(start, stop):
-            segment.read(where, actor)
-
-    def write(self, start: int, stop: int, actor: Actor) -> None:
-        """`actor` writes a byte range."""
-        for segment, where in self.pieces(start, stop):
-            segment.write(where, actor)
-
-    def scattered(self, addresses: np.ndarray, width: int) -> Iterator[tuple[Segment, np.ndarray]]:
-        """The watched granules of items of `width` bytes at scattered addresses."""
-        low, high = int(addresses.min()), int(addresses.max()) + width
-        for segment, _ in self.pieces(low, high):
-            inside = addresses[(addresses + width > segment.start) & (addresses < segment.stop)]
-            if inside.size:
-                first = (np.maximum(inside, segment.start) - segment.start) // segment.granule
-                last = (np.minimum(inside + width, segment.stop) - segment.start - 1) // segment.granule
-                granules = first[:, None] + np.arange(int((last - first).max()) + 1)
-                yield segment, granules[granules <= last[:, None]]
-
-    def presume(self, start: int, stop: int) -> None:
-        """A byte range may have been written by nobody knows what: where nothing was, something is."""
-        for segment, where in self.pieces(start, stop):
-            found = segment.writes[where]
-            found[found == 0] = -1
-
-    def read_items(self, addresses: np.ndarray, width: int, actor: Actor) -> None:
-        """`actor` reads items of `width` bytes."""
-        for segment, granules in self.scattered(addresses, width):
-            segment.read(granules, actor)
-
-    def write_items(self, addresses: np.ndarray, width: int, actor: Actor) -> None:
-        """`actor` writes items of `width` bytes."""
-        for segment, granules in self.scattered(addresses, width):
-            segment.write(granules, actor)

@@ -56,3 +56,27 @@ def test_cp_async_needs_a_wait_and_a_barrier(missing: str) -> None:
     assert "race" in result.kinds
     if missing == "wait":
         assert np.isnan(result.seen["tile"]).all()
+
+
+@pytest.mark.parametrize(("wait", "kinds"), [(True, []), (False, ["race"])])
+def test_the_source_is_read_until_the_wait(wait: bool, kinds: list[str]) -> None:
+    """The warp that copies overwrites the source itself."""
+    source = np.ones(256, np.float16)
+
+    def program(w: RunningWarp) -> Any:
+        tile = buffer(w, "tile")
+        at(w, 3)
+        do(w, "cp.async", w.shared_address(tile, LANE * 8), w.global_address(buffer(w, "A"), LANE * 8), bytes=16)
+        do(w, "cp.async.commit_group")
+        if wait:
+            do(w, "cp.async.wait_group", n=0)
+        at(w, 5)
+        w.store(buffer(w, "A"), LANE * 8, np.zeros((32, 8), np.float16), 8)
+        do(w, "cp.async.wait_group", n=0)
+        w.gpu.seen["tile"] = w.load(tile, LANE * 8, 8)
+        yield from ()
+
+    result = run(program, shared={"tile": ("float16", 256)}, arrays={"A": source}, access_bytes=2)
+    assert result.kinds == kinds and (result.seen["tile"] == (1 if wait else 0)).all()
+    if kinds:
+        assert result.lines == {3, 5}

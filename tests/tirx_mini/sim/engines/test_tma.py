@@ -447,3 +447,51 @@ def test_a_fence_for_global_memory_does_not_cover_shared_memory(space: str, kind
 
     result = run(program, shared=TILE, arrays={"A": target}, maps=[tensor_map("A", target, (64, 16), 128)])
     assert result.kinds == kinds
+
+
+def reduction(other: str, *, wait: bool = False) -> Any:
+    """Warp 0 adds a box to D, at line 3; warp 1 does something else to D, at line 6, a long time after."""
+    target = np.ones((16, 64), np.float16)
+
+    def program(w: RunningWarp) -> Any:
+        if w.warp_id == 0:
+            places = np.arange(32)[None] * 8 + 256 * np.arange(4)[:, None]
+            w.store(buffer(w, "tile"), places, np.ones((4, 32, 8), np.float16), 8)
+        do(w, "fence.proxy.async", space="")
+        yield from block(w, "bar.sync.all", 0)
+        at(w, 3)
+        if w.warp_id == 0:
+            one_lane(w)
+            do(w, "cp.reduce.async.bulk.tensor", mapped(w, "D"), address(w, "tile"), 0, 0, dim=2)
+            do(w, "cp.async.bulk.commit_group")
+            yield from block(w, "cp.async.bulk.wait_group", n=0)
+            all_lanes(w)
+        if wait:
+            yield from block(w, "bar.sync.all", 0)
+        w.time += 5000
+        at(w, 6)
+        if w.warp_id == 1 and other == "read":
+            w.load(buffer(w, "D"), np.arange(32) * 8, 8)
+        elif w.warp_id == 1 and other == "write":
+            w.store(buffer(w, "D"), np.arange(32) * 8, np.zeros((32, 8), np.float16), 8)
+        elif w.warp_id == 1:
+            one_lane(w)
+            op = f"cp.{other}async.bulk.tensor{'' if other else '.store'}"
+            do(w, op, mapped(w, "D"), address(w, "tile"), 0, 0, dim=2)
+            do(w, "cp.async.bulk.commit_group")
+            yield from block(w, "cp.async.bulk.wait_group", n=0)
+
+    result = run(program, shared=TILE, arrays={"D": target}, maps=[tensor_map("D", target, (64, 16), 128)], threads=64)
+    return result, target
+
+
+@pytest.mark.parametrize("other", ["read", "write", ""])
+def test_a_reduction_races_with_what_is_no_reduction(other: str) -> None:
+    result, _ = reduction(other)
+    assert result.kinds == ["race"] and result.lines == {3, 6} and "reduction" in result.finding.message
+    assert reduction(other, wait=True)[0].kinds == []
+
+
+def test_reductions_of_one_place_need_no_order() -> None:
+    result, target = reduction("reduce.")
+    assert result.kinds == [] and (target == 3).all()

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.tirx_mini.sim.bare import FakeRegisters, address, at, block, do, one_lane, run
-from tests.tirx_mini.sim.engines.tensor_core import SHARED, allocated
+from tests.tirx_mini.sim.bare import FakeRegisters, address, all_lanes, at, block, do, one_lane, run
+from tests.tirx_mini.sim.engines.tensor_core import SHARED, allocated, descriptor, fill, instruction, place, read
 from tirx_mini.sim import ColumnsWait, RunningWarp
-from tirx_mini.sim.machine import Wait
+from tirx_mini.sim.machine import RegisterArray, Registers, Wait
 
 
 @pytest.mark.parametrize("shape", ["32x32b", "16x64b", "16x128b", "16x256b"])
@@ -227,3 +227,177 @@ def test_a_pair_needs_a_cluster() -> None:
         yield from block(w, "tcgen05.alloc", address(w, "slot"), 32, cta_group=2)
 
     assert run(program, shared=SHARED).finding.kind == "illegal-instruction"
+
+
+# -- what loads and stores are ordered with ----------------------------------------------------------------------------
+
+
+def accesses(steps: list[str], *, threads: int = 32) -> Any:
+    """One warp executes steps on tensor memory, one at a line: "st C" and "ld C" of columns C to C + 3, "wait.ld"."""
+
+    def program(w: RunningWarp) -> Any:
+        at(w, 100)
+        taddr = yield from allocated(w, 32)
+        mine = taddr + (32 * w.warp_id << 16)
+        do(w, "tcgen05.st", mine, FakeRegisters(np.zeros((32, 32), np.uint32)), num=32)
+        do(w, "tcgen05.wait.st")
+        for number, step in enumerate(steps):
+            at(w, number)
+            what, _, column = step.partition(" ")
+            if what == "st":
+                do(w, "tcgen05.st", mine + int(column), FakeRegisters(np.full((4, 32), number, np.uint32)), num=4)
+            elif what == "ld":
+                do(w, "tcgen05.ld", FakeRegisters(), mine + int(column), num=4)
+            else:
+                do(w, f"tcgen05.{what}")
+        at(w, 101)
+        do(w, "tcgen05.wait.ld")
+        do(w, "tcgen05.wait.st")
+        do(w, "tcgen05.dealloc", taddr, 32)
+
+    return run(program, shared=SHARED, threads=threads)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [["st 0", "wait.st", "st 0"], ["st 0", "st 4"], ["ld 0", "ld 2"], ["st 0", "wait.st", "ld 2"], ["st 0", "ld 4"],
+     ["ld 0", "wait.ld", "st 2"]],
+)  # fmt: skip
+def test_accesses_of_one_warp_that_wait_or_do_not_overlap_are_right(steps: list[str]) -> None:
+    assert accesses(steps).kinds == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "wait"),
+    [(["st 0", "st 2"], "wait.st()"), (["st 0", "ld 3"], "wait.st()"), (["ld 0", "st 3"], "wait.ld()"),
+     (["st 0", "wait.ld", "st 2"], "wait.st()")],
+)  # fmt: skip
+def test_overlapping_accesses_of_one_warp_need_the_wait(steps: list[str], wait: str) -> None:
+    """PTX ISA, "Non-pipelined instructions, same thread"."""
+    result = accesses(steps)
+    assert result.finding.kind == "missing-tcgen05-wait" and wait in result.finding.message
+    assert result.lines == {0, len(steps) - 1}
+
+
+def test_a_store_and_an_mma_need_the_wait_and_the_fences_and_no_proxy_fence() -> None:
+    """tcgen05.st, wait::st, the fences around a barrier, then an MMA that accumulates there."""
+    a_bytes, a_layout = place(np.ones((128, 16), np.float16), 32, False)
+    b_bytes, b_layout = place(np.ones((32, 16), np.float16), 32, False)
+
+    def program(w: RunningWarp) -> Any:
+        taddr = yield from allocated(w, 32)
+        if w.warp_id == 0:
+            fill(w, "A", a_bytes)
+            fill(w, "B", b_bytes)
+            do(w, "fence.proxy.async")
+        values = np.full((32, 32), 3, np.float32).view(np.uint32)
+        do(w, "tcgen05.st", taddr + (32 * w.warp_id << 16), FakeRegisters(values), num=32)
+        do(w, "tcgen05.wait.st")
+        do(w, "tcgen05.fence.before_thread_sync")
+        yield from block(w, "bar.sync.all", 0)
+        do(w, "tcgen05.fence.after_thread_sync")
+        if w.warp_id == 0:
+            one_lane(w)
+            a, b = descriptor(w, "A", a_layout), descriptor(w, "B", b_layout)
+            do(w, "tcgen05.mma", taddr, a, b, instruction(128, 32)[0], True)
+            do(w, "tcgen05.commit", address(w, "bar"))
+            all_lanes(w)
+        yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+        do(w, "tcgen05.fence.after_thread_sync")
+        w.gpu.seen[w.warp_id] = read(w, taddr, 32)
+        yield from block(w, "bar.sync.all", 0)
+        if w.warp_id == 0:
+            do(w, "tcgen05.dealloc", taddr, 32)
+
+    result = run(program, shared=SHARED, threads=128)
+    assert result.kinds == []
+    np.testing.assert_array_equal(result.seen[3], np.full((32, 32), 19, np.float32))
+
+
+def test_an_address_in_the_lanes_of_warp_0_is_a_warning_and_means_the_warps_own_lanes() -> None:
+    def program(w: RunningWarp) -> Any:
+        taddr = yield from allocated(w, 32)
+        at(w, 5)
+        do(w, "tcgen05.st", taddr, FakeRegisters(np.full((2, 32), w.warp_id, np.uint32)), num=2)
+        do(w, "tcgen05.wait.st")
+        at(w, 5)
+        target = FakeRegisters()
+        do(w, "tcgen05.ld", target, taddr, num=2)
+        do(w, "tcgen05.wait.ld")
+        w.gpu.seen[w.warp_id] = target.values
+        w.gpu.seen["words"] = w.cta.tmem.words
+        yield from block(w, "bar.sync.all", 0)
+        if w.warp_id == 0:
+            do(w, "tcgen05.dealloc", taddr, 32)
+
+    result = run(program, shared=SHARED, threads=128)
+    assert result.kinds == ["(tmem-access)"] and result.lines == {5}
+    for warp in range(4):
+        assert (result.seen[warp] == warp).all()
+        assert (result.seen["words"][32 * warp : 32 * warp + 32, :2] == warp).all()
+
+
+def registers_of(w: RunningWarp, size: int) -> tuple[RegisterArray, Registers]:
+    array = RegisterArray("reg", size, np.float32)
+    return array, Registers(w, array, 0)
+
+
+def loaded(steps: Any) -> Any:
+    """A warp loads four columns of 7.0 into `reg`, at line 2, and executes steps(w, reg, again) before it waits."""
+
+    def program(w: RunningWarp) -> Any:
+        taddr = yield from allocated(w, 32)
+        do(w, "tcgen05.st", taddr, FakeRegisters(np.full((4, 32), 7, np.float32).view(np.uint32)), num=4)
+        do(w, "tcgen05.wait.st")
+        array, registers = registers_of(w, 4)
+        at(w, 2)
+        do(w, "tcgen05.ld", registers, taddr, num=4)
+        at(w, 4)
+        w.gpu.seen["early"] = steps(w, array, lambda: do(w, "tcgen05.ld", registers, taddr, num=4))
+        do(w, "tcgen05.wait.ld")
+        w.gpu.seen["late"] = array.block(w, 0, 4, 1).copy()
+        do(w, "tcgen05.dealloc", taddr, 32)
+
+    return run(program, shared=SHARED)
+
+
+def test_what_depends_on_the_registers_of_a_load_waits_for_it() -> None:
+    """PTX ISA, "Register dependencies, same thread": a true dependence is respected without tcgen05.wait::ld."""
+    result = loaded(lambda w, reg, again: reg.block(w, 1, 2, 1).copy())
+    assert result.kinds == [] and (result.seen["early"] == 7).all() and (result.seen["late"] == 7).all()
+
+
+def test_a_dependence_on_registers_frees_no_tensor_memory() -> None:
+    """The same section: "does not imply any other form of ordering"."""
+
+    def program(w: RunningWarp) -> Any:
+        taddr = yield from allocated(w, 32)
+        do(w, "tcgen05.st", taddr, FakeRegisters(np.zeros((4, 32), np.uint32)), num=4)
+        do(w, "tcgen05.wait.st")
+        array, registers = registers_of(w, 4)
+        at(w, 2)
+        do(w, "tcgen05.ld", registers, taddr, num=4)
+        array.block(w, 0, 4, 1)
+        at(w, 4)
+        do(w, "tcgen05.dealloc", taddr, 32)
+
+    result = run(program, shared=SHARED)
+    assert result.finding.kind == "missing-tcgen05-wait" and result.lines == {2, 4}
+
+
+def test_registers_of_a_load_in_flight_are_not_written() -> None:
+    result = loaded(lambda w, reg, again: reg.store_block(w, 0, 1, 1, np.zeros((1, 32), np.float32)))
+    assert result.finding.kind == "missing-tcgen05-wait" and result.lines == {2, 4}
+    assert (result.seen["late"] == 7).all(), "the load came last"
+    assert loaded(lambda w, reg, again: again()).kinds == ["missing-tcgen05-wait"]
+
+
+def test_registers_that_were_used_are_loaded_and_written_again() -> None:
+    def steps(w: RunningWarp, reg: RegisterArray, again: Any) -> None:
+        reg.block(w, 0, 4, 1)
+        again()
+        reg.block(w, 0, 4, 1)
+        reg.store_block(w, 0, 1, 1, np.zeros((1, 32), np.float32))
+
+    result = loaded(steps)
+    assert result.kinds == [] and (result.seen["late"][0] == 0).all()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.tirx_mini.sim.bare import at, buffer, one_lane, run
+from tests.tirx_mini.sim.bare import at, block, buffer, one_lane, run
 from tirx_mini.hardware import B200
 from tirx_mini.sim import RunningWarp
 
@@ -215,3 +215,60 @@ def test_addresses_of_inactive_lanes_are_not_checked() -> None:
     result = only(body, shared={"tile": ("float32", 4)}, arrays={"A": np.zeros(4, np.float32)})
     assert result.kinds == ["out-of-bounds"]
     assert "element 4 of tile" in result.findings[0].message
+
+
+@pytest.mark.parametrize("readers", [1, 2, 3])
+def test_every_reader_of_global_memory_comes_before_a_write(readers: int) -> None:
+    """The last reader is ordered before the write, and the others are not."""
+    array = np.zeros(32, np.float32)
+
+    def program(w: RunningWarp) -> Any:
+        at(w, w.warp_id + 1)
+        w.time += 100 * w.warp_id
+        if w.warp_id < readers:
+            w.load(buffer(w, "D"), LANE)
+        if w.warp_id in (readers - 1, readers):
+            yield from block(w, "bar.sync", 1, 64)
+        if w.warp_id == readers:
+            w.store(buffer(w, "D"), LANE, np.ones(32, np.float32))
+
+    result = run(program, arrays={"D": array}, threads=32 * (readers + 1), access_bytes=4)
+    assert result.kinds == ["race"] * (readers - 1)
+    if readers > 1:
+        assert result.findings[0].span is not None and result.findings[0].span.line == readers + 1
+
+
+@pytest.mark.parametrize("overlap", [0, 1, 20])
+def test_accesses_through_two_arguments_meet_where_their_arrays_overlap(overlap: int) -> None:
+    """A and D are two views of one array: all of it, or parts."""
+    memory = np.zeros(96, np.float32)
+    first, second = memory[:64], memory[64 - overlap : 96] if overlap else memory[64:]
+
+    def program(w: RunningWarp) -> Any:
+        at(w, w.warp_id + 1)
+        w.time += 1000 * w.warp_id
+        if w.warp_id == 0:
+            w.store(buffer(w, "A"), LANE + 32, np.ones(32, np.float32))
+        else:
+            w.gpu.seen["D"] = w.load(buffer(w, "D"), LANE)
+        yield from ()
+
+    result = run(program, arrays={"A": first, "D": second}, threads=64, access_bytes=4)
+    assert result.kinds == (["race"] if overlap else [])
+    assert result.seen["D"].sum() == overlap
+    if overlap:
+        assert result.finding.details["where"] == ("D[0]" if overlap == 1 else "D[0] to D[19]")
+        assert ("D shares memory with A", None) in result.finding.details["notes"]
+
+
+def test_one_array_given_twice_is_one_memory() -> None:
+    array = np.arange(32, dtype=np.float32)
+
+    def program(w: RunningWarp) -> Any:
+        value = w.load(buffer(w, "A"), LANE)
+        w.store(buffer(w, "D"), LANE, value * 2)
+        w.gpu.seen["A"] = w.load(buffer(w, "A"), LANE)
+        yield from ()
+
+    result = run(program, arrays={"A": array, "D": array}, access_bytes=4)
+    assert result.kinds == [] and (result.seen["A"] == 2 * np.arange(32)).all()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.tirx_mini.sim.bare import block, run
+from tests.tirx_mini.sim.bare import at, block, run
 from tirx_mini.sim import RunningWarp
 
 
@@ -16,3 +16,51 @@ def test_setmaxnreg_takes_multiples_of_8_from_24_to_256(count: int, fine: bool) 
         yield from block(w, "setmaxnreg.dec", count=count)
 
     assert run(program, threads=384).kinds == ([] if fine else ["illegal-instruction"])
+
+
+@pytest.mark.parametrize("op", ["setmaxnreg.inc", "setmaxnreg.dec"])
+def test_a_change_in_the_wrong_direction_is_reported_and_changes_nothing(op: str) -> None:
+    """Undefined by the ISA: the run goes on."""
+
+    def program(w: RunningWarp) -> Any:
+        at(w, 2)
+        yield from block(w, op, count=24 if op == "setmaxnreg.inc" else 256)
+        w.gpu.seen[w.warp_id] = w.cta.registers.held[w.warp_id]
+
+    result = run(program, threads=384)
+    assert result.finding.kind == "illegal-instruction" and result.lines == {2} and result.fault is None
+    assert set(result.seen.values()) == {168}
+
+
+@pytest.mark.parametrize(
+    ("sync", "kinds"), [("all", []), ("three", ["illegal-convergence"]), ("", ["illegal-convergence"])]
+)
+def test_a_warpgroup_synchronises_between_two_setmaxnreg(sync: str, kinds: list[str]) -> None:
+    """PTX ISA, setmaxnreg: "must synchronize explicitly before executing subsequent setmaxnreg instructions"."""
+
+    def program(w: RunningWarp) -> Any:
+        at(w, 2)
+        yield from block(w, "setmaxnreg.dec", count=64)
+        at(w, 3)
+        if sync == "all" or (sync == "three" and w.warp_id != 1):
+            yield from block(w, "bar.sync", 1, 128 if sync == "all" else 96)
+        at(w, 4)
+        yield from block(w, "setmaxnreg.dec", count=40)
+
+    result = run(program, threads=128)
+    assert result.kinds == kinds and result.outcome.fault is None
+    if kinds:
+        assert result.finding.span is not None and result.finding.span.line == 4
+
+
+def test_an_increase_beyond_what_the_cta_has_waits_for_ever() -> None:
+    """168 registers a thread of 384 at launch: 24 + 240 + 240 is what there is, and 256 each is more."""
+
+    def program(w: RunningWarp, most: int) -> Any:
+        if w.warp_id < 4:
+            yield from block(w, "setmaxnreg.dec", count=24)
+        else:
+            yield from block(w, "setmaxnreg.inc", count=most)
+
+    assert not run(lambda w: program(w, 240), threads=384).outcome.blocked
+    assert len(run(lambda w: program(w, 256), threads=384).outcome.blocked) > 0

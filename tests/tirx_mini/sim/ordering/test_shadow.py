@@ -60,6 +60,55 @@ def test_races_are_exactly_the_unordered_accesses(trace: list[tuple[str, int, in
         assert bool(found) == expected, number
 
 
+global_traces = st.lists(
+    st.one_of(
+        st.tuples(
+            st.sampled_from(["read", "write", "reduce"]), st.integers(0, 3), st.integers(0, 3), st.integers(1, 4)
+        ),
+        st.tuples(st.just("sync"), st.integers(0, 3), st.integers(0, 3), st.just(0)),
+    ),
+    max_size=40,
+)
+
+
+@given(global_traces)
+def test_races_in_global_memory_are_exactly_the_unordered_accesses(trace: list[tuple[str, int, int, int]]) -> None:
+    """Readers and reductions of a granule are sets; agents 0 to 2 are of one cluster, agent 3 of another."""
+    causality = Causality()
+    agents = [causality.agent(str(i)) for i in range(4)]
+    cluster = [0, 0, 0, 1]
+    found: list[Conflict] = []
+    segment = Segment(0, 16, 4, AccessLog(), found.append, initialised=True, shared=True)
+    history: list[tuple[int, int, str, set[int]]] = []
+    expected = False
+    for number, (kind, who, start, length) in enumerate(trace):
+        if kind == "sync":
+            released = causality.sync_clock()
+            released.release(agents[who])
+            agents[start].acquire(released)
+            continue
+        granules = set(range(start, min(4, start + length)))
+        for agent, epoch, did, where in history:
+            ordered = cluster[agent] == cluster[who] and agents[who].happens_after(agent, epoch)
+            if granules & where and {kind, did} not in ({"read"}, {"reduce"}) and not ordered:
+                expected = True
+        history.append((who, agents[who].epoch, kind, granules))
+        actor = Actor(agents[who], cluster[who], Proxy.GENERIC, Operation.LOAD, str(who), Span("kernel", number))
+        getattr(segment, kind)(slice(min(granules), max(granules) + 1), actor)
+        assert bool(found) == expected, number
+        if expected:
+            return
+
+
+def test_the_readers_of_a_granule_are_few_however_many_read_it() -> None:
+    log = AccessLog()
+    segment = Segment(0, 64, 16, log, lambda _: None, initialised=True, shared=True)
+    for cluster in range(2000):
+        segment.read(slice(0, 4), Actor(Causality().agent("warp"), cluster, Proxy.GENERIC, Operation.LOAD, "warp 0"))
+    (number,) = distinct(segment.readers[-1])
+    assert len(log.members(number)) == 2
+
+
 @pytest.fixture
 def causality() -> Causality:
     return Causality()
@@ -96,7 +145,7 @@ def test_a_proxy_is_crossed_only_through_a_fence(causality: Causality) -> None:
 
 def test_clusters_are_never_ordered(causality: Causality) -> None:
     kinds: list[ConflictKind] = []
-    segment = Segment(0, 64, 16, AccessLog(), lambda c: kinds.append(c.kind), initialised=True, single_reader=True)
+    segment = Segment(0, 64, 16, AccessLog(), lambda c: kinds.append(c.kind), initialised=True, shared=True)
     one = actor(causality)
     segment.write(slice(0, 1), one)
     segment.write(slice(0, 1), one)
