@@ -162,7 +162,7 @@ class HazardWatch:
         if self._space is Space.TENSOR:  # units are (lane group, column), row by row
             names = self._gpu.image.tmem_names
             columns = sorted((low % TMEM_COLUMNS, (high - 1) % TMEM_COLUMNS))
-            return Extent(self._space, names[0] if len(names) == 1 else None, None, None, *columns)
+            return Extent(self._space, names[0] if len(names) == 1 else None, None, None, columns[0], columns[1])
         if self._space is Space.SHARED:
             buffer = self._gpu.locator.find(low)
             if buffer is None:
