@@ -10,19 +10,20 @@ from __future__ import annotations
 WINDOW = 128.0
 """Cycles of a window."""
 KEPT = 512
-"""Windows remembered before those that have passed are dropped."""
+"""Windows remembered before those that have passed are first dropped; then twice as many as were still to come."""
 
 
 class Bandwidth:
     """`rate` bytes a cycle, shared in the order of time."""
 
-    __slots__ = ("_capacity", "_full", "_used", "rate")
+    __slots__ = ("_capacity", "_full", "_kept", "_used", "rate")
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
         self._capacity = rate * WINDOW
         self._used: dict[int, float] = {}
         self._full: dict[int, int] = {}
+        self._kept = KEPT
 
     def take(self, time: float, nbytes: float, now: float = 0.0) -> float:
         """Carry `nbytes` from `time` on; when the last of them has passed. No later request is for before `now`."""
@@ -37,7 +38,7 @@ class Bandwidth:
             left = filled - capacity
             self._full[window] = window + 1
             window = self._first_free(window + 1)
-        if len(used) > KEPT:
+        if len(used) > self._kept:
             self._forget(int(now // WINDOW))
         return max(time + nbytes / self.rate, window * WINDOW + filled / self.rate)
 
@@ -54,3 +55,4 @@ class Bandwidth:
     def _forget(self, first: int) -> None:
         self._used = {window: used for window, used in self._used.items() if window >= first}
         self._full = {window: free for window, free in self._full.items() if window >= first}
+        self._kept = max(KEPT, 2 * len(self._used))
