@@ -207,7 +207,7 @@ class Cast(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Select(Expr):
-    """`a` where `cond` holds, else `b`. Both are evaluated."""
+    """`a` where `cond` holds, else `b`. Each thread evaluates only the one that it takes, as in C."""
 
     cond: Expr
     a: Expr

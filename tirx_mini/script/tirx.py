@@ -216,7 +216,7 @@ def grid(*extents: Any) -> Loop:
 
 
 def if_then_else(cond: Any, a: Any, b: Any) -> Any:
-    """`a` where `cond` holds, else `b`."""
+    """`a` where `cond` holds, else `b`. A thread reads only what the side that it takes reads."""
     return choose(cond, a, b) if isinstance(cond, Expr) else (a if cond else b)
 
 

@@ -35,6 +35,7 @@ from tirx_mini.ir import (
 
 from ..machine import LANES, Mask, numpy_dtype
 from .affine import Affine
+from .choice import as_choice, choose, is_choice
 from .values import Value, bounds, combined, literal, ranged, wrapped
 from .writer import Writer
 
@@ -65,6 +66,8 @@ _LANE = np.arange(LANES)
 
 class Storage(Protocol):
     """How buffers are stored: the side of the statements."""
+
+    def is_checked(self, buffer: Buffer) -> bool: ...
 
     def load(self, expr: BufferLoad, raw: bool) -> Value: ...
 
@@ -215,6 +218,9 @@ class Expressions:
     # -- operators -----------------------------------------------------------------------------------------------
 
     def _Binary(self, expr: Binary) -> Value:
+        choice = as_choice(expr, self.storage.is_checked)
+        if choice is not None:
+            return choose(self, choice, "False")
         operand = self.loose if expr.op in RING_OPS else self.build
         a, b = operand(expr.a), operand(expr.b)
         if expr.op in RING_OPS and (a.lanes or b.lanes) and max(map(abs, bounds(expr.op, a, b))) >> 62:
@@ -243,6 +249,8 @@ class Expressions:
         return replace(value, code=code, low=low, high=high, view=False)
 
     def _Select(self, expr: Select) -> Value:
+        if is_choice(expr, self.storage.is_checked):
+            return choose(self, expr, self._zero(expr.dtype))
         cond, a, b = self.build(expr.cond), self.build(expr.a), self.build(expr.b)
         static = cond.static and a.static and b.static
         if not static:
@@ -251,6 +259,9 @@ class Expressions:
         form = "where({c}, {a}, {b})" if lanes else "({a} if {c} else {b})"
         code = form.format(c=cond.code, a=a.code, b=b.code)
         return combined(code, expr.dtype, cond, a, b, low=min(a.low, b.low), high=max(a.high, b.high))
+
+    def _zero(self, dtype: DataType) -> str:
+        return self._Const(Const(dtype, 0.0)).code if dtype.is_float else "False" if dtype.is_bool else "0"
 
     def _Cast(self, expr: Cast) -> Value:
         value = self.build(expr.value)

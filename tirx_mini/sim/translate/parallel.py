@@ -14,6 +14,7 @@ import numpy as np
 
 from tirx_mini.ir import Bind, BufferLoad, BufferStore, Call, For, Ramp, Seq, Stmt, Var, int_value, walk
 
+from .choice import is_choice
 from .expressions import Expressions
 from .storage import Storage
 from .values import Value
@@ -92,6 +93,8 @@ def _elementwise(statements: StatementTranslator, body: Stmt, loop_vars: set[Var
             return False
         if any(isinstance(node, Call) for node in walk(stmt)) or _vector_of_uniform(stmt, dependent):
             return False
+        if any(is_choice(node, statements.storage.is_checked) for node in walk(stmt)):
+            return False  # the lanes choose, in each iteration anew, what they read
     return True
 
 

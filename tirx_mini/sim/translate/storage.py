@@ -61,6 +61,11 @@ class Storage:
         """What generated code calls the buffer."""
         return self.place(buffer).name
 
+    def is_checked(self, buffer: Buffer) -> bool:
+        """Whether the machine checks reads of the buffer: their bounds, and what was written before."""
+        place = self.places.get(buffer)
+        return place is None or place.kind not in ("scalar", "lanes")
+
     # -- reading -------------------------------------------------------------------------------------------------
 
     def load(self, expr: BufferLoad, raw: bool) -> Value:
