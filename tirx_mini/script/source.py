@@ -1,6 +1,7 @@
 """The source of a kernel: its syntax tree, its lines, and the spans of its nodes."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import linecache
@@ -17,6 +18,9 @@ from tirx_mini.resources import DATA
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _DATA = str(Path(_PACKAGE) / DATA)
+_EXECUTED = "<string>"
+"""What Python calls the file of every text that is executed, and of methods that `dataclass` generates."""
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +84,38 @@ def in_package(file: str) -> bool:
     return file.startswith(_PACKAGE + os.sep) and not file.startswith(_DATA + os.sep)
 
 
+def is_source(code: CodeType) -> bool:
+    """Whether the lines that Python knows for the file of `code` are those it was made from, as far as can be told.
+
+    `<string>` names every executed text, and from Python 3.13 `linecache` has the program of `python -c` under that
+    name, whichever text `code` is from: there the text must compile to `code`.
+    """
+    file = code.co_filename
+    if not file.startswith("<"):
+        return True
+    return file in linecache.cache and (file != _EXECUTED or _compiles_to("".join(linecache.getlines(file)), code))
+
+
+@lru_cache(maxsize=32)
+def _compiles_to(text: str, code: CodeType) -> bool:
+    try:
+        parts = [compile(text, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return False
+    while parts:
+        part = parts.pop()
+        if part == code:
+            return True
+        parts.extend(const for const in part.co_consts if isinstance(const, CodeType))
+    return False
+
+
 def source_of(function: Callable[..., Any]) -> FunctionSource:
     """The source of a Python function. Raises `TirxError` if it cannot be read."""
-    return _source_of(function.__code__, function.__code__.co_filename)
+    code = function.__code__
+    if not is_source(code):
+        raise _unreadable(code, code.co_filename)
+    return _source_of(code, code.co_filename)
 
 
 @lru_cache(maxsize=128)
@@ -98,7 +131,11 @@ def _source_of(code: CodeType, file: str) -> FunctionSource:
             f"the source of `{code.co_name}` in {file}, line {first}, has changed since it was loaded",
             hint="reload the file",
         )
-    raise TirxError(
+    raise _unreadable(code, file)
+
+
+def _unreadable(code: CodeType, file: str) -> TirxError:
+    return TirxError(
         f"cannot read the source of `{code.co_name}` from {file}",
         hint="write the kernel in a file, or pass its text to tirx_mini.script.from_source",
     )
@@ -107,8 +144,7 @@ def _source_of(code: CodeType, file: str) -> FunctionSource:
 def _function(lines: list[str], code: CodeType) -> ast.FunctionDef | None:
     """The function of `code` in `lines`, or None if the lines belong to another text.
 
-    The file may have changed since it was loaded. `<string>` names every executed text; from Python 3.13, `linecache`
-    returns the program of `python -c` for it.
+    The file may have changed since it was loaded.
     """
     first = code.co_firstlineno
     indent = _indent(lines[first - 1])

@@ -6,6 +6,7 @@ import importlib.util
 import linecache
 import sys
 import traceback
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -222,12 +223,50 @@ def test_unreadable_source_is_reported() -> None:
         exec("@Tx.prim_func\ndef k():\n    pass", names)
 
 
-@pytest.mark.parametrize("other", ["import sys\n", "def g():\n    pass\n"])
+K = "@Tx.prim_func\ndef k():\n    pass"
+
+
+def _remember(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(linecache.cache, "<string>", (len(text), None, text.splitlines(keepends=True), "<string>"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["import sys\n", "def g():\n    pass\n", "@Tx.prim_func\ndef k():\n    x = 1\n", "\n" + K, K + "\n    return"],
+)
 def test_the_text_of_another_program_is_not_taken_for_the_source(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """From Python 3.13, what `python -c` runs is remembered as `<string>`, which is the file of any text executed."""
-    monkeypatch.setitem(linecache.cache, "<string>", (len(other), None, other.splitlines(keepends=True), "<string>"))
+    _remember(other, monkeypatch)
     with pytest.raises(TirxError, match="cannot read the source of `k` from <string>"):
-        exec("@Tx.prim_func\ndef k():\n    pass", {"Tx": Tx})
+        exec(K, {"Tx": Tx})
+
+
+def test_what_is_said_of_executed_text_does_not_depend_on_what_was_read_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as program:
+        _remember(K + "\n", program)  # as `python -c` does from Python 3.13 on
+        names: dict[str, Any] = {"Tx": Tx}
+        exec(K, names)
+        assert names["k"].name == "k"
+    with pytest.raises(TirxError, match="cannot read the source of `k` from <string>"):
+        exec(K, {"Tx": Tx})
+
+
+@dataclass
+class Late:
+    """A class whose `__init__`, which Python generates, calls for a builder too early."""
+
+    def __post_init__(self) -> None:
+        Tx.alloc_local((3,))
+
+
+def test_an_error_is_at_the_users_line_not_in_generated_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    _remember("import sys\nimport os\nimport re\n" * 3, monkeypatch)
+    names: dict[str, Any] = {"alloc": Tx.alloc_local}
+    for make in (Late, lambda: exec("def f():\n    alloc((3,))\nf()", names)):
+        with pytest.raises(TirxError) as raised:
+            make()
+        assert raised.value.span is not None and raised.value.span.file == __file__
+        assert "import" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
