@@ -191,7 +191,7 @@ class Mbarrier:
         if not self.usable(w, BarrierUse.EXPECT):
             return False
         agent = w.agent
-        if self.phases is not None:
+        if self.phases is not None and nbytes:
             self._signalled(agent.index, agent.epoch, agent.clocks, Signal.EXPECT_TX, w.place, w.span)
         self._record(Signal.EXPECT_TX, w.place, w.span, 0, nbytes, w.time)
         self.tx += nbytes
@@ -390,6 +390,9 @@ class Mbarrier:
 
     def check_phase(self) -> None:
         """Record a phase in which only some threads arrived: nobody waits for it, or this would be a deadlock."""
+        if self.expected and not self.pending and self.tx:
+            # Bytes that nothing expected keep the phase incomplete, and might have come after its end.
+            self.cta.gpu.doubts.record(Doubt.BYTES, self.cta.origin(self.init_span), self.name)
         if 0 < self.pending < self.expected:
             by = tuple(arrival for arrival in self.history.arrivals.values() if arrival.count)
             arrived = self.expected - self.pending
