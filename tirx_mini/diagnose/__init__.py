@@ -15,9 +15,10 @@ from .findings import Finding, Report, as_dict, verdict_of, worst_first
 from .judge import SimulationError, failed, finding_of, simulate
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
+from .proof import Proof
 
 __all__ = [
-    "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind", "RULES",
-    "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
+    "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind", "Proof",
+    "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
     "explore", "failed", "finding_of", "kind_with", "simulate", "verdict_of", "worst_first",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from tirx_mini.ir import Diagnostic, Span
 
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import KINDS, kind_of
+from .proof import Proof
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Report:
         executed no MMA). cycles: of the SM clock. trace: the timeline's events. stats: figures by name.
     schedules: how many were run; seed: the one that replays the worst finding.
     right: whether the results are right, where somebody compared them; the simulator alone does not know (None).
+    proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
     """
 
     verdict: Verdict
@@ -96,6 +98,7 @@ class Report:
     schedules: int = 1
     seed: int = 0
     right: bool | None = None
+    proof: Proof | None = None
 
     @property
     def ok(self) -> bool:
@@ -145,6 +148,8 @@ class Report:
             head += f", {self.tflops:.0f} TFLOPS"
         if self.outlook:
             head += f"\n{self.outlook}"
+        if self.proof is not None:
+            head += f"\n{self.proof}"
         return "\n\n".join([head, *(finding.diagnostic.render() for finding in self.findings)])
 
 

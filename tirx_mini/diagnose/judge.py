@@ -14,6 +14,7 @@ from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, sta
 from .findings import Finding, Report, verdict_of, worst_first
 from .kind import NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
+from .proof import proof_of
 
 
 class SimulationError(Exception):
@@ -88,8 +89,10 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
     flops = outcome.stats.get("flops", 0.0)
     if outcome.barrier_log is not None:
         stats["barriers"] = outcome.barrier_log
+    verdict = verdict_of(findings)
+    known = outcome.open_orders if verdict == "ok" else None
     return Report(
-        verdict_of(findings),
+        verdict,
         worst_first(findings),
         time_us,
         flops / time_us / 1e6 if time_us and flops else None,
@@ -100,6 +103,7 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
         spec.name,
         schedules,
         seed,
+        proof=None if known is None else proof_of(known),
     )
 
 

@@ -38,6 +38,8 @@ def report_page(report: Report) -> RenderableType:
     parts: list[RenderableType] = [headline(report)]
     if report.outlook:
         parts.append(Text(report.outlook, style="bold"))
+    if report.proof is not None:
+        parts.append(Text(str(report.proof), style="dim"))
     for number, finding in enumerate(report.findings, 1):
         parts += ["", Text(f"{number} of {len(report.findings)}", style="dim"), finding_page(finding)]
     return Group(*parts)

@@ -40,7 +40,7 @@ class Outcome:
     facts: in the order in which they were first stated, the fault last.
     fault: what stopped the run, if something did.
     blocked: warps that wait for ever, in the order of their CTAs; each has its `waiting`.
-    open_orders: where another order of the events may go otherwise.
+    open_orders: where another order of the events may go otherwise; None where accesses were not checked.
     stats: figures by name. trace: the timeline, by cycles, where asked for. barrier_log: likewise.
     repeats: waits of an mbarrier that found the same phase complete again.
     """
@@ -53,7 +53,7 @@ class Outcome:
     trace: list[TraceEvent] | None = None
     barrier_log: list[BarrierEvent] | None = None
     repeats: tuple[RepeatedWait, ...] = ()
-    open_orders: tuple[OpenOrder, ...] = ()
+    open_orders: tuple[OpenOrder, ...] | None = None
 
 
 class Gpu(Services):
@@ -124,7 +124,8 @@ class Gpu(Services):
         blocked = () if fault else tuple(w for c in self.clusters for cta in c.ctas for w in cta.warps if not w.done)
         stats = {**self.stats, **self.traffic.figures()}
         repeats = tuple(self.repeats.values())
-        return Outcome(self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats, self.doubts.all)
+        open_orders = self.doubts.all if self.checks else None
+        return Outcome(self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats, open_orders)
 
     def wake(self, warp: RunningWarp, time: float) -> None:
         """Let a blocked warp run on from `time`."""

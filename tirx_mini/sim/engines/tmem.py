@@ -10,6 +10,7 @@ from typing import ClassVar
 from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS
 from tirx_mini.ir import Span
 
+from ..doubts import Doubt
 from ..facts import Fact, Fault
 from ..machine import Cta, Sm, Wait, Warp
 from ..ordering import Actor, Operation, Proxy
@@ -207,6 +208,7 @@ class TmemAllocator:
         self.freed: list[Freed] = []
         self.cta_group = 0
         self._last_columns = TMEM_COLUMNS
+        self._asked: list[int] = []  # columns of each allocation so far
         self._asking: tuple[int, Warp] | None = None
         self._granted: int | None = None
 
@@ -230,11 +232,25 @@ class TmemAllocator:
         if columns > self._last_columns:
             w.gpu.facts.record(BadAllocation(w.origin, AllocRule.NOT_GROWING, columns, self._last_columns))
         self._last_columns = columns
+        self._note_doubt(w, columns, cta_group)
         column = yield from self._pair_alloc(w, columns) if cta_group == 2 else self._own_alloc(w, columns)
         block = self.blocks[column] = Block(column, columns, cta_group, w.span)
         self.freed = [old for old in self.freed if not block.covers(old.block.column, 1)]
         self.cta.tmem.clear(column, columns)
         return column
+
+    def _note_doubt(self, w: Warp, columns: int, cta_group: int) -> None:
+        """Record a CTA that may hold columns while it waits for more: then the order of allocations matters.
+
+        CTAs that ask once, for themselves or with their pair, wait only for others to end.
+        """
+        self._asked.append(columns)
+        launch, architecture = w.gpu.image.launch, w.gpu.spec.architecture
+        fits = architecture.smem_per_sm // (launch.smem_bytes + architecture.smem_reserved)
+        resident = max(1, min(fits, architecture.threads_per_sm // (launch.warps * 32), architecture.ctas_per_sm))
+        once = len(self._asked) == 1 and len(self.cta.cluster.ctas) == cta_group
+        if not once and sum(self._asked) * resident > TMEM_COLUMNS:
+            w.gpu.doubts.record(Doubt.COLUMNS, w.origin, "tensor memory")
 
     def _own_alloc(self, w: Warp, columns: int) -> Generator[Wait, None, int]:
         pool = self.columns

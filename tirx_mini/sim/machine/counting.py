@@ -52,10 +52,11 @@ class ClusterBarrierWait(CountingWait):
 
 @dataclass
 class Round:
-    """Who arrived in one round. epochs: of each agent. places: who, and where."""
+    """Who arrived in one round. epochs: of each agent. places: who, and where. everyone: whether it was for the CTA."""
 
     epochs: dict[int, int] = field(default_factory=dict)
     places: list[tuple[str, Span | None]] = field(default_factory=list)
+    everyone: bool = False
 
 
 class CountingBarrier:
@@ -105,6 +106,7 @@ class CountingBarrier:
             warp.gpu.wake(warp, time)
         self.waiters = []
         self.previous, self.current = self.current, Round()
+        self.previous.everyone = self.everyone
         self.arrived = 0
         self.rounds += 1
         self.released.clear()
@@ -142,8 +144,9 @@ class NamedBarriers:
     def _arrive(self, w: Warp, number: int, count: int | None, what: str) -> CountingBarrier:
         barrier = self._barrier(w, number, count)
         w.converged(what)
-        if barrier.previous is not None and not barrier.everyone:
-            self._check_rounds(w, number, barrier.previous)
+        previous = barrier.previous
+        if previous is not None and not (barrier.everyone and previous.everyone):
+            self._check_rounds(w, number, previous)
         barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count)
         return barrier
 

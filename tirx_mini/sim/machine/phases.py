@@ -73,7 +73,7 @@ class Phases:
         if not self.number or agent in self._ordered:
             return True
         before = self._kept.get(self.number - 1)
-        if before is None or not _past(agent, clocks, before.signals):
+        if before is None or not past(agent, clocks, before.signals):
             return False
         self._ordered.add(agent)
         return True
@@ -87,7 +87,7 @@ class Phases:
         """A signal of the current phase, by an agent with these clocks. arrives: whether it is an arrival."""
         self._signals.append((agent, epoch))
         if arrives and self._late:
-            self._late = [late for late in self._late if not _past(agent, clocks, (late,))]
+            self._late = [late for late in self._late if not past(agent, clocks, (late,))]
 
     def tangled(self) -> None:
         """A signal of the current phase does not follow the phase before: it might take the place of one of those."""
@@ -124,7 +124,7 @@ class Phases:
         known = self._known.get(index, 0)
         for over in range(number - 2, known - 1, -2):  # the last phase of the other parity that is over
             before = self._kept.get(over)
-            if before is not None and _past(index, agent.clocks, before.signals):
+            if before is not None and past(index, agent.clocks, before.signals):
                 earliest = over + 2
                 break
         else:
@@ -134,7 +134,7 @@ class Phases:
         return phase.released if phase is not None else None
 
 
-def _past(agent: int, clocks: np.ndarray, signals: Sequence[tuple[int, int]]) -> bool:
+def past(agent: int, clocks: np.ndarray, signals: Sequence[tuple[int, int]]) -> bool:
     """Whether an agent with these clocks executes its next event after all of the signals."""
     width = clocks.shape[1]
     for other, epoch in signals:

@@ -12,9 +12,11 @@ from typing import ClassVar
 from tirx_mini.hardware import REGISTERS_PER_SM
 from tirx_mini.ir import Span
 
+from ..doubts import Doubt
 from ..facts import Fact, Fault
 from .interfaces import Blocking, Cta, Wait, Warp
 from .masks import LANES
+from .phases import past
 
 STEP = 8
 FEWEST, MOST = 24, 256
@@ -83,6 +85,9 @@ class RegisterPool:
     share: registers of a thread at the beginning, of every warp. held: of a thread of each warp now.
     free: registers given up. changed: the counts that each warp has asked for, in order. places: where, and
     the epoch of the warp then.
+
+    A setmaxnreg.inc may have to wait in another order. It never waits for ever if no setmaxnreg.dec waits for it: all
+    registers that are given up in the run are then given up without it.
     """
 
     def __init__(self, cta: Cta) -> None:
@@ -94,12 +99,18 @@ class RegisterPool:
         self.changed: list[list[int]] = [[] for _ in range(warps)]
         self.places: list[list[tuple[Span | None, int]]] = [[] for _ in range(warps)]
         self._waiting: list[tuple[int, Warp]] = []
+        self._increases: list[tuple[int, int]] = []  # the agent and the epoch of each
 
     def set(self, w: Warp, count: int, increase: bool) -> Blocking:
         """setmaxnreg.inc (which waits until there are enough) or .dec, by one warp."""
         self._check(w, count, increase)
         if count < self.held[w.warp_id] if increase else count > self.held[w.warp_id]:
             return
+        agent = w.agent
+        if increase:
+            self._increases.append((agent.index, agent.epoch))
+        elif any(past(agent.index, agent.clocks, (earlier,)) for earlier in self._increases):
+            w.gpu.doubts.record(Doubt.REGISTERS, w.origin, "registers")
         need = (count - self.held[w.warp_id]) * LANES
         while need > self.free:
             self._waiting.append((need, w))

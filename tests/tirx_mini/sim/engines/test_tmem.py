@@ -9,7 +9,7 @@ import pytest
 
 from tests.tirx_mini.sim.bare import FakeRegisters, address, all_lanes, at, block, do, one_lane, run
 from tests.tirx_mini.sim.engines.tensor_core import SHARED, allocated, descriptor, fill, instruction, place, read
-from tirx_mini.sim import ColumnsWait, RunningWarp
+from tirx_mini.sim import ColumnsWait, Doubt, RunningWarp
 from tirx_mini.sim.machine import RegisterArray, Registers, Wait
 
 
@@ -401,3 +401,23 @@ def test_registers_that_were_used_are_loaded_and_written_again() -> None:
 
     result = loaded(steps)
     assert result.kinds == [] and (result.seen["late"][0] == 0).all()
+
+
+@pytest.mark.parametrize(("columns", "open_order"), [((256, 256), False), ((512,), False), ((512, 32), True)])
+def test_a_cta_that_may_wait_for_columns_while_it_holds_some_is_in_doubt(
+    columns: tuple[int, ...], open_order: bool
+) -> None:
+    def program(w: RunningWarp) -> Any:
+        for count in columns:
+            address_of = yield from block(w, "tcgen05.alloc", address(w, "slot"), count)
+            del address_of
+            taddr = int(w.cta.smem.view(4)[0])
+            if sum(columns) > 512:
+                do(w, "tcgen05.dealloc", taddr, count)
+        if sum(columns) <= 512:
+            for number, count in enumerate(columns):
+                do(w, "tcgen05.dealloc", number * columns[0], count)
+
+    result = run(program, shared={"slot": ("uint32", 4), "rest": ("uint8", 160_000)})
+    assert result.kinds == []
+    assert [one.doubt for one in result.outcome.open_orders or ()] == [Doubt.COLUMNS] * open_order

@@ -108,3 +108,21 @@ def test_a_second_cluster_arrival_without_a_wait_is_misuse() -> None:
         yield from ()
 
     assert run(program, grid=(2, 1, 1), cluster=(2, 1, 1)).finding.kind == "barrier-misuse"
+
+
+def test_a_barrier_of_some_warps_before_one_of_all_with_its_number_is_reported() -> None:
+    """Warp 1 may come to cta_sync while warp 0 and its peer still meet at barrier 0."""
+
+    def program(w: RunningWarp) -> Any:
+        if w.warp_id < 2:
+            at(w, 3)
+            yield from block(w, "bar.sync", 0, 64)
+        w.time += 1000
+        at(w, 5)
+        yield from block(w, "bar.sync.all", 0)
+        at(w, 6)
+        yield from block(w, "bar.sync.all", 0)
+
+    result = run(program, threads=128)
+    late = [f for f in result.findings if f.kind == "race"]
+    assert len(late) == 1 and late[0].span is not None and late[0].span.line == 5

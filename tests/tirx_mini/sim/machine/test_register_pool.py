@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.tirx_mini.sim.bare import at, block, run
-from tirx_mini.sim import RunningWarp
+from tirx_mini.sim import Doubt, RunningWarp
 
 
 @pytest.mark.parametrize(("count", "fine"), [(24, True), (168, True), (16, False), (100, False), (264, False)])
@@ -64,3 +64,25 @@ def test_an_increase_beyond_what_the_cta_has_waits_for_ever() -> None:
 
     assert not run(lambda w: program(w, 240), threads=384).outcome.blocked
     assert len(run(lambda w: program(w, 256), threads=384).outcome.blocked) > 0
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_decrease_that_waits_for_an_increase_is_in_doubt(waits: bool) -> None:
+    """Warpgroup 1 gives up its registers only after warpgroup 2 took some, which may have had to wait for them."""
+
+    def program(w: RunningWarp) -> Any:
+        group = w.warp_id // 4
+        if group == 0:
+            yield from block(w, "setmaxnreg.dec", count=24)
+        elif group == 1:
+            if waits:
+                yield from block(w, "bar.sync", 1, 256)
+            yield from block(w, "setmaxnreg.dec", count=24)
+        else:
+            yield from block(w, "setmaxnreg.inc", count=208)
+            if waits:
+                yield from block(w, "bar.sync", 1, 256)
+
+    result = run(program, threads=384)
+    assert result.kinds == []
+    assert [one.doubt for one in result.outcome.open_orders or ()] == [Doubt.REGISTERS] * waits

@@ -1,0 +1,45 @@
+"""What one run proves about all orders of its events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from tirx_mini.ir import Span
+from tirx_mini.sim import Doubt, OpenOrder
+
+_OPEN: Mapping[Doubt, str] = MappingProxyType({
+    Doubt.SIGNALS: "signals of {subject} may count in each other's phases",
+    Doubt.BYTES: "a phase of {subject} may be complete before all of its bytes are expected",
+    Doubt.TEST: "a test of {subject} found its phase incomplete, and may find it complete",
+    Doubt.COLUMNS: "allocations of tensor memory may have to wait for one another",
+    Doubt.REGISTERS: "setmaxnreg.inc may have to wait for a setmaxnreg.dec that comes after it",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is known of the other orders of a run's events, with each warp on the path that it took.
+
+    holds: whether no order of them deadlocks or races. open: where not, why another order may go otherwise: sentences
+    without a capital, each with its place in the source.
+    """
+
+    holds: bool
+    open: tuple[tuple[str, Span | None], ...] = ()
+
+    def __str__(self) -> str:
+        """A clause for a report."""
+        if self.holds:
+            return "no order of its events deadlocks or races, each warp on the path that it took"
+        first, span = self.open[0]
+        where = f" (line {span.user.line})" if span is not None else ""
+        more = f", and {len(self.open) - 1} more" if len(self.open) > 1 else ""
+        return f"other orders of its events may differ: {first}{where}{more}"
+
+
+def proof_of(open_orders: Sequence[OpenOrder]) -> Proof:
+    """What a run proves that found nothing wrong. open_orders: where another order may go otherwise."""
+    found = tuple((_OPEN[one.doubt].format(subject=one.subject), one.origin.span) for one in open_orders)
+    return Proof(not found, found)
