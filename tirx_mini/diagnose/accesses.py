@@ -188,7 +188,11 @@ def wide_registers(fact: WideRegisters) -> Explanation:
 
 @explains(DivisionByZero, DIVISION_BY_ZERO)
 def division_by_zero(fact: DivisionByZero) -> Explanation:
-    return Explanation("an integer is divided by zero", "guard the division, or check the value of the divisor")
+    return Explanation(
+        "an integer is divided by zero: the result is unspecified",
+        "guard the division, or check the value of the divisor",
+        rule="PTX ISA: div, rem",
+    )
 
 
 @explains(RunawayLoop, RUNAWAY_LOOP)

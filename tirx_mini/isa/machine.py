@@ -143,7 +143,7 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def uniform(self, value: Value, what: str, /) -> Value:
-        """The value that all active lanes give; a fault where they differ. what: the operand, for the finding."""
+        """The value that all active lanes give. what: the operand, for the finding where they differ."""
         ...
 
     def converged(self, what: str, /) -> bool:

@@ -99,6 +99,22 @@ def test_a_kernel_whose_errors_are_all_possible_is_right_here(
     assert data["findings"][0]["happened"] is False and data["findings"][0]["order"].startswith("if the dealloc of ")
 
 
+def test_the_report_in_the_readme_is_what_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Line by line, but for what an ellipsis leaves out."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    start = readme.index("hgemm_v7: deadlock (1 error)")
+    shown = [line.strip() for line in readme[start : readme.index("```", start)].splitlines()]
+    text = SOURCES[7].read_text(encoding="utf-8").replace("tma2mma.init(1)", "tma2mma.init(2)")
+    (tmp_path / "my_step7.py").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "my_step7.py:hgemm_v7"]) == 1
+    printed = iter([line.strip() for line in capsys.readouterr().out.splitlines()])
+    missing = [line for line in shown if line and line != "…" and line not in printed]
+    assert missing == []
+
+
 def test_a_failing_schedule_can_be_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernel = wrong(tmp_path, Edit(7, "ld2mma.init(128)", "ld2mma.init(256)"))
     assert main(["check", kernel, "--shape", "384,384,64", "--schedules", "3", "--seed", "17"]) == 1

@@ -187,12 +187,15 @@ class RunningWarp:
             left = left.minus(same)
 
     def uniform(self, value: Any, what: str) -> Any:
-        """The value that all active lanes give; a fault where they differ."""
+        """The value that all active lanes give; the first one's where they differ, which is recorded.
+
+        A chip takes such an operand from a uniform register, which one lane fills (R2UR): it does not trap either.
+        """
         if not isinstance(value, np.ndarray):
             return value
         active = value[self.mask.lanes]
         if (active != active[0]).any():
-            raise Fault(LanesDiffer(self.origin, what))
+            self.gpu.facts.record(LanesDiffer(self.origin, what))
         return active[0].item()
 
     def converged(self, what: str) -> bool:

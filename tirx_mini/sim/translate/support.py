@@ -43,7 +43,7 @@ class EndlessLoop(Fact):
 
 
 def floor_div(w: Any, a: Any, b: Any) -> Any:
-    """``a // b``; a zero divisor in an active lane is a fault."""
+    """``a // b``; a zero divisor in an active lane is recorded, and 1 taken in its place."""
     return a // _divisor(w, b)
 
 
@@ -61,20 +61,18 @@ def trunc_div(w: Any, a: Any, b: Any) -> Any:
 
 
 def _divisor(w: Any, b: Any) -> Any:
+    """The divisor, 1 where it is 0: the result is unspecified then, and no chip traps (PTX ISA: div, rem)."""
     if isinstance(b, np.ndarray):
         zero = b == 0
         if zero.shape[-1:] == w.mask.bits.shape:
             zero = zero & w.mask.bits
         if zero.any():
-            raise _by_zero(w)
+            w.gpu.facts.record(DivisionByZero(w.origin))
         return np.where(b == 0, 1, b)
     if b == 0:
-        raise _by_zero(w)
+        w.gpu.facts.record(DivisionByZero(w.origin))
+        return 1
     return b
-
-
-def _by_zero(w: Any) -> Exception:
-    return Fault(DivisionByZero(w.origin))
 
 
 def shift_left(a: Any, b: Any, bits: int) -> Any:

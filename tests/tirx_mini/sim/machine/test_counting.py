@@ -126,3 +126,16 @@ def test_a_barrier_of_some_warps_before_one_of_all_with_its_number_is_reported()
     result = run(program, threads=128)
     late = [f for f in result.findings if f.kind == "race"]
     assert len(late) == 1 and late[0].span is not None and late[0].span.line == 5
+
+
+def test_lanes_that_name_different_barriers_go_on_with_the_first_ones() -> None:
+    """A chip takes the number from a uniform register, which one lane fills."""
+
+    def program(w: RunningWarp) -> Any:
+        at(w, 6)
+        yield from block(w, "bar.sync", np.arange(32) // 16 + 1, 64)
+        w.gpu.seen[w.warp_id] = "went on"
+
+    result = run(program, threads=64)
+    assert result.finding.kind == "illegal-convergence" and result.lines == {6}
+    assert result.seen == {0: "went on", 1: "went on"} and result.outcome.fault is None

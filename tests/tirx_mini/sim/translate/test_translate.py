@@ -255,6 +255,18 @@ def test_division_by_zero_names_its_place() -> None:
     assert report.findings[0].span is place
 
 
+def test_a_division_by_zero_does_not_end_the_run() -> None:
+    """Its result is unspecified, and no chip traps (PTX ISA: div): what comes after it is executed and checked."""
+    zero, cell = scalar("zero", "int32"), scalar("cell", "int32")
+    stmts = [AllocBuffer(zero), AllocBuffer(cell), store(zero, 0), BufferStore(OUT, (TID,), const(1) // load(zero)),
+             store(OUT, const(8) // TID, TID + 32), store(OUT, const(8) % load(zero), 64),
+             store(OUT, load(cell), 100), store(OUT, 5, 200)]  # fmt: skip
+    out = np.zeros(1024, np.int32)
+    report = simulate(kernel(*stmts, params=(OUT,)), [out])
+    assert {finding.kind for finding in report.findings} == {"division-by-zero", "uninitialised-register"}
+    assert out[33:64].tolist() == [8 // n for n in range(1, 32)] and out[200] == 5 and report.time_us is not None
+
+
 # -- what registers hold -------------------------------------------------------------------------------------------
 
 

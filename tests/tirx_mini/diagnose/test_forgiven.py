@@ -1,0 +1,86 @@
+"""docs/forgiven.md: every rule that only warns is there with its evidence, and what it says of machine code is true."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import tirx_mini as tvm
+from tests.kernels_ref.edits import ROOT, SHAPES, SOURCES
+from tirx_mini.course import load_kernels
+from tirx_mini.diagnose import FACT_RULES
+from tirx_mini.diagnose.hazards import FORGIVEN, KINDS
+
+PAGE = (ROOT / "docs" / "forgiven.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^### (TX\d{3}) .*?\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+
+
+def warned() -> set[str]:
+    """The codes of all rules that may warn: by their decorator, by an explanation's severity, by the kind of hazard."""
+    codes = {KINDS[kind].code for kind in FORGIVEN}
+    for rule in FACT_RULES.values():
+        if rule.kind is not None and (rule.severity == "warning" or '"warning"' in inspect.getsource(rule.explain)):
+            codes.add(rule.kind.code)
+    return codes
+
+
+def test_every_rule_that_warns_is_explained() -> None:
+    assert set(SECTIONS) == warned()
+
+
+@pytest.mark.parametrize("code", sorted(SECTIONS))
+def test_a_section_gives_the_rule_the_evidence_and_the_danger(code: str) -> None:
+    text = SECTIONS[code]
+    parts = r"\*\*Rule\.\*\* .*\*PTX ISA: [^*]+\*", r"\*\*Evidence\.\*\* ", r"\*\*If chips did not\.\*\* "
+    assert re.search(".*".join(parts), text, re.DOTALL)
+
+
+def machine_code(text: str, step: int, path: Path) -> str:
+    """The machine code of a step's kernel."""
+    path.write_text(text, encoding="utf-8")
+    kernel = load_kernels(path)[step](*SHAPES[step])
+    return tvm.compile(tvm.IRModule({"main": kernel}), target="cuda:sm_100a").source("sass")
+
+
+def instructions(code: str) -> Counter[str]:
+    """How often each instruction of the machine is there, but for those that do nothing."""
+    names = re.findall(r"^\s+/\*[0-9a-f]+\*/\s+(?:@!?\w+\s+)?([A-Z0-9_.]+)", code, re.MULTILINE)
+    return Counter(name for name in names if name != "NOP")
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("step", "fence"),
+    [
+        (7, "Tx.ptx.tcgen05.fence.after_thread_sync()"),
+        (7, "Tx.ptx.tcgen05.fence.before_thread_sync()"),
+        (9, "Tx.ptx.fence.mbarrier_init()"),
+    ],
+)
+def test_a_fence_that_is_forgiven_is_no_instruction_of_the_machine(step: int, fence: str, tmp_path: Path) -> None:
+    text = SOURCES[step].read_text(encoding="utf-8")
+    without = "".join(line for line in text.splitlines(keepends=True) if fence not in line)
+    assert text != without
+    both = (instructions(machine_code(source, step, tmp_path / "mine.py")) for source in (text, without))
+    assert next(both) == next(both)
+
+
+@pytest.mark.compiler
+def test_the_proxy_fence_is_one(tmp_path: Path) -> None:
+    fence = 'Tx.ptx.fence.proxy_async("shared::cta")'
+    text = SOURCES[7].read_text(encoding="utf-8")
+    without = "".join(line for line in text.splitlines(keepends=True) if fence not in line)
+    both = (instructions(machine_code(source, 7, tmp_path / "mine.py")) for source in (text, without))
+    gone = next(both) - next(both)
+    assert any(name.startswith("FENCE.VIEW.ASYNC") for name in gone)
+
+
+@pytest.mark.compiler
+def test_a_dealloc_looks_whether_its_columns_are_allocated(tmp_path: Path) -> None:
+    code = machine_code(SOURCES[7].read_text(encoding="utf-8"), 7, tmp_path / "mine.py")
+    assert "guardrail_trap_unallocated_columns_being_dealloced" in code
+    assert "guardrail_trap_phase_invalid_during_alloc" in code and "BPT.TRAP" in code
