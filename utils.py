@@ -192,6 +192,7 @@ def _page(mismatch: Mismatch, run: Run | None) -> str:
     lines = [str(mismatch)]
     if run is None:
         return lines[0]
+    lines += [f"note: {sentence}" for sentence in (run.report.unwritten if run.report else ())]
     for name, span in accesses(run.kernel, mismatch.suspect):
         lines += [f"note: {name} is accessed here", *excerpt(span)]
     return "\n".join(lines)

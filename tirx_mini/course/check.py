@@ -113,7 +113,8 @@ def check_kernel(
     error = product_error(a, b, d)
     if report.verdict == "incomplete" and not error.ok:  # what was not modelled may be what is missing
         return Checked(report, exploration=exploration)
-    return Checked(replace(report, right=error.ok), error, wrong_product(kernel, a, b, d), exploration)
+    wrong = wrong_product(kernel, a, b, d, report.unwritten)
+    return Checked(replace(report, right=error.ok), error, wrong, exploration)
 
 
 def product_text(checked: Checked) -> str:

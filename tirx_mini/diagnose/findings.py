@@ -81,6 +81,7 @@ class Report:
 
     findings: worst first. time_us, tflops: predicted on the modelled GPU (None where the kernel did not finish, or
         executed no MMA). cycles: of the SM clock. trace: the timeline's events. stats: figures by name.
+    unwritten: what no thread wrote of the arguments that the kernel writes elsewhere, a sentence for each argument.
     schedules: how many were run; seed: the one that replays the worst finding.
     right: whether the results are right, where somebody compared them; the simulator alone does not know (None).
     proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
@@ -98,7 +99,11 @@ class Report:
     schedules: int = 1
     seed: int = 0
     right: bool | None = None
+<<<<<<< HEAD
     proof: Proof | None = None
+=======
+    unwritten: tuple[str, ...] = ()
+>>>>>>> 4eb44e3 (sim: a kernel that writes no argument is wrong, and parts that no thread writes are said)
 
     @property
     def ok(self) -> bool:
@@ -148,8 +153,12 @@ class Report:
             head += f", {self.tflops:.0f} TFLOPS"
         if self.outlook:
             head += f"\n{self.outlook}"
+<<<<<<< HEAD
         if self.proof is not None:
             head += f"\n{self.proof}"
+=======
+        head += "".join(f"\n{sentence}" for sentence in self.unwritten)
+>>>>>>> 4eb44e3 (sim: a kernel that writes no argument is wrong, and parts that no thread writes are said)
         return "\n\n".join([head, *(finding.diagnostic.render() for finding in self.findings)])
 
 

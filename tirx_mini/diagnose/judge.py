@@ -8,13 +8,16 @@ from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import Entry, Outcome, Simulation, place_key
+from tirx_mini.sim import Entry, Outcome, Simulation, Unwritten, place_key
 
 from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_suspects, suspects
 from .findings import Finding, Report, verdict_of, worst_first
 from .kind import NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 from .proof import proof_of
+
+MOST_BOXES = 4
+"""How many parts of an argument that no thread writes are named."""
 
 
 class SimulationError(Exception):
@@ -104,7 +107,17 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
         schedules,
         seed,
         proof=None if known is None else proof_of(known),
+        unwritten=tuple(map(_unwritten_text, outcome.unwritten)),
     )
+
+
+def _unwritten_text(part: Unwritten) -> str:
+    """A sentence about what no thread wrote of an argument."""
+    if not part.boxes:
+        return f"no thread writes {part.buffer}"
+    boxes = [f"{part.buffer}[{', '.join(f'{start}:{stop}' for start, stop in box)}]" for box in part.boxes]
+    more = f" and {len(boxes) - MOST_BOXES} more parts" if len(boxes) > MOST_BOXES else ""
+    return f"no thread writes {', '.join(boxes[:MOST_BOXES])}{more}"
 
 
 def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[float, float]:

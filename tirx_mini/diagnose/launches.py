@@ -6,6 +6,7 @@ from tirx_mini.hardware import DEFAULT_GPU, GPUS, REGISTERS_PER_SM
 from tirx_mini.sim import (
     ClusterTooLarge,
     GridTooLarge,
+    NothingWritten,
     PartialCluster,
     SharedMemoryExceeded,
     TooManyRegisters,
@@ -25,6 +26,19 @@ REGISTER_LIMIT = Kind(
     "register-limit", "TX304", "fault", f"The threads of a CTA share the {REGISTERS_PER_SM:,} registers of an SM.",
     "CUDA: compute capabilities",
 )  # fmt: skip
+NOTHING_WRITTEN = Kind(
+    "nothing-written", "TX502", "fault", "A kernel writes its result to an argument.",
+)  # fmt: skip
+
+
+@explains(NothingWritten, NOTHING_WRITTEN)
+def nothing_written(fact: NothingWritten) -> Explanation:
+    names = ", ".join(fact.arguments)
+    which = f"its argument {names}" if len(fact.arguments) == 1 else f"any of its arguments, {names}"
+    return Explanation(
+        f"no thread writes {which}: the kernel has no effect",
+        f"write the result to {fact.arguments[-1]}: with a store, Tx.copy, or Tx.copy_async and bulk.commit_group",
+    )
 
 
 @explains(GridTooLarge, LAUNCH_LIMIT)

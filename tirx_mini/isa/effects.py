@@ -1,9 +1,10 @@
-"""The effects of a kernel on its parameters."""
+"""The effects of a kernel on what lies outside it."""
 
 from __future__ import annotations
 
 from tirx_mini.ir import AddressOf, Buffer, BufferStore, Call, PrimFunc, Var, walk
 
+from .debug import printf
 from .facts import Memory
 from .table import instruction_of
 
@@ -19,3 +20,8 @@ def written_params(func: PrimFunc) -> frozenset[Buffer]:
             written |= {maps[arg] for arg in node.args if isinstance(arg, Var) and arg in maps}
             written |= {arg.buffer for arg in node.args if isinstance(arg, AddressOf)}
     return frozenset(param for param in func.params if isinstance(param, Buffer) and param in written)
+
+
+def prints(func: PrimFunc) -> bool:
+    """Whether a lowered kernel writes to standard output."""
+    return any(isinstance(node, Call) and instruction_of(node) is printf for node in walk(func.body))

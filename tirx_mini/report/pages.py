@@ -36,6 +36,7 @@ STYLES = {
 def report_page(report: Report) -> RenderableType:
     """The verdict in a line, what is to be expected of possible errors, then a page for each finding, worst first."""
     parts: list[RenderableType] = [headline(report)]
+    parts += [_labelled("note", sentence) for sentence in report.unwritten]
     if report.outlook:
         parts.append(Text(report.outlook, style="bold"))
     if report.proof is not None:

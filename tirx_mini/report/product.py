@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,15 +49,20 @@ def product_error(a: npt.NDArray, b: npt.NDArray, d: npt.NDArray) -> ProductErro
     return ProductError(largest, rounding, 1.01 * rounding + sums)
 
 
-def wrong_product(kernel: PrimFunc, a: npt.NDArray, b: npt.NDArray, d: npt.NDArray) -> Finding | None:
-    """A finding where d is not a @ b.T: how much is wrong, where, what that looks like; None where it is right."""
+def wrong_product(
+    kernel: PrimFunc, a: npt.NDArray, b: npt.NDArray, d: npt.NDArray, unwritten: Sequence[str] = ()
+) -> Finding | None:
+    """A finding where d is not a @ b.T: how much is wrong, where, what that looks like; None where it is right.
+
+    unwritten: sentences about what no thread wrote.
+    """
     error = product_error(a, b, d)
     if error.ok:
         return None
     want = (a.astype(np.float64) @ b.astype(np.float64).T).astype(np.float32)
     arrays = (d.astype(np.float32), want, a.astype(np.float32), b.astype(np.float32))
     mismatch = explain_mismatch(*arrays, rtol=0.0, atol=error.allowed)
-    notes = [(text, None) for text in mismatch.where]
+    notes = [(text, None) for text in (*unwritten, *mismatch.where)]
     notes += [(f"{name} is accessed here", span) for name, span in accesses(kernel, mismatch.suspect)]
     details = {"notes": tuple(notes), "hint": mismatch.cause or None}
     return Finding("wrong-result", "error", mismatch.headline, kernel.span, details)

@@ -118,6 +118,7 @@ from .machine import (
     numpy_dtype,
 )
 from .ordering import Access, EarlyAccess, Operation
+from .outputs import NothingWritten, Unwritten
 from .run import Simulation
 from .services import BadCtaMask, ForeignLoadBarrier, ForeignStoreSource, NoSharedMemory, NoSuchRank
 from .timing import Event, HoldingClock
@@ -144,7 +145,8 @@ __all__ = [
     "LanesDisagree", "LastWait", "LoadAtExit", "LostResult", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact",
     "MbarrierWait", "MisalignedBarrier", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
     "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
-    "NamedBarrierWait", "NoPair", "NoSharedMemory", "NoSuchBarrier", "NoSuchRank", "NotModelled", "OperandOutOfBounds",
+    "NamedBarrierWait", "NoPair", "NoSharedMemory", "NoSuchBarrier", "NoSuchRank", "NotModelled", "NothingWritten",
+    "OperandOutOfBounds",
     "OperandRule", "Operation", "Origin", "Outcome", "PairWait", "PartialCluster", "PartialSetmaxnreg", "PartialWarp",
     "PendingRegister", "Poll", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait", "Reinitialised",
     "RepeatedWait",
@@ -152,7 +154,7 @@ __all__ = [
     "Space", "StoreAtExit", "StoreBeforeTensor", "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer",
     "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "TooManyRegisters", "TooManyThreads", "TraceEvent",
     "Translation", "TxCountOverflow", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
-    "UnorderedPhases", "UnpairedClusterBarrier", "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait",
+    "UnorderedPhases", "UnpairedClusterBarrier", "Unwritten", "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait",
     "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane", "numpy_dtype", "place_key",
     "selected", "thread_values", "translate", "ImplicitTmemLane", "UnsynchronisedRegisters",
 ]  # fmt: skip

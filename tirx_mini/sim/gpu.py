@@ -28,6 +28,7 @@ from .machine import (
     TraceEvent,
     Wait,
 )
+from .outputs import Unwritten
 from .services import Services
 from .timing import Clock, Traffic
 
@@ -43,6 +44,7 @@ class Outcome:
     open_orders: where another order of the events may go otherwise; None where accesses were not checked.
     stats: figures by name. trace: the timeline, by cycles, where asked for. barrier_log: likewise.
     repeats: waits of an mbarrier that found the same phase complete again.
+    unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end.
     """
 
     cycles: float
@@ -54,6 +56,7 @@ class Outcome:
     barrier_log: list[BarrierEvent] | None = None
     repeats: tuple[RepeatedWait, ...] = ()
     open_orders: tuple[OpenOrder, ...] | None = None
+    unwritten: tuple[Unwritten, ...] = ()
 
 
 class Gpu(Services):
@@ -120,8 +123,8 @@ class Gpu(Services):
             self.clock.run()
         except Fault as stop:
             fault = stop.fact
-        facts = (*self.facts, *((Entry(fault),) if fault else ()))
         blocked = () if fault else tuple(w for c in self.clusters for cta in c.ctas for w in cta.warps if not w.done)
+        facts = (*self.facts, *((Entry(fault),) if fault else ()))
         stats = {**self.stats, **self.traffic.figures()}
         repeats = tuple(self.repeats.values())
         open_orders = self.doubts.all if self.checks else None

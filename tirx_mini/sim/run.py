@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import PrimFunc
-from tirx_mini.isa import check_target
+from tirx_mini.isa import check_target, prints
 
 from .arguments import bind_arguments
+from .facts import Entry, Origin
 from .gpu import Gpu, Outcome
+from .outputs import NothingWritten, unwritten
 from .timing import Clock
 from .translate import translate
 
@@ -62,4 +65,18 @@ class Simulation:
                 self.image, self._arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks,
             )  # fmt: skip
-            return machine.run()
+            outcome = machine.run()
+        if outcome.fault is not None or outcome.blocked:
+            return outcome
+        facts = (*outcome.facts, *self._no_effect(machine))
+        return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)))
+
+    def _no_effect(self, machine: Gpu) -> tuple[Entry, ...]:
+        """The fact that a run wrote no argument, for a kernel that has arguments, and does not print."""
+        stores = [segment.writes for segment in machine.memory.segments.values()]
+        if len(stores) < len(self._written) or any((writes >= 0).any() for writes in stores):
+            return ()
+        arguments = tuple(buffer.name for buffer in self.image.globals)
+        if not arguments or prints(self.func):
+            return ()
+        return (Entry(NothingWritten(Origin("", "", "", self.func.span), arguments)),)

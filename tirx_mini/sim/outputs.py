@@ -1,0 +1,83 @@
+"""What a kernel did not write of its arguments."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from .facts import Fact
+from .machine import GlobalBuffer, GlobalMemory
+
+Interval = tuple[int, int]
+"""[start, stop) of one dimension."""
+Box = tuple[Interval, ...]
+
+
+@dataclass(frozen=True)
+class NothingWritten(Fact):
+    """A kernel that ended, and wrote none of its arguments. arguments: their names."""
+
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """What no thread wrote of an argument that the kernel writes.
+
+    shape: of the argument. boxes: disjoint, each with an interval for each dimension; empty where nothing was written.
+    """
+
+    buffer: str
+    shape: tuple[int, ...]
+    boxes: tuple[Box, ...]
+
+
+def unwritten(memory: GlobalMemory) -> list[Unwritten]:
+    """The parts that no thread wrote of the arguments that the kernel has stores to; only of a run with checks."""
+    found: list[Unwritten] = []
+    for slot, segment in memory.segments.items():
+        untouched = segment.writes < 0
+        if untouched.any():
+            buffer = memory.buffers[slot]
+            boxes = () if untouched.all() else tuple(_boxes(buffer, untouched, segment.granule))
+            found.append(Unwritten(buffer.name, buffer.shape or (buffer.size,), boxes))
+    return found
+
+
+def _boxes(buffer: GlobalBuffer, untouched: npt.NDArray[np.bool_], granule: int) -> Iterator[Box]:
+    """The boxes of a buffer's untouched elements; granule: bytes of an entry of `untouched`."""
+    size, shape = buffer.dtype.itemsize, buffer.shape or (buffer.size,)
+    marks = np.repeat(untouched, granule // size) if granule > size else untouched
+    elements = marks[: prod(shape)] if granule >= size else marks.reshape(-1, size // granule).all(axis=1)
+    return boxes_of(elements.reshape(shape))
+
+
+def boxes_of(marks: npt.NDArray[np.bool_]) -> Iterator[Box]:
+    """The marked elements as disjoint boxes: intervals of columns, in runs of rows that have the same."""
+    rows = marks.reshape(-1, marks.shape[-1])
+    edges = [0, *(np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1).tolist(), len(rows)]
+    for start, stop in itertools.pairwise(edges):
+        for columns in _runs(rows[start]):
+            yield from ((*outer, columns) for outer in _outer(marks.shape[:-1], start, stop))
+
+
+def _outer(extents: tuple[int, ...], start: int, stop: int) -> Iterator[Box]:
+    """The rows [start, stop) as boxes in the outer dimensions; one row at a time where there are several of those."""
+    if not extents:
+        yield ()
+    elif len(extents) == 1:
+        yield ((start, stop),)
+    else:
+        for row in range(start, stop):
+            yield tuple((int(index), int(index) + 1) for index in np.unravel_index(row, extents))
+
+
+def _runs(marked: npt.NDArray[np.bool_]) -> list[Interval]:
+    """The intervals in which a row is marked."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], marked, [False]))))
+    return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
