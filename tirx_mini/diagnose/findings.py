@@ -99,11 +99,8 @@ class Report:
     schedules: int = 1
     seed: int = 0
     right: bool | None = None
-<<<<<<< HEAD
     proof: Proof | None = None
-=======
     unwritten: tuple[str, ...] = ()
->>>>>>> 4eb44e3 (sim: a kernel that writes no argument is wrong, and parts that no thread writes are said)
 
     @property
     def ok(self) -> bool:
@@ -153,12 +150,9 @@ class Report:
             head += f", {self.tflops:.0f} TFLOPS"
         if self.outlook:
             head += f"\n{self.outlook}"
-<<<<<<< HEAD
         if self.proof is not None:
             head += f"\n{self.proof}"
-=======
         head += "".join(f"\n{sentence}" for sentence in self.unwritten)
->>>>>>> 4eb44e3 (sim: a kernel that writes no argument is wrong, and parts that no thread writes are said)
         return "\n\n".join([head, *(finding.diagnostic.render() for finding in self.findings)])
 
 
