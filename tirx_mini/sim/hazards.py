@@ -28,7 +28,7 @@ class HazardKind(Enum):
 
     RACE = auto()
     IDENTICAL_WRITES = auto()
-    """Two writes of the same bytes, in no order."""
+    """Two writes in no order, which are known to leave the same bytes in every run of this launch."""
     MISSING_TMEM_WAIT = auto()
     """A tcgen05.ld or .st is in flight, because its own warp has not waited for it."""
     MISSING_PROXY_FENCE = auto()
@@ -139,7 +139,7 @@ class HazardWatch:
         earlier, actor = conflict.earlier, conflict.actor
         if conflict.kind is not ConflictKind.RACE or earlier is None:
             return _KINDS[conflict.kind]
-        if earlier.write and conflict.writes and actor.same is not None and actor.same():
+        if earlier.write and conflict.writes and actor.value is not None and actor.value.is_the_same(earlier.value):
             return HazardKind.IDENTICAL_WRITES
         if self._cta is None or earlier.operation not in (Operation.TCGEN05_LD, Operation.TCGEN05_ST):
             return HazardKind.RACE

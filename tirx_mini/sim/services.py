@@ -132,7 +132,6 @@ class Services:
         actor = w.stores
         actor.span = w.span
         actor.time = w.time
-        actor.same = None
         cta.smem.shadow.write(offset, offset + 4, actor)
         cta.smem.view(4)[offset // 4] = word
 

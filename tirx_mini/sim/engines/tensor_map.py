@@ -136,11 +136,6 @@ class BoxCopier:
         tensor, box, _ = self._clip(coords)
         self.tensor[tensor] += chunks.view(self.dtype).reshape(self.box)[box]
 
-    def matches(self, coords: tuple[int, ...], chunks: np.ndarray) -> bool:
-        """Whether global memory holds this box already."""
-        tensor, box, _ = self._clip(coords)
-        return self.tensor[tensor].tobytes() == chunks.view(self.dtype).reshape(self.box)[box].tobytes()
-
     def _places(self, coords: tuple[int, ...]) -> np.ndarray:
         assert self.segment is not None and self._pattern is not None
         _, box, whole = self._clip(coords)
@@ -191,7 +186,3 @@ class BoxCopier:
         if self.swizzle:
             return items[smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD) + first]
         return items[first : first + self.chunks].copy()
-
-    def holds(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> bool:
-        """Whether shared memory holds this box already."""
-        return self.read_smem(smem, offset).tobytes() == chunks.tobytes()

@@ -7,7 +7,7 @@ what happens before its issue (PTX ISA: "cp.async.bulk.tensor", "Async proxy").
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -18,13 +18,16 @@ from tirx_mini.ir import Span, TensorMap
 
 from ..facts import Fact, Fault, Origin
 from ..machine import Blocking, Cta, Element, Gpu, Mbarrier, TraceEvent, Wait, Warp
-from ..ordering import Actor, Agent, Operation, Proxy
+from ..ordering import Actor, Agent, KnownValue, Operation, Proxy
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
 
 
 @dataclass(eq=False)
 class BulkCopy:
-    """A copy in flight. targets: for a load, the CTAs that receive it, each with the barrier it signals there."""
+    """A copy in flight. targets: for a load, the CTAs that receive it, each with the barrier it signals there.
+
+    source: what a store has read: its map, the byte of shared memory, and the writes that it found there.
+    """
 
     cta: Cta
     agent: Agent
@@ -42,6 +45,7 @@ class BulkCopy:
     write_time: float = 0.0
     read_epoch: int = 0
     reduce: str | None = None
+    source: Hashable = None
 
     @property
     def operation(self) -> Operation:
@@ -233,11 +237,12 @@ class TmaEngine:
         actor = _actor(copy)
         copier.read_shadow(copy.coords, actor)
         data = copier.read(copy.coords)
+        if copier.segment is None:  # nothing writes the source
+            actor.value = KnownValue((copier.name, copy.coords, copy.offset))
         now = self.gpu.clock.now
         for cta, _ in copy.targets:
             if not cta.alive:
                 continue
-            actor.same = lambda cta=cta: copier.holds(cta.smem, copy.offset, data)
             cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
             copier.write_smem(cta.smem, copy.offset, data)
         for _, barrier in copy.targets:
@@ -286,6 +291,8 @@ class TmaEngine:
         smem = copy.cta.smem
         smem.shadow.read(copy.offset, copy.offset + copy.copier.box_bytes, actor)
         data = copy.copier.read_smem(smem, copy.offset)
+        written = smem.shadow.written(copy.offset, copy.offset + copy.copier.box_bytes)
+        copy.source = (copy.copier.tensor_map.var.name, copy.offset, written)
         copy.read_epoch = copy.agent.epoch
         copy.agent.advance()
         copy.read_done = True
@@ -295,7 +302,7 @@ class TmaEngine:
     def _write_store(self, copy: BulkCopy, data: np.ndarray) -> None:
         actor = _actor(copy)
         if copy.reduce is None:
-            actor.same = lambda: copy.copier.matches(copy.coords, data)
+            actor.value = KnownValue((copy.coords, copy.source), (copy.cta.cluster.index, copy.cta.rank))
             copy.copier.write_shadow(copy.coords, actor)
             copy.copier.write(copy.coords, data)
         else:

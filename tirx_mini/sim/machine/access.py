@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..facts import Fact, Fault
-from ..ordering import Operation, Segment
+from ..ordering import KnownValue, Operation, Segment
 from .dtypes import numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Warp
@@ -130,10 +130,13 @@ def _spread(w: Warp, values: np.ndarray, rank: int) -> np.ndarray:
     return full
 
 
-def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int) -> None:
+def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int, in_cta: bool | None = None) -> None:
     """See `RunningWarp.store`."""
     span = _Span(w, buffer, index, lanes)
     dtype = numpy_dtype(buffer.dtype)
+    if in_cta is not None and span.segment is not None:
+        scope = (w.cta.cluster.index, w.cta.rank) if in_cta else None
+        w.stores.value = KnownValue(np.asarray(value, dtype).tobytes(), scope)
     uniform = not isinstance(index, np.ndarray)
     if isinstance(value, np.ndarray):
         rank = value.ndim - (lanes > 1)
@@ -191,8 +194,8 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
         actor = w.stores
         actor.span = w.span
         actor.time = w.time
-        actor.same = lambda: span.items[where].tobytes() == np.asarray(items).tobytes()
         segment.write(span.granules, actor)
+        actor.value = None
         w.wrote |= w.mask.word
     span.items[where] = items
     if np.shape(items) == np.shape(where) != () and span.items[where].tobytes() != items.tobytes():

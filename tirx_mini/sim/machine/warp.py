@@ -281,9 +281,13 @@ class RunningWarp:
         """
         return access.load(self, buffer, index, lanes)
 
-    def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1) -> None:
-        """Write `value` (a scalar, or an array as `load` returns) to the elements of `buffer` at `index`."""
-        access.store(self, buffer, index, value, lanes)
+    def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
+        """Write `value` (a scalar, or an array as `load` returns) to the elements of `buffer` at `index`.
+
+        in_cta: where another thread that computes the value has the same: whether only in this CTA, or in the launch;
+            None where it may have another.
+        """
+        access.store(self, buffer, index, value, lanes, in_cta)
 
     def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
         """``dst[dst_index] = src[src_index]`` without looking at the values: both have element types of one width."""

@@ -16,6 +16,7 @@ from .clocks import (
 )  # fmt: skip
 from .griddepcontrol import EarlyAccess, GridBefore, GridDependence
 from .linear import Shadow
+from .operations import KnownValue, Operation, Proxy
 from .shadow import (
     Access,
     AccessLog,
@@ -23,8 +24,6 @@ from .shadow import (
     Complain,
     Conflict,
     ConflictKind,
-    Operation,
-    Proxy,
     Segment,
     Unwatched,
     distinct,
@@ -32,7 +31,7 @@ from .shadow import (
 
 __all__ = [
     "Access", "AccessLog", "Actor", "Agent", "BEFORE", "Causality", "Complain", "Conflict", "ConflictKind",
-    "EarlyAccess", "GridBefore", "GridDependence", "ORDER", "Operation", "PAST", "PROXIES", "PROXY",
+    "EarlyAccess", "GridBefore", "GridDependence", "KnownValue", "ORDER", "Operation", "PAST", "PROXIES", "PROXY",
     "PROXY_GLOBAL", "Proxy", "ROWS", "Segment",
     "Shadow", "Snapshot", "SyncClock", "UncheckedCausality", "Unwatched", "distinct",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .shadow import Actor, Segment
+from .shadow import Actor, Segment, distinct
 
 
 class Shadow:
@@ -38,6 +38,10 @@ class Shadow:
         """`actor` reads a byte range."""
         for segment, where in self.pieces(start, stop):
             segment.read(where, actor)
+
+    def written(self, start: int, stop: int) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the last writes to a byte range."""
+        return tuple(tuple(sorted(distinct(segment.writes[where]))) for segment, where in self.pieces(start, stop))
 
     def write(self, start: int, stop: int, actor: Actor) -> None:
         """`actor` writes a byte range."""

@@ -19,42 +19,15 @@ import numpy as np
 from tirx_mini.ir import Span
 
 from .clocks import BEFORE, PROXY, Agent, Snapshot
-
-
-class Proxy(Enum):
-    """PTX ISA: "Proxies". GENERIC: ordinary loads and stores. ASYNC: TMA, and the shared-memory operands of MMAs."""
-
-    GENERIC = auto()
-    ASYNC = auto()
-
-
-class Operation(Enum):
-    """What accesses memory."""
-
-    LOAD = "load"
-    STORE = "store"
-    CP_ASYNC = "cp.async"
-    TMA_LOAD = "TMA load"
-    TMA_STORE = "TMA store"
-    TMA_REDUCE = "TMA reduction"
-    TCGEN05_LD = "tcgen05.ld"
-    TCGEN05_ST = "tcgen05.st"
-    TCGEN05_DEALLOC = "dealloc"
-    TCGEN05_MMA = "MMA"
-    WGMMA = "wgmma"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-THREADS_TMEM = (Operation.TCGEN05_LD, Operation.TCGEN05_ST)
-"""Operations of threads on tensor memory, whose end no commit signals."""
+from .operations import THREADS_TMEM, KnownValue, Operation, Proxy
 
 
 class Access:
     """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued."""
 
-    __slots__ = ("agent", "cluster", "epoch", "operation", "pipeline", "proxy", "role", "span", "time", "write")
+    __slots__ = (
+        "agent", "cluster", "epoch", "operation", "pipeline", "proxy", "role", "span", "time", "value", "write",
+    )  # fmt: skip
 
     def __init__(self, actor: Actor, write: bool) -> None:
         self.agent = actor.agent.index
@@ -64,6 +37,7 @@ class Access:
         self.write = write
         self.operation = actor.operation
         self.pipeline = actor.pipeline
+        self.value = actor.value
         self.role = actor.role
         self.span = actor.span
         self.time = actor.time
@@ -79,7 +53,7 @@ class Actor:
     fenced: the ORDER clock of that thread at its last such fence.
     own: the agents whose accesses need no such fence, because the same thread issued and awaited them.
     handed: the agents whose operations another thread handed over without the fence before its synchronisation.
-    same: for a write, whether it writes the bytes that are there already.
+    value: for a write, what it writes, where that is known to be the same in every order of events.
     awaited: up to which epoch of the agent its thread has waited for its operations, where these are not in order
         among themselves; None where they are.
     pipeline: what operations of the agent have in common that are nevertheless in order (PTX ISA: "Pipelined tcgen05
@@ -87,8 +61,8 @@ class Actor:
     """
 
     __slots__ = (
-        "agent", "awaited", "cluster", "fenced", "handed", "operation", "own", "pipeline", "proxy", "role", "same",
-        "span", "tcgen05", "time",
+        "agent", "awaited", "cluster", "fenced", "handed", "operation", "own", "pipeline", "proxy", "role", "span",
+        "tcgen05", "time", "value",
     )  # fmt: skip
 
     def __init__(
@@ -112,7 +86,7 @@ class Actor:
         self.fenced: np.ndarray | None = None
         self.own: tuple[int, ...] = ()
         self.handed: tuple[int, ...] = ()
-        self.same: Callable[[], bool] | None = None
+        self.value: KnownValue | None = None
         self.awaited: int | None = None
         self.pipeline: Hashable = None
 
@@ -204,6 +178,7 @@ class AccessLog:
             or last.write != write
             or last.operation is not actor.operation
             or last.cluster != actor.cluster
+            or last.value != actor.value
         ):
             self.accesses.append(Access(actor, write))
         return len(self.accesses) - 1

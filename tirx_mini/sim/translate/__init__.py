@@ -31,6 +31,7 @@ from tirx_mini.isa import written_params
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .pressure import registers_of
+from .sameness import Samenesses
 from .statements import Statements
 from .storage import Place
 from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
@@ -57,7 +58,7 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
         raise TirxError(f"{func.name} has no launch: lower it first", func.span)
     writer = Writer(NAMESPACE)
     writer.prologue.append("    wid = w.warp_id")
-    statements = Statements(func, analyse(func), writer)
+    statements = Statements(func, analyse(func), Samenesses(func, written_params(func)), writer)
     shared, globals_ = _declare_buffers(func, statements, writer)
     _declare_scalars(func, statements, scalars)
     statements.stmt(func.body)

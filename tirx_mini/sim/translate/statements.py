@@ -42,6 +42,7 @@ from .calls import Calls
 from .expressions import Expressions
 from .parallel import together
 from .progress import loop_state
+from .sameness import Sameness, Samenesses
 from .storage import Place, Storage
 from .uniformity import Uniformity
 from .values import Value, integer_range
@@ -61,9 +62,10 @@ class Loop:
 class Statements:
     """Translates one function's body."""
 
-    def __init__(self, func: PrimFunc, facts: Uniformity, writer: Writer) -> None:
+    def __init__(self, func: PrimFunc, facts: Uniformity, same: Samenesses, writer: Writer) -> None:
         self.func = func
         self.facts = facts
+        self.same = same
         self.out = writer
         assert func.launch is not None
         self.storage = Storage(writer)
@@ -185,6 +187,8 @@ class Statements:
             self.out.line(f"{place.name}.store_block(w, {rows.start}, {rows.steps}, {lanes}, {value.code})")
             return
         at = self.expressions.index(base)
+        if place.kind == "memory" and not value.lanes and (same := self.same.of(stmt.value)) is not Sameness.NONE:
+            width = f", {lanes}, {same is Sameness.CTA}"
         target = f"{place.name}.store(w, " if place.kind == "array" else f"w.store({place.name}, "
         self.out.line(f"{target}{at.code}, {value.code}{width})")
 

@@ -1,0 +1,54 @@
+"""What accesses memory, through which proxy, and what writes leave there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+
+class Proxy(Enum):
+    """PTX ISA: "Proxies". GENERIC: ordinary loads and stores. ASYNC: TMA, and the shared-memory operands of MMAs."""
+
+    GENERIC = auto()
+    ASYNC = auto()
+
+
+class Operation(Enum):
+    """What accesses memory."""
+
+    LOAD = "load"
+    STORE = "store"
+    CP_ASYNC = "cp.async"
+    TMA_LOAD = "TMA load"
+    TMA_STORE = "TMA store"
+    TMA_REDUCE = "TMA reduction"
+    TCGEN05_LD = "tcgen05.ld"
+    TCGEN05_ST = "tcgen05.st"
+    TCGEN05_DEALLOC = "dealloc"
+    TCGEN05_MMA = "MMA"
+    WGMMA = "wgmma"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+THREADS_TMEM = (Operation.TCGEN05_LD, Operation.TCGEN05_ST)
+"""Operations of threads on tensor memory, whose end no commit signals."""
+
+
+@dataclass(frozen=True)
+class KnownValue:
+    """What a write leaves in memory, in every order of events. content: compared by equality.
+
+    scope: where others that write this content write the same bytes: in one CTA, or None in the whole launch.
+    """
+
+    content: Hashable
+    scope: Hashable = None
+
+    def is_the_same(self, other: KnownValue | None) -> bool:
+        """Whether both are known to leave the same bytes."""
+        if other is None or self.content != other.content:
+            return False
+        return self.scope is None or other.scope is None or self.scope == other.scope

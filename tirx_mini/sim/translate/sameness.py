@@ -1,0 +1,118 @@
+"""Which stores write a value that is the same whichever thread executes them, in whatever order threads run.
+
+Two unordered writes of such values are known to be equal where they are equal in one run: nothing that they are
+computed from differs among threads, or changes. So it is worked out from the text, and never from the data of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import IntEnum
+from typing import TypeVar
+
+from tirx_mini.ir import (
+    AddressOf,
+    Bind,
+    Break,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    PrimFunc,
+    Special,
+    Stmt,
+    Str,
+    Var,
+    While,
+    children,
+    walk,
+)  # fmt: skip
+from tirx_mini.isa import LaneResult, instruction_of
+
+
+class Sameness(IntEnum):
+    """Where a value is the same.
+
+    LAUNCH: in the whole launch: constants, arguments, global memory that the kernel only reads. CTA: in each CTA.
+    NONE: it depends on the thread, on memory that the kernel writes, or on when it is computed.
+    """
+
+    LAUNCH = 0
+    CTA = 1
+    NONE = 2
+
+
+LAUNCH_SPECIALS = ("gridDim.",)
+CTA_SPECIALS = ("blockIdx.", "clusterCtaIdx.", "cluster_ctarank")
+
+
+Key = TypeVar("Key")
+
+
+class Samenesses:
+    """The result of the analysis of one lowered function. written: the global buffers that it writes."""
+
+    def __init__(self, func: PrimFunc, written: Collection[Buffer]) -> None:
+        self._written = written
+        self._vars: dict[Var, Sameness] = {}
+        self._exits: dict[Stmt, Sameness] = {}
+        addressed = {node.buffer.root for node in walk(func.body) if isinstance(node, AddressOf)}
+        self._locals: dict[Buffer, Sameness] = dict.fromkeys(addressed, Sameness.NONE)
+        known = -1
+        while known != (known := sum(map(sum, (d.values() for d in (self._vars, self._locals, self._exits))))):
+            self._stmt(func.body, Sameness.LAUNCH, None)
+
+    def of(self, expr: Expr) -> Sameness:
+        """Where the value of an expression is the same."""
+        if isinstance(expr, (Const, Str)):
+            return Sameness.LAUNCH
+        if isinstance(expr, Var):
+            return self._vars.get(expr, Sameness.LAUNCH)
+        if isinstance(expr, Special):
+            if expr.name.startswith(LAUNCH_SPECIALS):
+                return Sameness.LAUNCH
+            return Sameness.CTA if expr.name.startswith(CTA_SPECIALS) else Sameness.NONE
+        own = Sameness.LAUNCH
+        if isinstance(expr, BufferLoad):
+            if expr.buffer.scope == "local":
+                own = self._locals.get(expr.buffer.root, Sameness.LAUNCH)
+            elif expr.buffer.scope != "global" or expr.buffer in self._written:
+                return Sameness.NONE
+        elif isinstance(expr, Call):
+            entry = instruction_of(expr)
+            if entry is None or not entry.pure or entry.lanes is not LaneResult.AS_OPERANDS:
+                return Sameness.NONE
+        elif isinstance(expr, AddressOf):
+            return Sameness.NONE
+        return max((own, *(self.of(child) for child in children(expr) if isinstance(child, Expr))))
+
+    def _stmt(self, stmt: Stmt, under: Sameness, loop: Stmt | None) -> None:
+        """Go through a statement of `loop` that is executed, or how often, as values say that are the same `under`."""
+        if isinstance(stmt, Bind):
+            self._raise(self._vars, stmt.var, self.of(stmt.value))
+        elif isinstance(stmt, BufferStore):
+            if stmt.buffer.scope == "local":
+                value = max(under, self.of(stmt.value), *(self.of(index) for index in stmt.indices))
+                self._raise(self._locals, stmt.buffer.root, value)
+        elif isinstance(stmt, (If, While)):
+            under = max(under, self.of(stmt.cond))
+        elif isinstance(stmt, For):
+            bounds = max(self.of(stmt.start), self.of(stmt.stop))
+            self._raise(self._vars, stmt.var, bounds)
+            under = max(under, bounds)
+        elif isinstance(stmt, (Break, Continue)) and loop is not None:
+            self._raise(self._exits, loop, under)
+        if isinstance(stmt, (For, While)):
+            loop, under = stmt, max(under, self._exits.get(stmt, Sameness.LAUNCH))
+        for child in children(stmt):
+            if isinstance(child, Stmt):
+                self._stmt(child, under, loop)
+
+    @staticmethod
+    def _raise(table: dict[Key, Sameness], key: Key, level: Sameness) -> None:
+        table[key] = max(level, table.get(key, Sameness.LAUNCH))
