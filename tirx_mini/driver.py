@@ -117,6 +117,7 @@ def simulate(
     trace: bool = False,
     log_barriers: bool = False,
     checks: bool = True,
+    pedantic: bool = False,
 ) -> Report:
     """Run a kernel on a simulated GPU and return a report. Results are written into the arguments in place.
 
@@ -127,6 +128,7 @@ def simulate(
     trace: whether to record a timeline.
     log_barriers: whether to record the events of every barrier.
     checks: whether to detect hazards. Without it, a run is up to twice as fast but only detects faults and deadlocks.
+    pedantic: whether to note what only the letter of the ISA demands, and what kernels in production omit.
 
     The report contains every mistake of the kernel, including those that prevent lowering. Raises only for arguments
     that do not match the parameters of the kernel.
@@ -137,8 +139,9 @@ def simulate(
     except TirxError as error:
         return failed(func.name, error, gpu_spec(gpu).name)
     return simulate_lowered(
-        lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks
-    )
+        lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks,
+        pedantic=pedantic,
+    )  # fmt: skip
 
 
 class GpuRunError(SimulationError):

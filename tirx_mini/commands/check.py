@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             seed=options.seed,
             log_barriers=options.trace_barriers is not None,
             limit=options.exhaustive,
+            pedantic=options.pedantic,
         )
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
@@ -76,6 +77,9 @@ def _parser() -> argparse.ArgumentParser:
         const=DEFAULT_LIMIT,
         metavar="LIMIT",
         help=f"try all orders of events up to equivalence, at most LIMIT ({DEFAULT_LIMIT}); for small shapes",
+    )
+    parser.add_argument(
+        "--pedantic", action="store_true", help="also note what only the letter of the ISA demands, and kernels omit"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the report as JSON (- for the terminal)")
     return parser

@@ -66,6 +66,7 @@ def check_file(
     seed: int = 0,
     log_barriers: bool = False,
     limit: int | None = None,
+    pedantic: bool = False,
 ) -> Checked:
     """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
 
@@ -79,8 +80,9 @@ def check_file(
     except TirxError as error:
         return Checked(failed(ref.name or ref.path.stem, error, spec.name))
     return check_kernel(
-        kernel, name=ref.name, gpu=spec, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit
-    )
+        kernel, name=ref.name, gpu=spec, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit,
+        pedantic=pedantic,
+    )  # fmt: skip
 
 
 def check_kernel(
@@ -92,12 +94,13 @@ def check_kernel(
     seed: int = 0,
     log_barriers: bool = False,
     limit: int | None = None,
+    pedantic: bool = False,
 ) -> Checked:
     """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
     name: the kernel's name in the report. schedules: how many orders of events to try, from `seed` on. limit: explore
-    all orders up to equivalence instead, in at most so many runs. Raises `ArgumentError` for a kernel with a scalar
-    parameter, for which there are no random data, and `ValueError` for an unknown GPU.
+    all orders up to equivalence instead, in at most so many runs. pedantic: as in `simulate`. Raises `ArgumentError`
+    for a kernel with a scalar parameter, for which there are no random data, and `ValueError` for an unknown GPU.
     """
     arguments = make_arguments(kernel)
     exploration = None
@@ -105,7 +108,9 @@ def check_kernel(
         exploration = explore(kernel, *arguments, gpu=gpu, limit=limit)
         report = exploration.report
     else:
-        report = simulate(kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers)
+        report = simulate(
+            kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic
+        )
     report = replace(report, kernel=name or report.kernel)
     if not report.comparable or product_shape(kernel) is None:
         return Checked(report, exploration=exploration)

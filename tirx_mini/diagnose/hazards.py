@@ -36,6 +36,7 @@ KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
     HazardKind.IDENTICAL_WRITES: IDENTICAL_WRITES,
     HazardKind.MISSING_TMEM_WAIT: MISSING_TMEM_WAIT,
     HazardKind.MISSING_PROXY_FENCE: MISSING_PROXY_FENCE,
+    HazardKind.MISSING_READ_FENCE: MISSING_PROXY_FENCE,
     HazardKind.MISSING_FENCE_AFTER: MISSING_TCGEN05_FENCE,
     HazardKind.MISSING_FENCE_BEFORE: MISSING_TCGEN05_FENCE,
     HazardKind.UNINITIALISED: UNINITIALISED_READ,
@@ -95,6 +96,8 @@ def hazard(fact: Hazard) -> Explanation:
     if fact.extent.others:
         notes = (*notes, (f"{fact.extent.buffer} shares memory with {' and '.join(fact.extent.others)}", None))
     severity = "warning" if fact.kind in FORGIVEN else "error"
+    if fact.kind is HazardKind.MISSING_READ_FENCE:
+        severity = "note"
     return Explanation(
         message, hint, (*notes, *_barrier_notes(fact)), about,
         kind=KINDS[fact.kind], severity=severity, order=order_of(fact),
@@ -116,6 +119,8 @@ def order_of(fact: Hazard) -> str | None:
     second = f"the {fact.operation}" if second == "its" else second
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
         return f"if {second} gets there before the bytes of {first} have left the generic proxy"
+    if fact.kind is HazardKind.MISSING_READ_FENCE:
+        return f"if {second} overtakes {first}, which no chip is known to let it do"
     if fact.kind is HazardKind.MISSING_FENCE_AFTER:
         return f"if {second} begins before the wait ahead of it, as the ISA allows without the fence"
     if fact.kind is HazardKind.MISSING_FENCE_BEFORE:
@@ -139,6 +144,11 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
         return f"{does}, {did}, without fence.proxy.async between the two", (
             GLOBAL_PROXY_HINT if fact.extent.space is Space.GLOBAL else PROXY_HINT
+        )
+    if fact.kind is HazardKind.MISSING_READ_FENCE:
+        return (
+            f"{does}, {did}, without fence.proxy.async between the two: the letter of the ISA has one there",
+            "kernels in production omit this fence; a fence of each reader before it signals would be the letter",
         )
     if fact.kind is HazardKind.MISSING_FENCE_BEFORE:
         return f"{does}, {did}, which executed no tcgen05.fence.before_thread_sync() after it", BEFORE_HINT

@@ -33,7 +33,7 @@ class SimulationError(Exception):
 
 def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
              seed: int = 0, trace: bool = False, log_barriers: bool = False,
-             checks: bool = True) -> Report:  # fmt: skip
+             checks: bool = True, pedantic: bool = False) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
@@ -43,6 +43,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
         random.
     trace: keep a timeline. log_barriers: keep every change of every mbarrier, in ``report.stats["barriers"]``.
     checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
+    pedantic: note what only the letter of the ISA demands, too.
 
     Whatever the kernel does wrong is in the report. Raises `ArgumentError` for arguments that do not fit the kernel,
     and `ValueError` for an unknown GPU.
@@ -58,7 +59,9 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
     for number in range(max(1, schedules)):
         if number:
             simulation.restore()
-        outcome = simulation.run(seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks)
+        outcome = simulation.run(
+            seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks, pedantic=pedantic
+        )
         report = report_of(func, spec, outcome, number + 1, seed + number)
         if not report.ok:
             break

@@ -68,6 +68,7 @@ class Gpu(Services):
     clock: what orders the events, by default their times.
     trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
     checks: whether to look for accesses that nothing orders, and for those of memory that nothing has written.
+    pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
     """
 
     def __init__(
@@ -81,10 +82,12 @@ class Gpu(Services):
         log_barriers: bool = False,
         clock: Clock | None = None,
         checks: bool = True,
+        pedantic: bool = False,
     ) -> None:
         self.image = image
         self.spec = spec
         self.checks = checks
+        self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
         self.clock = clock or Clock(self.rng)
         self.facts = FactLog()
@@ -94,6 +97,7 @@ class Gpu(Services):
         self.tmem = TmemAccesses(self.allocators)
         watch = HazardWatch(self, self.tmem, Space.GLOBAL, None) if checks else None
         self.memory = GlobalMemory(image.globals, arrays, watch)
+        self.memory.log.pedantic = pedantic
         self.traffic = Traffic(spec, self.clock, self.rng, sum(buffer.nbytes for buffer in image.globals))
         self.tma = TmaEngine(self)
         self.tensor = TensorCores(self)
@@ -210,6 +214,7 @@ class Gpu(Services):
         number, self._waiting = self._waiting[0], self._waiting[1:]
         self._take(group, 1)
         cluster = ResidentCluster(self, number)
+        cluster.log.pedantic = self.pedantic
         shape = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
         origin = _unflatten(number, shape)
         for rank, sm in enumerate(group):

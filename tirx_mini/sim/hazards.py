@@ -32,6 +32,8 @@ class HazardKind(Enum):
     MISSING_TMEM_WAIT = auto()
     """A tcgen05.ld or .st is in flight, because its own warp has not waited for it."""
     MISSING_PROXY_FENCE = auto()
+    MISSING_READ_FENCE = auto()
+    """No fence.proxy.async between a read and a write of the async proxy, which synchronisation orders."""
     MISSING_FENCE_AFTER = auto()
     """No tcgen05.fence::after_thread_sync."""
     MISSING_FENCE_BEFORE = auto()
@@ -42,6 +44,7 @@ class HazardKind(Enum):
 _KINDS = {
     ConflictKind.RACE: HazardKind.RACE,
     ConflictKind.PROXY: HazardKind.MISSING_PROXY_FENCE,
+    ConflictKind.PROXY_READ: HazardKind.MISSING_READ_FENCE,
     ConflictKind.TCGEN05_AFTER: HazardKind.MISSING_FENCE_AFTER,
     ConflictKind.TCGEN05_BEFORE: HazardKind.MISSING_FENCE_BEFORE,
     ConflictKind.UNINITIALISED: HazardKind.UNINITIALISED,

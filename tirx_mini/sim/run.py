@@ -58,12 +58,14 @@ class Simulation:
         trace: bool = False,
         log_barriers: bool = False,
         checks: bool = True,
+        pedantic: bool = False,
     ) -> Outcome:
         """Execute the kernel once. The arguments are those of `Gpu`."""
         with np.errstate(all="ignore"):
             machine = Gpu(
                 self.image, self._arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks,
+                pedantic=pedantic,
             )  # fmt: skip
             outcome = machine.run()
         if outcome.fault is not None or outcome.blocked:

@@ -115,6 +115,8 @@ class ConflictKind(Enum):
     """Nothing orders the two."""
     PROXY = auto()
     """No fence.proxy.async lies between them."""
+    PROXY_READ = auto()
+    """The same, where the earlier one is a read."""
     TCGEN05_AFTER = auto()
     """No tcgen05.fence::after_thread_sync lies between them."""
     TCGEN05_BEFORE = auto()
@@ -157,13 +159,15 @@ class AccessLog:
     """The numbered accesses of one memory. Number 0 stands for none.
 
     proxy: the clock of the fences that let the async proxy see ordinary writes to this memory.
+    pedantic: whether ordinary reads need such a fence before the async proxy writes.
     """
 
-    __slots__ = ("_numbers", "_sets", "accesses", "proxy")
+    __slots__ = ("_numbers", "_sets", "accesses", "pedantic", "proxy")
 
     def __init__(self, proxy: int = PROXY) -> None:
         self.accesses: list[Any] = [None]
         self.proxy = proxy
+        self.pedantic = False
         self._sets: list[tuple[int, ...]] = [()]
         self._numbers: dict[tuple[int, ...], int] = {}
 
@@ -366,10 +370,10 @@ class Segment:
         if (
             earlier.proxy is Proxy.GENERIC
             and actor.proxy is Proxy.ASYNC
-            and earlier.write
+            and (earlier.write or self.log.pedantic)
             and actor.agent.clocks.item(self.log.proxy, earlier.agent) < earlier.epoch
         ):
-            return ConflictKind.PROXY
+            return ConflictKind.PROXY if earlier.write else ConflictKind.PROXY_READ
         if actor.tcgen05:
             if not actor.sees(earlier.agent, earlier.epoch):
                 return ConflictKind.TCGEN05_AFTER

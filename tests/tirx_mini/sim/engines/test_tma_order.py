@@ -157,3 +157,32 @@ def test_boxes_of_overlapping_arguments_meet(rows: int) -> None:
     result = run(program, shared=TILE, arrays={"A": first, "D": second}, maps=maps, threads=64, access_bytes=4)
     assert result.kinds == ["race"] and result.lines == {3, 6}
     assert result.finding.details["where"] == "D[0, 0] to D[0, 63]" and (first[rows:] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("pedantic", "fence", "severities"), [(False, False, []), (True, False, ["note"]), (True, True, [])]
+)
+def test_an_ordinary_read_before_a_load_needs_the_fence_by_the_letter_only(
+    pedantic: bool, fence: bool, severities: list[str]
+) -> None:
+    """The tile is loaded, read, and loaded again once its readers have arrived, as every pipeline does."""
+    source = half(16, 64)
+
+    def program(w: RunningWarp) -> Any:
+        yield from load(w, (0, 0), 2048)
+        at(w, 4)
+        w.load(buffer(w, "tile"), np.arange(32) * 8, 8)
+        if fence:
+            do(w, "fence.proxy.async")
+        yield from block(w, "bar.sync.all", 0)
+        one_lane(w)
+        at(w, 6)
+        do(w, "cp.async.bulk.tensor.load", address(w, "tile"), mapped(w, "A"), address(w, "bar"), 0, 0, dim=2)
+        do(w, "mbarrier.arrive.expect_tx", address(w, "bar"), 2048)
+        yield from block(w, "mbarrier.try_wait", address(w, "bar"), 1)
+
+    maps = [tensor_map("A", source, (64, 16), 128)]
+    result = run(program, shared=TILE, arrays={"A": source}, maps=maps, pedantic=pedantic)
+    assert [finding.severity for finding in result.findings] == severities
+    if severities:
+        assert result.lines == {4, 6} and result.finding.verdict == "ok"
