@@ -54,7 +54,7 @@ MISUSE = Kind(
 )  # fmt: skip
 MISSING_FENCE = Kind(
     "missing-mbarrier-fence", "TX205", "hazard",
-    "Other CTAs see an initialised mbarrier after fence.mbarrier_init and a cluster barrier.",
+    "A fence shows a new mbarrier to the async proxy and to other CTAs.",
     "PTX ISA: fence.mbarrier_init",
 )  # fmt: skip
 
@@ -122,15 +122,20 @@ def unordered_init(fact: UnorderedInit) -> Explanation:
     )
 
 
-@explains(MissingInitFence, MISSING_FENCE, "warning")
+@explains(MissingInitFence, MISSING_FENCE)
 def missing_init_fence(fact: MissingInitFence) -> Explanation:
+    by = "another CTA" if fact.remote else "an asynchronous operation"
+    verb = "uses" if fact.remote else "signals"
+    fence = "executed fence.mbarrier_init" + (": another lane did" if fact.other_lane else "")
+    between = "synchronisation of the cluster" if fact.remote else "synchronisation that follows"
     return Explanation(
-        f"another CTA uses {fact.barrier}, and no fence.mbarrier_init lies between its initialisation and the "
-        "synchronisation of the cluster",
-        "call Tx.ptx.fence.mbarrier_init() after the initialisation, before the cluster barrier",
+        f"{by} {verb} {fact.barrier}, and the thread that initialised it has not {fence} before the {between}",
+        "let the thread that initialises the barriers call Tx.ptx.fence.mbarrier_init() next, before the "
+        f"{'cluster barrier' if fact.remote else 'barrier'}",
         (("it is used here", fact.use),),
         _barrier(fact),
-        order="if the other CTA's operation gets there before the initialisation, as the ISA allows without the fence",
+        severity="error" if fact.proxy else "warning",
+        order="if the operation gets there before the initialisation, as the ISA allows without the fence",
     )
 
 

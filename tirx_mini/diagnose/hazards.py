@@ -91,7 +91,7 @@ def hazard(fact: Hazard) -> Explanation:
     earlier = fact.earlier
     if earlier is not None:
         about["other_role"] = earlier.role
-        verb = _verb(earlier.operation, earlier.write)
+        verb = verb_of(earlier.operation, earlier.write)
         notes = ((f"the {earlier.operation} of {earlier.role} {verb} it here", earlier.span),)
     if fact.extent.others:
         notes = (*notes, (f"{fact.extent.buffer} shares memory with {' and '.join(fact.extent.others)}", None))
@@ -129,18 +129,18 @@ def order_of(fact: Hazard) -> str | None:
         return f"if {first} is still under way when {second} gets there"
     if fact.kind is HazardKind.IDENTICAL_WRITES:
         return "if the two write different bytes"
-    verb = _verb(fact.operation, fact.writes)
+    verb = verb_of(fact.operation, fact.writes)
     taken = ", and another CTA takes it" if Operation.TCGEN05_DEALLOC in (earlier.operation, fact.operation) else ""
-    return f"if {second} {verb} it before {first} {_verb(earlier.operation, earlier.write)} it{taken}"
+    return f"if {second} {verb} it before {first} {verb_of(earlier.operation, earlier.write)} it{taken}"
 
 
 def _words(fact: Hazard, where: str) -> tuple[str, str]:
     """(what is wrong, what to write)."""
     earlier = fact.earlier
-    does = f"the {fact.operation} of {fact.origin.role} {_verb(fact.operation, fact.writes)} {where}"
+    does = f"the {fact.operation} of {fact.origin.role} {verb_of(fact.operation, fact.writes)} {where}"
     if earlier is None:
         return f"{does}, which nothing has written", _UNWRITTEN.get(fact.operation, _UNWRITTEN_ELSE)
-    did = f"{_PAST[_verb(earlier.operation, earlier.write)]} by the {earlier.operation} of {earlier.role}"
+    did = f"{_PAST[verb_of(earlier.operation, earlier.write)]} by the {earlier.operation} of {earlier.role}"
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
         return f"{does}, {did}, without fence.proxy.async between the two", (
             GLOBAL_PROXY_HINT if fact.extent.space is Space.GLOBAL else PROXY_HINT
@@ -175,7 +175,7 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
 _PAST: Mapping[str, str] = MappingProxyType({"writes": "written", "reads": "read", "frees": "freed"})
 
 
-def _verb(operation: Operation, writes: bool) -> str:
+def verb_of(operation: Operation, writes: bool) -> str:
     if operation is Operation.TCGEN05_DEALLOC:
         return "frees"
     return "writes" if writes else "reads"

@@ -14,11 +14,11 @@ from typing import Any
 from tirx_mini.ir import ERROR_KINDS
 from tirx_mini.sim import Fact
 
-from . import accesses, barriers, hazards, instructions, kind, launches, tensor_memory
+from . import accesses, barriers, hazards, instructions, kind, lanes, launches, tensor_memory
 from .deadlock import BYTE_COUNT, RULES, STANDS_STILL, WRONG_PARITY
 from .kind import FactRule, Kind, by_name, collect, of_error
 
-_MODULES = (kind, barriers, hazards, accesses, instructions, tensor_memory, launches)
+_MODULES = (kind, barriers, hazards, lanes, accesses, instructions, tensor_memory, launches)
 
 CAUSES: Mapping[str, Kind] = by_name(rule.kind for rule in RULES)
 """Why nothing can advance: what findings of the kind "deadlock" are told apart by."""

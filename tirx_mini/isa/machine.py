@@ -233,6 +233,10 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     # -- barriers of a CTA and a cluster
 
+    def warp_sync(self, thread: ThreadT, /) -> None:
+        """Let the lanes of the warp wait for one another, and order their accesses."""
+        ...
+
     def bar_sync(self, thread: ThreadT, number: int, threads: int | None, /) -> Blocking:
         """Arrive at named barrier 0 to 15 and block until `threads` threads have; None for all of the CTA."""
         ...

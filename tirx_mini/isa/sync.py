@@ -64,7 +64,7 @@ def bar_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> N
 )
 def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
     """Wait for all lanes of the warp, and order their accesses (__syncwarp)."""
-    thread.converged("bar.warp.sync")
+    gpu.warp_sync(thread)
 
 
 @instruction(

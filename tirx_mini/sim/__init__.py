@@ -21,8 +21,10 @@ from .engines import (
     BulkWait,
     ColumnsWait,
     CommitAtExit,
+    CommitOfOtherThread,
     CopyOutOfBounds,
     FreedTwice,
+    GroupOfOtherThread,
     ImplicitTmemLane,
     LoadAtExit,
     LostResult,
@@ -49,7 +51,7 @@ from .engines import (
 )
 from .facts import Entry, Fact, Fault, NotModelled, OperandRule, Origin, place_key
 from .gpu import Gpu, Outcome
-from .hazards import Extent, Hazard, HazardKind, LastWait, Space
+from .hazards import Extent, Hazard, HazardKind, LaneHazard, LastWait, Space
 from .launch import (
     ClusterTooLarge,
     GridTooLarge,
@@ -134,27 +136,25 @@ from .translate import (
 )
 
 __all__ = [
-    "Doubt", "EarlySignal", "OpenOrder",
-    "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow",
-    "BadAllocation", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount",
-    "BarrierEvent", "BarrierOfEndedCta", "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BulkWait",
-    "ClusterBarrierMisuse", "ClusterBarrierWait", "ClusterTooLarge", "ColumnsWait", "CommitAtExit", "CopyOutOfBounds",
-    "CountingBarrier", "CountingWait", "DivisionByZero", "EarlyAccess", "ElementOutOfBounds", "EndlessLoop", "Entry",
-    "Event", "Extent", "Fact", "Fault", "ForeignLoadBarrier", "ForeignStoreSource", "FreedTwice", "Gpu", "GridTooLarge",
-    "Hazard", "HazardKind", "HoldingClock", "HostCluster", "HostCta", "IncompletePhase", "LANES", "LanesDiffer",
-    "LanesDisagree", "LastWait", "LoadAtExit", "LostResult", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact",
-    "MbarrierWait", "MisalignedBarrier", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
-    "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
-    "NamedBarrierWait", "NoPair", "NoSharedMemory", "NoSuchBarrier", "NoSuchRank", "NotModelled", "NothingWritten",
-    "OperandOutOfBounds",
-    "OperandRule", "Operation", "Origin", "Outcome", "PairWait", "PartialCluster", "PartialSetmaxnreg", "PartialWarp",
-    "PendingRegister", "Poll", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait", "Reinitialised",
-    "RepeatedWait",
-    "RoundsUnordered", "RunawayLoop", "RunningWarp", "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation",
-    "Space", "StoreAtExit", "StoreBeforeTensor", "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer",
-    "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "TooManyRegisters", "TooManyThreads", "TraceEvent",
-    "Translation", "TxCountOverflow", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
-    "UnorderedPhases", "UnpairedClusterBarrier", "Unwritten", "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait",
-    "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane", "numpy_dtype", "place_key",
-    "selected", "thread_values", "translate", "ImplicitTmemLane", "UnsynchronisedRegisters",
+    "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "BadAllocation",
+    "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount", "BarrierEvent",
+    "BarrierOfEndedCta", "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BulkWait", "ClusterBarrierMisuse",
+    "ClusterBarrierWait", "ClusterTooLarge", "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyOutOfBounds",
+    "CountingBarrier", "CountingWait", "DivisionByZero", "Doubt", "EarlyAccess", "EarlySignal", "ElementOutOfBounds",
+    "EndlessLoop", "Entry", "Event", "Extent", "Fact", "Fault", "ForeignLoadBarrier", "ForeignStoreSource",
+    "FreedTwice", "Gpu", "GridTooLarge", "GroupOfOtherThread", "Hazard", "HazardKind", "HoldingClock", "HostCluster",
+    "HostCta", "ImplicitTmemLane", "IncompletePhase", "LANES", "LaneHazard", "LanesDiffer", "LanesDisagree",
+    "LastWait", "LoadAtExit", "LostResult", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait",
+    "MisalignedBarrier", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MisalignedMatrixRow",
+    "MisalignedVector", "MissingInitFence", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NamedBarrierWait",
+    "NoPair", "NoSharedMemory", "NoSuchBarrier", "NoSuchRank", "NotModelled", "NothingWritten", "OpenOrder",
+    "OperandOutOfBounds", "OperandRule", "Operation", "Origin", "Outcome", "PairWait", "PartialCluster",
+    "PartialSetmaxnreg", "PartialWarp", "PendingRegister", "Poll", "RegisterCountsDiffer", "RegisterOutOfBounds",
+    "RegisterWait", "Reinitialised", "RepeatedWait", "RoundsUnordered", "RunawayLoop", "RunningWarp",
+    "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation", "Space", "StoreAtExit", "StoreBeforeTensor",
+    "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld",
+    "TooManyRegisters", "TooManyThreads", "TraceEvent", "Translation", "TxCountOverflow", "UninitialisedBarrier",
+    "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
+    "Unwritten", "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait", "WgmmasDiffer", "WideRegisters",
+    "WrongRegisterDirection", "WrongTmemLane", "numpy_dtype", "place_key", "selected", "thread_values", "translate",
 ]  # fmt: skip

@@ -106,6 +106,26 @@ class Hazard(Fact):
         return _variety(self.kind)
 
 
+@dataclass(frozen=True)
+class LaneHazard(Fact):
+    """Two lanes of one warp access a place in no order. origin: of the later access, of which the rest is as `Hazard`.
+
+    elected: whether the two are in order if elect.sync chose the lowest lane. parted: whether lanes went different ways
+    between the two, so that not even the compiler keeps them together.
+    """
+
+    operation: Operation
+    writes: bool
+    earlier: Access
+    extent: Extent
+    elected: bool
+    parted: bool
+
+    @property
+    def other(self) -> Span | None:
+        return self.earlier.span
+
+
 def _variety(kind: HazardKind) -> HazardKind:
     """Fences of tcgen05 come in pairs: where both are missing, one finding is enough."""
     return HazardKind.MISSING_FENCE_AFTER if kind is HazardKind.MISSING_FENCE_BEFORE else kind
@@ -123,6 +143,9 @@ class HazardWatch:
     def __call__(self, conflict: Conflict) -> None:
         """Record a conflict."""
         earlier, actor, facts = conflict.earlier, conflict.actor, self._gpu.facts
+        if earlier is not None and conflict.kind in (ConflictKind.LANES, ConflictKind.ELECTED_LANE):
+            self._lanes(conflict, earlier)
+            return
         variety = _variety(_KINDS[conflict.kind])
         if facts.seen(Hazard, actor.span, earlier and earlier.span, variety):
             return
@@ -137,6 +160,17 @@ class HazardWatch:
                 cta.cluster if cta else None, waited,
             )
         )  # fmt: skip
+
+    def _lanes(self, conflict: Conflict, earlier: Access) -> None:
+        """Record a conflict among the lanes of a warp."""
+        actor, facts, cta = conflict.actor, self._gpu.facts, self._cta
+        if facts.seen(LaneHazard, actor.span, earlier.span):
+            return
+        origin = Origin(actor.role, actor.role, cta.name if cta else "", actor.span)
+        elected, parted = conflict.kind is ConflictKind.ELECTED_LANE, earlier.parted != actor.parted
+        facts.record(
+            LaneHazard(origin, actor.operation, conflict.writes, earlier, self._extent(conflict), elected, parted)
+        )
 
     def _kind(self, conflict: Conflict) -> HazardKind:
         earlier, actor = conflict.earlier, conflict.actor

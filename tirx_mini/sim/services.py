@@ -32,6 +32,7 @@ from .machine import (
     GlobalMemory,
     HostCta,
     Locator,
+    Mask,
     Mbarrier,
     MisalignedBarrier,
     Registers,
@@ -132,10 +133,15 @@ class Services:
         actor = w.stores
         actor.span = w.span
         actor.time = w.time
+        actor.lanes = w.mask.owner
         cta.smem.shadow.write(offset, offset + 4, actor)
         cta.smem.view(4)[offset // 4] = word
 
     # -- barriers ------------------------------------------------------------------------------------------------
+
+    def warp_sync(self, w: RunningWarp) -> None:
+        if w.converged("bar.warp.sync"):
+            w.meet()
 
     def bar_sync(self, w: RunningWarp, number: int, threads: int | None) -> Blocking:
         number, threads = w.uniform(number, "the barrier"), w.uniform(threads, "the number of threads")
@@ -250,11 +256,16 @@ class Services:
 
     def bulk_commit(self, w: RunningWarp) -> None:
         for lane in w.mask.lanes.tolist():
-            self.tma.commit(w, lane)
+            if self.tma.issued(w, lane):
+                self.tma.commit(w, lane)
 
     def bulk_wait(self, w: RunningWarp, count: int, read: bool) -> Blocking:
-        for lane in w.mask.lanes.tolist():
-            yield from self.tma.wait(w, lane, count, read)
+        active = w.mask
+        for lane in active.lanes.tolist():
+            if self.tma.issued(w, lane):
+                w.select(active if active.count == 1 else Mask.of(1 << lane))  # only that thread knows they are done
+                yield from self.tma.wait(w, lane, count, read)
+        w.select(active)
 
     def cp_async(self, w: RunningWarp, dst: Any, src: Any, nbytes: int) -> None:
         self.cp_async_groups.of(w).copy(w, dst, src, nbytes)

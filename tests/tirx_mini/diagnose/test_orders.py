@@ -12,6 +12,7 @@ from tirx_mini.diagnose import Report
 from utils import prepare_data
 
 REFERENCES = Path(__file__).parents[3] / "kernels_ref" / "sm100"
+SEVERITIES = ("error", "warning")
 SHAPES: dict[int, Shape] = {6: (256, 256, 192), 7: (256, 256, 320), 9: (512, 512, 320), 10: (512, 512, 320)}
 
 BEFORE = "                    Tx.ptx.tcgen05.fence.before_thread_sync()\n"
@@ -68,8 +69,11 @@ def test_a_barrier_of_the_cta_needs_before_thread_sync_too(tmp_path: Path) -> No
 @pytest.mark.parametrize("new", [SYNC, SYNC + FENCE])
 def test_the_fence_of_initialised_barriers_comes_before_the_cluster_synchronises(new: str, tmp_path: Path) -> None:
     report = simulate_edited(9, FENCE + SYNC, new, tmp_path)
-    assert report.verdict == "ok", str(report)
-    assert {(f.kind, f.severity) for f in report.findings} == {("missing-mbarrier-fence", "warning")}, str(report)
+    assert report.verdict == "hazard", str(report)
+    assert {f.kind for f in report.findings} == {"missing-mbarrier-fence"}, str(report)
+    by_severity = {severity: [f.message for f in report.findings if f.severity == severity] for severity in SEVERITIES}
+    assert all("asynchronous operation" in message for message in by_severity["error"])
+    assert all("another CTA" in message for message in by_severity["warning"])
 
 
 ORDERED = {

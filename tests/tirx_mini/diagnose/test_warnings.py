@@ -36,15 +36,6 @@ WARNINGS = (
         also_shows=MMA,
     ),
     Wrong(
-        name="no fence.mbarrier_init in a cluster",
-        edit=Edit(step=9, old="            Tx.ptx.fence.mbarrier_init()\n", new=""),
-        verdict="ok",
-        kind="missing-mbarrier-fence",
-        code="TX205",
-        line="tma2mma.init(1)",
-        page_says=("fence.mbarrier_init()",),
-    ),
-    Wrong(
         name="four elected lanes store one tile",
         edit=Edit(
             step=7,

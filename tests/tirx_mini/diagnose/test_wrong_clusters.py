@@ -12,6 +12,15 @@ from tests.tirx_mini.diagnose.wrong_kernels import Wrong, assert_found, simulate
 
 CLUSTERS = (
     Wrong(
+        name="no fence.mbarrier_init in a cluster",
+        edit=Edit(step=9, old="            Tx.ptx.fence.mbarrier_init()\n", new=""),
+        verdict="hazard",
+        kind="missing-mbarrier-fence",
+        code="TX205",
+        line="tma2mma.init(1)",
+        page_says=("fence.mbarrier_init()",),
+    ),
+    Wrong(
         name="stages are declared free to CTA 0 only",
         edit=Edit(
             step=9,

@@ -117,6 +117,7 @@ def ready(w: RunningWarp, count: int = 1) -> Any:
     do(w, "mbarrier.init", address(w, "bar"), count)
     all_lanes(w)
     do(w, "fence.mbarrier_init")
+    do(w, "bar.warp.sync")
 
 
 def phases(w: RunningWarp) -> int:
@@ -176,6 +177,7 @@ def mma(w: RunningWarp) -> Any:
     tile = buffer(w, "tile")
     w.store(tile, np.arange(16)[:, None] * 256 + np.arange(32) * 8, np.ones((16, 32, 8), np.float16), 8)
     do(w, "fence.proxy.async")
+    do(w, "bar.warp.sync")
     do(w, "tcgen05.fence.after_thread_sync")
     one_lane(w)
     word = SmemDescriptor(tile.byte_offset, 16, 256, 32).encode()
@@ -183,6 +185,7 @@ def mma(w: RunningWarp) -> Any:
     do(w, "tcgen05.commit", address(w, "bar"))
     yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
     all_lanes(w)
+    do(w, "bar.warp.sync")
     do(w, "tcgen05.fence.after_thread_sync")
     registers = FakeRegisters()
     do(w, "tcgen05.ld", registers, 0, num=64)

@@ -44,12 +44,12 @@ def block(w: RunningWarp, op: str, *operands: Any, **attrs: Any) -> Generator[An
 
 def one_lane(w: RunningWarp, lane: int = 0) -> None:
     """Go on with one lane."""
-    w.mask = w.all_lanes.where(np.arange(32) == lane)
+    w.select(w.all_lanes.where(np.arange(32) == lane))
 
 
 def all_lanes(w: RunningWarp) -> None:
     """Go on with all lanes."""
-    w.mask = w.all_lanes
+    w.select(w.all_lanes)
 
 
 class FakeRegisters:

@@ -2,12 +2,13 @@
 
 from .cp_async import CopyOutOfBounds, CpAsync, MisalignedCopy
 from .operands import OperandOutOfBounds
-from .tcgen05 import CommitAtExit, LostResult, MmaAtExit, TensorCores, pair
+from .tcgen05 import CommitAtExit, CommitOfOtherThread, LostResult, MmaAtExit, TensorCores, pair
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
 from .tma import (
     BadTensorMap,
     BoxOutOfSharedMemory,
     BulkWait,
+    GroupOfOtherThread,
     LoadAtExit,
     MisalignedBox,
     MisalignedBoxStart,
@@ -42,10 +43,11 @@ from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit,
 
 __all__ = [
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAllocation", "BadDealloc", "BadTensorMap", "Block",
-    "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit", "CopyOutOfBounds", "CpAsync",
-    "FreedTwice", "LoadAtExit", "LostResult", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
-    "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
-    "StoreBeforeTensor", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit",
-    "TmemColumnsExceeded", "TmemNotHeld", "WarpWgmma", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait",
-    "ImplicitTmemLane", "WgmmasDiffer", "WrongTmemLane", "broken_rule", "check_column", "pair",
+    "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit", "CommitOfOtherThread",
+    "CopyOutOfBounds", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LoadAtExit", "LostResult",
+    "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
+    "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit", "StoreBeforeTensor", "TensorCores", "TensorMapRule",
+    "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "WarpWgmma",
+    "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane", "broken_rule",
+    "check_column", "pair",
 ]  # fmt: skip

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
 from ..facts import Fact, Origin
 from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, TraceEvent, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation, Proxy, Snapshot, SyncClock
+from .accumulators import place_rows, store_narrow
 from .operands import Operands, multiply
 
 
@@ -37,6 +37,22 @@ class CommitAtExit(Fact):
 @dataclass(frozen=True)
 class MmaAtExit(Fact):
     """A CTA, or its peer, ends while an MMA is in flight."""
+
+
+@dataclass(frozen=True)
+class CommitOfOtherThread(Fact):
+    """A tcgen05.commit by a thread that issued no MMA, while another lane of its warp has some. origin: of the commit.
+
+    mma: of the other thread. elected: whether elect.sync chose one of the two, and they are the same if that is the
+    lowest lane.
+    """
+
+    mma: Span | None
+    elected: bool
+
+    @property
+    def other(self) -> Span | None:
+        return self.mma
 
 
 @dataclass(frozen=True)
@@ -112,8 +128,9 @@ class Issue:
 
 
 class Pipe:
-    """What one warp gave the tensor core. pending: MMAs not yet committed. queued, running: commits, in their order.
+    """What one thread gave the tensor core. pending: MMAs not yet committed. queued, running: commits, in their order.
 
+    elected: whether elect.sync chose the thread that issued them.
     own, handed: the pipes that others' MMAs were taken over from, with both fences and without one.
     """
 
@@ -121,7 +138,8 @@ class Pipe:
         self.cta = cta
         self.agent = agent
         self.pending: list[Mma] = []
-        self.seen = -1
+        self.seen: tuple[int, int] = (-1, -1)
+        self.elected = False
         self.snapshot: Snapshot | None = None
         self.issue: Issue | None = None
         self.pipeline: Pipeline | None = None
@@ -160,17 +178,20 @@ class TensorCores:
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
-        self._pipes: dict[Warp, Pipe] = {}
+        self._pipes: dict[Warp, dict[int, Pipe]] = {}
         self._last: dict[Cta, dict[Pipeline, Mma]] = {}
         self._uncommitted: dict[Cta, list[Mma]] = {}
         self._operands = Operands()
 
     def pipe(self, w: Warp) -> Pipe:
-        """The pipe that a warp issues to."""
-        pipe = self._pipes.get(w)
+        """The pipe that the executing thread issues to."""
+        pipes = self._pipes.get(w)
+        if pipes is None:
+            pipes = self._pipes[w] = {}
+        pipe = pipes.get(w.lane)
         if pipe is None:
             agent = w.cta.cluster.causality.agent(f"{w.cta.name} MMA of {w.role}")
-            pipe = self._pipes[w] = Pipe(w.cta, agent)
+            pipe = pipes[w.lane] = Pipe(w.cta, agent)
         return pipe
 
     # -- instructions --------------------------------------------------------------------------------------------
@@ -195,7 +216,7 @@ class TensorCores:
         previous = last.get(pipeline)
         if previous is not None and previous.pipe is not pipe and not self._take_over(pipe, agent, previous):
             previous = None
-        if pipe.snapshot is None or pipe.seen != agent.version or pipe.pipeline != pipeline:
+        if pipe.snapshot is None or pipe.seen != (agent.index, agent.version) or pipe.pipeline != pipeline:
             self._renew(pipe, agent, pipeline)
         snapshot, issue = pipe.snapshot, pipe.issue
         assert snapshot is not None and issue is not None
@@ -204,6 +225,7 @@ class TensorCores:
             w.time, w.place, w.span, None if previous is None or previous.done else previous,
         )  # fmt: skip
         last[pipeline] = mma
+        pipe.elected = w.mask.elected
         pipe.pending.append(mma)
 
     @staticmethod
@@ -216,7 +238,7 @@ class TensorCores:
         pipe.snapshot = pipe.agent.snapshot(agent.fenced)
         awaited = agent.clocks.item(ORDER, pipe.agent.index)
         pipe.issue = Issue(agent.index, pipe.agent.epoch, awaited, pipe.own, pipe.handed)
-        pipe.seen = agent.version
+        pipe.seen = (agent.index, agent.version)
 
     @staticmethod
     def _take_over(pipe: Pipe, agent: Agent, previous: Mma) -> bool:
@@ -240,8 +262,9 @@ class TensorCores:
         return True
 
     def commit(self, w: Warp, barriers: Sequence[Mbarrier]) -> None:
-        """Let the barriers observe the completion of all the warp's MMAs so far."""
+        """Let the barriers observe the completion of all the thread's MMAs so far."""
         pipe = self.pipe(w)
+        self._check_thread(w, pipe)
         released = w.cta.cluster.causality.transient_clock()
         released.release(pipe.agent)
         released.release_past(w.agent)
@@ -251,11 +274,22 @@ class TensorCores:
         pipe.queued.append(batch)
         self.gpu.clock.at(w.time, pipe, self._start, pipe)
 
+    def _check_thread(self, w: Warp, pipe: Pipe) -> None:
+        """Record a commit that does not track the MMAs which other code of the warp has issued."""
+        if pipe.pending:
+            if pipe.elected != w.mask.elected and w.all_lanes.count > 1:
+                self.gpu.facts.record(CommitOfOtherThread(w.origin, pipe.pending[-1].span, elected=True))
+            return
+        for other in self._pipes[w].values():
+            if other.pending:
+                self.gpu.facts.record(CommitOfOtherThread(w.origin, other.pending[-1].span, elected=False))
+                return
+
     def forget(self, w: Warp) -> None:
         """The warp has ended. Another one may take over what it has not committed."""
-        pipe = self._pipes.pop(w, None)
-        if pipe is not None and pipe.pending:
-            self._uncommitted.setdefault(w.cta, []).extend(pipe.pending)
+        for pipe in self._pipes.pop(w, {}).values():
+            if pipe.pending:
+                self._uncommitted.setdefault(w.cta, []).extend(pipe.pending)
 
     def cta_ended(self, cta: Cta) -> None:
         """Record the MMAs that nothing has waited for, and forget its accumulators."""
@@ -366,7 +400,7 @@ class TensorCores:
 
     def _accumulate(self, cta: Cta, mma: Mma, product: np.ndarray, actor: Actor) -> None:
         """Add (or store) a product of one CTA's rows × all N columns to its tensor memory."""
-        lanes, columns, product = place_rows(mma, product)
+        lanes, columns, product = place_rows(mma.cta_group, product)
         where = (slice(None), slice(mma.column, mma.column + columns))
         shadow = cta.tmem.shadow
         if mma.accumulate:
@@ -411,33 +445,3 @@ def pair(cta: Cta) -> Sequence[Cta]:
     """The two CTAs of a pair, even rank first."""
     ctas, even = cta.cluster.ctas, cta.rank & ~1
     return ctas[even : even + 2]
-
-
-_LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
-
-
-def place_rows(mma: Mma, product: np.ndarray) -> tuple[Any, int, np.ndarray]:
-    """(lanes, columns, product) as tensor memory holds one CTA's part of the result (PTX ISA: "Data path layout").
-
-    M = 128 rows a CTA: row r in lane r. M = 64 in one CTA: lanes 0-15, 32-47, 64-79, 96-111. A pair's M = 128: 64 rows
-    a CTA, whose right half of columns lies in lanes 64-127.
-    """
-    rows, columns = product.shape
-    if rows == 128:
-        return slice(None), columns, product
-    if mma.cta_group == 1:
-        return _LAYOUT_F, columns, product
-    half = columns // 2
-    return slice(None), half, np.concatenate([product[:, :half], product[:, half:]])
-
-
-def store_narrow(words: np.ndarray, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool) -> None:
-    """Results of 16 bits (one in each column's lower half) and of 32-bit integers."""
-    if dtype == "int32":
-        result = product.astype(np.int64)
-        old = words[lanes].view(np.int32).astype(np.int64)
-        words[lanes] = ((result + old if accumulate else result) & 0xFFFFFFFF).astype(np.uint32)
-        return
-    old = np.ascontiguousarray(words[lanes] & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float32)
-    result = (product + old if accumulate else product).astype(np.float16)
-    words[lanes] = np.ascontiguousarray(result).view(np.uint16).astype(np.uint32)

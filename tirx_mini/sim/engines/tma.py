@@ -82,6 +82,8 @@ class BulkGroups:
     committed: list[list[BulkCopy]] = field(default_factory=list)
     finished: dict[int, int] = field(default_factory=dict)
     """Agents and epochs of copies that are done, of which the thread has not waited for the writes."""
+    elected: bool = False
+    """Whether elect.sync chose the thread, when it last issued a copy."""
     waiter: Wait | None = None
     needs: tuple[int, bool] = (0, False)
     """What the waiter waits for: at most so many unfinished groups; whether `.read`."""
@@ -148,6 +150,21 @@ class StoreBeforeTensor(Fact):
 
     buffer: str
     coords: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class GroupOfOtherThread(Fact):
+    """A thread commits, or waits for, bulk copies that it issued only if elect.sync chose the lowest lane.
+
+    waits: which of the two. copy: of the issue.
+    """
+
+    waits: bool
+    copy: Span | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.copy
 
 
 @dataclass(frozen=True)
@@ -267,6 +284,7 @@ class TmaEngine:
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, reduce=reduce)
         copy.groups = self.groups(w, w.lane)
         copy.groups.open.append(copy)
+        copy.groups.elected = w.mask.elected
         self.gpu.clock.at(w.time, copy, self._start_store, copy)
 
     def _start_store(self, copy: BulkCopy) -> None:
@@ -326,8 +344,18 @@ class TmaEngine:
     def commit(self, w: Warp, lane: int) -> None:
         """cp.async.bulk.commit_group by one thread."""
         groups = self.groups(w, lane)
+        self._check_thread(w, groups, groups.open, waits=False)
         groups.committed.append(groups.open)
         groups.open = []
+
+    def _check_thread(self, w: Warp, groups: BulkGroups, copies: Sequence[BulkCopy], waits: bool) -> None:
+        """Record a thread that issued the copies only if elect.sync chose the lowest lane."""
+        if copies and groups.elected != w.mask.elected and w.all_lanes.count > 1:
+            self.gpu.facts.record(GroupOfOtherThread(w.origin, waits, copies[-1].span))
+
+    def issued(self, w: Warp, lane: int) -> bool:
+        """Whether the thread has bulk groups, or copies for one."""
+        return lane in self._groups.get(w, {})
 
     @staticmethod
     def _pending(groups: BulkGroups, count: int, read: bool) -> BulkCopy | None:
@@ -341,6 +369,8 @@ class TmaEngine:
     def wait(self, w: Warp, lane: int, count: int, read: bool) -> Blocking:
         """cp.async.bulk.wait_group{.read}: block until at most `count` groups of the thread are unfinished."""
         groups = self.groups(w, lane)
+        for group in groups.committed[-1:]:
+            self._check_thread(w, groups, group, waits=True)
         while self._pending(groups, count, read) is not None:
             groups.needs = (count, read)
             groups.waiter = BulkWait(w, w.time, w.span, read)

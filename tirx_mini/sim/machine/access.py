@@ -44,10 +44,10 @@ class LanesDisagree(Fact):
 class _Span:
     """Where an access goes: `items` of the access's width, of which `where` are touched.
 
-    index: element offsets of the active lanes. granules: what it touches in `segment`.
+    index: element offsets of the active lanes. granules: what it touches in `segment`. lanes: who touches them.
     """
 
-    __slots__ = ("granules", "index", "items", "segment", "where", "width")
+    __slots__ = ("granules", "index", "items", "lanes", "segment", "where", "width")
 
     def __init__(self, w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
         size = buffer.dtype.itemsize
@@ -63,7 +63,15 @@ class _Span:
             memory = w.gpu.memory
             self.items, offset, self.segment = memory.view(buffer.slot, width), 0, memory.segments.get(buffer.slot)
         self.where = (index // lanes if lanes > 1 else index) + offset // width
-        self.granules = None if self.segment is None else _granules(self.segment, index, size, offset, width)
+        if self.segment is None:
+            self.granules = self.lanes = None
+            return
+        self.granules = _granules(self.segment, index, size, offset, width)
+        if isinstance(index, np.ndarray) and index.ndim:
+            w.agent.scattered = True
+            self.lanes = w.mask.owners if self.granules.ndim == index.ndim else w.mask.owners[:, None]
+        else:
+            self.lanes = w.mask.owner
 
 
 def _granules(segment: Segment, index: Any, size: int, offset: int, width: int) -> Any:
@@ -181,6 +189,8 @@ def _read(w: Warp, buffer: Buffer, span: _Span) -> Any:
         actor = w.loads
         actor.span = w.span
         actor.time = w.time
+        actor.lanes = span.lanes
+        w.agent.scattered = True
         span.segment.read(span.granules, actor)
     _spend(w, buffer, span, write=False)
     return span.items[span.where]
@@ -194,9 +204,9 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
         actor = w.stores
         actor.span = w.span
         actor.time = w.time
+        actor.lanes = span.lanes
         segment.write(span.granules, actor)
         actor.value = None
-        w.wrote |= w.mask.word
     span.items[where] = items
     if np.shape(items) == np.shape(where) != () and span.items[where].tobytes() != items.tobytes():
         _lanes_disagree(w, buffer)

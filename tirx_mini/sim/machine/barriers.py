@@ -161,13 +161,19 @@ class UnorderedInit(MbarrierFact):
 
 @dataclass(frozen=True)
 class MissingInitFence(MbarrierFact):
-    """Another CTA uses a barrier, whose init no fence.mbarrier_init follows. origin: of the init; use: of the use."""
+    """A barrier is used by another CTA or through the async proxy, and no fence of the thread that initialised it lies
+    between. origin: of the init; use: of the use. remote: whether by another CTA. proxy: whether by an asynchronous
+    operation. other_lane: whether another lane of the warp executed the fence.
+    """
 
     use: Span | None
+    remote: bool
+    proxy: bool
+    other_lane: bool
 
     @property
-    def other(self) -> Span | None:
-        return self.use
+    def variety(self) -> Hashable:
+        return self.proxy
 
 
 @dataclass(frozen=True)

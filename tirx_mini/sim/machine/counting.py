@@ -87,7 +87,7 @@ class CountingBarrier:
         """`threads` threads of `w` arrive and release."""
         self.current.epochs[w.agent.index] = w.agent.epoch
         self.current.places.append((w.place, w.span))
-        self.released.release(w.agent)
+        w.release(self.released)
         self.arrived += threads
         if w.time > self.time:
             self.time = w.time
@@ -121,7 +121,7 @@ class NamedBarriers:
 
     def sync(self, w: Warp, number: int, count: int | None) -> Blocking:
         """bar.sync: arrive, and wait until `count` threads have, or all of the CTA where it is None."""
-        barrier = self._arrive(w, number, count, "bar.sync")
+        barrier = self._arrive(w, number, count, "bar.sync", meets=True)
         if barrier.arrived >= self._needed(barrier):
             w.agent.acquire(barrier.released)
             w.time = max(w.time, barrier.time + w.gpu.spec.bar_latency)
@@ -131,7 +131,7 @@ class NamedBarriers:
 
     def arrive(self, w: Warp, number: int, threads: int) -> None:
         """bar.arrive: arrive without waiting."""
-        barrier = self._arrive(w, number, threads, "bar.arrive")
+        barrier = self._arrive(w, number, threads, "bar.arrive", meets=False)
         if barrier.arrived >= self._needed(barrier):
             barrier.complete(w.gpu.spec.bar_latency)
 
@@ -141,9 +141,11 @@ class NamedBarriers:
             if barrier.arrived and barrier.arrived >= self._needed(barrier):
                 barrier.complete(self.cta.gpu.spec.bar_latency)
 
-    def _arrive(self, w: Warp, number: int, count: int | None, what: str) -> CountingBarrier:
+    def _arrive(self, w: Warp, number: int, count: int | None, what: str, meets: bool) -> CountingBarrier:
+        """meets: whether the lanes wait, so that all of them go on together."""
         barrier = self._barrier(w, number, count)
-        w.converged(what)
+        if w.converged(what) and meets:
+            w.meet()
         previous = barrier.previous
         if previous is not None and not (barrier.everyone and previous.everyone):
             self._check_rounds(w, number, previous)

@@ -16,7 +16,7 @@ from tirx_mini.isa import WgmmaVerbs
 
 from ..doubts import Doubts
 from ..facts import FactLog, Origin
-from ..ordering import Actor, Agent, Causality, GridDependence
+from ..ordering import Actor, Agent, Causality, GridDependence, SyncClock
 from ..timing import Clock, FairShare, SmTraffic, Traffic
 from .barriers import RepeatedWait
 from .image import KernelImage
@@ -166,15 +166,14 @@ class Cta(Protocol):
 class Warp(Protocol):
     """A warp with its active lanes.
 
-    time: its own, in cycles. span: the place being executed. mask: the active lanes.
-    wrote: the lanes that wrote since they last executed fence.proxy.async. register_fences: how many wgmma.fence it
+    time: its own, in cycles. span: the place being executed. mask: the active lanes. agent: theirs.
+    register_fences: how many wgmma.fence it
     has executed. dependence: while some lanes may run beside the grid before.
     """
 
     time: float
     span: Span | None
     mask: Mask
-    wrote: int
     register_fences: int
     dependence: GridDependence | None
 
@@ -203,6 +202,18 @@ class Warp(Protocol):
     @property
     def stores(self) -> Actor: ...
     def tensor_map(self, name: str) -> TensorMap: ...
+    def select(self, mask: Mask) -> None:
+        """Go on with the lanes of `mask`."""
+        ...
+
+    def release(self, released: SyncClock) -> None:
+        """The active lanes release what each of them did and acquired."""
+        ...
+
+    def meet(self) -> None:
+        """All lanes synchronise, and order their accesses."""
+        ...
+
     def uniform(self, value: Any, what: str) -> Any:
         """The value that all active lanes give; a fault where they differ."""
         ...

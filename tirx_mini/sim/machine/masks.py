@@ -9,6 +9,8 @@ import numpy as np
 
 from tirx_mini.hardware import THREADS_OF
 
+from ..ordering import ELECTED_LANE, LANES_TOGETHER
+
 LANES = THREADS_OF["warp"]
 FULL_WORD = 0xFFFFFFFF
 
@@ -18,17 +20,22 @@ class Mask:
 
     word: the set as a 32-bit integer, lane 0 lowest. bits: the set as bool[32]. lanes: its members, ascending, int64.
     count: how many. full: all 32. first: the lowest member (0 where empty).
+    elected: whether elect.sync chose the only member, which then may be any lane. owners: what accesses by each member
+    carry (`Actor.lanes`), int8. owner: likewise, for an access by all of them to one place.
     """
 
-    __slots__ = ("bits", "count", "first", "full", "lanes", "word")
+    __slots__ = ("bits", "count", "elected", "first", "full", "lanes", "owner", "owners", "word")
 
-    def __init__(self, word: int) -> None:
+    def __init__(self, word: int, elected: bool = False) -> None:
         self.word = word
+        self.elected = elected
         self.bits = np.array([(word >> lane) & 1 for lane in range(LANES)], dtype=bool)
         self.lanes = np.flatnonzero(self.bits)
         self.count = len(self.lanes)
         self.full = self.count == LANES
         self.first = int(self.lanes[0]) if self.count else 0
+        self.owners = (self.lanes + ELECTED_LANE * elected).astype(np.int8)
+        self.owner = int(self.owners[0]) if self.count == 1 else LANES_TOGETHER
         self.bits.setflags(write=False)
         self.lanes.setflags(write=False)
 
@@ -39,6 +46,12 @@ class Mask:
         return Mask(word)
 
     @staticmethod
+    @cache
+    def chosen(word: int) -> Mask:
+        """The mask of the one lane of a word that elect.sync chose. Others than that of `of` for the same lane."""
+        return Mask(word, elected=True)
+
+    @staticmethod
     def from_bits(bits: np.ndarray) -> Mask:
         """The mask of the lanes where a bool[32] array holds."""
         return Mask.of(int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little"))
@@ -46,16 +59,19 @@ class Mask:
     def where(self, cond: Any) -> Mask:
         """The lanes of this mask where `cond` (a bool, or bool[32]) holds: the mask of a branch's `then`."""
         if isinstance(cond, np.ndarray):
-            return Mask.of(self.word & Mask.from_bits(cond).word)
+            return self._within(Mask.from_bits(cond).word)
         return self if cond else EMPTY
 
     def minus(self, other: Mask) -> Mask:
         """The lanes of this mask that are not in `other`: the mask of a branch's `else`."""
-        return Mask.of(self.word & ~other.word)
+        return self._within(~other.word & FULL_WORD)
 
     def both(self, other: Mask) -> Mask:
         """The lanes that are in both masks."""
-        return Mask.of(self.word & other.word)
+        return self._within(other.word)
+
+    def _within(self, word: int) -> Mask:
+        return self if not self.word & ~word else Mask.of(self.word & word)
 
     def plus(self, other: Mask) -> Mask:
         """The lanes that are in either mask."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..facts import Fact, Fault
+from ..ordering import COLLECTIVE
 from .addresses import WINDOW_BITS
 from .interfaces import Warp
 from .registers import Registers
@@ -35,7 +36,8 @@ def load_matrices(w: Warp, registers: Registers, addresses: Any, count: int, tra
     """ldmatrix: lanes 8i … 8i + 7 give the rows of block i, which register i receives."""
     offsets = _offsets(w, addresses, count, "ldmatrix")
     actor = w.loads
-    actor.span, actor.time = w.span, w.time
+    actor.span, actor.time, actor.lanes = w.span, w.time, COLLECTIVE
+    w.agent.scattered = True
     smem = w.cta.smem
     smem.shadow.read_items(offsets, ROW_BYTES, actor)
     blocks = np.ascontiguousarray(smem.view(ROW_BYTES)[offsets // ROW_BYTES]).view(np.uint16).reshape(count, 8, 8)
@@ -51,11 +53,11 @@ def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, tr
     rows = np.ascontiguousarray(blocks.transpose(0, 2, 1) if transpose else blocks).reshape(count * 8, 8)
     smem = w.cta.smem
     actor = w.stores
-    actor.span, actor.time = w.span, w.time
+    actor.span, actor.time, actor.lanes = w.span, w.time, COLLECTIVE
+    w.agent.scattered = True
     items = smem.view(ROW_BYTES)
     where = offsets // ROW_BYTES
     smem.shadow.write_items(offsets, ROW_BYTES, actor)
-    w.wrote |= w.mask.word
     items[where] = rows.view(items.dtype).reshape(-1)
     w.time += count
 

@@ -16,7 +16,7 @@ from tirx_mini.ir import Span
 
 from ..doubts import Doubt
 from ..facts import Fault, Origin
-from ..ordering import ORDER, Agent, SyncClock, UncheckedCausality
+from ..ordering import ORDER, PROXY, Agent, SyncClock, UncheckedCausality
 from .barriers import (
     Arrival,
     ArrivalOverflow,
@@ -58,12 +58,18 @@ class MbarrierWait(Wait):
 
 @dataclass
 class Init:
-    """An mbarrier.init. agent, epoch: of its thread. fenced: the epoch of that agent's later fence.mbarrier_init."""
+    """An mbarrier.init. agent, epoch: of its thread, which is the lanes `word` of `warp`.
+
+    fenced: the agent and epoch of its later fence.mbarrier_init. other_lane: whether only another lane executed one.
+    """
 
     span: Span | None
     agent: int
     epoch: int
-    fenced: int | None = None
+    warp: Warp | None = None
+    word: int = 0
+    fenced: tuple[int, int] | None = None
+    other_lane: bool = False
 
 
 @dataclass
@@ -138,13 +144,17 @@ class Mbarrier:
             self.phases.reset()
         self._current.clear()
         self.done_time = self.phase_time = w.time
-        self.init_by = Init(w.span, w.agent.index, w.agent.epoch)
+        self.init_by = Init(w.span, w.agent.index, w.agent.epoch, w, w.mask.word)
         self.history.observers.clear()
 
     def fence_init(self, w: Warp) -> None:
-        """fence.mbarrier_init, which counts if the warp that initialised the barrier executes it."""
-        if self.init_by.agent == w.agent.index and self.init_by.fenced is None:
-            self.init_by.fenced = w.agent.epoch
+        """fence.mbarrier_init, which counts if the thread that initialised the barrier executes it."""
+        init = self.init_by
+        if init.warp is w and init.fenced is None:
+            if init.word & ~w.mask.word:
+                init.other_lane = True
+            else:
+                init.fenced = (w.agent.index, w.agent.epoch)
 
     def invalidate(self, w: Warp) -> None:
         """mbarrier.inval: the memory may be used for something else."""
@@ -156,21 +166,34 @@ class Mbarrier:
         if not self.expected:
             w.gpu.facts.record(UninitialisedBarrier(w.origin, self.element, None, use))
             return False
-        self._check_init(w)
+        self._check_init(w, use in (BarrierUse.COMMIT, BarrierUse.LOAD))
         return True
 
-    def _check_init(self, w: Warp) -> None:
-        """Record a use of the barrier that its initialisation does not happen before."""
+    def _check_init(self, w: Warp, proxy: bool = False) -> None:
+        """Record a use of the barrier that its initialisation does not happen before.
+
+        proxy: whether an asynchronous operation is to signal it, which sees what a fence made visible to its proxy.
+        """
         init, facts = self.init_by, w.gpu.facts
         if not w.agent.happens_after(init.agent, init.epoch):
             if not facts.seen(UnorderedInit, w.span, init.span):
                 facts.record(UnorderedInit(w.origin, self.element, init.span))
         elif (
-            w.cta is not self.cta
-            and (init.fenced is None or not w.agent.happens_after(init.agent, init.fenced))
-            and not facts.seen(MissingInitFence, init.span, w.span)
+            (proxy or w.cta is not self.cta)
+            and not self._init_fenced(w.agent)
+            and not facts.seen(MissingInitFence, init.span, None, proxy)
         ):
-            facts.record(MissingInitFence(Origin("", "", "", init.span), self.element, init.span, w.span))
+            origin, remote = Origin("", "", "", init.span), w.cta is not self.cta
+            facts.record(
+                MissingInitFence(origin, self.element, init.span, w.span, remote, proxy, init.other_lane)
+            )
+
+    def _init_fenced(self, agent: Agent) -> bool:
+        """Whether a fence after the initialisation happens before what `agent` does now."""
+        init = self.init_by
+        if init.fenced is not None and agent.happens_after(*init.fenced):
+            return True
+        return agent.clocks.item(PROXY, init.agent) >= init.epoch
 
     def arrive(self, w: Warp, count: int = 1) -> None:
         """mbarrier.arrive by `count` threads of `w`, with release semantics."""
@@ -182,7 +205,7 @@ class Mbarrier:
             agent = w.agent
             if self.phases is not None:
                 self._signalled(agent.index, agent.epoch, agent.clocks, Signal.ARRIVE, w.place, w.span)
-            self._current.release(agent)
+            w.release(self._current)
             self._record(Signal.ARRIVE, w.place, w.span, count, 0, time)
             self._arrived(count, time, w.origin)
 

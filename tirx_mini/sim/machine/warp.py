@@ -5,7 +5,8 @@ What generated code uses (everything else is the simulator's own business):
     w.thread_idx      int32[32], threadIdx.x of each lane            w.warp_id          int, threadIdx.x >> 5
     w.block_idx       (x, y, z) of the CTA in the grid               w.grid_dim         (x, y, z)
     w.cluster_ctaid   (x, y, z) of the CTA in its cluster            w.cluster_ctarank  int
-    w.mask            active lanes, a `Mask`; set by divergent branches
+    w.mask            active lanes, a `Mask`             w.select(mask)    go on with those lanes
+    w.elected(cond)   the mask of the lane that elect.sync chose
     w.span            the place being executed; set before anything that can fault, race or block
     w.time            cycles; generated code adds the issue cost of the instructions it executes
     w.window          cluster_ctarank << 24: the shared::cluster address of the CTA's byte 0
@@ -30,7 +31,7 @@ from tirx_mini.ir import DataType, Span, TensorMap
 from tirx_mini.isa import WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
-from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Operation, Proxy
+from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Lanes, Operation, Proxy, SyncClock
 from . import access, matrix
 from .addresses import window
 from .counting import ClusterBarrier, NamedBarriers
@@ -117,14 +118,15 @@ class HostCta(Cta, Protocol):
 class RunningWarp:
     """Warp `warp_id` of a CTA, while the CTA is resident.
 
+    agent: of the active lanes. lanes: the agents of all sets of its lanes.
     role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
     waiting: what it waits for, None while it runs.
     """
 
     __slots__ = (
         "agent", "all_lanes", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "dependence", "done", "gpu",
-        "grid_dim", "loads", "mask", "place", "program", "register_fences", "role", "span", "stores", "thread_idx",
-        "threads", "time", "waiting", "warp_id", "window", "wrote",
+        "grid_dim", "lanes", "loads", "mask", "place", "program", "register_fences", "role", "span", "stores",
+        "thread_idx", "threads", "time", "waiting", "warp_id", "window",
     )  # fmt: skip
 
     def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
@@ -147,9 +149,11 @@ class RunningWarp:
         self.span: Span | None = None
         self.time = time
         self.agent = agent
+        agent.warp = agent.index
+        self.lanes = Lanes(cta.cluster.causality, agent, self.all_lanes.word)
         self.loads = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.LOAD, self.place)
         self.stores = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.STORE, self.place)
-        self.wrote = 0
+        self.loads.word = self.stores.word = self.all_lanes.word
         self.register_fences = 0
         self.dependence = cta.dependence
         self.waiting: Wait | None = None
@@ -167,6 +171,31 @@ class RunningWarp:
         return self.gpu.wgmma_of(self)
 
     # -- lanes ---------------------------------------------------------------------------------------------------
+
+    def select(self, mask: Mask) -> None:
+        """Go on with the lanes of `mask`: the arm of a branch, or where its arms come together again."""
+        if mask is self.mask:
+            return
+        self.mask = mask
+        if not mask:
+            return
+        loads, stores = self.loads, self.stores
+        self.agent = loads.agent = stores.agent = self.lanes.of(mask.word)
+        loads.word = stores.word = mask.word
+        loads.parted = stores.parted = loads.parted + 1
+
+    def elected(self, cond: Any) -> Mask:
+        """The active lanes where `cond` holds, one of which elect.sync chose."""
+        mask = self.mask.where(cond)
+        return mask if mask is self.mask or mask.count != 1 else Mask.chosen(mask.word)
+
+    def release(self, released: SyncClock) -> None:
+        """The active lanes release what each of them did and acquired."""
+        self.lanes.release(released, self.mask.word, self.agent)
+
+    def meet(self) -> None:
+        """All lanes synchronise, and order their accesses."""
+        self.lanes.meet()
 
     @property
     def lane(self) -> int:
@@ -199,13 +228,10 @@ class RunningWarp:
         return active[0].item()
 
     def converged(self, what: str) -> bool:
-        """Whether the whole warp executes this; records illegal convergence otherwise.
-
-        Where all lanes have met, any of them may fence what each of them wrote.
-        """
+        """Whether the whole warp executes this; records illegal convergence otherwise."""
         if self.mask is self.all_lanes:
-            self.wrote = 0
             if self.dependence is not None:
+                self.lanes.come_together()
                 self.dependence.converged()
             return True
         self.gpu.facts.record(self._partial(what))
@@ -247,8 +273,7 @@ class RunningWarp:
 
     def fence_proxy_async(self, space: str = "") -> None:
         """fence.proxy.async by the active lanes: it covers what they wrote in `space`, and what happens before."""
-        self.agent.fence_proxy(not self.wrote & ~self.mask.word, _FENCED[space])
-        self.wrote &= ~self.mask.word
+        self.agent.fence_proxy(_FENCED[space])
 
     def fence_mbarrier_init(self) -> None:
         """fence.mbarrier_init: a later release carries the barriers that this warp initialised to the cluster."""
@@ -324,6 +349,8 @@ class RunningWarp:
             self.waiting = next(self.program)
         except StopIteration:
             self.done = True
+            self.select(self.all_lanes)
+            self.meet()
             self.cta.warp_ended(self)
 
     # -- as the owner of events ------------------------------------------------------------------------------------

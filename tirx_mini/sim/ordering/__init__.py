@@ -1,5 +1,6 @@
 """Happens-before: the vector clocks of a cluster, and the shadow memories that hold accesses against them."""
 
+from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor
 from .clocks import (
     BEFORE,
     ORDER,
@@ -15,12 +16,11 @@ from .clocks import (
     UncheckedCausality,
 )  # fmt: skip
 from .griddepcontrol import EarlyAccess, GridBefore, GridDependence
+from .lanes import Lanes
 from .linear import Shadow
 from .operations import KnownValue, Operation, Proxy
 from .shadow import (
-    Access,
     AccessLog,
-    Actor,
     Complain,
     Conflict,
     ConflictKind,
@@ -30,8 +30,8 @@ from .shadow import (
 )  # fmt: skip
 
 __all__ = [
-    "Access", "AccessLog", "Actor", "Agent", "BEFORE", "Causality", "Complain", "Conflict", "ConflictKind",
-    "EarlyAccess", "GridBefore", "GridDependence", "KnownValue", "ORDER", "Operation", "PAST", "PROXIES", "PROXY",
-    "PROXY_GLOBAL", "Proxy", "ROWS", "Segment",
-    "Shadow", "Snapshot", "SyncClock", "UncheckedCausality", "Unwatched", "distinct",
+    "Access", "AccessLog", "Actor", "Agent", "BEFORE", "COLLECTIVE", "Causality", "Complain", "Conflict",
+    "ConflictKind", "ELECTED_LANE", "EarlyAccess", "GridBefore", "GridDependence", "KnownValue", "LANES_TOGETHER",
+    "Lanes", "ORDER", "Operation", "PAST", "PROXIES", "PROXY", "PROXY_GLOBAL", "Proxy", "ROWS", "Segment", "Shadow",
+    "Snapshot", "SyncClock", "UncheckedCausality", "Unwatched", "distinct",
 ]  # fmt: skip

@@ -1,8 +1,9 @@
 """Happens-before, kept with vector clocks over everything in a cluster that accesses memory on its own.
 
-An agent is a warp, the tensor pipe that a warp issues to, the tensor-memory loads (or stores) a warp has in flight, or
-an asynchronous copy. Each has an epoch, a count that grows whenever the agent releases what it did; an access is
-stamped with the agent and its epoch. Five clocks of agent a say how it stands to what agent b did at epoch e:
+An agent is a warp (or those of its lanes that act apart, see `lanes`), the tensor pipe that a thread issues to, the
+tensor-memory loads (or stores) a warp has in flight, or an asynchronous copy. Each has an epoch, a count that grows
+whenever the agent releases what it did; an access is stamped with the agent and its epoch. Five clocks of agent a say
+how it stands to what agent b did at epoch e:
 
     clocks[ORDER][b] >= e    b's access happens before a's next one (PTX ISA: "Memory consistency model")
     clocks[PROXY][b] >= e    and a fence.proxy.async lies between, so the async proxy sees b's ordinary writes to shared
@@ -35,9 +36,14 @@ class Agent:
     epoch: the stamp of its accesses from now on.
     version: changes whenever the agent may have acquired something, or accessed memory since it last released.
     fenced: its ORDER clock at its last `tcgen05.fence::after_thread_sync`.
+    warp: the number of the warp whose lanes it stands for, -1 for anything but lanes.
+    synced: of lanes, the last epoch whose accesses are ordered among all of them; later ones only lane by lane.
+    scattered: of lanes, whether lanes made accesses of their own since then.
     """
 
-    __slots__ = ("causality", "clocks", "epoch", "fenced", "index", "name", "version")
+    __slots__ = (
+        "causality", "clocks", "epoch", "fenced", "index", "name", "scattered", "synced", "version", "warp",
+    )  # fmt: skip
 
     def __init__(self, causality: Causality, index: int, name: str) -> None:
         self.causality = causality
@@ -47,6 +53,9 @@ class Agent:
         self.epoch = 0
         self.version = 0
         self.fenced: np.ndarray | None = None
+        self.warp = -1
+        self.synced = 0
+        self.scattered = False
         self.advance()
 
     def advance(self) -> None:
@@ -55,9 +64,17 @@ class Agent:
         self.clocks[ORDER, self.index] = self.epoch
 
     def acquire(self, released: SyncClock) -> None:
-        """Acquire what others released."""
+        """Acquire what others released. What all of its own lanes released comes back to each of them."""
         clocks = self.clocks
+        own = released.clocks.item(ORDER, self.index)
+        if own > self.synced:
+            self.synced = own
         np.maximum(clocks, released.clocks, out=clocks)
+        self.version += 1
+
+    def acquire_clocks(self, released: np.ndarray) -> None:
+        """Acquire what clocks hold."""
+        np.maximum(self.clocks, released, out=self.clocks)
         self.version += 1
 
     def acquire_from(self, other: Agent) -> None:
@@ -84,26 +101,25 @@ class Agent:
         """Whether the accesses of `agent` at `epoch` happen before this agent's next one."""
         return agent == self.index or self.clocks.item(ORDER, agent) >= epoch
 
+    def merge_fenced(self, fenced: np.ndarray) -> None:
+        """A thread of this agent executed fence::after_thread_sync as part of another one."""
+        self.fenced = fenced.copy() if self.fenced is None else np.maximum(self.fenced, fenced)
+
     def snapshot(self, fenced: np.ndarray | None = None) -> Snapshot:
         """This agent as it is now, for checking an access that takes effect later."""
         return Snapshot(self.index, self.epoch, self.clocks.copy(), fenced)
 
-    def fence_proxy(self, own: bool = True, rows: Sequence[int] = PROXIES) -> None:
+    def fence_proxy(self, rows: Sequence[int] = PROXIES) -> None:
         """fence.proxy.async: the async proxy sees all writes that happen before this point.
 
-        own: whether that includes this agent's own writes (not where lanes that wrote did not execute the fence).
         rows: the clocks of the state spaces that the fence covers.
         """
         self.version += 1
         order = self.clocks[ORDER]
         for row in rows:
             proxy = self.clocks[row]
-            before = proxy.item(self.index)
             np.maximum(proxy, order, out=proxy)
-            if not own:
-                proxy[self.index] = before
-        if own:
-            self.advance()
+        self.advance()
 
     def fence_tcgen05_before(self) -> None:
         """tcgen05.fence::before_thread_sync: later releases carry the fence."""
@@ -131,6 +147,9 @@ class UncheckedAgent(Agent):
     def acquire(self, released: SyncClock) -> None:
         """Nothing is kept."""
 
+    def acquire_clocks(self, released: np.ndarray) -> None:
+        """Nothing is kept."""
+
     def acquire_from(self, other: Agent) -> None:
         """Nothing is kept."""
 
@@ -144,7 +163,7 @@ class UncheckedAgent(Agent):
         """Always."""
         return True
 
-    def fence_proxy(self, own: bool = True, rows: Sequence[int] = PROXIES) -> None:
+    def fence_proxy(self, rows: Sequence[int] = PROXIES) -> None:
         """Nothing is kept."""
 
     def fence_tcgen05_before(self) -> None:
@@ -157,13 +176,14 @@ class UncheckedAgent(Agent):
 class Snapshot:
     """An agent as it was at some moment. The attributes are those of `Agent`."""
 
-    __slots__ = ("clocks", "epoch", "fenced", "index")
+    __slots__ = ("clocks", "epoch", "fenced", "index", "warp")
 
     def __init__(self, index: int, epoch: int, clocks: np.ndarray, fenced: np.ndarray | None) -> None:
         self.index = index
         self.epoch = epoch
         self.clocks = clocks
         self.fenced = fenced
+        self.warp = -1
 
     def happens_after(self, agent: int, epoch: int) -> bool:
         """As `Agent.happens_after`."""
@@ -285,8 +305,12 @@ class SyncClock:
 
     def join(self, other: SyncClock) -> None:
         """Release all that was released to `other`, which may be older than the last growth of the clocks."""
-        clocks = self.clocks[:, : other.clocks.shape[1]]
-        np.maximum(clocks, other.clocks, out=clocks)
+        self.join_clocks(other.clocks)
+
+    def join_clocks(self, other: np.ndarray) -> None:
+        """Release what clocks hold."""
+        clocks = self.clocks[:, : other.shape[1]]
+        np.maximum(clocks, other, out=clocks)
 
     def follows(self, agent: int, epoch: int) -> bool:
         """Whether this was released after `agent` executed its epoch `epoch`."""
@@ -319,7 +343,7 @@ class UncheckedClock(SyncClock):
     def release_past(self, agent: Agent) -> None:
         """Nothing is kept."""
 
-    def join(self, other: SyncClock) -> None:
+    def join_clocks(self, other: np.ndarray) -> None:
         """Nothing is kept."""
 
     def copy_from(self, other: SyncClock) -> None:

@@ -14,7 +14,7 @@ from tirx_mini.ir import Span
 
 from ..facts import Fact, FactLog, Origin
 from .clocks import ORDER, PAST, Agent, SyncClock
-from .shadow import Operation
+from .operations import Operation
 
 
 class LaneSet(Protocol):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .shadow import Actor, Segment, distinct
+from .actors import Actor
+from .shadow import Segment, distinct
 
 
 class Shadow:

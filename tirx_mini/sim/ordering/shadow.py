@@ -9,100 +9,16 @@ Two conflicting accesses of which neither happens before the other are a race, i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
-from tirx_mini.ir import Span
-
-from .clocks import BEFORE, PROXY, Agent, Snapshot
-from .operations import THREADS_TMEM, KnownValue, Operation, Proxy
-
-
-class Access:
-    """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued."""
-
-    __slots__ = (
-        "agent", "cluster", "epoch", "operation", "pipeline", "proxy", "role", "span", "time", "value", "write",
-    )  # fmt: skip
-
-    def __init__(self, actor: Actor, write: bool) -> None:
-        self.agent = actor.agent.index
-        self.epoch = actor.agent.epoch
-        self.cluster = actor.cluster
-        self.proxy = actor.proxy
-        self.write = write
-        self.operation = actor.operation
-        self.pipeline = actor.pipeline
-        self.value = actor.value
-        self.role = actor.role
-        self.span = actor.span
-        self.time = actor.time
-
-
-class Actor:
-    """Who accesses memory.
-
-    agent: whose clocks order the access. cluster: its number.
-    role: the warp that issued the operation, with its CTA. span: where. time: when, in cycles.
-    tcgen05: whether these are accesses of tcgen05 operations, which `fence::after_thread_sync` of the issuing thread
-        orders after others.
-    fenced: the ORDER clock of that thread at its last such fence.
-    own: the agents whose accesses need no such fence, because the same thread issued and awaited them.
-    handed: the agents whose operations another thread handed over without the fence before its synchronisation.
-    value: for a write, what it writes, where that is known to be the same in every order of events.
-    awaited: up to which epoch of the agent its thread has waited for its operations, where these are not in order
-        among themselves; None where they are.
-    pipeline: what operations of the agent have in common that are nevertheless in order (PTX ISA: "Pipelined tcgen05
-        Instructions").
-    """
-
-    __slots__ = (
-        "agent", "awaited", "cluster", "fenced", "handed", "operation", "own", "pipeline", "proxy", "role", "span",
-        "tcgen05", "time", "value",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        agent: Agent | Snapshot,
-        cluster: int,
-        proxy: Proxy,
-        operation: Operation,
-        role: str,
-        span: Span | None = None,
-        time: float = 0.0,
-    ) -> None:
-        self.agent = agent
-        self.cluster = cluster
-        self.proxy = proxy
-        self.operation = operation
-        self.role = role
-        self.span = span
-        self.time = time
-        self.tcgen05 = False
-        self.fenced: np.ndarray | None = None
-        self.own: tuple[int, ...] = ()
-        self.handed: tuple[int, ...] = ()
-        self.value: KnownValue | None = None
-        self.awaited: int | None = None
-        self.pipeline: Hashable = None
-
-    def sees(self, agent: int, epoch: int) -> bool:
-        """Whether the issuing thread has executed fence::after_thread_sync since an access of `agent` at `epoch`."""
-        if agent in self.own or agent == self.agent.index or agent in self.handed:
-            return True
-        return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
-
-    def follows(self, agent: int, epoch: int) -> bool:
-        """Whether the thread of `agent` has executed fence::before_thread_sync between that access and its release."""
-        if agent in self.own or agent == self.agent.index:
-            return True
-        clocks = self.agent.clocks
-        return agent < clocks.shape[1] and clocks.item(BEFORE, agent) >= epoch
-
+from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor
+from .clocks import PROXY, Agent
+from .operations import THREADS_TMEM, Operation, Proxy
 
 Select = Any
 """Which granules of a segment: a slice, or an integer array."""
@@ -121,6 +37,10 @@ class ConflictKind(Enum):
     """No tcgen05.fence::after_thread_sync lies between them."""
     TCGEN05_BEFORE = auto()
     """No tcgen05.fence::before_thread_sync lies between the earlier one and its release."""
+    LANES = auto()
+    """The two are of different lanes of one warp, and no bar.warp.sync lies between them."""
+    ELECTED_LANE = auto()
+    """The two are in order if elect.sync chooses the lowest lane."""
     UNINITIALISED = auto()
     """Nothing was written there."""
 
@@ -180,6 +100,7 @@ class AccessLog:
             or last.agent != agent.index
             or last.span is not actor.span
             or last.write != write
+            or last.parted != actor.parted
             or last.operation is not actor.operation
             or last.cluster != actor.cluster
             or last.value != actor.value
@@ -215,8 +136,8 @@ class AccessLog:
         return found
 
 
-ANY, REDUCTIONS = -1, -2
-"""Keys of `Segment.readers` that are no agents: the reads, and the reductions, of all."""
+ANY, REDUCTIONS, WRITES = -1, -2, -3
+"""Keys of `Segment.readers` and `lanes` that do not stand for agents: the reads, reductions and writes of all."""
 
 
 class Segment:
@@ -225,10 +146,12 @@ class Segment:
     shape: how the entries are arranged; one row unless given. initialised: whether they hold data from the beginning.
     barriers: whether mbarriers lie in it.
     shared: hold the readers of a granule as one set, not an array for each agent (for memories of very many agents).
-    readers: by agent, the numbers of their reads.
+    readers: by agent, the numbers of their reads. lanes: by agent, and for `WRITES`, the lanes that made the accesses.
     """
 
-    __slots__ = ("barriers", "complain", "granule", "log", "readers", "shared", "start", "stop", "writes")
+    __slots__ = (
+        "barriers", "complain", "granule", "lanes", "log", "readers", "shared", "start", "stop", "writes",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -247,12 +170,13 @@ class Segment:
         self.writes = np.full(shape or -(-(stop - start) // granule), -1 if initialised else 0, np.int32)
         self.readers: dict[int, np.ndarray] = {}
         self.shared = shared
+        self.lanes: dict[int, np.ndarray] = {}
         self.barriers = False
 
     def view(self, start: int, stop: int) -> Segment:
         """The same shadow for a buffer whose first byte is this one's byte `-start`, and has so many bytes on."""
         view = Segment(start, start, self.granule, self.log, self.complain, shared=self.shared)
-        view.stop, view.writes, view.readers = stop, self.writes, self.readers
+        view.stop, view.writes, view.readers, view.lanes = stop, self.writes, self.readers, self.lanes
         return view
 
     def span(self, start: int, stop: int) -> slice:
@@ -262,36 +186,49 @@ class Segment:
     def read(self, where: Select, actor: Actor) -> None:
         """`actor` reads the granules `where`."""
         for number in distinct(self.writes[where]):
-            self._check(number, where, self.writes, actor, False)
+            self._check(number, where, self.writes, WRITES, actor, False)
         if self.shared:
-            self._check_all(self.readers.get(REDUCTIONS), where, actor, False)
+            self._check_all(REDUCTIONS, where, actor, False)
             self._include(ANY, where, self.log.number(actor, False))
+            self._own(ANY, where, actor)
             return
-        reads = self.readers.get(actor.agent.index)
+        key = actor.agent.index
+        reads = self.readers.get(key)
         if reads is None:
             reads = self.readers[actor.agent.index] = np.zeros_like(self.writes)
         reads[where] = self.log.number(actor, False)
+        self._own(key, where, actor)
 
     def write(self, where: Select, actor: Actor) -> None:
         """`actor` writes the granules `where`."""
         for number in distinct(self.writes[where]):
             if number > 0:
-                self._check(number, where, self.writes, actor, True)
-        for reads in self.readers.values():
-            if self._check_all(reads, where, actor, True):
+                self._check(number, where, self.writes, WRITES, actor, True)
+        for key, reads in self.readers.items():
+            if self._check_all(key, where, actor, True):
                 reads[where] = 0
         self.writes[where] = self.log.number(actor, True)
+        self._own(WRITES, where, actor)
+
+    def _own(self, key: int, where: Select, actor: Actor) -> None:
+        """Remember the lanes that made an access."""
+        if actor.lanes is not None:
+            lanes = self.lanes.get(key)
+            if lanes is None:
+                lanes = self.lanes[key] = np.zeros(self.writes.shape, np.int8)
+            lanes[where] = actor.lanes
 
     def reduce(self, where: Select, actor: Actor) -> None:
         """`actor` adds to the granules `where`, which it may do at the same time as others."""
         for number in distinct(self.writes[where]):
             if number > 0:
-                self._check(number, where, self.writes, actor, True)
-        self._check_all(self.readers.get(ANY), where, actor, True)
+                self._check(number, where, self.writes, WRITES, actor, True)
+        self._check_all(ANY, where, actor, True)
         self._include(REDUCTIONS, where, self.log.number(actor, True))
 
-    def _check_all(self, numbers: np.ndarray | None, where: Select, actor: Actor, writes: bool) -> bool:
+    def _check_all(self, key: int, where: Select, actor: Actor, writes: bool) -> bool:
         """Check `actor` against accesses other than the last write; whether there were any."""
+        numbers = self.readers.get(key)
         if numbers is None:
             return False
         found = numbers[where]
@@ -299,7 +236,7 @@ class Segment:
             return False
         for number in distinct(found):
             if number:
-                self._check(number, where, numbers, actor, writes)
+                self._check(number, where, numbers, key, actor, writes)
         return True
 
     def _include(self, key: int, where: Select, new: int) -> None:
@@ -319,7 +256,7 @@ class Segment:
         """Check a read whose write follows at once: uninitialised granules."""
         for number in distinct(self.writes[where]):
             if number == 0:
-                self._check(number, where, self.writes, actor, False)
+                self._check(number, where, self.writes, WRITES, actor, False)
 
     def unread(self, where: Select, operation: Operation) -> Access | None:
         """A write by such an operation among the granules that nobody has read since, or None."""
@@ -340,19 +277,26 @@ class Segment:
         for reads in self.readers.values():
             reads[where] = 0
 
-    def _check(self, number: int, where: Select, ids: np.ndarray, actor: Actor, writes: bool) -> None:
+    def _check(self, number: int, where: Select, ids: np.ndarray, key: int, actor: Actor, writes: bool) -> None:
         if number < 0:
             if ids is self.writes:
                 return
             for member in self.log.members(number):
-                self._against(self.log.accesses[member], number, where, ids, actor, writes)
+                self._against(self.log.accesses[member], number, where, ids, key, actor, writes)
             return
-        self._against(self.log.accesses[number], number, where, ids, actor, writes)
+        self._against(self.log.accesses[number], number, where, ids, key, actor, writes)
 
     def _against(
-        self, earlier: Access | None, number: int, where: Select, ids: np.ndarray, actor: Actor, writes: bool
+        self, earlier: Access | None, number: int, where: Select, ids: np.ndarray, key: int, actor: Actor, writes: bool
     ) -> None:
-        kind = ConflictKind.UNINITIALISED if earlier is None else self._conflict(earlier, actor)
+        if earlier is None:
+            kind = ConflictKind.UNINITIALISED
+        elif earlier.warp >= 0 and earlier.warp == actor.agent.warp and earlier.cluster == actor.cluster:
+            kind = None
+            if not _meets(earlier, actor):
+                kind = _crossing(earlier, ids[where] == number, self.lanes.get(key), where, actor, writes)
+        else:
+            kind = self._conflict(earlier, actor)
         if kind is not None:
             self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
 
@@ -381,6 +325,38 @@ class Segment:
             if released and not actor.follows(earlier.agent, earlier.epoch):
                 return ConflictKind.TCGEN05_BEFORE
         return None
+
+
+def _meets(earlier: Access, actor: Actor) -> bool:
+    """Whether all lanes of an access happen before those of a later one by the same warp."""
+    agent = actor.agent
+    assert isinstance(agent, Agent)
+    if earlier.agent == agent.index:
+        return earlier.epoch <= agent.synced
+    return agent.happens_after(earlier.agent, earlier.epoch)
+
+
+def _crossing(
+    earlier: Access, hit: np.ndarray, lanes: np.ndarray | None, where: Select, actor: Actor, writes: bool
+) -> ConflictKind | None:
+    """Whether an access concerns other lanes of its warp than an earlier one, at the granules `hit` of `where`."""
+    now = actor.lanes
+    if lanes is None or now is None:
+        return None
+    before = lanes[where][hit]
+    after = np.broadcast_to(np.asarray(now, np.int8), hit.shape)[hit]
+    if actor.word & (actor.word - 1) or earlier.word & (earlier.word - 1):
+        before, after = before & ~ELECTED_LANE, after & ~ELECTED_LANE  # whichever lane it is, both are its own
+    cross = before != after
+    if earlier.write and not writes and not actor.word & ~earlier.word:
+        cross &= before != LANES_TOGETHER  # each lane wrote what it reads
+    else:
+        cross |= before == LANES_TOGETHER
+    cross |= before == COLLECTIVE
+    if not cross.any():
+        return None
+    elected = (before ^ after)[cross] == ELECTED_LANE
+    return ConflictKind.ELECTED_LANE if elected.all() else ConflictKind.LANES
 
 
 class Unwatched(Segment):

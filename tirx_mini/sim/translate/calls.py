@@ -41,7 +41,7 @@ class Calls:
 
     def elected(self, call: Call) -> str:
         """The mask of the lane that the instruction elects."""
-        return f"w.mask.where({self._text(call)[0]})"
+        return f"w.elected({self._text(call)[0]})"
 
     def _text(self, call: Call) -> tuple[str, bool]:
         """The call, and whether an operand differs among lanes.

@@ -257,7 +257,7 @@ class Statements:
             self.out.line(f"{other} = {outer}.minus({inner})")
             with self._region(f"if {other}:", other):
                 self.stmt(stmt.orelse)
-        self.out.line(f"w.mask = {self._remaining(outer, stmt)}")
+        self.out.line(f"w.select({self._remaining(outer, stmt)})")
 
     def _narrowed(self, outer: str, expr: Expr, cond: Value | None) -> str:
         if cond is None:
@@ -277,7 +277,7 @@ class Statements:
     def _region(self, head: str, mask: str) -> Iterator[None]:
         self.regions += 1
         with self.out.block(head):
-            self.out.line(f"w.mask = {mask}")
+            self.out.line(f"w.select({mask})")
             yield
         self.regions -= 1
 
@@ -352,14 +352,14 @@ class Statements:
     def _ragged_while(self, stmt: While) -> None:
         outer, loop = self._ragged_head(stmt)
         with self._loop(loop, "while True:"):
-            self.out.line(f"w.mask = {loop.live}")
+            self.out.line(f"w.select({loop.live})")
             self.out.at(stmt.cond.span or stmt.span)
             cond = self.expressions.value(stmt.cond)
             self.out.line(f"{loop.live} = {loop.live}.where({cond.code})")
             self.out.line(f"if not {loop.live}: break")
             self._count_iteration(stmt)
             self._ragged_body(loop, stmt.body)
-        self.out.line(f"w.mask = {outer}")
+        self.out.line(f"w.select({outer})")
 
     def _ragged_for(self, stmt: For) -> None:
         start, stop = self.expressions.value(stmt.start), self.expressions.value(stmt.stop)
@@ -379,7 +379,7 @@ class Statements:
                 self.out.line(f"if not {loop.live}: break")
                 self._ragged_body(loop, stmt.body)
                 self.out.line(f"{name} = {name} + {stmt.step}")
-        self.out.line(f"w.mask = {outer}")
+        self.out.line(f"w.select({outer})")
 
     def _ragged_head(self, stmt: For | While) -> tuple[str, Loop]:
         loop = Loop(stmt, self.out.fresh("live"), self.out.fresh("gone"), self.out.fresh("left"))
@@ -389,7 +389,7 @@ class Statements:
         return outer, loop
 
     def _ragged_body(self, loop: Loop, body: Stmt) -> None:
-        self.out.line(f"w.mask = {loop.live}")
+        self.out.line(f"w.select({loop.live})")
         self.out.line(f"{loop.gone} = {loop.left} = EMPTY")
         self.regions += 1
         self.stmt(body)
@@ -414,7 +414,7 @@ class Statements:
         self.out.line(f"{loop.gone} = {loop.gone}.plus(w.mask)")
         if for_good:
             self.out.line(f"{loop.left} = {loop.left}.plus(w.mask)")
-        self.out.line("w.mask = EMPTY")
+        self.out.line("w.select(EMPTY)")
 
 
 def leaves(stmt: Stmt) -> Iterator[Stmt]:

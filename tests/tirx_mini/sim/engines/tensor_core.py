@@ -64,10 +64,11 @@ def descriptor(w: RunningWarp, name: str, layout: SmemDescriptor, offset: int = 
 
 
 def fill(w: RunningWarp, name: str, data: np.ndarray) -> None:
-    """Write bytes into a shared buffer with ordinary stores of one warp."""
+    """Write bytes into a shared buffer with ordinary stores of one warp, whose lanes then synchronise."""
     items = data[: len(data) // 512 * 512].view(np.uint8).reshape(-1, 32, 16)
     places = np.arange(len(items))[:, None] * 512 + np.arange(32) * 16
     w.store(buffer(w, name), places, items, 16)
+    do(w, "bar.warp.sync")
 
 
 def allocated(w: RunningWarp, columns: int, cta_group: int = 1) -> Any:

@@ -295,6 +295,7 @@ def test_commits_complete_in_the_order_of_their_thread() -> None:
                 one_lane(w)
                 for name in ("bar", "bar2"):
                     do(w, "mbarrier.init", address(w, name), 1)
+                do(w, "fence.mbarrier_init")
                 all_lanes(w)
                 fill(w, "A", A_BYTES)
                 fill(w, "B", B_BYTES)
@@ -320,3 +321,46 @@ def test_commits_complete_in_the_order_of_their_thread() -> None:
 
         result = run(program, shared={**SHARED, "bar2": ("uint64", 1)}, threads=64, seed=seed)
         assert result.kinds == [] and order == ["bar", "bar2"], seed
+
+
+def committed(issue: Any, commit: Any) -> Any:
+    """An MMA under `issue`, its commit under `commit`."""
+
+    def program(w: RunningWarp) -> Any:
+        taddr = yield from allocated(w, 64)
+        if w.warp_id == 0:
+            fill(w, "A", A_BYTES)
+            fill(w, "B", B_BYTES)
+            do(w, "fence.proxy.async")
+            do(w, "tcgen05.fence.after_thread_sync")
+            do(w, "bar.warp.sync")
+            issue(w)
+            at(w, 20)
+            do(w, "tcgen05.mma", taddr, descriptor(w, "A", A_LAYOUT), descriptor(w, "B", B_LAYOUT), IDESC, False)
+            all_lanes(w)
+            commit(w)
+            at(w, 30)
+            do(w, "tcgen05.commit", address(w, "bar"))
+            all_lanes(w)
+        yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+        yield from block(w, "bar.sync.all", 0)
+        if w.warp_id == 0:
+            do(w, "tcgen05.dealloc", taddr, 64)
+
+    return run(program, shared=SHARED, threads=128)
+
+
+def elected(w: RunningWarp) -> None:
+    w.select(w.elected(do(w, "elect.sync")))
+
+
+def test_a_commit_tracks_the_mmas_of_its_own_thread() -> None:
+    assert committed(one_lane, one_lane).kinds == []
+    assert committed(elected, elected).kinds == []
+    other = committed(one_lane, lambda w: one_lane(w, 1))
+    assert other.kinds == ["untracked-mma"] and other.lines == {20, 30}
+
+
+def test_a_commit_by_lane_0_of_what_the_elected_lane_issued_is_a_warning() -> None:
+    result = committed(elected, one_lane)
+    assert result.kinds == ["(elected-lane)"] and result.lines == {20, 30}

@@ -164,6 +164,7 @@ def test_a_load_lands_only_at_the_end() -> None:
         at(w, 2)
         w.store(tile, np.arange(32) * 8, np.zeros((32, 8), np.float16), 8)
         do(w, "fence.proxy.async")
+        do(w, "bar.warp.sync")
         one_lane(w)
         at(w, 5)
         do(w, "cp.async.bulk.tensor.load", address(w, "tile"), mapped(w, "A"), address(w, "bar"), 0, 0, dim=2)
@@ -268,13 +269,14 @@ def test_a_reduction_adds_to_the_tensor() -> None:
     def program(w: RunningWarp) -> Any:
         w.store(buffer(w, "tile"), np.arange(0, 64, 2) // 1, np.ones((32, 2), np.float32), 2)
         do(w, "fence.proxy.async")
+        do(w, "bar.warp.sync")
         one_lane(w)
         do(w, "cp.reduce.async.bulk.tensor", mapped(w, "D"), address(w, "tile"), 0, 4, dim=2)
         do(w, "cp.async.bulk.commit_group")
         yield from block(w, "cp.async.bulk.wait_group", n=0)
 
-    maps = [tensor_map("D", array, (8, 8), 0)]
-    result = run(program, shared={"tile": ("float32", 64, 8)}, arrays={"D": array}, maps=maps)
+    maps, shared = [tensor_map("D", array, (8, 8), 0)], {"tile": ("float32", 64, 8)}
+    result = run(program, shared=shared, arrays={"D": array}, maps=maps)
     assert result.kinds == [] and (array[:4] == 10).all() and (array[4:] == 11).all()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.tirx_mini.sim.bare import at, block, buffer, one_lane, run
+from tests.tirx_mini.sim.bare import at, block, buffer, do, one_lane, run
 from tirx_mini.hardware import B200
 from tirx_mini.sim import RunningWarp
 
@@ -48,7 +48,7 @@ def test_a_load_returns_what_was_stored(dtype: str, lanes: int, is_global: bool,
 
     def body(w: RunningWarp) -> None:
         target = buffer(w, "data")
-        w.mask = w.mask.where(np.array([word >> lane & 1 for lane in range(32)], bool))
+        w.select(w.mask.where(np.array([word >> lane & 1 for lane in range(32)], bool)))
         w.store(target, places, values, lanes)
         w.gpu.seen["found"] = w.load(target, places, lanes)
         w.gpu.seen["bits"] = w.mask.bits
@@ -144,6 +144,7 @@ def test_reading_unwritten_memory_is_reported() -> None:
     def body(w: RunningWarp) -> None:
         at(w, 2)
         w.store(buffer(w, "data"), LANE, np.zeros(32, np.float32))
+        do(w, "bar.warp.sync")
         at(w, 4)
         w.gpu.seen["value"] = w.load(buffer(w, "data"), LANE + 8)
 

@@ -51,9 +51,13 @@ def test_stmatrix_undoes_ldmatrix(num: int, transpose: bool) -> None:
         yield from ()
         fill(w)
         registers = FakeRegisters()
+        do(w, "bar.warp.sync")
         do(w, "ldmatrix", registers, rows(w), num=num, transpose=transpose)
+        do(w, "bar.warp.sync")
         w.store(buffer(w, "tile"), LANE * 8, np.zeros((32, 8), np.uint16), 8)
+        do(w, "bar.warp.sync")
         do(w, "stmatrix", rows(w), registers, num=num, transpose=transpose)
+        do(w, "bar.warp.sync")
         assert (w.load(buffer(w, "tile"), LANE * 8, 8).reshape(4, 8, 8)[:num] == BLOCKS[:num]).all()
 
     assert not run(program, shared={"tile": ("uint16", 256)}).findings

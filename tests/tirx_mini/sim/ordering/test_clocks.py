@@ -50,18 +50,6 @@ def test_a_clock_holds_exactly_the_acts_that_happen_before(trace: list[tuple[str
             before[warp] |= {(act, True) for act, _ in before[warp]}
 
 
-def test_a_fence_of_some_lanes_does_not_cover_what_others_wrote() -> None:
-    causality = Causality()
-    writer, reader = causality.agent("writer"), causality.agent("reader")
-    epoch = writer.epoch
-    writer.fence_proxy(own=False)
-    barrier = causality.sync_clock()
-    barrier.release(writer)
-    reader.acquire(barrier)
-    assert reader.happens_after(writer.index, epoch)
-    assert reader.clocks.item(PROXY, writer.index) < epoch
-
-
 def test_a_forked_agent_is_ordered_after_its_issuers_past_only() -> None:
     causality = Causality()
     warp = causality.agent("warp")

@@ -134,7 +134,7 @@ def test_other_lanes_wait_too_or_synchronise_with_the_lane_that_waited(meets: bo
 def test_lanes_may_wait_one_group_after_another() -> None:
     def program(w: RunningWarp) -> Any:
         for lanes in (LANE < 8, LANE >= 8):
-            w.mask = w.all_lanes.where(lanes)
+            w.select(w.all_lanes.where(lanes))
             do(w, WAIT)
         all_lanes(w)
         load(w)

@@ -1,0 +1,112 @@
+"""Accesses to a memory: who makes them, on whose behalf, and through which proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from tirx_mini.ir import Span
+
+from .clocks import BEFORE, Agent, Snapshot
+from .operations import KnownValue, Operation, Proxy
+
+ELECTED_LANE = 64
+"""Added to the number of a lane that elect.sync chose: it may be any lane (PTX ISA: "elect.sync")."""
+
+LANES_TOGETHER = 33
+"""The lane of an access that all lanes of a set make to one place: each of them writes, or reads, the same."""
+
+COLLECTIVE = 34
+"""The lane of an access that the lanes of a warp make together, each for others (PTX ISA: "stmatrix")."""
+
+
+class Access:
+    """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued."""
+
+    __slots__ = (
+        "agent", "cluster", "epoch", "operation", "parted", "pipeline", "proxy", "role", "span", "time", "value",
+        "warp", "word", "write",
+    )  # fmt: skip
+
+    def __init__(self, actor: Actor, write: bool) -> None:
+        self.agent = actor.agent.index
+        self.epoch = actor.agent.epoch
+        self.cluster = actor.cluster
+        self.proxy = actor.proxy
+        self.write = write
+        self.operation = actor.operation
+        self.pipeline = actor.pipeline
+        self.value = actor.value
+        self.role = actor.role
+        self.span = actor.span
+        self.time = actor.time
+        self.warp = actor.agent.warp
+        self.parted = actor.parted
+        self.word = actor.word
+
+
+class Actor:
+    """Who accesses memory.
+
+    agent: whose clocks order the access. cluster: its number.
+    role: the warp that issued the operation, with its CTA. span: where. time: when, in cycles.
+    tcgen05: whether these are accesses of tcgen05 operations, which `fence::after_thread_sync` of the issuing thread
+        orders after others.
+    fenced: the ORDER clock of that thread at its last such fence.
+    own: the agents whose accesses need no such fence, because the same thread issued and awaited them.
+    handed: the agents whose operations another thread handed over without the fence before its synchronisation.
+    value: for a write, what it writes, where that is known to be the same in every order of events.
+    awaited: up to which epoch of the agent its thread has waited for its operations, where these are not in order
+        among themselves; None where they are.
+    pipeline: what operations of the agent have in common that are nevertheless in order (PTX ISA: "Pipelined tcgen05
+        Instructions").
+    lanes: of a warp's access, the lane that makes it, or int8 with the lane for each granule; None for an engine.
+    word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
+    """
+
+    __slots__ = (
+        "agent", "awaited", "cluster", "fenced", "handed", "lanes", "operation", "own", "parted", "pipeline", "proxy",
+        "role", "span", "tcgen05", "time", "value", "word",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        agent: Agent | Snapshot,
+        cluster: int,
+        proxy: Proxy,
+        operation: Operation,
+        role: str,
+        span: Span | None = None,
+        time: float = 0.0,
+    ) -> None:
+        self.agent = agent
+        self.cluster = cluster
+        self.proxy = proxy
+        self.operation = operation
+        self.role = role
+        self.span = span
+        self.time = time
+        self.tcgen05 = False
+        self.fenced: np.ndarray | None = None
+        self.own: tuple[int, ...] = ()
+        self.handed: tuple[int, ...] = ()
+        self.value: KnownValue | None = None
+        self.awaited: int | None = None
+        self.pipeline: Hashable = None
+        self.lanes: int | np.ndarray | None = None
+        self.word = 0
+        self.parted = 0
+
+    def sees(self, agent: int, epoch: int) -> bool:
+        """Whether the issuing thread has executed fence::after_thread_sync since an access of `agent` at `epoch`."""
+        if agent in self.own or agent == self.agent.index or agent in self.handed:
+            return True
+        return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
+
+    def follows(self, agent: int, epoch: int) -> bool:
+        """Whether the thread of `agent` has executed fence::before_thread_sync between that access and its release."""
+        if agent in self.own or agent == self.agent.index:
+            return True
+        clocks = self.agent.clocks
+        return agent < clocks.shape[1] and clocks.item(BEFORE, agent) >= epoch

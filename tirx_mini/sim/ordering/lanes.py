@@ -1,0 +1,117 @@
+"""The lanes of a warp as threads of their own, at the cost of one thread while they are together.
+
+A warp has one agent for all of its lanes, the *whole*, and one for each set of lanes that acts apart, a *part*: the
+arms of a divergent branch are parts. What a part acquires, fences and releases is its lanes' alone. The lanes *meet*
+at bar.warp.sync and at barriers that every lane waits for (PTX ISA: "bar.warp.sync", "bar"): then each lane has
+acquired what any of them has, and the parts dissolve. elect.sync, shfl.sync and other collectives order no memory.
+
+Accesses by the whole since the lanes last met are ordered lane by lane only. An access therefore carries the lane that
+made it (`LANES_TOGETHER` where all lanes of the set access one place), and two accesses of one warp that no clock
+orders conflict where their lanes differ.
+"""
+
+from __future__ import annotations
+
+from .clocks import BEFORE, ORDER, PAST, PROXIES, Agent, Causality, SyncClock, UncheckedCausality
+
+MOST_PARTS = 8
+"""Parts that a warp keeps apart between two meetings. Lanes that part further act as the whole warp."""
+
+
+class Part:
+    """Lanes that act apart. word: which, lane 0 lowest. seen: the versions of the sets around it that it acquired."""
+
+    __slots__ = ("agent", "seen", "word")
+
+    def __init__(self, word: int, agent: Agent) -> None:
+        self.word = word
+        self.agent = agent
+        self.seen: dict[int, tuple[int, int]] = {}
+
+
+class Lanes:
+    """The agents of one warp. whole: of all lanes. word: all lanes that it has."""
+
+    __slots__ = ("_causality", "_most", "_parts", "_spare", "whole", "word")
+
+    def __init__(self, causality: Causality, whole: Agent, word: int) -> None:
+        self.whole = whole
+        self.word = word
+        self._causality = causality
+        self._most = 0 if isinstance(causality, UncheckedCausality) else MOST_PARTS
+        self._parts: dict[int, Part] = {}
+        self._spare: list[Agent] = []
+
+    def of(self, word: int) -> Agent:
+        """The agent of a set of lanes, which knows what each of them knows."""
+        if word == self.word:
+            return self.whole
+        part = self._parts.get(word)
+        if part is None:
+            if len(self._parts) == self._most:
+                return self.whole
+            agent = self._spare.pop() if self._spare else self._causality.agent(f"lanes of {self.whole.name}")
+            agent.warp = self.whole.warp
+            part = self._parts[word] = Part(word, agent)
+        self._inherit(part, self.whole)
+        if len(self._parts) > 1:
+            for other in self._parts.values():
+                if other is not part and not word & ~other.word:
+                    self._inherit(part, other.agent)
+        return part.agent
+
+    @staticmethod
+    def _inherit(part: Part, around: Agent) -> None:
+        """What every lane of a larger set knows, the lanes of the part know."""
+        seen = (around.version, around.synced)
+        if part.seen.get(around.index) == seen:
+            return
+        agent = part.agent
+        _acquire(agent, around)
+        if around.fenced is not None:
+            agent.merge_fenced(around.fenced)
+        around.advance()
+        part.seen[around.index] = seen
+
+    def release(self, released: SyncClock, word: int, agent: Agent) -> None:
+        """Each lane of `word`, which act as `agent`, releases what it did and acquired."""
+        released.release(agent)
+        for part in self._parts.values():
+            if part.word & word and part.agent is not agent:
+                if part.word & ~word:
+                    own = released.clocks[:, part.agent.index].copy()
+                    released.join_clocks(part.agent.clocks)
+                    released.clocks[:, part.agent.index] = own
+                    released.release_epoch(part.agent.index, part.agent.synced)
+                else:
+                    released.release(part.agent)
+
+    def come_together(self) -> None:
+        """All lanes execute one instruction, which orders no memory: what each did lies in the past of all."""
+        for part in self._parts.values():
+            self.whole.acquire_past(part.agent.clocks)
+
+    def meet(self) -> None:
+        """All lanes synchronise with one another, and with memory."""
+        whole = self.whole
+        if self._parts:
+            for part in self._parts.values():
+                whole.acquire_from(part.agent)
+                part.agent.synced = part.agent.epoch - 1
+                self._spare.append(part.agent)
+            self._parts.clear()
+        whole.synced = whole.epoch
+        whole.scattered = False
+        whole.advance()
+
+
+def _acquire(agent: Agent, around: Agent) -> None:
+    """Acquire what each lane of a larger set knows: of its accesses those that were ordered among its lanes."""
+    index = around.index
+    own = agent.clocks[:, index].copy()
+    agent.acquire_clocks(around.clocks)
+    if around.scattered:
+        limit = around.synced
+        for row in (ORDER, *PROXIES, BEFORE):
+            agent.clocks[row, index] = max(int(own[row]), min(limit, int(around.clocks[row, index])))
+    agent.clocks[PAST, index] = around.epoch
