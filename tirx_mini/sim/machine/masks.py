@@ -20,8 +20,8 @@ class Mask:
 
     word: the set as a 32-bit integer, lane 0 lowest. bits: the set as bool[32]. lanes: its members, ascending, int64.
     count: how many. full: all 32. first: the lowest member (0 where empty).
-    elected: whether elect.sync chose the only member, which then may be any lane. owners: what accesses by each member
-    carry (`Actor.lanes`), int8. owner: likewise, for an access by all of them to one place.
+    elected: whether elect.sync chose the only member, which then may be any lane. owners: what an access by each member
+    carries (`Actor.lanes`), int8. owner: likewise, for an access to a place that does not depend on the lane.
     """
 
     __slots__ = ("bits", "count", "elected", "first", "full", "lanes", "owner", "owners", "word")
@@ -34,8 +34,8 @@ class Mask:
         self.count = len(self.lanes)
         self.full = self.count == LANES
         self.first = int(self.lanes[0]) if self.count else 0
-        self.owners = (self.lanes + ELECTED_LANE * elected).astype(np.int8)
-        self.owner = int(self.owners[0]) if self.count == 1 else LANES_TOGETHER
+        self.owners = self.lanes.astype(np.int8)
+        self.owner = self.first + ELECTED_LANE * elected if self.count == 1 else LANES_TOGETHER
         self.bits.setflags(write=False)
         self.lanes.setflags(write=False)
 
