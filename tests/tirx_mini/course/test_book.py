@@ -23,7 +23,9 @@ UNREACHED = {"TX304", "TX312"}
 """What the compiler refuses, or provides for, before the simulator could find it; tests/tirx_mini/sim finds it."""
 
 
-POSSIBLE = {"TX201", "TX202", "TX203", "TX204", "TX205", "TX206", "TX209", "TX214", "TX215", "TX211", "TX212", "TX213", "TX314"}
+POSSIBLE = {
+    "TX201", "TX202", "TX203", "TX204", "TX205", "TX206", "TX209", "TX211", "TX212", "TX213", "TX214", "TX215", "TX314",
+}  # fmt: skip
 """Codes whose example goes right in the run, and wrong in another order."""
 
 
