@@ -129,6 +129,11 @@ class Report:
         return self.verdict in ("ok", "incomplete") or self.only_possible
 
     @property
+    def badness(self) -> tuple[bool, int]:
+        """What makes one report of a kernel worse than another: errors that happened, then the verdict."""
+        return not self.comparable, -VERDICTS.index(self.verdict)
+
+    @property
     def outlook(self) -> str:
         """A sentence about a kernel whose errors are all possible: in which order it goes wrong; "" for any other."""
         if not self.only_possible:

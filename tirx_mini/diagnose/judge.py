@@ -38,7 +38,8 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
     gpu: a name in `hardware.GPUS`, as "h100", or a `GpuSpec`.
-    schedules: how many orders of events to try; the first verdict that is not "ok" ends it.
+    schedules: how many orders of events to try; the first one in which an error happens ends it. The report is the
+        worst one, with the number of schedules that were run.
     seed: of the first schedule; the others count on from there. Seed 0 is the deterministic schedule, any other is
         random.
     trace: keep a timeline. log_barriers: keep every change of every mbarrier, in ``report.stats["barriers"]``.
@@ -55,7 +56,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
         return failed(func.name, error, spec.name)
     if schedules > 1:
         simulation.keep()
-    report = Report("ok")
+    worst: Report | None = None
     for number in range(max(1, schedules)):
         if number:
             simulation.restore()
@@ -63,9 +64,11 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
             seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks, pedantic=pedantic
         )
         report = report_of(func, spec, outcome, number + 1, seed + number)
-        if not report.ok:
+        worst = report if worst is None or report.badness > worst.badness else replace(worst, schedules=number + 1)
+        if not report.comparable:
             break
-    return report
+    assert worst is not None
+    return worst
 
 
 def failed(name: str, error: TirxError, gpu: str) -> Report:

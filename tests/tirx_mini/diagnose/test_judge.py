@@ -13,6 +13,7 @@ from tirx_mini.course import load_kernels
 from tirx_mini.diagnose import SimulationError, failed, simulate
 from tirx_mini.ir import INT32, Buffer, BufferStore, Launch, PrimFunc, Span, TirxError, const, special
 from tirx_mini.passes import lower
+from tirx_mini.script import tirx as T
 from utils import prepare_data
 
 ROOT = Path(__file__).parents[3]
@@ -52,6 +53,39 @@ def test_a_kernel_that_cannot_be_lowered_gives_a_report() -> None:
 def test_an_unknown_gpu_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown GPU 'b300x'"):
         simulate(faulty(), [np.zeros(32, np.int32)], gpu="b300x")
+
+
+# -- several schedules -------------------------------------------------------------------------------------------------
+
+
+@T.prim_func
+def unsynchronised(B: T.Buffer((64,), "float32")):
+    T.device_entry()
+    tx = T.thread_id([64])
+    tile = T.alloc_shared((32,), "float32")
+    if tx < 32:
+        tile[tx] = T.float32(1)
+    if tx >= 32:
+        B[tx] = tile[tx - 32]
+
+
+def test_an_error_that_happens_is_looked_for_in_all_schedules() -> None:
+    """In the first one the write comes first, and nothing goes wrong."""
+    kernel, b = lower(unsynchronised), np.zeros(64, np.float32)
+    first = simulate(kernel, [b])
+    assert first.only_possible and [f.kind for f in first.findings] == ["race"] and (b[32:] == 1).all()
+    assert first.findings[0].order == "if the load of warp 1 reads it before the store of warp 0 writes it"
+    several = simulate(kernel, [b], schedules=20)
+    assert not several.only_possible and "uninitialised-read" in {f.kind for f in several.errors}
+    assert 1 < several.schedules <= 20 and several.seed == several.schedules - 1
+
+
+def test_possible_errors_do_not_end_the_schedules() -> None:
+    kernel = lower(unsynchronised)
+    seeds = [seed for seed in range(8) if simulate(kernel, [np.zeros(64, np.float32)], seed=seed).only_possible]
+    run = next(seed for seed in seeds if seed + 1 in seeds)
+    report = simulate(kernel, [np.zeros(64, np.float32)], seed=run, schedules=2)
+    assert (report.schedules, report.seed) == (2, run) and report.only_possible
 
 
 # -- whole kernels -----------------------------------------------------------------------------------------------------
