@@ -1,4 +1,4 @@
-"""What people read: pages for what a simulation found, and explanations of wrong results."""
+"""Pages for the findings of a simulation, and explanations of wrong results."""
 
 from .barriers import barrier_table
 from .mismatch import Mismatch, explain_mismatch

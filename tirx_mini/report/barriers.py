@@ -1,4 +1,4 @@
-"""The life of mbarriers: what happened to each, round by round."""
+"""The events of mbarriers as a table."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from .source import line_number
 
 
 def barrier_table(log: Iterable[BarrierEvent], pattern: str = "*") -> Table:
-    """The life of the mbarriers whose name fits `pattern` ("tma2mma*"), from ``report.stats["barriers"]``, by time.
+    """The events of the mbarriers whose names match `pattern`, as in "tma2mma*", in the order of their times.
 
-    A line says what happened (arrive, expect_tx, TMA load, commit, complete), in which phase, how many arrivals and
-    bytes it brought, who did it and at which line.
+    log: ``report.stats["barriers"]``.
+
+    A row has the event (arrive, expect_tx, TMA load, commit, complete), its phase, the arrivals and bytes that it
+    counted, the warp that caused it, and the line.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name, justify in (("cycle", "right"), ("barrier", "left"), ("phase", "right"), ("what", "left"),
@@ -33,6 +35,6 @@ def barrier_table(log: Iterable[BarrierEvent], pattern: str = "*") -> Table:
 
 
 def fits(barrier: str, pattern: str) -> bool:
-    """Whether a barrier's name, with or without its stage, fits a pattern with * and ?."""
+    """Whether the name of a barrier, with or without its stage, matches a pattern with * and ?."""
     literal = pattern.replace("[", "[[]")
     return fnmatchcase(barrier, literal) or fnmatchcase(barrier.partition("[")[0], literal)

@@ -1,4 +1,4 @@
-"""What a wrong matrix product looks like: how much is wrong, where, and which mistake leaves that pattern."""
+"""Explanations of a wrong matrix product: how much is wrong, where, and which mistake leaves that pattern."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ Mask = npt.NDArray[np.bool_]
 
 WARP_ROWS = 32
 MIN_SAMPLE = 16
-"""Rows and columns of a tile from which the K tiles in it are told apart."""
+"""The number of rows and columns of a tile from which its K tiles are recognised."""
 
 
 @dataclass(frozen=True)
 class Mismatch:
     """The explanation of a wrong result.
 
-    headline: how much of D is wrong. where: which tiles and rows, one sentence each. cause: the mistake that leaves
-    this pattern, "" where none is recognised. suspect: "A", "B" or "D", the matrix accessed at the wrong place.
+    headline: how much of D is wrong.
+    where: one sentence each about the wrong tiles and rows.
+    cause: the mistake that leaves this pattern; "" if none is recognised.
+    suspect: the matrix that is accessed at the wrong place, "A", "B" or "D"; None if unknown.
     """
 
     headline: str
@@ -76,8 +78,12 @@ def explain_mismatch(
 ) -> Mismatch:
     """Explain why `got` (M, N) is not `want` = `a` (M, K) @ `b` (N, K).T.
 
-    Elements are wrong where they differ by more than atol + rtol · |want|, or are NaN. tile: the part of D that a CTA
-    computes at once; block_k: the columns of A and B that it multiplies at once. Raises `ValueError` if none is wrong.
+    An element is wrong if it is NaN, or differs by more than atol + rtol · |want|.
+
+    tile: the shape of the part of D that a CTA computes at once.
+    block_k: the number of columns of A and B that it multiplies at once.
+
+    Raises `ValueError` if no element is wrong.
     """
     wrong = ~np.isclose(got, want, rtol=rtol, atol=atol)
     if not wrong.any():
@@ -87,14 +93,14 @@ def explain_mismatch(
     row, col = (int(index) for index in np.argwhere(wrong)[0])
     headline = (
         f"{count / wrong.size:.1%} of D is wrong ({count:,} of {wrong.size:,} elements): "
-        f"D[{row}, {col}] is {got[row, col]:.6g}, and should be {want[row, col]:.6g}"
+        f"D[{row}, {col}] is {got[row, col]:.6g}, but should be {want[row, col]:.6g}"
     )
     cause, suspect = next((found for pattern in _PATTERNS if (found := pattern(case))), ("", None))
     return Mismatch(headline, tuple(_where(case)), cause, suspect)
 
 
 def _where(case: _Case) -> Iterator[str]:
-    """Which tiles are wrong and, in the first that is wrong in part, which rows and columns."""
+    """Sentences: which tiles are wrong, and which rows or columns of the first of them."""
     parts = {tile: case.part(case.wrong, tile) for tile in case.tiles()}
     bad = [tile for tile, part in parts.items() if part.any()]
     if len(parts) > 1:
@@ -103,22 +109,24 @@ def _where(case: _Case) -> Iterator[str]:
             yield f"all {len(parts)} tiles of {rows} × {cols} are affected"
         else:
             names = ", ".join(f"({i}, {j})" for i, j in bad[:6]) + (", …" if len(bad) > 6 else "")
-            yield f"{len(bad)} of {len(parts)} tiles of {rows} × {cols} are affected: {names}"
+            verb = "is" if len(bad) == 1 else "are"
+            yield f"{len(bad)} of {len(parts)} tiles of {rows} × {cols} {verb} affected: {names}"
     tile = bad[0]
     part = parts[tile]
     name = f"tile ({tile[0]}, {tile[1]})" if len(parts) > 1 else "the tile"
     if part.all():
-        yield f"{name} is wrong throughout"
+        yield f"{name} is entirely wrong"
         return
     for axis, what in ((1, "row"), (0, "column")):
         whole, touched = part.all(axis=axis), part.any(axis=axis)
         if whole.any() and bool((whole == touched).all()):
             lines = f"{what} {{}} is" if whole.sum() == 1 else f"{what}s {{}} are"
             which = lines.format(_ranges(np.flatnonzero(whole)))
-            yield f"in {name}, {which} wrong throughout and the others are right"
+            yield f"in {name}, {which} entirely wrong, and the others are right"
             return
     rows = _ranges(_rows_of(part))
-    yield f"in {name}, {int(part.sum()):,} of {part.size:,} elements are wrong; rows affected: {rows}"
+    count = int(part.sum())
+    yield f"in {name}, {count:,} of {part.size:,} elements {'is' if count == 1 else 'are'} wrong; rows affected: {rows}"
 
 
 def _rows_of(part: Mask) -> npt.NDArray[np.intp]:
@@ -138,12 +146,12 @@ Found = tuple[str, str | None] | None
 def _unwritten(case: _Case) -> Found:
     if not np.isnan(case.got[case.wrong]).all():
         return None
-    text = "these elements are NaN: nothing was written there, or the kernel computed with memory nobody had written"
+    text = "these elements are NaN: the kernel wrote nothing there, or it computed with memory that was never written"
     return text, "D"
 
 
 def _other_tile(case: _Case) -> Found:
-    """The tile holds the right values of another tile: an operand was read, or D written, at another tile's place."""
+    """The tile holds the right values of another tile: an operand was read, or D was written, at the wrong place."""
     here = case.first_wrong_tile()
     part = case.part(case.got, here)
     for there in case.tiles():
@@ -153,12 +161,11 @@ def _other_tile(case: _Case) -> Found:
         rows, cols = case.tile
         (i, j), (p, q) = here, there
         if i != p and j != q:
-            return f"tile ({i}, {j}) holds what belongs into tile ({p}, {q}): the tile's place in D is wrong", "D"
+            return f"tile ({i}, {j}) holds the values of tile ({p}, {q}): it is written to the wrong place in D", "D"
         matrix, step, is_at, should = ("B", cols, q, j) if i == p else ("A", rows, p, i)
         text = (
-            f"tile ({i}, {j}) holds what belongs into tile ({p}, {q}): its CTA multiplied rows {is_at * step}-"
-            f"{is_at * step + step - 1} of {matrix}, and should have multiplied rows {should * step}-"
-            f"{should * step + step - 1}"
+            f"tile ({i}, {j}) holds the values of tile ({p}, {q}): its CTA multiplied rows {is_at * step}-"
+            f"{is_at * step + step - 1} of {matrix} instead of rows {should * step}-{should * step + step - 1}"
         )
         return text, matrix
     return None
@@ -167,12 +174,12 @@ def _other_tile(case: _Case) -> Found:
 def _transposed(case: _Case) -> Found:
     if case.got.shape[0] != case.got.shape[1] or not case.close(case.got, case.want.T).all():
         return None
-    text = "D is transposed: A and B are exchanged before the MMA, or rows and columns between tensor memory and D"
+    text = "D is transposed: A and B are swapped in the MMA, or rows and columns on the way from tensor memory to D"
     return text, None
 
 
 def _k_tiles(case: _Case) -> Found:
-    """The tile is a sum of whole K tiles, but not each of them once."""
+    """The tile is a sum of K tiles, some of which are missing or added more than once."""
     rows, cols = (slice(start * step, start * step + MIN_SAMPLE) for start, step in
                   zip(case.first_wrong_tile(), case.tile, strict=True))  # fmt: skip
     got = case.got[rows, cols].astype(np.float64)
@@ -190,44 +197,44 @@ def _k_tiles(case: _Case) -> Found:
 
 
 def _k_tiles_text(times: list[int]) -> str:
-    """What it means that K tile t is in the sum `times[t]` times."""
+    """What went wrong where K tile t was added `times[t]` times."""
     count, last = len(times), len(times) - 1
     present = [t for t, n in enumerate(times) if n]
     if not present:
-        return "D is zero: no product was added up"
+        return "D is zero: no product was added"
     if count > 1 and present == [last] and times[last] == 1:
         return (
-            f"only the last of {count} K tiles is in D: every MMA overwrites the sum, so accum has to be true for all "
-            "K tiles but the first"
+            f"only the last of {count} K tiles is in D: every MMA overwrites the sum; accum must be true for all K "
+            "tiles but the first"
         )
     if max(times) == 1:
         missing = [t for t, n in enumerate(times) if not n]
         names = ", ".join(map(str, missing[:6])) + (", …" if len(missing) > 6 else "")
         reason = ""
         if missing == [0]:
-            reason = ": the second MMA overwrites the first, or the loop begins at 1"
+            reason = ": the second MMA overwrites the first, or the loop starts at 1"
         elif missing == [last]:
-            reason = ": the loop ends one turn early, or the result is read before the last MMA is done"
+            reason = ": the loop ends one iteration early, or the result is read before the last MMA is complete"
         verb = "is" if len(missing) == 1 else "are"
-        return f"of {count} K tiles, {len(missing)} {verb} missing in D ({names}){reason}"
+        return f"{len(missing)} of {count} K tiles {verb} missing from D ({names}){reason}"
     often = next(t for t, n in enumerate(times) if n > 1)
-    return f"K tile {often} is in D {times[often]} times: the loop loads the same columns of A and B again"
+    return f"K tile {often} is added {times[often]} times: the loop loads the same columns of A and B again"
 
 
 def _rows(case: _Case) -> Found:
-    """Whole rows are wrong: a thread owns a row, a warp 32 of them."""
+    """Whole rows are wrong: each thread writes one row, and each warp 32."""
     part = case.part(case.wrong, case.first_wrong_tile())
     rows = np.flatnonzero(part.all(axis=1))
     if not len(rows) or not (part.all(axis=1) == part.any(axis=1)).all() or len(rows) == len(part):
         return None
     if len(rows) == 1:
-        return f"exactly one row is wrong, row {rows[0]}: one thread writes it, thread {rows[0]} of the warpgroup", "D"
+        return f"only row {rows[0]} is wrong: thread {rows[0]} of the warpgroup writes it", "D"
     warps = sorted({int(row) // WARP_ROWS for row in rows})
     if len(rows) == len(warps) * WARP_ROWS:
         names = ", ".join(map(str, warps))
         text = (
-            f"exactly the rows of warp{'s' * (len(warps) > 1)} {names} are wrong: look at what these threads do "
-            "differently, or at a wait that they do not take part in"
+            f"only the rows of warp{'s' * (len(warps) > 1)} {names} are wrong: look for what these threads do "
+            "differently, or for a wait that they skip"
         )
         return text, None
     return None

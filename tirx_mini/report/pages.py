@@ -1,4 +1,4 @@
-"""What a simulation found, as pages for a terminal: readable at 80 columns and without colour.
+"""The findings of a simulation as pages for a terminal, which fit 80 columns and do not need colour.
 
 print(plain(report_page(report)))          # text
 Console().print(report_page(report))       # with colour
@@ -20,7 +20,7 @@ from .stuck import ring, stuck_page
 
 WIDTH = 80
 CONTEXT = 1
-"""Lines of source shown before and after the one that a finding names."""
+"""The number of source lines shown before and after the line of a finding."""
 
 STYLES = {
     "error": "bold red",
@@ -34,7 +34,7 @@ STYLES = {
 
 
 def report_page(report: Report) -> RenderableType:
-    """The verdict in a line, what is to be expected of possible errors, then a page for each finding, worst first."""
+    """The verdict, the outlook if all errors are possible, the proof, and a page for each finding, worst first."""
     parts: list[RenderableType] = [headline(report)]
     parts += [_labelled("note", sentence) for sentence in report.unwritten]
     if report.outlook:
@@ -47,7 +47,7 @@ def report_page(report: Report) -> RenderableType:
 
 
 def headline(report: Report) -> Text:
-    """The kernel, its verdict, and what the simulator predicts."""
+    """The kernel, its verdict, the number of findings, and the predicted time."""
     text = Text(f"{report.kernel or 'kernel'}: ")
     text.append(report.verdict, STYLES["ok" if report.ok else "error"])
     possible = sum(not error.happened for error in report.errors)
@@ -70,7 +70,7 @@ def headline(report: Report) -> Text:
 
 
 def finding_page(finding: Finding) -> RenderableType:
-    """One finding: what is wrong, where, what to change, and everything that explains it."""
+    """A finding: what is wrong, where, what to change, and the notes that explain it."""
     details = finding.details
     parts: list[RenderableType] = [_labelled(finding.severity, finding.message, finding.code)]
     parts += source_lines(finding.span, CONTEXT)
@@ -97,14 +97,14 @@ def finding_page(finding: Finding) -> RenderableType:
 
 
 def plain(page: RenderableType, width: int = WIDTH) -> str:
-    """A page as text without colour, in lines of at most `width` columns."""
+    """A page as plain text, in lines of at most `width` columns."""
     out = StringIO()
     Console(file=out, width=width, color_system=None, force_terminal=False, highlight=False).print(page)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def to_json(report: Report) -> str:
-    """The report as one JSON object; spans are "file:line:column". The timeline is left out."""
+    """The report as a JSON object, without the timeline. Spans are "file:line:column"."""
     return json.dumps(as_dict(report), ensure_ascii=False)
 
 

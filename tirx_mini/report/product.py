@@ -1,4 +1,4 @@
-"""Whether a kernel that multiplies matrices did so, and a finding where it did not."""
+"""Comparison of a matrix product with the exact one, and a finding if it is wrong."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from .mismatch import explain_mismatch
 
 @dataclass(frozen=True)
 class ProductError:
-    """How far D is from A @ B.T. largest: of |D - exact|. rounding: that of the exact result rounded to D's dtype.
+    """The error of D = A @ B.T.
 
-    allowed: what rounding explains, that of the float32 sums included, which grows as a random walk.
+    largest: the maximum of |D - exact|.
+    rounding: the same for the exact result rounded to the dtype of D.
+    allowed: the error that rounding explains, including that of the float32 sums, which grows like a random walk.
     """
 
     largest: float

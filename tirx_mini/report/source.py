@@ -1,4 +1,4 @@
-"""Source text in pages: the lines of a span, moved to the left so that narrow terminals show them."""
+"""Source lines in pages, without their indentation, so that they fit narrow terminals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tirx_mini.ir import Span, excerpt
 
 
 def source_lines(span: Span | None, context: int = 0) -> Iterator[RenderableType]:
-    """The place, the source with the culprit underlined, and the calls it was inlined at."""
+    """The place, the underlined source line, and the calls through which it was inlined."""
     if span is None:
         return
     user = span.user
@@ -28,23 +28,23 @@ def source_lines(span: Span | None, context: int = 0) -> Iterator[RenderableType
 
 
 def source_line(span: Span | None) -> str:
-    """The one line of source that a span begins in, without its indentation; "" where it cannot be read."""
+    """The first source line of a span, without its indentation; "" if it cannot be read."""
     return "" if span is None else linecache.getline(span.user.file, span.user.line).strip()
 
 
 def line_number(span: Span | None) -> str:
-    """The number of the user's line, "–" where there is none."""
+    """The number of the user's line; "–" if there is none."""
     return "–" if span is None else str(span.user.line)
 
 
 def file_name(span: Span) -> str:
-    """The file's path, from the working directory where it lies in it."""
+    """The path of the file, relative to the working directory if it is inside it."""
     path = Path(span.file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else span.file
 
 
 def _dedented(lines: list[str]) -> list[str]:
-    """The source lines of an excerpt without the indentation that all of them have."""
+    """The lines of an excerpt without the indentation that all source lines share."""
     source = [line.partition(" | ")[2] for line in lines if " | " in line]
     margin = min((len(text) - len(text.lstrip()) for text in source if text.strip()), default=0)
     out: list[str] = []

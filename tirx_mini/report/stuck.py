@@ -1,4 +1,4 @@
-"""The roles of a deadlock in a page: what each waits for, and the ring in which they wait for one another."""
+"""The part of a page that shows the roles of a deadlock: what each waits for, and the ring that they form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .source import line_number, source_line
 
 
 def stuck_page(roles: Sequence[StuckRole]) -> RenderableType:
-    """For each role: its line, the barrier and phase it waits for, what came there, what is missing, who brings it."""
+    """For each role: its line, the barrier and phase that it waits for, what has arrived, and what is missing."""
     parts: list[RenderableType] = []
     for role in roles:
         place = Text(f"{role.role}", style="bold")
@@ -47,9 +47,9 @@ def _rows(role: StuckRole) -> Iterator[tuple[str, str]]:
         yield "waits for", f"{role.barrier}, phase of parity {role.parity}; {rounds}"
         yield "arrivals", _arrivals(role)
     for what in role.so_far:
-        yield "came", what
+        yield "arrived", what
     for who in role.providers:
-        yield "to come", who
+        yield "missing", who
 
 
 def _arrivals(role: StuckRole) -> str:
@@ -64,7 +64,7 @@ def _arrivals(role: StuckRole) -> str:
 
 
 def ring(waits: Sequence[str]) -> RenderableType:
-    """Waits, each for the next, drawn as a ring that the last closes."""
+    """Waits drawn as a ring: each waits for the next, and the last for the first."""
     table = Table.grid(padding=0)
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")

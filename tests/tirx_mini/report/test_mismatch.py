@@ -31,8 +31,8 @@ def test_the_headline_counts_and_shows_the_first_wrong_element() -> None:
     right = got[3, 5]
     got[3, 5] = 1234.0
     found = explain(got, a, b)
-    assert found.headline == f"0.0% of D is wrong (1 of 16,384 elements): D[3, 5] is 1234, and should be {right:.6g}"
-    assert found.where == ("in the tile, 1 of 16,384 elements are wrong; rows affected: 3",)
+    assert found.headline == f"0.0% of D is wrong (1 of 16,384 elements): D[3, 5] is 1234, but should be {right:.6g}"
+    assert found.where == ("in the tile, 1 of 16,384 elements is wrong; rows affected: 3",)
 
 
 def test_agreement_has_nothing_to_explain() -> None:
@@ -46,9 +46,9 @@ def test_what_was_never_written() -> None:
     got = product(a, b)
     got[128:, :128] = np.nan
     found = explain(got, a, b)
-    assert "nothing was written there" in found.cause
+    assert "the kernel wrote nothing there" in found.cause
     assert found.suspect == "D"
-    assert found.where == ("1 of 4 tiles of 128 × 128 are affected: (1, 0)", "tile (1, 0) is wrong throughout")
+    assert found.where == ("1 of 4 tiles of 128 × 128 is affected: (1, 0)", "tile (1, 0) is entirely wrong")
 
 
 def test_b_read_at_the_offset_of_a() -> None:
@@ -58,8 +58,8 @@ def test_b_read_at_the_offset_of_a() -> None:
     got[128:, :128] = product(a[128:], b[128:])
     found = explain(got, a, b)
     assert found.suspect == "B"
-    assert "tile (0, 1) holds what belongs into tile (0, 0)" in found.cause
-    assert "multiplied rows 0-127 of B, and should have multiplied rows 128-255" in found.cause
+    assert "tile (0, 1) holds the values of tile (0, 0)" in found.cause
+    assert "multiplied rows 0-127 of B instead of rows 128-255" in found.cause
 
 
 def test_a_read_at_the_wrong_rows() -> None:
@@ -76,7 +76,7 @@ def test_tiles_written_to_each_others_place() -> None:
     got[:128, 128:], got[128:, :128] = want[128:, :128], want[:128, 128:]
     found = explain(got, a, b)
     assert found.suspect == "D"
-    assert "place in D is wrong" in found.cause
+    assert "written to the wrong place in D" in found.cause
 
 
 def test_a_transposed_result() -> None:
@@ -87,11 +87,11 @@ def test_a_transposed_result() -> None:
 @pytest.mark.parametrize(
     ("times", "words"),
     [
-        ((0, 0, 0, 1), "accum has to be true for all K tiles but the first"),
-        ((1, 1, 1, 0), "the loop ends one turn early"),
+        ((0, 0, 0, 1), "accum must be true for all K tiles but the first"),
+        ((1, 1, 1, 0), "the loop ends one iteration early"),
         ((0, 1, 1, 1), "the second MMA overwrites the first"),
-        ((1, 0, 0, 1), "of 4 K tiles, 2 are missing in D (1, 2)"),
-        ((2, 1, 1, 1), "K tile 0 is in D 2 times"),
+        ((1, 0, 0, 1), "2 of 4 K tiles are missing from D (1, 2)"),
+        ((2, 1, 1, 1), "K tile 0 is added 2 times"),
         ((0, 0, 0, 0), "D is zero"),
     ],
 )
@@ -115,7 +115,7 @@ def test_the_row_of_one_thread() -> None:
     got[77] += 5
     found = explain(got, a, b)
     assert "thread 77 of the warpgroup" in found.cause
-    assert found.where == ("in the tile, row 77 is wrong throughout and the others are right",)
+    assert found.where == ("in the tile, row 77 is entirely wrong, and the others are right",)
 
 
 def test_the_rows_of_a_warp() -> None:

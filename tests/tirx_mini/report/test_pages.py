@@ -116,8 +116,8 @@ def test_the_roles_of_a_deadlock(source: str) -> None:
     assert "wait(bar[stage], phase)" in lines[start + 1]
     assert facts["waits for"].strip() == "bar[1], phase of parity 0; 2 rounds complete"
     assert facts["arrivals"].strip() == "4 of 128, 124 missing; 4096 bytes missing"
-    assert facts["came"].strip() == "arrive of line 5: 4×, by warpgroup 0"
-    assert facts["to come"].strip().startswith("the arrive of line 5 is up to warpgroup 0")
+    assert facts["arrived"].strip() == "arrive of line 5: 4×, by warpgroup 0"
+    assert facts["missing"].strip().startswith("the arrive of line 5 is up to warpgroup 0")
 
 
 def test_the_ring_of_waits_is_closed(source: str) -> None:
