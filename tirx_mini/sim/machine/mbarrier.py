@@ -140,8 +140,8 @@ class Mbarrier:
             w.gpu.facts.record(Reinitialised(w.origin, self.element, self.init_span))
         self.expected = self.pending = count
         self.tx = self.phase = 0
-        if self.phases is not None:
-            self.phases.reset()
+        if self.phases is not None and self.init_by.epoch:
+            self.phases = Phases(self.cta.cluster.causality)
         self._current.clear()
         self.done_time = self.phase_time = w.time
         self.init_by = Init(w.span, w.agent.index, w.agent.epoch, w, w.mask.word)

@@ -47,19 +47,14 @@ class Phases:
 
     def __init__(self, causality: Causality) -> None:
         self._causality = causality
-        self._kept: dict[int, Phase] = {}
-        self.reset()
-
-    def reset(self) -> None:
-        """The barrier is initialised: no phase is complete."""
         self.number = 0
-        self._kept.clear()
+        self._kept: dict[int, Phase] = {}
         self._known: dict[int, int] = {}  # complete phases that an agent knows of by its own waits
         self._signals: list[tuple[int, int]] = []
         self._ordered: set[int] = set()  # agents whose signals follow the phase before
         self._bytes = False  # whether the phase counts bytes
         self._tangled = False  # whether the phase has a signal that does not follow the phase before
-        self._late: list[tuple[int, int]] = []  # expect_tx that no arrival of the phase has followed yet
+        self._late: Sequence[tuple[int, int]] = ()  # expect_tx that no arrival of the phase has followed yet
 
     @property
     def bytes(self) -> bool:
@@ -81,13 +76,13 @@ class Phases:
     def expect(self, agent: int, epoch: int) -> None:
         """An expect_tx: it is sure to count before the phase is complete if an arrival of the phase follows it."""
         self._bytes = True
-        self._late.append((agent, epoch))
+        self._late = (*self._late, (agent, epoch))
 
     def signal(self, agent: int, epoch: int, clocks: np.ndarray, arrives: bool) -> None:
         """A signal of the current phase, by an agent with these clocks. arrives: whether it is an arrival."""
         self._signals.append((agent, epoch))
         if arrives and self._late:
-            self._late = [late for late in self._late if not past(agent, clocks, (late,))]
+            self._late = tuple(late for late in self._late if not past(agent, clocks, (late,)))
 
     def tangled(self) -> None:
         """A signal of the current phase does not follow the phase before: it might take the place of one of those."""
@@ -111,7 +106,7 @@ class Phases:
         self._bytes = self._tangled = False
         self._ordered.clear()
         whole = not self._late
-        self._late = []
+        self._late = ()
         return whole
 
     # -- waits ---------------------------------------------------------------------------------------------------
