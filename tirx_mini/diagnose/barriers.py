@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
+from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import (
     ArrivalOverflow,
     BadInitCount,
@@ -12,6 +14,7 @@ from tirx_mini.sim import (
     BarrierUse,
     ClusterBarrierMisuse,
     EarlySignal,
+    ForeignBarrier,
     IncompletePhase,
     MbarrierFact,
     MisalignedBarrier,
@@ -108,6 +111,35 @@ def uninitialised(fact: UninitialisedBarrier) -> Explanation:
         "a guard that no thread satisfies leaves it uninitialised",
         about=_barrier(fact),
         rule="PTX ISA: mbarrier",
+    )
+
+
+_LOCAL: Mapping[BarrierEffect, tuple[str, str]] = MappingProxyType({
+    BarrierEffect.INIT: ("initialises", "let a thread of each CTA initialise the CTA's own barriers"),
+    BarrierEffect.INVALIDATE: ("invalidates", "let a thread of each CTA invalidate the CTA's own barriers"),
+    BarrierEffect.ARRIVE: (
+        "arrives at",
+        "name the CTA, as in bar.arrive(stage, cta_id=0): that is the remote form, which maps the address itself",
+    ),
+    BarrierEffect.EXPECT_TX: (
+        "expects bytes at",
+        "arrive with the bytes, as in bar.remote_view(0).arrive(stage, bytes): that has a remote form",
+    ),
+    BarrierEffect.WAIT: ("waits for", "wait for a barrier of the own CTA, at which the other CTA arrives"),
+    BarrierEffect.TEST: ("tests", "test a barrier of the own CTA, at which the other CTA arrives"),
+})  # fmt: skip
+"""What an instruction with .shared::cta does to a barrier of another CTA, and what to write instead."""
+
+
+@explains(ForeignBarrier, MISUSE)
+def foreign_barrier(fact: ForeignBarrier) -> Explanation:
+    verb, hint = _LOCAL[fact.effect]
+    return Explanation(
+        f"{fact.origin.role} {verb} {fact.barrier} of {fact.owner} with an instruction for the barriers of its own CTA "
+        "(.shared::cta)",
+        hint,
+        about={"barrier": str(fact.barrier)},
+        rule="PTX ISA: mbarrier, supported operations on shared::cluster",
     )
 
 

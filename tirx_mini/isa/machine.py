@@ -19,6 +19,7 @@ import numpy as np
 from tirx_mini.ir import TensorMap
 
 from .descriptors import InstructionDescriptor, SmemDescriptor
+from .facts import BarrierEffect
 
 Value = TypeVar("Value")
 LanesT = TypeVar("LanesT", bound="Lanes")
@@ -219,6 +220,13 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """The mbarrier at an address of shared memory; a fault where there is no such memory."""
         ...
 
+    def own_mbarrier(self, thread: ThreadT, bar: int, effect: BarrierEffect, /) -> MbarrierT:
+        """The same for an instruction with .shared::cta, which reaches the mbarriers of its own CTA only.
+
+        effect: of the instruction, for the finding about another CTA's.
+        """
+        ...
+
     def peer_mbarriers(self, thread: ThreadT, bar: int, cta_mask: int, /) -> list[MbarrierT]:
         """The mbarriers at the offset of `bar` in each CTA of a mask. cta_mask: bit r for cluster rank r."""
         ...
@@ -358,5 +366,5 @@ Thread = ThreadVerbs[RegisterOperand]
 Mbarrier = MbarrierVerbs[Thread]
 Machine = MachineVerbs[Thread, Mbarrier, RegisterOperand]
 
-MBARRIER_VERBS = frozenset({"mbarrier", "peer_mbarriers", "tma_load", "cp_async_arrive"})
+MBARRIER_VERBS = frozenset({"mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "cp_async_arrive"})
 """The verbs of a machine that are given the address of an mbarrier: no body touches one without them."""

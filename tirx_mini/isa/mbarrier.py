@@ -20,7 +20,7 @@ from .operands import CtaRank, MbarrierAddress, pred, u32
 def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
     """Make `bar` a barrier in its phase 0 that expects `count` arrivals in each phase."""
     for _ in range(thread.mask.count):
-        gpu.mbarrier(thread, bar).init(thread, count)
+        gpu.own_mbarrier(thread, bar, BarrierEffect.INIT).init(thread, count)
 
 
 @instruction(
@@ -33,7 +33,7 @@ def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32
 )
 def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """End the life of `bar` as a barrier; its memory may then hold other data."""
-    gpu.mbarrier(thread, bar).invalidate(thread)
+    gpu.own_mbarrier(thread, bar, BarrierEffect.INVALIDATE).invalidate(thread)
 
 
 @instruction(
@@ -46,7 +46,7 @@ def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 )
 def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """Each thread arrives once at `bar`, and releases its earlier accesses."""
-    gpu.mbarrier(thread, bar).arrive(thread, thread.mask.count)
+    gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).arrive(thread, thread.mask.count)
 
 
 @instruction(
@@ -59,7 +59,7 @@ def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 )
 def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> None:
     """The current phase of `bar` completes only when `bytes` more bytes have landed."""
-    gpu.mbarrier(thread, bar).expect(thread, bytes * thread.mask.count)
+    gpu.own_mbarrier(thread, bar, BarrierEffect.EXPECT_TX).expect(thread, bytes * thread.mask.count)
 
 
 @instruction(
@@ -123,7 +123,7 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 
     On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
     """
-    yield from gpu.mbarrier(thread, bar).wait(thread, phase)
+    yield from gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
 
 
 @instruction(
@@ -136,4 +136,4 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 )
 def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> pred:
     """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it."""
-    return gpu.mbarrier(thread, bar).test(thread, phase)
+    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)

@@ -122,7 +122,7 @@ from .machine import (
 from .ordering import Access, EarlyAccess, Operation
 from .outputs import NothingWritten, Unwritten
 from .run import Simulation
-from .services import BadCtaMask, ForeignLoadBarrier, ForeignStoreSource, NoSharedMemory, NoSuchRank
+from .services import BadCtaMask, ForeignBarrier, ForeignLoadBarrier, ForeignStoreSource, NoSharedMemory, NoSuchRank
 from .timing import Event, HoldingClock
 from .translate import (
     DivisionByZero,
@@ -136,6 +136,7 @@ from .translate import (
 )
 
 __all__ = [
+    "ForeignBarrier",
     "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "BadAllocation",
     "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount", "BarrierEvent",
     "BarrierOfEndedCta", "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BulkWait", "ClusterBarrierMisuse",

@@ -10,7 +10,7 @@ import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import TensorMap
-from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, WgmmaVerbs
+from tirx_mini.isa import BarrierEffect, InstructionDescriptor, SmemDescriptor, WgmmaVerbs
 
 from .engines import (
     CpAsync,
@@ -22,7 +22,7 @@ from .engines import (
     WgmmaEngines,
     check_column,
 )
-from .facts import Fact, Fault
+from .facts import Fact, FactLog, Fault
 from .machine import (
     WINDOW_BITS,
     BarrierOfEndedCta,
@@ -76,6 +76,15 @@ class ForeignLoadBarrier(Fact):
 
 
 @dataclass(frozen=True)
+class ForeignBarrier(Fact):
+    """An mbarrier instruction with .shared::cta is given a barrier of another CTA, `owner`. effect: what it does."""
+
+    barrier: Element
+    owner: str
+    effect: BarrierEffect
+
+
+@dataclass(frozen=True)
 class ForeignStoreSource(Fact):
     """A TMA store from another CTA's shared memory."""
 
@@ -84,6 +93,7 @@ class Services:
     """The instructions' side of a `Gpu`, over the parts that the GPU makes."""
 
     spec: GpuSpec
+    facts: FactLog
     locator: Locator
     memory: GlobalMemory
     tma: TmaEngine
@@ -111,6 +121,13 @@ class Services:
         if not cta.alive:
             raise Fault(BarrierOfEndedCta(w.origin, cta.name))
         return cta.mbarriers.get(offset) or cta.mbarrier(offset)
+
+    def own_mbarrier(self, w: RunningWarp, address: int, effect: BarrierEffect) -> Mbarrier:
+        """The mbarrier at a shared address, which must be the warp's own CTA's; where it is not, the run goes on."""
+        barrier = self.mbarrier(w, address)
+        if barrier.cta is not w.cta:
+            self.facts.record(ForeignBarrier(w.origin, barrier.element, barrier.cta.name, effect))
+        return barrier
 
     def peer_mbarriers(self, w: RunningWarp, address: int, cta_mask: int) -> list[Mbarrier]:
         """The mbarriers at one offset in each CTA of a mask."""
@@ -277,7 +294,7 @@ class Services:
         self.cp_async_groups.of(w).wait(w, count)
 
     def cp_async_arrive(self, w: RunningWarp, bar: int) -> None:
-        self.cp_async_groups.of(w).arrive(w, self.mbarrier(w, bar))
+        self.cp_async_groups.of(w).arrive(w, self.own_mbarrier(w, bar, BarrierEffect.ARRIVE))
 
     # -- lanes ---------------------------------------------------------------------------------------------------
 

@@ -266,3 +266,48 @@ def test_the_events_of_a_barrier_are_logged() -> None:
     assert log is not None
     assert [(event.barrier, event.signal, event.arrivals) for event in log] == [
         ("bar", Signal.ARRIVE, 32), ("bar", Signal.COMPLETE, 0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "verb"),
+    [
+        ("mbarrier.init", (1,), "initialises"),
+        ("mbarrier.inval", (), "invalidates"),
+        ("mbarrier.arrive", (), "arrives at"),
+        ("mbarrier.expect_tx", (16,), "expects bytes at"),
+        ("mbarrier.try_wait", (1,), "waits for"),
+        ("mbarrier.test_wait", (1,), "tests"),
+        ("cp.async.mbarrier.arrive.noinc", (), "arrives at"),
+        ("mbarrier.arrive.expect_tx", (0,), None),
+    ],
+)
+def test_an_instruction_for_the_own_cta_does_not_reach_a_mapped_barrier(
+    op: str, operands: tuple[int, ...], verb: str | None
+) -> None:
+    """PTX ISA, mbarrier: only arrive, its variants, expect_tx and complete_tx have forms for shared::cluster."""
+
+    def program(w: RunningWarp) -> Any:
+        one_lane(w)
+        if op != "mbarrier.init":
+            do(w, "mbarrier.init", address(w, "bar"), 2)
+        all_lanes(w)
+        do(w, "fence.mbarrier_init")
+        yield from block(w, "barrier.cluster.sync")
+        at(w, 5)
+        one_lane(w)
+        if w.cluster_ctarank == 1:
+            remote = w.gpu.map_shared_rank(w, address(w, "bar"), 0)
+            if op == "mbarrier.try_wait":
+                yield from block(w, op, remote, *operands)
+            else:
+                do(w, op, remote, *operands)
+        all_lanes(w)
+        yield from block(w, "barrier.cluster.sync")
+
+    result = run(program, shared=BAR, grid=(2, 1, 1), cluster=(2, 1, 1))
+    wrong = [f for f in result.findings if f.severity == "error"]
+    if verb is None:
+        assert wrong == []
+    else:
+        assert (wrong[0].kind, wrong[0].span and wrong[0].span.line) == ("barrier-misuse", 5)
+        assert f"{verb} bar of CTA 0" in wrong[0].message
