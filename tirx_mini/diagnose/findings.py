@@ -107,6 +107,18 @@ class Report:
         return self.verdict == "ok"
 
     @property
+    def causes(self) -> tuple[Finding, ...]:
+        """The findings without those that follow from others; all of them where each does."""
+        found = tuple(f for f in self.findings if not f.details.get("consequence"))
+        return found if any(f.severity == "error" for f in found) else self.findings
+
+    @property
+    def consequences(self) -> tuple[Finding, ...]:
+        """The findings that are not among the causes."""
+        causes = {id(f) for f in self.causes}
+        return tuple(f for f in self.findings if id(f) not in causes)
+
+    @property
     def errors(self) -> tuple[Finding, ...]:
         return tuple(f for f in self.findings if f.severity == "error")
 
@@ -146,7 +158,7 @@ class Report:
         return f"the result is wrong: in this run, perhaps, as it goes wrong {order}"
 
     def __str__(self) -> str:
-        """The whole report as plain text: one line, what is to be expected, then a page for each finding."""
+        """The report as plain text: one line, what is to be expected, a page for each cause, then what follows."""
         name = self.kernel or "kernel"
         head = f"{name}: {self.verdict}"
         if self.time_us is not None:
@@ -158,7 +170,11 @@ class Report:
         if self.proof is not None:
             head += f"\n{self.proof}"
         head += "".join(f"\n{sentence}" for sentence in self.unwritten)
-        return "\n\n".join([head, *(finding.diagnostic.render() for finding in self.findings)])
+        pages = [finding.diagnostic.render() for finding in self.causes]
+        if self.consequences:
+            lines = [f"{f.severity}[{f.code}] {f.span.user if f.span else ''}: {f.message}" for f in self.consequences]
+            pages.append("\n".join(["what follows from it, or is due to the same mistake:", *lines]))
+        return "\n\n".join([head, *pages])
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -230,5 +230,7 @@ def _deadlock_finding(deadlock: Deadlock) -> Finding:
     cycle = situation.cycle(group)
     if cycle:
         details["cycle"] = tuple(f"{g.role} {g.waits} for {g.waits_for} ({line(g.span)})" for g in cycle)
-    details["stuck"] = tuple(situation.stuck_role(g) for g in situation.groups)
+    first = [group, *cycle]
+    others = [g for g in situation.groups if all(g is not one for one in first)]
+    details["stuck"] = tuple(situation.stuck_role(g) for g in (*{id(g): g for g in first}.values(), *others))
     return Finding("deadlock", "error", explanation.message, explanation.span or group.span, details)

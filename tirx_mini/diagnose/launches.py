@@ -33,11 +33,9 @@ NOTHING_WRITTEN = Kind(
 
 @explains(NothingWritten, NOTHING_WRITTEN)
 def nothing_written(fact: NothingWritten) -> Explanation:
-    names = ", ".join(fact.arguments)
-    which = f"its argument {names}" if len(fact.arguments) == 1 else f"any of its arguments, {names}"
     return Explanation(
-        f"no thread writes {which}: the kernel has no effect",
-        f"write the result to {fact.arguments[-1]}: with a store, Tx.copy, or Tx.copy_async and bulk.commit_group",
+        f"no thread writes {' or '.join(fact.results)}, nor any other argument: the kernel has no effect",
+        f"write the result to {fact.results[-1]}: with a store, Tx.copy, or Tx.copy_async and bulk.commit_group",
     )
 
 

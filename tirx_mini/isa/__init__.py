@@ -17,7 +17,7 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
-from .effects import prints, written_params
+from .effects import named_params, prints, written_params
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
 from .machine import DivergentThread, MachineVerbs, MbarrierVerbs, RegisterOperand, ThreadVerbs, WgmmaVerbs
 from .opaque import not_in_table
@@ -30,5 +30,5 @@ __all__ = [
     "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory",
     "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "Scope", "SmemDescriptor", "ThreadVerbs",
     "WgmmaVerbs", "check_target", "describe", "instruction_of", "instructions", "mma_depth", "mma_format",
-    "multicasts", "not_in_table", "operand_chunks", "prints", "swizzle_bytes", "written_params",
+    "multicasts", "named_params", "not_in_table", "operand_chunks", "prints", "swizzle_bytes", "written_params",
 ]  # fmt: skip

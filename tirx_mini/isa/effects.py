@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import AddressOf, Buffer, BufferStore, Call, PrimFunc, Var, walk
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, PrimFunc, Var, walk
 
 from .debug import printf
 from .facts import Memory
@@ -20,6 +20,13 @@ def written_params(func: PrimFunc) -> frozenset[Buffer]:
             written |= {maps[arg] for arg in node.args if isinstance(arg, Var) and arg in maps}
             written |= {arg.buffer for arg in node.args if isinstance(arg, AddressOf)}
     return frozenset(param for param in func.params if isinstance(param, Buffer) and param in written)
+
+
+def named_params(func: PrimFunc) -> frozenset[Buffer]:
+    """The global buffers that a lowered kernel names at all, to read or to write them."""
+    named = {tensor_map.buffer for tensor_map in func.tensor_maps}
+    named |= {node.buffer for node in walk(func.body) if isinstance(node, (BufferLoad, BufferStore, AddressOf))}
+    return frozenset(param for param in func.params if isinstance(param, Buffer) and param in named)
 
 
 def prints(func: PrimFunc) -> bool:

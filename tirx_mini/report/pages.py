@@ -7,6 +7,7 @@ Console().print(report_page(report))       # with colour
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from io import StringIO
 
 from rich.console import Console, Group, RenderableType
@@ -14,11 +15,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tirx_mini.diagnose import Finding, Report, as_dict
+from tirx_mini.ir import Span
 
-from .source import source_lines
+from .source import line_number, source_lines
 from .stuck import ring, stuck_page
 
 WIDTH = 80
+MOST_PAGES, MOST_FOLDED = 3, 5
+"""How many findings have a page of their own, and how many others, and consequences, have a line each."""
 CONTEXT = 1
 """The number of source lines shown before and after the line of a finding."""
 
@@ -34,16 +38,36 @@ STYLES = {
 
 
 def report_page(report: Report) -> RenderableType:
-    """The verdict, the outlook if all errors are possible, the proof, and a page for each finding, worst first."""
+    """The verdict, the outlook if all errors are possible, the proof, and the findings, worst first.
+
+    The first findings have a page each; further ones, and those that follow from others, have a line.
+    """
     parts: list[RenderableType] = [headline(report)]
     parts += [_labelled("note", sentence) for sentence in report.unwritten]
     if report.outlook:
         parts.append(Text(report.outlook, style="bold"))
     if report.proof is not None:
         parts.append(Text(str(report.proof), style="dim"))
-    for number, finding in enumerate(report.findings, 1):
-        parts += ["", Text(f"{number} of {len(report.findings)}", style="dim"), finding_page(finding)]
+    causes = report.causes
+    for number, finding in enumerate(causes[:MOST_PAGES], 1):
+        parts += ["", Text(f"{number} of {len(causes)}", style="dim"), finding_page(finding)]
+    parts += _folded("further findings", causes[MOST_PAGES:])
+    parts += _folded("what follows from it, or is due to the same mistake", report.consequences)
     return Group(*parts)
+
+
+def _folded(title: str, findings: Sequence[Finding]) -> Iterator[RenderableType]:
+    """Findings in a line each, below a title."""
+    if findings:
+        yield from ("", Text(title, style="dim"))
+        yield from (Text(brief(finding), no_wrap=True, overflow="ellipsis") for finding in findings[:MOST_FOLDED])
+    if len(findings) > MOST_FOLDED:
+        yield Text(f"and {len(findings) - MOST_FOLDED} more", style="dim")
+
+
+def brief(finding: Finding) -> str:
+    """A finding in a line."""
+    return f"{finding.severity}[{finding.code}] line {line_number(finding.span)}: {finding.message}"
 
 
 def headline(report: Report) -> Text:
@@ -78,9 +102,10 @@ def finding_page(finding: Finding) -> RenderableType:
         parts.append(_labelled("possible", f"not seen in this run: it goes wrong {finding.order}"))
     if details.get("hint"):
         parts.append(_labelled("help", details["hint"]))
-    for text, span in details.get("notes", ()):
-        parts.append(_labelled("note", text))
-        parts += source_lines(span)
+    for text, spans in _places(details.get("notes", ())):
+        also = f" (and in line{'s' * (len(spans) > 2)} {_lines(spans[1:])})" if len(spans) > 1 else ""
+        parts.append(_labelled("note", text + also))
+        parts += source_lines(spans[0] if spans else None)
     if details.get("cycle"):
         parts += [_labelled("note", "they wait for one another"), Padding(ring(details["cycle"]), (0, 0, 0, 2))]
     if details.get("stuck"):
@@ -94,6 +119,20 @@ def finding_page(finding: Finding) -> RenderableType:
     facts.append(f"python -m tirx_mini explain {finding.code}")
     parts.append(Text("; ".join(facts), style="dim"))
     return Group(*parts)
+
+
+def _places(notes: Sequence[tuple[str, Span | None]]) -> Iterator[tuple[str, list[Span]]]:
+    """Each text once, with its places in the source."""
+    found: dict[str, list[Span]] = {}
+    for text, span in notes:
+        found.setdefault(text, []).extend([] if span is None else [span])
+    yield from found.items()
+
+
+def _lines(spans: Sequence[Span]) -> str:
+    """Their line numbers, as "7, 8 and 9"."""
+    numbers = [str(number) for number in dict.fromkeys(map(line_number, spans))]
+    return numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def plain(page: RenderableType, width: int = WIDTH) -> str:

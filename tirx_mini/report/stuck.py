@@ -13,13 +13,24 @@ from tirx_mini.diagnose import StuckRole
 
 from .source import line_number, source_line
 
+MOST_ROLES, MOST_ROWS = 2, 2
+"""How many roles a page shows with all that is known of them, and how many places of signals for each."""
+
 
 def stuck_page(roles: Sequence[StuckRole]) -> RenderableType:
-    """For each role: its line, the barrier and phase that it waits for, what has arrived, and what is missing."""
+    """For each role: its line, the barrier and phase that it waits for, what has arrived, and what is missing.
+
+    The first roles have all of this, the others a line.
+    """
     parts: list[RenderableType] = []
-    for role in roles:
+    for number, role in enumerate(roles):
         place = Text(f"{role.role}", style="bold")
         place.append(f", line {line_number(role.span)}", style="not bold cyan")
+        if number >= MOST_ROLES:
+            place.append(f": {source_line(role.span)}", style="not bold")
+            place.no_wrap, place.overflow = True, "ellipsis"
+            parts.append(place)
+            continue
         place.append(f" ({_ctas(role)})" if role.example else "", style="not bold dim")
         parts += [place, Padding(Text(source_line(role.span), no_wrap=True, overflow="ellipsis"), (0, 0, 0, 4))]
         parts.append(Padding(_facts(role), (0, 0, 0, 4)))
@@ -46,10 +57,11 @@ def _rows(role: StuckRole) -> Iterator[tuple[str, str]]:
         rounds = f"{role.phase} round{'s' * (role.phase != 1)} complete"
         yield "waits for", f"{role.barrier}, phase of parity {role.parity}; {rounds}"
         yield "arrivals", _arrivals(role)
-    for what in role.so_far:
-        yield "arrived", what
-    for who in role.providers:
-        yield "missing", who
+    for name, rows in (("arrived", role.so_far), ("missing", role.providers)):
+        for text in rows[:MOST_ROWS]:
+            yield name, text
+        if len(rows) > MOST_ROWS:
+            yield name, f"… and {len(rows) - MOST_ROWS} more"
 
 
 def _arrivals(role: StuckRole) -> str:
@@ -69,10 +81,6 @@ def ring(waits: Sequence[str]) -> RenderableType:
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     for number, text in enumerate(waits):
-        if number:
-            table.add_row("|   ", Text("  |", style="dim"))
-            table.add_row("|   ", Text("  v", style="dim"))
         table.add_row("+-> " if number == 0 else "|   ", Text(text.replace(" to complete its phase of ", ", ")))
-    table.add_row("|   ", Text("  |", style="dim"))
-    table.add_row("+---", Text("--+", style="dim"))
+    table.add_row("+---", Text("--+ the first", style="dim"))
     return table

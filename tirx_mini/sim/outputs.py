@@ -20,9 +20,9 @@ Box = tuple[Interval, ...]
 
 @dataclass(frozen=True)
 class NothingWritten(Fact):
-    """A kernel that ended, and wrote none of its arguments. arguments: their names."""
+    """A kernel that ended, and wrote none of its arguments. results: the names of those that it does not read."""
 
-    arguments: tuple[str, ...]
+    results: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.hardware import GpuSpec
-from tirx_mini.ir import PrimFunc
-from tirx_mini.isa import check_target, prints
+from tirx_mini.ir import Buffer, PrimFunc
+from tirx_mini.isa import check_target, named_params, prints, written_params
 
 from .arguments import bind_arguments
 from .facts import Entry, Origin
@@ -74,11 +74,16 @@ class Simulation:
         return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)))
 
     def _no_effect(self, machine: Gpu) -> tuple[Entry, ...]:
-        """The fact that a run wrote no argument, for a kernel that has arguments, and does not print."""
+        """The fact that a run wrote no argument, for a kernel that computes with some and has one for the result.
+
+        That is one which it names nowhere, or whose stores no thread came to. A kernel that prints has an effect.
+        """
         stores = [segment.writes for segment in machine.memory.segments.values()]
         if len(stores) < len(self._written) or any((writes >= 0).any() for writes in stores):
             return ()
-        arguments = tuple(buffer.name for buffer in self.image.globals)
-        if not arguments or prints(self.func):
+        named, written = named_params(self.func), written_params(self.func)
+        buffers = [param for param in self.func.params if isinstance(param, Buffer)]
+        results = tuple(buffer.name for buffer in buffers if buffer not in named or buffer in written)
+        if not results or not named or prints(self.func):
             return ()
-        return (Entry(NothingWritten(Origin("", "", "", self.func.span), arguments)),)
+        return (Entry(NothingWritten(Origin("", "", "", self.func.span), results)),)

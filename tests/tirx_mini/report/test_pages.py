@@ -125,7 +125,7 @@ def test_the_ring_of_waits_is_closed(source: str) -> None:
         ring(("a waits for bar[1] to complete its phase of parity 0 (line 4)", "b waits (line 3)"))
     ).splitlines()
     assert lines == [
-        "+-> a waits for bar[1], parity 0 (line 4)", "|     |", "|     v", "|   b waits (line 3)", "|     |", "+-----+",
+        "+-> a waits for bar[1], parity 0 (line 4)", "|   b waits (line 3)", "+-----+ the first",
     ]  # fmt: skip
 
 
@@ -206,3 +206,18 @@ def test_json(source: str) -> None:
     (role,) = finding["details"]["stuck"]
     assert (role["barrier"], role["expected"], role["pending"]) == ("bar[1]", 128, 124)
     assert finding["code"] == "TX113"
+
+
+def test_what_follows_from_a_cause_is_one_line_each(source: str) -> None:
+    later = [replace(race(source), message=f"race {number}", details={"consequence": True}) for number in range(7)]
+    report = Report("hazard", (race(source), *later))
+    text = plain(report_page(report))
+    assert "1 of 1" in text and text.count("help: ") == 1
+    assert "what follows from it" in text and "race 4" in text and "race 5" not in text and "and 2 more" in text
+    assert "race 6" in str(report)
+
+
+def test_notes_of_one_text_share_a_place(source: str) -> None:
+    notes = tuple(("the bar is signalled here", Span(source, line, 0, line, 1)) for line in (1, 2))
+    text = plain(finding_page(replace(race(source), details={"notes": notes})))
+    assert text.count("the bar is signalled here") == 1 and "(and in line 2)" in text
