@@ -82,5 +82,5 @@ def ring(waits: Sequence[str]) -> RenderableType:
     table.add_column(overflow="fold")
     for number, text in enumerate(waits):
         table.add_row("+-> " if number == 0 else "|   ", Text(text.replace(" to complete its phase of ", ", ")))
-    table.add_row("+---", Text("--+ the first", style="dim"))
+    table.add_row("+---", Text("--+", style="dim"))
     return table

@@ -125,7 +125,7 @@ def test_the_ring_of_waits_is_closed(source: str) -> None:
         ring(("a waits for bar[1] to complete its phase of parity 0 (line 4)", "b waits (line 3)"))
     ).splitlines()
     assert lines == [
-        "+-> a waits for bar[1], parity 0 (line 4)", "|   b waits (line 3)", "+-----+ the first",
+        "+-> a waits for bar[1], parity 0 (line 4)", "|   b waits (line 3)", "+-----+",
     ]  # fmt: skip
 
 
