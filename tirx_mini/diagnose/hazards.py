@@ -128,10 +128,13 @@ def order_of(fact: Hazard) -> str | None:
     if fact.kind is HazardKind.MISSING_TMEM_WAIT:
         return f"if {first} is still under way when {second} gets there"
     if fact.kind is HazardKind.IDENTICAL_WRITES:
-        return "if the two write different bytes"
-    verb = verb_of(fact.operation, fact.writes)
-    taken = ", and another CTA takes it" if Operation.TCGEN05_DEALLOC in (earlier.operation, fact.operation) else ""
-    return f"if {second} {verb} it before {first} {verb_of(earlier.operation, earlier.write)} it{taken}"
+        return "if two writes at once left other bytes than both write"
+    verb, other = verb_of(fact.operation, fact.writes), verb_of(earlier.operation, earlier.write)
+    if earlier.operation is Operation.TCGEN05_DEALLOC:
+        return f"if another CTA takes the columns before {second} {verb} them"
+    if fact.operation is Operation.TCGEN05_DEALLOC:
+        return f"if {second} frees the columns before {first} {other} them, and another CTA takes them"
+    return f"if {second} {verb} it before {first} {other} it"
 
 
 def _words(fact: Hazard, where: str) -> tuple[str, str]:

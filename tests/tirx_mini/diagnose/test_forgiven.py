@@ -19,17 +19,25 @@ PAGE = (ROOT / "docs" / "forgiven.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^### (TX\d{3}) .*?\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 
 
-def warned() -> set[str]:
-    """The codes of all rules that may warn: by their decorator, by an explanation's severity, by the kind of hazard."""
-    codes = {KINDS[kind].code for kind in FORGIVEN}
+def warned() -> tuple[set[str], set[str]]:
+    """The codes of rules that warn, by their decorator, their explanation or the kind of hazard; and those that may.
+
+    A rule of several kinds may warn for each of them.
+    """
+    sure, perhaps = {KINDS[kind].code for kind in FORGIVEN}, set[str]()
     for rule in FACT_RULES.values():
-        if rule.kind is not None and (rule.severity == "warning" or '"warning"' in inspect.getsource(rule.explain)):
-            codes.add(rule.kind.code)
-    return codes
+        source = inspect.getsource(rule.explain)
+        if rule.severity == "warning" or '"warning"' in source:
+            kinds = vars(inspect.getmodule(rule.explain))
+            several = {kinds[name].code for name in re.findall(r"kind=([A-Z_]+)[,)\s]", source)}
+            (sure if rule.kind or len(several) == 1 else perhaps).update({rule.kind.code} if rule.kind else several)
+    return sure, perhaps - sure
 
 
 def test_every_rule_that_warns_is_explained() -> None:
-    assert set(SECTIONS) == warned()
+    sure, perhaps = warned()
+    assert sure <= set(SECTIONS) <= sure | perhaps
+    assert perhaps - set(SECTIONS) == {"TX216"}, "an MMA that a commit does not track is an error"
 
 
 @pytest.mark.parametrize("code", sorted(SECTIONS))

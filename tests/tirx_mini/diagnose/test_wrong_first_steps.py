@@ -119,11 +119,10 @@ WRONG = (
     Wrong(
         name="dealloc before every warp has read",
         edit=Edit(step=1, old=CTA_SYNC + WARP_0 + RELINQUISH, new=WARP_0 + RELINQUISH),
-        verdict="fault",
-        kind="tmem-access",
-        line=READ_TMEM,
-        page_says=("cta_sync() before dealloc",),
-        also_shows=DEALLOC,
+        verdict="hazard",
+        kind="race",
+        line=(READ_TMEM, DEALLOC),
+        page_says=("frees", "before tcgen05.dealloc"),
     ),
     Wrong(
         name="cta_sync inside an elected branch",
@@ -176,7 +175,7 @@ def test_b_read_at_the_offset_of_a_names_the_line(tmp_path: Path) -> None:
     with pytest.raises(WrongResult) as error:
         verify(A, B, D, run)
     page = str(error.value)
-    assert "multiplied rows 0-127 of B, and should have multiplied rows 128-255" in page
+    assert "multiplied rows 0-127 of B instead of rows 128-255" in page
     assert f"wrong.py:{edit.line_of('B[m_st')}" in page
 
 
