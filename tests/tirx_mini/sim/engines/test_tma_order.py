@@ -170,6 +170,7 @@ def test_an_ordinary_read_before_a_load_needs_the_fence_by_the_letter_only(
 
     def program(w: RunningWarp) -> Any:
         yield from load(w, (0, 0), 2048)
+        yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
         at(w, 4)
         w.load(buffer(w, "tile"), np.arange(32) * 8, 8)
         if fence:
