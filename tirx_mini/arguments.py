@@ -10,13 +10,70 @@ from typing import Any
 
 import numpy as np
 
-from .ir import Buffer, PrimFunc
+from .ir import Buffer, IRModule, PrimFunc
 
 _DEVICES = {"cpu": "the CPU", "cuda": "the GPU"}
 
 
 class ArgumentError(ValueError):
     """An argument does not fit its parameter. `str(error)` is one sentence that says which one and what to pass."""
+
+
+def kernel_of(given: Any, caller: str) -> PrimFunc:
+    """The kernel that is given to `caller`, itself or in a module. Raises `TypeError` for anything else."""
+    if isinstance(given, PrimFunc):
+        return given
+    if isinstance(given, IRModule):
+        return given.main
+    name = getattr(given, "__name__", "")
+    inner = _kernel_in(given)
+    if isinstance(inner, PrimFunc):
+        around = f"`{name}`" if name else f"the functools.{type(given).__name__}"
+        itself = f", `{name}.__wrapped__`" if hasattr(given, "__wrapped__") else ""
+        text = f"{around} is a function around the kernel `{inner.name}`: pass the kernel itself{itself} to {caller}"
+        span = inner.span
+        raise TypeError(text if span is None else f"{text} ({span.file}, line {span.line})")
+    if name == "<lambda>":
+        text = "a lambda is not a kernel: write it as a function with `def`, and decorate that with @Tx.prim_func"
+    elif hasattr(given, "__code__"):
+        text = (
+            f"`{name}` is a plain function, not a kernel: decorate it with @Tx.prim_func, or, if it returns a kernel, "
+            f"call it and pass the result, {caller}({name}(…), …)"
+        )
+    elif isinstance(given, str):
+        text = f"{given!r} is a string, not a kernel: pass the function that @Tx.prim_func decorates, without quotes"
+    else:
+        text = f"{caller} expects a kernel, a function decorated with @Tx.prim_func, but {_kind(given)} was given"
+    code = getattr(given, "__code__", None)
+    place = "" if code is None else f" ({code.co_filename}, line {code.co_firstlineno})"
+    raise TypeError(text + place)
+
+
+def _kernel_in(given: Any) -> Any:
+    """The kernel that a function is wrapped around, by `functools.wraps`, `functools.partial` or a closure."""
+    seen = 0
+    while not isinstance(given, PrimFunc) and seen < 10:
+        seen += 1
+        inner = getattr(given, "__wrapped__", None) or getattr(given, "func", None)
+        if inner is None:
+            cells = [cell.cell_contents for cell in getattr(given, "__closure__", None) or () if _is_filled(cell)]
+            return next((value for value in cells if isinstance(value, PrimFunc)), None)
+        given = inner
+    return given
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """The value of an option. Raises `ValueError` unless it is a whole number of at least `least`."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    raise ValueError(f"{name} must be a whole number of at least {least}, but {value!r} was given")
 
 
 def named(func: PrimFunc, index: int) -> str:

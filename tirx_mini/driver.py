@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .diagnose import DEFAULT_LIMIT, Exploration, Report, SimulationError, failed
+from .arguments import kernel_of, whole_number
+from .diagnose import BUDGET, DEFAULT_LIMIT, Exploration, Report, SimulationError, failed
 from .diagnose import explore as explore_lowered
 from .diagnose import simulate as simulate_lowered
 from .hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu
@@ -19,6 +20,10 @@ from .target import Target
 
 if TYPE_CHECKING:
     from .runtime import Executable, HostModule
+
+
+_UNLIMITED = 1 << 62
+"""A budget for runs that a time limit ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ def compile(
     if tir_pipeline != "tirx":
         raise ValueError(f"unknown pipeline {tir_pipeline!r}; the only pipeline is 'tirx'")
     chosen = _target(target)
-    func = mod.main if isinstance(mod, IRModule) else mod
+    func = kernel_of(mod, "compile")
     lowered = lower(func)
     if chosen.kind == "sim":
         return SimulatedExecutable(lowered, func, gpu_spec(chosen.detail or DEFAULT_GPU))
@@ -100,7 +105,8 @@ def explore(
     args, gpu: as in `simulate`.
     limit: the maximum number of runs.
     """
-    func = kernel.main if isinstance(kernel, IRModule) else kernel
+    func = kernel_of(kernel, "explore")
+    limit = whole_number("limit", limit)
     spec = gpu_spec(gpu)
     try:
         return explore_lowered(lower(func), args, spec, limit=limit)
@@ -118,6 +124,7 @@ def simulate(
     log_barriers: bool = False,
     checks: bool = True,
     pedantic: bool = False,
+    budget: int = BUDGET,
 ) -> Report:
     """Run a kernel on a simulated GPU and return a report. Results are written into the arguments in place.
 
@@ -129,18 +136,23 @@ def simulate(
     log_barriers: whether to record the events of every barrier.
     checks: whether to detect hazards. Without it, a run is up to twice as fast but only detects faults and deadlocks.
     pedantic: whether to note what only the letter of the ISA demands, and what kernels in production omit.
+    budget: the iterations of loops that a run may make, all warps together; a CTA counts as 200. A run that would make
+        more ends there, and its verdict is "incomplete".
 
     The report contains every mistake of the kernel, including those that prevent lowering. Raises only for arguments
-    that do not match the parameters of the kernel.
+    that do not match the parameters of the kernel (`ArgumentError`), for a kernel that is none (`TypeError`), and for
+    options out of range (`ValueError`).
     """
-    func = kernel.main if isinstance(kernel, IRModule) else kernel
+    func = kernel_of(kernel, "simulate")
+    schedules, seed = whole_number("schedules", schedules), whole_number("seed", seed, 0)
+    budget = whole_number("budget", budget)
     try:
         lowered = lower(func)
     except TirxError as error:
         return failed(func.name, error, gpu_spec(gpu).name)
     return simulate_lowered(
         lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks,
-        pedantic=pedantic,
+        pedantic=pedantic, budget=budget,
     )  # fmt: skip
 
 
@@ -178,7 +190,7 @@ def run(
     limit_s: the time limit of the kernel on a GPU, in seconds.
     explain_s: the time limit of the simulation after a failure, in seconds.
     """
-    exe = compile(kernel if isinstance(kernel, IRModule) else IRModule({"main": kernel}), _target(target))
+    exe = compile(kernel_of(kernel, "run"), _target(target))
     if isinstance(exe, SimulatedExecutable):
         exe(*args)
         return exe.report
@@ -210,7 +222,7 @@ def _simulated(payload: tuple[PrimFunc, list[Any], str]) -> Generator[None, None
     """The simulation, as a task of `supervise`."""
     func, args, gpu = payload
     yield
-    return simulate_lowered(func, args, gpu)
+    return simulate_lowered(func, args, gpu, budget=_UNLIMITED)
 
 
 def _unexplained(func: PrimFunc, limit_s: float) -> str:

@@ -28,6 +28,9 @@ THREADS_OF: Mapping[str, int] = MappingProxyType({"warpgroup": 128, "warp": 32, 
 MAX_THREADS_PER_CTA = 1024
 MAX_GRID = (2**31 - 1, 65_535, 65_535)
 """CTAs along x, y and z (CUDA: technical specifications, dimensions of a grid)."""
+MAX_LOCAL_BYTES = 512 << 10
+"""Bytes of local memory of a thread, which holds the arrays that do not fit in registers (CUDA: technical
+specifications, maximum amount of local memory per thread)."""
 MAX_CLUSTER = 8
 """CTAs in a cluster that every GPU with clusters can launch, the "portable" size. Up to 16 need a launch attribute
 (cudaFuncAttributeNonPortableClusterSizeAllowed) that the runtime does not set, and GPCs that have so many SMs."""

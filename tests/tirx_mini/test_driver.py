@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -94,3 +95,67 @@ def test_a_hang_without_a_finding_is_reported_as_a_hang(monkeypatch: pytest.Monk
     monkeypatch.setattr(Executable, "run_guarded", hangs)
     with pytest.raises(tvm.GpuRunError, match="finds nothing wrong"):
         tvm.run(ones, np.zeros(32, np.float32), target="cuda:sm_90a")
+
+
+# -- what is not a kernel, and options out of range ------------------------------------------------------------------
+
+
+def timed(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapper(*args: Any) -> Any:
+        return function(*args)
+
+    return wrapper
+
+
+def undecorated(A: Any) -> None:
+    """A function that is no kernel."""
+
+
+def factory() -> Any:
+    return ones
+
+
+NO_KERNELS = {
+    "a string": ("ones", ("'ones' is a string, not a kernel", "without quotes")),
+    "a plain function": (
+        undecorated, ("`undecorated` is a plain function", "decorate it with @Tx.prim_func", "test_driver.py"),
+    ),
+    "a factory": (factory, ("`factory` is a plain function", "call it and pass the result", "factory(…)")),
+    "a wrapped kernel": (timed(ones), ("around the kernel `ones`", "pass the kernel itself", "test_driver.py, line 3")),
+    "a partial function": (functools.partial(timed(ones), 1), ("around the kernel `ones`", "functools.partial")),
+    "a lambda": (lambda A: None, ("a lambda is not a kernel", "with `def`")),
+    "a number": (3, ("expects a kernel", "an int was given")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_KERNELS)
+@pytest.mark.parametrize("entry", [tvm.simulate, tvm.compile, tvm.run, tvm.explore])
+def test_what_is_not_a_kernel_is_refused_in_one_sentence(name: str, entry: Any) -> None:
+    given, words = NO_KERNELS[name]
+    with pytest.raises(TypeError) as raised:
+        entry(given)
+    assert "\n" not in str(raised.value)
+    for word in words:
+        assert word in str(raised.value), str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("schedules", "x"), ("schedules", 0), ("schedules", -1), ("schedules", True), ("schedules", 1.0), ("seed", -1),
+     ("seed", "a"), ("budget", 0), ("budget", 1e6)],
+)  # fmt: skip
+def test_an_option_out_of_range_is_refused_in_one_sentence(option: str, value: Any) -> None:
+    options: dict[str, Any] = {option: value}
+    with pytest.raises(ValueError, match=f"{option} must be a whole number of at least") as raised:
+        tvm.simulate(ones, np.zeros(32, np.float32), **options)
+    assert repr(value) in str(raised.value)
+
+
+def test_numpy_numbers_are_options() -> None:
+    assert tvm.simulate(ones, np.zeros(32, np.float32), schedules=np.int64(2), seed=np.int32(0)).ok
+
+
+def test_a_run_has_the_budget_that_it_is_given() -> None:
+    report = tvm.simulate(takes_long, np.zeros(32, np.float32), budget=1000)
+    assert report.verdict == "incomplete" and "budget of 1,000 iterations" in str(report)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ..course import Shape, parse_steps
+from ..diagnose import BUDGET
 from ..hardware import DEFAULT_GPU
 
 T = TypeVar("T")
@@ -47,10 +48,15 @@ positive, shape, step_list = argument(parse_positive), argument(parse_shape), ar
 
 
 def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """The modelled GPU and the schedules to try: ``--gpu``, ``--sms``, ``--schedules``, ``--seed``."""
+    """The modelled GPU and the schedules to try: ``--gpu``, ``--sms``, ``--schedules``, ``--seed``, and
+    ``--budget``."""
     parser.add_argument("--gpu", default=DEFAULT_GPU, help=f"the GPU to model (default: {DEFAULT_GPU})")
     parser.add_argument(
         "--sms", type=positive, metavar="N", help="model only N of its SMs, and set the kernel's SM_COUNT to N"
     )
     parser.add_argument("--schedules", type=positive, default=1, metavar="N", help="how many orders of events to try")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first schedule; 0 is not random")
+    parser.add_argument(
+        "--budget", type=positive, default=BUDGET, metavar="N",
+        help=f"iterations of loops that a run may make, all warps together; a CTA counts as 200 (default: {BUDGET:,})",
+    )  # fmt: skip

@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sms=options.sms,
             schedules=options.schedules,
             seed=options.seed,
+            budget=options.budget,
             log_barriers=options.trace_barriers is not None,
             limit=options.exhaustive,
             pedantic=options.pedantic,

@@ -37,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             schedules=options.schedules,
             seed=options.seed,
             sms=options.sms,
+            budget=options.budget,
         )
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import ArgumentError
-from ..diagnose import Exploration, Finding, Report, as_dict, failed
+from ..diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed
 from ..driver import explore, simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import Buffer, PrimFunc, TirxError
@@ -67,6 +67,7 @@ def check_file(
     log_barriers: bool = False,
     limit: int | None = None,
     pedantic: bool = False,
+    budget: int = BUDGET,
 ) -> Checked:
     """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
 
@@ -81,7 +82,7 @@ def check_file(
         return Checked(failed(ref.name or ref.path.stem, error, spec.name))
     return check_kernel(
         kernel, name=ref.name, gpu=spec, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit,
-        pedantic=pedantic,
+        pedantic=pedantic, budget=budget,
     )  # fmt: skip
 
 
@@ -95,12 +96,14 @@ def check_kernel(
     log_barriers: bool = False,
     limit: int | None = None,
     pedantic: bool = False,
+    budget: int = BUDGET,
 ) -> Checked:
     """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
     name: the kernel's name in the report. schedules: how many orders of events to try, from `seed` on. limit: explore
-    all orders up to equivalence instead, in at most so many runs. pedantic: as in `simulate`. Raises `ArgumentError`
-    for a kernel with a scalar parameter, for which there are no random data, and `ValueError` for an unknown GPU.
+    all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. Raises
+    `ArgumentError` for a kernel with a scalar parameter, for which there are no random data, and `ValueError` for an
+    unknown GPU.
     """
     arguments = make_arguments(kernel)
     exploration = None
@@ -109,8 +112,9 @@ def check_kernel(
         report = exploration.report
     else:
         report = simulate(
-            kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic
-        )
+            kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic,
+            budget=budget,
+        )  # fmt: skip
     report = replace(report, kernel=name or report.kernel)
     if not report.comparable or product_shape(kernel) is None:
         return Checked(report, exploration=exploration)

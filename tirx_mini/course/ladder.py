@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..diagnose import Report
+from ..diagnose import BUDGET, Report
 from ..driver import simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import PrimFunc, TirxError
@@ -38,6 +38,7 @@ class Task:
     schedules: how many orders of events to try.
     seed: of the data, and of the first schedule.
     sms: how many multiprocessors of the GPU are modelled; None for all of them.
+    budget: as in `simulate`.
     """
 
     kernels: Path
@@ -48,6 +49,7 @@ class Task:
     schedules: int = 1
     seed: int = 0
     sms: int | None = None
+    budget: int = BUDGET
 
     @property
     def spec(self) -> GpuSpec:
@@ -105,17 +107,18 @@ def ladder_tasks(
     schedules: int = 1,
     seed: int = 0,
     sms: int | None = None,
+    budget: int = BUDGET,
 ) -> list[Task]:
     """The rows of a table, in its order.
 
     kernels: a file or folder; by default the references. steps: by default all that it defines. size: one size for
-    each step instead of its own. full: the large shapes too. sms: as in `Task`. Raises `KernelFileError` if there are
-    no kernels, `TirxError` for a mistake in their file, `ValueError` for an unknown GPU.
+    each step instead of its own. full: the large shapes too. sms, budget: as in `Task`. Raises `KernelFileError` if
+    there are no kernels, `TirxError` for a mistake in their file, `ValueError` for an unknown GPU.
     """
     kernels = kernels or default_kernels()
     present = load_kernels(kernels, arch_folder(gpu_spec(gpu).with_sms(sms).arch))
     return [
-        Task(kernels, step, shape, gpu, dtype, schedules, seed, sms)
+        Task(kernels, step, shape, gpu, dtype, schedules, seed, sms, budget)
         for step in steps or [step for step in present if step in STEPS]
         for shape in ((STEPS[step].shape(size),) if size else STEPS[step].all_shapes(full))
     ]
@@ -146,7 +149,7 @@ def run_task(task: Task) -> Row:
         wall = time.perf_counter() - start
         return Row(task.step, task.shape, verdict, int(verdict == "fault"), wall_s=wall, detail=str(error))
     a, b, d = _data(task)
-    report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed)
+    report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed, budget=task.budget)
     wall = time.perf_counter() - start
     return _judge(task, report, a, b, d, wall)
 

@@ -7,7 +7,7 @@ Each module holds rules: `barriers`, `hazards`, `accesses`, `instructions`, `ten
 `deadlock/` those for machines in which nothing can advance. A rule names the kind of its finding, with its code.
 """
 
-from tirx_mini.sim import BarrierEvent, Signal
+from tirx_mini.sim import BUDGET, BarrierEvent, Signal
 
 from .deadlock import RULES, StuckRole
 from .explore import DEFAULT_LIMIT, Exploration, explore
@@ -18,7 +18,8 @@ from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
 from .proof import Proof
 
 __all__ = [
-    "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind", "Proof",
+    "BUDGET", "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind",
+    "Proof",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
     "explore", "failed", "finding_of", "kind_with", "simulate", "verdict_of", "worst_first",
 ]  # fmt: skip

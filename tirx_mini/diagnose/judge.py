@@ -8,7 +8,7 @@ from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import Entry, Outcome, Simulation, Unwritten, place_key
+from tirx_mini.sim import BUDGET, Entry, Outcome, Simulation, Unwritten, place_key
 
 from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_suspects, suspects
 from .findings import Finding, Report, verdict_of, worst_first
@@ -33,7 +33,7 @@ class SimulationError(Exception):
 
 def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
              seed: int = 0, trace: bool = False, log_barriers: bool = False,
-             checks: bool = True, pedantic: bool = False) -> Report:  # fmt: skip
+             checks: bool = True, pedantic: bool = False, budget: int = BUDGET) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
@@ -45,6 +45,8 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
     trace: keep a timeline. log_barriers: keep every change of every mbarrier, in ``report.stats["barriers"]``.
     checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
     pedantic: note what only the letter of the ISA demands, too.
+    budget: iterations of loops that a run may make, all its warps together; a CTA counts as 200. A run that would make
+        more ends, and is incomplete.
 
     Whatever the kernel does wrong is in the report. Raises `ArgumentError` for arguments that do not fit the kernel,
     and `ValueError` for an unknown GPU.
@@ -61,8 +63,9 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
         if number:
             simulation.restore()
         outcome = simulation.run(
-            seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks, pedantic=pedantic
-        )
+            seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks, pedantic=pedantic,
+            budget=budget,
+        )  # fmt: skip
         report = report_of(func, spec, outcome, number + 1, seed + number)
         worst = report if worst is None or report.badness > worst.badness else replace(worst, schedules=number + 1)
         if not report.comparable:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from tirx_mini.hardware import DEFAULT_GPU, GPUS, REGISTERS_PER_SM
 from tirx_mini.sim import (
+    BudgetExceeded,
     ClusterTooLarge,
+    GridOverBudget,
     GridTooLarge,
+    MemoryOverBudget,
     NothingWritten,
     PartialCluster,
     SharedMemoryExceeded,
@@ -82,3 +85,48 @@ def too_many_registers(fact: TooManyRegisters) -> Explanation:
     return Explanation(
         f"{fact.threads} threads of {fact.registers} registers do not fit in the {fact.most} of an SM"
     )
+
+
+ROUND = 256
+"""Iterations that a loop whose length is not known counts together."""
+OVER_BUDGET = Kind(
+    "over-budget", "TX602", "incomplete", "A simulation makes only as many iterations of loops as its budget allows.",
+)  # fmt: skip
+_LESS = "simulate a smaller problem, or give the run a larger budget: simulate(…, budget={0}), or --budget {0}"
+
+
+@explains(BudgetExceeded, OVER_BUDGET, "note")
+def budget_exceeded(fact: BudgetExceeded) -> Explanation:
+    known = fact.asked > ROUND
+    goes_on = f"is about to make {fact.asked:,} more" if known else "is still in this loop"
+    hint = _LESS.format(_rounded(fact.used + fact.asked if known else 10 * fact.budget))
+    return Explanation(
+        f"the simulation ends here, at its budget of {fact.budget:,} iterations of loops: {fact.origin.role} {goes_on} "
+        f"after {fact.used:,} of all warps",
+        hint if known else f"check that this loop ends; if it does, {hint}",
+        ((f"{fact.ctas:,} of {fact.of:,} CTAs have ended; nothing is known of the rest of the run", None),),
+    )
+
+
+@explains(GridOverBudget, OVER_BUDGET, "note")
+def grid_over_budget(fact: GridOverBudget) -> Explanation:
+    return Explanation(
+        f"the simulation does not begin: its budget is {fact.budget:,} iterations of loops, each CTA counts as "
+        f"{fact.each}, and the grid has {fact.ctas:,} CTAs",
+        _LESS.format(_rounded(2 * fact.ctas * fact.each)),
+    )
+
+
+@explains(MemoryOverBudget, OVER_BUDGET, "note")
+def memory_over_budget(fact: MemoryOverBudget) -> Explanation:
+    return Explanation(
+        f"the simulation does not begin: {fact.threads:,} threads are resident, each with {fact.nbytes:,} bytes of "
+        f"arrays, and the simulator keeps at most {fact.most >> 30} GiB of them",
+        "simulate a smaller grid, or model fewer SMs: --sms N",
+    )
+
+
+def _rounded(iterations: int) -> int:
+    """A budget of one digit that is enough."""
+    digit = 10 ** (len(str(iterations)) - 1)
+    return -(-iterations // digit) * digit

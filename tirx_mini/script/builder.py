@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tirx_mini.hardware import MAX_LOCAL_BYTES
 from tirx_mini.ir import (
     AllocBuffer,
     Bind,
@@ -96,6 +97,8 @@ class Builder:
     span: the current location; new nodes get it as their span.
     params: the parameters in call order; `Tx.match_buffer` replaces a pointer with a buffer.
     scopes: the kinds of the open execution scopes, outermost first.
+    copies: how often the enclosing unrolled loops repeat the current location.
+    rounds: the iterations of loops that run at compile time, so far.
     first_values: the variables whose type is that of their first value, with the place of its assignment.
     """
 
@@ -109,6 +112,9 @@ class Builder:
     inline_depth: int = 0
     scopes: list[str] = field(default_factory=list)
     first_values: dict[Buffer, Span] = field(default_factory=dict)
+    copies: int = 1
+    rounds: int = 0
+    _local_bytes: int = 0
     _once: list[_Once] = field(default_factory=list)
     _names: tuple[str, ...] = ()
     _declared: set[Buffer] = field(default_factory=set)
@@ -151,6 +157,14 @@ class Builder:
         self._once.append(_Once(kind))
         yield
         self._once.pop()
+
+    @contextmanager
+    def expanding(self, copies: int) -> Iterator[None]:
+        """Read the body of a loop that is unrolled into `copies`."""
+        around = self.copies
+        self.copies *= copies
+        yield
+        self.copies = around
 
     def made(self, value: Any) -> Any:
         """Note that the innermost loop or branch made the Python object `value`."""
@@ -195,7 +209,17 @@ class Builder:
     # -- buffers ------------------------------------------------------------------------------------------------
 
     def alloc(self, buffer: Buffer) -> Buffer:
-        """Emit the allocation of new storage."""
+        """Emit the allocation of new storage. Raises `TirxError` for more local memory than a thread can have."""
+        if buffer.scope == "local" and buffer.layout is None:
+            self._local_bytes += buffer.nbytes
+            if self._local_bytes > MAX_LOCAL_BYTES:
+                raise TirxError(
+                    f"with {buffer.name}, the arrays of a thread take {self._local_bytes:,} bytes, but its registers "
+                    f"and local memory have at most {MAX_LOCAL_BYTES:,}",
+                    buffer.span or self.span,
+                    "an array of Tx.alloc_local belongs to one thread: divide its size by the number of threads that "
+                    "share the work, or keep it in shared or global memory",
+                )
         self._declared.add(buffer)
         self.emit(AllocBuffer(buffer))
         return buffer

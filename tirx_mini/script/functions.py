@@ -16,7 +16,7 @@ from tirx_mini.ir import Expr, Region, TirxError
 
 from .builder import current
 from .environment import Bound, Env, Outside
-from .source import FunctionSource, source_of
+from .source import FunctionSource, check_function, source_of
 from .statements import Outcome, Returned, StatementExecutor
 
 
@@ -131,6 +131,7 @@ def inline(function: Callable[..., Any]) -> Any:
     """
     if isinstance(function, InlineFunction):
         return function
+    check_function(function, "@Tx.inline")
     code, positional = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
     defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True)) | (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -26,6 +27,7 @@ from tirx_mini.ir import (
     as_expr,
     binary,
     cast,
+    int_value,
 )  # fmt: skip
 
 from .diagnostics import did_you_mean
@@ -162,6 +164,14 @@ class Loop:
     ranges: tuple[tuple[Expr, Expr, int], ...]
     kind: str
     parallel: bool = False
+
+    @property
+    def copies(self) -> int:
+        """How many copies of its body the loop becomes."""
+        if self.kind != UNROLLED:
+            return 1
+        known = ((int_value(start), int_value(stop), step) for start, stop, step in self.ranges)
+        return math.prod(len(range(start or 0, stop or 0, step)) for start, stop, step in known)
 
     def __iter__(self) -> Iterator[Any]:
         raise TirxError("a loop of the kernel can only be used in a `for` statement inside a kernel")

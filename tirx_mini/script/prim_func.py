@@ -14,7 +14,7 @@ from .builder import Builder, building
 from .environment import Bound, Env, Outside
 from .functions import Executor
 from .handles import BufferType, DType, data_type
-from .source import FunctionSource, source_of
+from .source import FunctionSource, check_function, source_of
 
 _DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "bool", "handle")
 
@@ -59,6 +59,7 @@ def _caller_locals(depth: int) -> Mapping[str, Any]:
 def _read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
     __tracebackhide__ = True
     try:
+        check_function(function, "@Tx.prim_func")
         return read(function, caller)
     except TirxError as error:
         mistake = error.with_traceback(None)

@@ -110,6 +110,32 @@ def _compiles_to(text: str, code: CodeType) -> bool:
     return False
 
 
+def check_function(function: Any, decorator: str) -> None:
+    """Raises `TirxError` for what `decorator` cannot read: a lambda, a function that wraps another, no function."""
+    code = getattr(function, "__code__", None)
+    inner = function
+    while hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    if inner is not function and hasattr(inner, "__code__"):
+        around = "" if code is None else f" in {Path(code.co_filename).name}, line {code.co_firstlineno}"
+        raise TirxError(
+            f"`{inner.__name__}` is wrapped by another function{around}, so {decorator} cannot read its statements",
+            line_span(inner.__code__.co_filename, inner.__code__.co_firstlineno),
+            f"write {decorator} directly above `def {inner.__name__}`, below the other decorators",
+        )
+    if not isinstance(code, CodeType):
+        raise TirxError(
+            f"{decorator} expects a function, but a {type(function).__name__} was given",
+            hint="write it above a `def`",
+        )
+    if code.co_name == "<lambda>":
+        raise TirxError(
+            f"{decorator} cannot read a lambda, which has no statements",
+            line_span(code.co_filename, code.co_firstlineno) if is_source(code) else None,
+            "write it as a function with `def`",
+        )
+
+
 def source_of(function: Callable[..., Any]) -> FunctionSource:
     """The source of a Python function. Raises `TirxError` if it cannot be read."""
     code = function.__code__

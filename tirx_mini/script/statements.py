@@ -37,7 +37,8 @@ from .expressions import is_runtime, short
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
 from .rounds import read_before_assigned
 
-_MAX_UNROLL = 65536
+_MAX_UNROLL, _MAX_ROUNDS = 65536, 1 << 18
+"""Iterations that are expanded at most: of one loop with those around it, and of all that run at compile time."""
 _SENTENCE_END = re.compile(r"(?<=[.:!?])\s")
 
 
@@ -258,6 +259,10 @@ class StatementExecutor(Assigner):
         return None
 
     def _round(self, body: Sequence[ast.stmt]) -> Outcome:
+        self.builder.rounds += 1
+        if self.builder.rounds > _MAX_ROUNDS:
+            text = f"the loops that run at compile time have made {_MAX_ROUNDS:,} iterations, all together"
+            raise self.error(body[0], text, "use range(…) for a run-time loop")
         self.nesting.append("unrolled")
         outcome = self.run(body)
         self.nesting.pop()
@@ -315,7 +320,10 @@ class StatementExecutor(Assigner):
             raise self.error(node.target, f"expected {len(ranges)} loop variable{plural}, found {len(targets)}")
         span = self.span(node)
         variables: list[Var] = []
-        with self._inside("loop", span, node.body) as body:
+        with self.builder.expanding(description.copies), self._inside("loop", span, node.body) as body:
+            if self.builder.copies > _MAX_UNROLL:
+                text = f"this loop is unrolled into {self.builder.copies:,} copies of its body, which are too many"
+                raise self.error(node.iter, text, "use range(…) or Tx.serial(…), which keep one copy")
             for target, (start, _, _) in zip(targets, ranges, strict=True):
                 if not isinstance(target, ast.Name):
                     raise self.error(target, "a loop variable must be a plain name")

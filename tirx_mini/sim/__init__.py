@@ -9,6 +9,7 @@ above them `gpu.py`, which puts a GPU together, and `run.py`, which executes a k
 the facts into findings.
 """
 
+from .budget import BUDGET, BudgetExceeded, GridOverBudget, MemoryOverBudget
 from .doubts import Doubt, OpenOrder
 from .engines import (
     AccumulatorLane,
@@ -136,7 +137,7 @@ from .translate import (
 )
 
 __all__ = [
-    "ForeignBarrier",
+    "BUDGET", "BudgetExceeded", "ForeignBarrier", "GridOverBudget", "MemoryOverBudget",
     "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "BadAllocation",
     "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount", "BarrierEvent",
     "BarrierOfEndedCta", "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BulkWait", "ClusterBarrierMisuse",

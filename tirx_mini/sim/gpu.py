@@ -10,6 +10,7 @@ import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 
+from .budget import BUDGET, Budget, check_budget
 from .doubts import Doubts, OpenOrder
 from .engines import CpAsync, TensorCores, TmaEngine, TmemAccesses, TmemAllocators, WgmmaEngines
 from .facts import Entry, Fact, FactLog, Fault
@@ -69,6 +70,7 @@ class Gpu(Services):
     trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
     checks: whether to look for accesses that nothing orders, and for those of memory that nothing has written.
     pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
+    budget: iterations of loops that the run may make, all warps together.
     """
 
     def __init__(
@@ -83,8 +85,11 @@ class Gpu(Services):
         clock: Clock | None = None,
         checks: bool = True,
         pedantic: bool = False,
+        budget: int = BUDGET,
     ) -> None:
         self.image = image
+        self.budget = Budget(budget, image.launch.num_ctas)
+        self.spend = self.budget.spend
         self.spec = spec
         self.checks = checks
         self.pedantic = pedantic
@@ -123,6 +128,7 @@ class Gpu(Services):
         fault: Fact | None = None
         try:
             check_launch(self.image, self.spec)
+            check_budget(self.image, self.spec, self.budget)
             self._fill(0.0)
             self.clock.run()
         except Fault as stop:
@@ -231,6 +237,7 @@ class Gpu(Services):
         """A cluster has ended: its SMs take the next one."""
         group = [cta.sm for cta in cluster.ctas]
         self._take(group, -1)
+        self.budget.ended += len(group)
         self.clusters.remove(cluster)
         while self._waiting and self._fits(group):
             self._start(group, time + self.spec.cta_launch_latency)

@@ -13,6 +13,7 @@ from tirx_mini.ir import Buffer, PrimFunc
 from tirx_mini.isa import check_target, named_params, prints, written_params
 
 from .arguments import bind_arguments
+from .budget import BUDGET
 from .facts import Entry, Origin
 from .gpu import Gpu, Outcome
 from .outputs import NothingWritten, unwritten
@@ -59,13 +60,14 @@ class Simulation:
         log_barriers: bool = False,
         checks: bool = True,
         pedantic: bool = False,
+        budget: int = BUDGET,
     ) -> Outcome:
         """Execute the kernel once. The arguments are those of `Gpu`."""
         with np.errstate(all="ignore"):
             machine = Gpu(
                 self.image, self._arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks,
-                pedantic=pedantic,
+                pedantic=pedantic, budget=budget,
             )  # fmt: skip
             outcome = machine.run()
         if outcome.fault is not None or outcome.blocked:

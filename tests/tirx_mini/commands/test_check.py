@@ -10,7 +10,7 @@ import pytest
 
 from tests.kernels_ref.edits import SOURCES, Edit
 from tirx_mini.__main__ import main
-from tirx_mini.commands.arguments import shape
+from tirx_mini.commands.arguments import INCOMPLETE, shape
 from tirx_mini.course import KernelRef, load_kernel
 from tirx_mini.ir import TirxError
 
@@ -215,3 +215,9 @@ def test_all_orders_of_a_small_kernel_are_explored(capsys: pytest.CaptureFixture
     assert json.loads(captured.out)["exploration"]["complete"] is True
     assert main(["check", STEP_1, "--exhaustive", "2"]) == 0
     assert "2 schedules of 1 class (incomplete: the limit was reached)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_run_ends_at_the_budget_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", STEP_1, "--budget", "201"]) == INCOMPLETE
+    out = " ".join(capsys.readouterr().out.split())
+    assert "hgemm_v1: incomplete" in out and "TX602" in out and "its budget of 201 iterations" in out

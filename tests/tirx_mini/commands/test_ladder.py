@@ -57,6 +57,12 @@ def test_a_kernel_that_is_not_wholly_modelled_has_a_status_of_its_own(
     assert "1 128x128x64 incomplete 1 0.0" in out and "does not model the CUDA function note" in out
 
 
+def test_a_run_ends_at_the_budget_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--steps", "1", "--jobs", "1", "--kernels", str(REFERENCES), "--budget", "201"]
+    assert main(["ladder", *options]) == 3
+    assert "its budget of 201 iterations" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_missing_kernel_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ladder", "--kernels", str(tmp_path / "none.py")]) == 2
     assert "none.py does not exist" in " ".join(capsys.readouterr().out.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import linecache
 import sys
@@ -287,6 +288,36 @@ def test_source_that_changed_since_it_was_loaded(after: str, tmp_path: Path) -> 
     path.write_text(after, encoding="utf-8")
     with pytest.raises(TirxError, match=r"the source of `scale` in .*library\.py, line 4, has changed since"):
         Tx.prim_func(names["scale"])
+
+
+def wrapping(function: Any) -> Any:
+    @functools.wraps(function)
+    def around(*args: Any) -> Any:
+        return function(*args)
+
+    return around
+
+
+def plain(A: Any) -> None:
+    """A function that is wrapped."""
+
+
+UNREADABLE = {
+    "a lambda": (lambda A: None, ("cannot read a lambda", "with `def`", "lambda A: None")),
+    "a wrapped function": (wrapping(plain), ("`plain` is wrapped by another function in test_errors", "def plain(A")),
+    "a string": ("kernel", ("expects a function, but a str was given",)),
+    "a built-in function": (len, ("expects a function",)),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("decorator", ["prim_func", "inline"])
+def test_what_a_decorator_cannot_read_is_refused(name: str, decorator: str) -> None:
+    function, words = UNREADABLE[name]
+    with pytest.raises(TirxError) as raised:
+        getattr(Tx, decorator)(function)
+    for word in (f"@Tx.{decorator}", *words):
+        assert word in str(raised.value), str(raised.value)
 
 
 def test_text_without_a_valid_kernel_is_reported() -> None:

@@ -131,6 +131,26 @@ def test_python_context_managers_are_entered_at_compile_time() -> None:
 
 
 MISTAKES = {
+    "too many copies": ("for i in Tx.unroll(10**7):\n    reg[0] = i", "Tx.unroll(10**7)", ("10,000,000",)),
+    "too many copies of copies": (
+        "for i in Tx.unroll(1000):\n    for j in Tx.vectorized(1000):\n        reg[0] = i",
+        "Tx.vectorized(1000)",
+        ("1,000,000 copies",),
+    ),
+    "too many iterations at compile time": (
+        "t = tuple(range(1000))\nfor i in t:\n    for j in t:\n        pass",
+        "pass",
+        ("262,144 iterations, all together", "range(…)"),
+    ),
+    "too large an array": (
+        "r = Tx.alloc_local((1 << 28,), 'float32')", "Tx.alloc_local((1 << 28,), 'float32')",
+        ("with r, the arrays of a thread take 1,073,741,", "at most 524,288", "belongs to one thread"),
+    ),
+    "too large arrays together": (
+        "a = Tx.alloc_local((65536,), 'float32')\nb = Tx.alloc_local((65536,), 'float32')",
+        "Tx.alloc_local((65536,), 'float32')",
+        ("with b, the arrays",),
+    ),
     "a value from a loop that has ended": (
         "for i in range(2):\n    y = i * 2\nreg[y] = 0",
         "y",

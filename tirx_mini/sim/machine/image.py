@@ -65,6 +65,7 @@ class KernelImage:
 
     warp: the program of one warp. shared: every named buffer in dynamic shared memory, the pool itself excluded.
     globals: by slot. tensor_maps: by the name of their variable. registers: a thread, 0 where unknown.
+    local_bytes: of a thread's arrays and variables.
     tmem_names: source names of tensor memory, for messages.
     """
 
@@ -75,5 +76,6 @@ class KernelImage:
     globals: tuple[GlobalBuffer, ...] = ()
     tensor_maps: dict[str, TensorMap] = field(default_factory=dict)
     registers: int = 0
+    local_bytes: int = 0
     tmem_names: tuple[str, ...] = ()
     span: Span | None = None

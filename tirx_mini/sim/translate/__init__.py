@@ -63,7 +63,7 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
     _declare_scalars(func, statements, scalars)
     statements.stmt(func.body)
     writer.settle()
-    for counter in ("iterations", "polls"):
+    for counter in ("polls", "steps"):
         if any(f"{counter} += 1" in line for line in writer.lines):
             writer.prologue.append(f"    {counter} = 0")
     writer.line("yield from ()")
@@ -71,7 +71,7 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
     image = KernelImage(
         func.name, func.launch, _compiled(func.name, source, writer.namespace), tuple(shared), tuple(globals_),
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
-        registers=registers_of(func),
+        registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
     )  # fmt: skip
     return Translation(source, image)

@@ -90,7 +90,7 @@ def choose(expressions: Expressions, expr: Select, zero: str) -> Value:
     out.line(f"{first} = {chosen}")
     out.line(f"{second} = {outer}.minus({first})")
     sides = [_masked(expressions, side, mask, zero) for side, mask in ((expr.a, first), (expr.b, second))]
-    out.line(f"w.mask = {outer}")
+    out.line(f"w.select({outer})")
     a, b = sides
     return _joined(f"where({first}.bits, {a.code}, {b.code})", expr, a, b, lanes=True)
 
@@ -117,7 +117,7 @@ def _masked(expressions: Expressions, side: Expr, mask: str, zero: str) -> Value
     name = out.fresh("side")
     out.line(f"{name} = {zero}")
     with out.block(f"if {mask}:"):
-        out.line(f"w.mask = {mask}")
+        out.line(f"w.select({mask})")
         value = expressions.value(side)
         out.line(f"{name} = {value.code}")
     return replace(value, code=name, static=False)

@@ -19,6 +19,9 @@ from .expressions import Expressions
 from .storage import Storage
 from .values import Value
 
+MOST = 1 << 16
+"""Iterations that are kept side by side at most."""
+
 
 class StatementTranslator(Protocol):
     """What translates the body of a loop."""
@@ -36,7 +39,7 @@ def together(statements: StatementTranslator, loop: For) -> bool:
     nest, body = _perfect_nest(loop)
     extents = [_trip(level) for level in nest]
     total = math.prod(n for n in extents if n is not None)
-    if expressions.iterations or None in extents or total < 2:
+    if expressions.iterations or None in extents or not 2 <= total <= MOST:
         return False
     if not _elementwise(statements, body, {level.var for level in nest}):
         return False

@@ -40,6 +40,7 @@ from tirx_mini.isa import BarrierEffect, instruction_of, instructions
 from ..machine import RegisterArray, UniformArray, numpy_dtype
 from .calls import Calls
 from .expressions import Expressions
+from .iterations import Iterations, leaves
 from .parallel import together
 from .progress import loop_state
 from .sameness import Sameness, Samenesses
@@ -72,6 +73,7 @@ class Statements:
         self.calls = Calls(writer, func.tensor_maps)
         self.expressions = Expressions(writer, func.launch, self.storage, self.calls)
         self.storage.expressions = self.calls.expressions = self.expressions
+        self.iterations = Iterations(writer)
         self.loops: list[Loop] = []
         self.regions = 0
 
@@ -296,8 +298,11 @@ class Statements:
         name = self._loop_var(stmt, start, stop)
         step = f", {stmt.step}" if stmt.step != 1 else ""
         first = "" if start.known == 0 and not step else f"{start.code}, "
+        each = self.iterations.begin(stmt, start, stop, early=any(leaves(stmt.body)))
         with self._loop(Loop(stmt), f"for {name} in range({first}{stop.code}{step}):"):
             self.out.spend(2)
+            if each:
+                self.iterations.one()
             self.stmt(stmt.body)
 
     def _loop_var(self, stmt: For, start: Value, stop: Value) -> str:
@@ -346,8 +351,7 @@ class Statements:
             self.out.line("polls += 1")
             self.out.line("if polls > MAX_POLLS: raise runaway(w)")
             self.out.line("yield poll(w)")
-        self.out.line("iterations += 1")
-        self.out.line("if iterations > MAX_ITERATIONS: raise runaway(w)")
+        self.iterations.one()
 
     def _ragged_while(self, stmt: While) -> None:
         outer, loop = self._ragged_head(stmt)
@@ -367,6 +371,7 @@ class Statements:
         if not (start.lanes or stop.lanes):
             name = self._loop_var(stmt, start, stop)
             with self._loop(loop, f"for {name} in range({start.code}, {stop.code}, {stmt.step}):"):
+                self.iterations.one()
                 self._ragged_body(loop, stmt.body)
                 self.out.line(f"if not {loop.live}: break")
         else:
@@ -377,6 +382,7 @@ class Statements:
             with self._loop(loop, "while True:"):
                 self.out.line(f"{loop.live} = {loop.live}.where({name} {'<' if stmt.step > 0 else '>'} {end})")
                 self.out.line(f"if not {loop.live}: break")
+                self.iterations.one()
                 self._ragged_body(loop, stmt.body)
                 self.out.line(f"{name} = {name} + {stmt.step}")
         self.out.line(f"w.select({outer})")
@@ -415,21 +421,6 @@ class Statements:
         if for_good:
             self.out.line(f"{loop.left} = {loop.left}.plus(w.mask)")
         self.out.line("w.select(EMPTY)")
-
-
-def leaves(stmt: Stmt) -> Iterator[Stmt]:
-    """The break and continue statements of `stmt` that belong to a loop around it."""
-    if isinstance(stmt, (Break, Continue)):
-        yield stmt
-    elif isinstance(stmt, Seq):
-        for child in stmt.stmts:
-            yield from leaves(child)
-    elif isinstance(stmt, If):
-        yield from leaves(stmt.then)
-        if stmt.orelse is not None:
-            yield from leaves(stmt.orelse)
-    elif isinstance(stmt, Hint) and stmt.body is not None:
-        yield from leaves(stmt.body)
 
 
 def spins(loop: While | For) -> bool:

@@ -14,8 +14,8 @@ from ..machine import EMPTY, Mask, Wait
 POLL_CYCLES = 200
 """Between two rounds of a loop that spins on memory."""
 
-MAX_ITERATIONS, MAX_POLLS = 5_000_000, 20_000
-"""Iterations of while loops that a warp may make before it is taken to run for ever: in all, and spinning on memory."""
+MAX_POLLS = 20_000
+"""Iterations of loops that spin on memory that a warp may make before it is taken to wait for ever."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class DivisionByZero(Fact):
 
 @dataclass(frozen=True)
 class RunawayLoop(Fact):
-    """A warp is still in a loop after a great many iterations."""
+    """A warp still spins on memory after a great many iterations."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def finite(value: Any, kind: Any) -> Any:
 
 
 def runaway(w: Any) -> Exception:
-    """The fault of a warp whose loops make too many iterations."""
+    """The fault of a warp that spins on memory for too long."""
     return Fault(RunawayLoop(w.origin))
 
 
@@ -139,7 +139,7 @@ def spread(value: Any, dtype: Any) -> np.ndarray:
 NAMESPACE: dict[str, Any] = {
     "arange": np.arange, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum,
     "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
-    "EMPTY": EMPTY, "MAX_ITERATIONS": MAX_ITERATIONS, "MAX_POLLS": MAX_POLLS,
+    "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
     **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, finite, runaway,
                                endless, poll, merge, spread)},
 }  # fmt: skip

@@ -12,6 +12,8 @@ from typing import Any
 from tirx_mini.ir import Span
 
 INDENT = "    "
+OWN = ("w", "wid", "tid", "window", "polls", "steps")
+"""Names that the generated code has for itself."""
 
 
 class Writer:
@@ -23,7 +25,7 @@ class Writer:
         self.lines: list[str] = []
         self._depth = 1
         # The warp, and all that the generated code may say of Python's own, whatever a kernel names its variables.
-        self._taken: set[str] = {"w", *namespace, *dir(builtins), *keyword.kwlist}
+        self._taken: set[str] = {*OWN, *namespace, *dir(builtins), *keyword.kwlist}
         self._objects: dict[tuple[str, Any], str] = {}
         self._span: Span | None = None
         self._pending_cost = 0

@@ -1,0 +1,73 @@
+"""Counting the iterations of loops against the budget of a run, once a loop wherever their number is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirx_mini.ir import Break, Continue, For, Hint, If, Seq, Stmt, int_value
+
+from .values import Value
+from .writer import Writer
+
+
+class Iterations:
+    """The counting code of one function.
+
+    A loop counts all its iterations when it begins, with those of the loops of known length inside it; a loop that may
+    end early counts them one by one.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self.out = writer
+        self._counted: set[For] = set()
+
+    def begin(self, loop: For, start: Value, stop: Value, *, early: bool) -> bool:
+        """Count the iterations of a loop from `start` to `stop`; whether they must be counted one by one instead.
+
+        early: whether it may end before.
+        """
+        if early or loop in self._counted:
+            return early
+        each = 1 + self._inner(loop.body)
+        if start.known is not None and stop.known is not None:
+            total = len(range(start.known, stop.known, loop.step)) * each
+            self.out.line(f"w.gpu.spend(w, {total})")
+            return False
+        step = f" // {loop.step}" if loop.step != 1 else ""
+        factor = f" * {each}" if each > 1 else ""
+        self.out.line(f"w.gpu.spend(w, ({stop.code} - {start.code}){step}{factor})")
+        return False
+
+    def one(self) -> None:
+        """Count one iteration, inside the loop."""
+        self.out.line("steps += 1")
+        self.out.line("if steps > 255: steps = w.gpu.spend(w, steps)")
+
+    def _inner(self, body: Stmt) -> int:
+        """The iterations of the loops in one iteration around them that every iteration makes."""
+        if isinstance(body, Seq):
+            return sum(self._inner(stmt) for stmt in body.stmts)
+        if isinstance(body, Hint) and body.body is not None:
+            return self._inner(body.body)
+        if not isinstance(body, For):
+            return 0
+        start, stop = int_value(body.start), int_value(body.stop)
+        if body.parallel or start is None or stop is None or body.step == 0 or any(leaves(body.body)):
+            return 0
+        self._counted.add(body)
+        return len(range(start, stop, body.step)) * (1 + self._inner(body.body))
+
+
+def leaves(stmt: Stmt) -> Iterator[Stmt]:
+    """The break and continue statements of `stmt` that belong to a loop around it."""
+    if isinstance(stmt, (Break, Continue)):
+        yield stmt
+    elif isinstance(stmt, Seq):
+        for child in stmt.stmts:
+            yield from leaves(child)
+    elif isinstance(stmt, If):
+        yield from leaves(stmt.then)
+        if stmt.orelse is not None:
+            yield from leaves(stmt.orelse)
+    elif isinstance(stmt, Hint) and stmt.body is not None:
+        yield from leaves(stmt.body)
