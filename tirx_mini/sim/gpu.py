@@ -142,6 +142,10 @@ class Gpu(Services):
 
     def wake(self, warp: RunningWarp, time: float) -> None:
         """Let a blocked warp run on from `time`."""
+        if warp.apart:
+            if warp.woken or warp.waiting is None:
+                return  # it runs, or is about to, and looks at the waits of all its lanes
+            warp.woken = True
         if time > warp.time:
             if self.trace is not None and warp.waiting is not None:
                 wait: Wait = warp.waiting

@@ -336,6 +336,7 @@ class TmaEngine:
             return
         warp = groups.waiter.warp
         if self._pending(groups, *groups.needs) is None:
+            groups.waiter.over = True
             groups.waiter = None
             self.gpu.wake(warp, self.gpu.clock.now)
 

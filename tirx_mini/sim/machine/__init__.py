@@ -2,6 +2,7 @@
 
 from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector
 from .addresses import OFFSET_MASK, WINDOW_BITS, offset_of
+from .apart import POLL_CYCLES, Apart
 from .barriers import (
     Arrival,
     ArrivalOverflow,
@@ -71,20 +72,18 @@ from .registers import (
 from .warp import HostCluster, HostCta, LanesDiffer, PartialWarp, RunningWarp
 
 __all__ = [
-    "EarlySignal",
-    "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
+    "Apart", "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
     "BarrierOfEndedCta", "BarrierUse", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
-    "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "Element", "ElementOutOfBounds", "FULL",
-    "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "HostCluster", "HostCta", "IncompletePhase", "KernelImage",
-    "LANES", "LanesDiffer", "LanesDisagree", "Locator", "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact",
-    "MbarrierWait", "MisalignedBarrier", "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence",
-    "Multiprocessor", "NamedBarrierWait", "NoSuchBarrier", "OFFSET_MASK", "PartialSetmaxnreg", "PartialWarp",
-    "PendingRegister", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool", "RegisterWait",
-    "Registers", "Reinitialised", "RemoteSignal", "RepeatedWait",
-    "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp",
-    "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit", "Sm", "StoreOverBarrier",
-    "TensorMemory", "ThreadCountsDiffer", "TraceEvent", "TxCountOverflow", "UniformArray", "UninitialisedBarrier",
-    "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "WINDOW_BITS", "Wait",
-    "Warp", "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition",
-    "UnsynchronisedRegisters",
+    "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "EarlySignal", "Element",
+    "ElementOutOfBounds", "FULL", "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "HostCluster", "HostCta",
+    "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator", "Mask",
+    "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier", "MisalignedMatrixRow",
+    "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NoSuchBarrier", "OFFSET_MASK",
+    "POLL_CYCLES", "PartialSetmaxnreg", "PartialWarp", "PendingRegister", "RegisterArray", "RegisterCountsDiffer",
+    "RegisterOutOfBounds", "RegisterPool", "RegisterWait", "Registers", "Reinitialised", "RemoteSignal",
+    "RepeatedWait", "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp", "SharedBuffer", "SharedMemory",
+    "Signal", "SignalAtExit", "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TraceEvent",
+    "TxCountOverflow", "UniformArray", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
+    "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters", "WINDOW_BITS", "Wait", "Warp",
+    "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from tirx_mini.hardware import NAMED_BARRIERS
 from tirx_mini.ir import Span
 
 from ..facts import Fault
-from ..ordering import Causality, SyncClock
+from ..ordering import Agent, Causality, SyncClock
 from .barriers import (
     BadThreadCount,
     ClusterBarrierMisuse,
@@ -28,6 +28,7 @@ class CountingWait(Wait):
 
     instruction: ClassVar[str] = "barrier"
     barrier: CountingBarrier
+    agent: Agent | None = field(default=None, init=False)
 
     @property
     def subject(self) -> str:
@@ -94,6 +95,7 @@ class CountingBarrier:
 
     def enqueue(self, wait: CountingWait) -> CountingWait:
         """A warp waits for the current round."""
+        wait.agent = wait.warp.agent
         self.waiters.append(wait)
         return wait
 
@@ -101,9 +103,10 @@ class CountingBarrier:
         """All have arrived: those who wait acquire, and a new round begins."""
         time = self.time + latency
         for wait in self.waiters:
-            warp = wait.warp
-            warp.agent.acquire(self.released)
-            warp.gpu.wake(warp, time)
+            assert wait.agent is not None
+            wait.agent.acquire(self.released)
+            wait.over = True
+            wait.warp.gpu.wake(wait.warp, time)
         self.waiters = []
         self.previous, self.current = self.current, Round()
         self.previous.everyone = self.everyone

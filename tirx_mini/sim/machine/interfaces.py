@@ -7,7 +7,7 @@ imports those, so parts can be read, tested and replaced one by one.
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from tirx_mini.hardware import GpuSpec
@@ -29,13 +29,22 @@ from .registers import Registers
 class Wait:
     """Why a warp does not run. warp: which. since: its time when the wait began, in cycles. span: where.
 
-    instruction: what waits, in PTX.
+    instruction: what waits, in PTX. polls: whether nothing ends the wait but time.
+    over: whether what it waits for has happened. beside: what other lanes of the warp wait for.
     """
 
     instruction: ClassVar[str]
+    polls: ClassVar[bool] = False
     warp: Warp
     since: float
     span: Span | None
+    over: bool = field(default=False, init=False)
+    beside: tuple[Wait, ...] = field(default=(), init=False)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the lanes, or some of those that went ways of their own among them, can go on."""
+        return self.over or any(wait.ready for wait in self.beside)
 
     @property
     def subject(self) -> str:

@@ -373,6 +373,7 @@ class Mbarrier:
         still: list[MbarrierWait] = []
         for wait in self.waiters:
             if self.completed(wait.parity):
+                wait.over = True
                 self.cta.gpu.wake(wait.warp, self.done_time)
             else:
                 still.append(wait)

@@ -120,13 +120,14 @@ class RunningWarp:
 
     agent: of the active lanes. lanes: the agents of all sets of its lanes.
     role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
-    waiting: what it waits for, None while it runs.
+    waiting: what it waits for, None while it runs. apart: in how many `Apart` its lanes go ways of their own.
+    woken: whether it is about to run, where lanes do.
     """
 
     __slots__ = (
-        "agent", "all_lanes", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "dependence", "done", "gpu",
-        "grid_dim", "lanes", "loads", "mask", "place", "program", "register_fences", "role", "span", "stores",
-        "thread_idx", "threads", "time", "waiting", "warp_id", "window",
+        "agent", "all_lanes", "apart", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "dependence", "done",
+        "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program", "register_fences", "role", "span", "stores",
+        "thread_idx", "threads", "time", "waiting", "warp_id", "window", "woken",
     )  # fmt: skip
 
     def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
@@ -157,6 +158,8 @@ class RunningWarp:
         self.register_fences = 0
         self.dependence = cta.dependence
         self.waiting: Wait | None = None
+        self.apart = 0
+        self.woken = False
         self.done = False
         self.program: Generator[Wait, None, None] = cta.gpu.image.warp(self)
 
@@ -345,6 +348,7 @@ class RunningWarp:
     def resume(self) -> None:
         """Run until the warp waits for something or ends. Called by the clock."""
         self.waiting = None
+        self.woken = False
         try:
             self.waiting = next(self.program)
         except StopIteration:

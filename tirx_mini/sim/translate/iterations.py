@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from tirx_mini.ir import For, Hint, Seq, Stmt, int_value
 
-from tirx_mini.ir import Break, Continue, For, Hint, If, Seq, Stmt, int_value
-
+from .leaving import leaves
 from .values import Value
 from .writer import Writer
 
@@ -56,18 +55,3 @@ class Iterations:
             return 0
         self._counted.add(body)
         return len(range(start, stop, body.step)) * (1 + self._inner(body.body))
-
-
-def leaves(stmt: Stmt) -> Iterator[Stmt]:
-    """The break and continue statements of `stmt` that belong to a loop around it."""
-    if isinstance(stmt, (Break, Continue)):
-        yield stmt
-    elif isinstance(stmt, Seq):
-        for child in stmt.stmts:
-            yield from leaves(child)
-    elif isinstance(stmt, If):
-        yield from leaves(stmt.then)
-        if stmt.orelse is not None:
-            yield from leaves(stmt.orelse)
-    elif isinstance(stmt, Hint) and stmt.body is not None:
-        yield from leaves(stmt.body)

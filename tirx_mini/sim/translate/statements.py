@@ -7,7 +7,7 @@ what follows a point where lanes may have left runs only if some remain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,14 +33,15 @@ from tirx_mini.ir import (
     Stmt,
     TirxError,
     While,
-    walk,
 )  # fmt: skip
-from tirx_mini.isa import BarrierEffect, instruction_of, instructions
+from tirx_mini.isa import instruction_of
 
 from ..machine import RegisterArray, UniformArray, numpy_dtype
+from .apart import length_of_run, shared_names
 from .calls import Calls
 from .expressions import Expressions
-from .iterations import Iterations, leaves
+from .iterations import Iterations
+from .leaving import leaves, spins
 from .parallel import together
 from .progress import loop_state
 from .sameness import Sameness, Samenesses
@@ -94,9 +95,17 @@ class Statements:
         self._sequence(list(stmt.stmts))
 
     def _sequence(self, stmts: list[Stmt]) -> None:
-        for position, stmt in enumerate(stmts):
+        position = 0
+        while position < len(stmts):
+            run = length_of_run(stmts[position:], self.facts)
+            if run:
+                self._apart(stmts[position : position + run])
+                position += run
+                continue
+            stmt = stmts[position]
             self.stmt(stmt)
-            rest = stmts[position + 1 :]
+            position += 1
+            rest = stmts[position:]
             if rest and self._may_lose_lanes(stmt):
                 with self.out.block("if w.mask:"):
                     self._sequence(rest)
@@ -233,6 +242,9 @@ class Statements:
     # -- branches ------------------------------------------------------------------------------------------------
 
     def _If(self, stmt: If) -> None:
+        if length_of_run([stmt], self.facts):
+            self._apart([stmt])
+            return
         cond = self.expressions.build(stmt.cond) if not _is_elect(stmt.cond) else None
         if cond is None or cond.lanes:
             self._masked_if(stmt, cond)
@@ -260,6 +272,52 @@ class Statements:
             with self._region(f"if {other}:", other):
                 self.stmt(stmt.orelse)
         self.out.line(f"w.select({self._remaining(outer, stmt)})")
+
+    def _apart(self, stmts: Sequence[Stmt]) -> None:
+        """Divergent branches whose arms go on, each at its own pace, while others wait."""
+        outer, apart = self.out.fresh("outer"), self.out.fresh("apart")
+        self.out.settle()
+        self.out.line(f"{outer} = w.mask")
+        self.out.line(f"{apart} = Apart(w)")
+        for position, stmt in enumerate(stmts):
+            if not isinstance(stmt, If):
+                self.stmt(stmt)
+                continue
+            cond = self.expressions.build(stmt.cond) if not _is_elect(stmt.cond) else None
+            inner = self.out.fresh("inner")
+            self.out.at(stmt.cond.span)
+            self.out.settle()
+            self.out.line(f"{inner} = {self._narrowed(outer, stmt.cond, cond)}")
+            masks = [inner]
+            if stmt.orelse is not None:
+                masks.append(self.out.fresh("other"))
+                self.out.line(f"{masks[1]} = {outer}.minus({inner})")
+            for mask, arm in zip(masks, (stmt.then, stmt.orelse), strict=False):
+                assert arm is not None
+                self._arm(apart, mask, arm, first=position == 0)
+                self.out.line(f"w.select({outer})")
+        self.out.line(f"yield from {apart}.join()")
+        self.out.line(f"{apart}.close()")
+        self.out.line(f"w.select({outer})")
+
+    def _arm(self, apart: str, mask: str, body: Stmt, first: bool) -> None:
+        """One arm, as a generator of its own. first: whether none of its lanes can be in another arm."""
+        name = self.out.fresh("arm")
+        if not first:
+            self.out.line(f"if {apart}.meets({mask}): yield from {apart}.join()")
+        with self.out.block(f"if {mask}:"):
+            start = len(self.out.lines) + 1
+            self.regions += 1
+            with self.out.block(f"def {name}():"):
+                self.stmt(body)
+                self.out.settle()
+                self.out.line("yield from ()")
+            self.regions -= 1
+            names = shared_names(self.out.lines[start:], [*self.out.prologue, *self.out.lines[: start - 1]])
+            if names:
+                indent = self.out.lines[-1][: -len("yield from ()")]
+                self.out.lines.insert(start, f"{indent}nonlocal {', '.join(names)}")
+            self.out.line(f"{apart}.start({mask}, {name}())")
 
     def _narrowed(self, outer: str, expr: Expr, cond: Value | None) -> str:
         if cond is None:
@@ -421,15 +479,6 @@ class Statements:
         if for_good:
             self.out.line(f"{loop.left} = {loop.left}.plus(w.mask)")
         self.out.line("w.select(EMPTY)")
-
-
-def spins(loop: While | For) -> bool:
-    """Whether the loop reads memory again and again without ever waiting: others must run meanwhile."""
-    nodes = list(walk(loop))
-    called = list(instructions(loop))
-    reads = any(isinstance(node, BufferLoad) and node.buffer.scope in ("shared", "global") for node in nodes)
-    polls = any(entry.barrier is BarrierEffect.TEST for entry in called)
-    return (reads or polls) and not any(entry.blocking for entry in called)
 
 
 def _is_elect(cond: Expr) -> bool:

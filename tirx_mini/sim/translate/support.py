@@ -9,10 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from ..facts import Fact, Fault
-from ..machine import EMPTY, Mask, Wait
-
-POLL_CYCLES = 200
-"""Between two rounds of a loop that spins on memory."""
+from ..machine import EMPTY, POLL_CYCLES, Apart, Mask, Wait
 
 MAX_POLLS = 20_000
 """Iterations of loops that spin on memory that a warp may make before it is taken to wait for ever."""
@@ -23,6 +20,7 @@ class Poll(Wait):
     """A loop that reads memory until another thread has changed it."""
 
     instruction: ClassVar[str] = "poll"
+    polls: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,8 @@ def endless(w: Any, state: tuple[str, ...]) -> Exception:
 
 def poll(w: Any) -> Wait:
     """Let others run for a while, in a loop that reads memory until another warp has changed it."""
-    w.gpu.wake(w, w.time + POLL_CYCLES)
+    if not w.apart:
+        w.gpu.wake(w, w.time + POLL_CYCLES)
     return Poll(w, w.time, w.span)
 
 
@@ -139,7 +138,7 @@ def spread(value: Any, dtype: Any) -> np.ndarray:
 NAMESPACE: dict[str, Any] = {
     "arange": np.arange, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum,
     "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
-    "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
+    "Apart": Apart, "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
     **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, finite, runaway,
                                endless, poll, merge, spread)},
 }  # fmt: skip

@@ -1,0 +1,32 @@
+"""Loops: the statements that leave them, and those that spin on memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirx_mini.ir import Break, BufferLoad, Continue, For, Hint, If, Seq, Stmt, While, walk
+from tirx_mini.isa import BarrierEffect, instructions
+
+
+def leaves(stmt: Stmt) -> Iterator[Stmt]:
+    """The break and continue statements of `stmt` that belong to a loop around it."""
+    if isinstance(stmt, (Break, Continue)):
+        yield stmt
+    elif isinstance(stmt, Seq):
+        for child in stmt.stmts:
+            yield from leaves(child)
+    elif isinstance(stmt, If):
+        yield from leaves(stmt.then)
+        if stmt.orelse is not None:
+            yield from leaves(stmt.orelse)
+    elif isinstance(stmt, Hint) and stmt.body is not None:
+        yield from leaves(stmt.body)
+
+
+def spins(loop: While | For) -> bool:
+    """Whether the loop reads memory again and again without ever waiting: others must run meanwhile."""
+    nodes = list(walk(loop))
+    called = list(instructions(loop))
+    reads = any(isinstance(node, BufferLoad) and node.buffer.scope in ("shared", "global") for node in nodes)
+    polls = any(entry.barrier is BarrierEffect.TEST for entry in called)
+    return (reads or polls) and not any(entry.blocking for entry in called)
