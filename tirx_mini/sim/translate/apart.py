@@ -6,6 +6,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from tirx_mini.ir import (
     AddressOf,
@@ -21,10 +22,28 @@ from tirx_mini.ir import (
     While,
     walk,
 )
-from tirx_mini.isa import instructions
+from tirx_mini.isa import instruction_of, instructions
 
+from .expressions import Expressions
 from .leaving import leaves, spins
 from .uniformity import Uniformity
+from .values import Value
+from .writer import Writer
+
+
+class StatementTranslator(Protocol):
+    """What translates the arms. regions: how many narrowed masks there are around what is being translated."""
+
+    regions: int
+
+    @property
+    def out(self) -> Writer: ...
+    @property
+    def expressions(self) -> Expressions: ...
+    def stmt(self, stmt: Stmt | None) -> None: ...
+    def narrowed(self, outer: str, expr: Expr, cond: Value | None) -> str:
+        """The lanes of the mask `outer` in which a condition holds."""
+        ...
 
 
 def length_of_run(stmts: Sequence[Stmt], facts: Uniformity) -> int:
@@ -45,6 +64,62 @@ def length_of_run(stmts: Sequence[Stmt], facts: Uniformity) -> int:
         elif not isinstance(stmt, AllocBuffer) and not (isinstance(stmt, Bind) and _computed(stmt.value, changed)):
             break
     return length
+
+
+def take_apart(statements: StatementTranslator, stmts: Sequence[Stmt]) -> None:
+    """Translate the statements of a run: each arm becomes a generator, which goes on while others wait."""
+    out = statements.out
+    outer, apart = out.fresh("outer"), out.fresh("apart")
+    out.settle()
+    out.line(f"{outer} = w.mask")
+    out.line(f"{apart} = Apart(w)")
+    for position, stmt in enumerate(stmts):
+        if not isinstance(stmt, If):
+            statements.stmt(stmt)
+            continue
+        cond = statements.expressions.build(stmt.cond) if not is_elect(stmt.cond) else None
+        inner = out.fresh("inner")
+        out.at(stmt.cond.span)
+        out.settle()
+        out.line(f"{inner} = {statements.narrowed(outer, stmt.cond, cond)}")
+        arms = [(inner, stmt.then)]
+        if stmt.orelse is not None:
+            other = out.fresh("other")
+            out.line(f"{other} = {outer}.minus({inner})")
+            arms.append((other, stmt.orelse))
+        for mask, body in arms:
+            if position:
+                out.line(f"if {apart}.meets({mask}): yield from {apart}.join()")
+            _arm(statements, apart, mask, body)
+            out.line(f"w.select({outer})")
+    out.line(f"yield from {apart}.join()")
+    out.line(f"{apart}.close()")
+    out.line(f"w.select({outer})")
+
+
+def _arm(statements: StatementTranslator, apart: str, mask: str, body: Stmt) -> None:
+    """One arm, as a generator of its own."""
+    out = statements.out
+    name = out.fresh("arm")
+    with out.block(f"if {mask}:"):
+        start = len(out.lines) + 1
+        statements.regions += 1
+        with out.block(f"def {name}():"):
+            statements.stmt(body)
+            out.settle()
+            out.line("yield from ()")
+        statements.regions -= 1
+        names = _shared_names(out.lines[start:], [*out.prologue, *out.lines[: start - 1]])
+        if names:
+            indent = out.lines[-1][: -len("yield from ()")]
+            out.lines.insert(start, f"{indent}nonlocal {', '.join(names)}")
+        out.line(f"{apart}.start({mask}, {name}())")
+
+
+def is_elect(cond: Expr) -> bool:
+    """Whether a condition is elect.sync."""
+    entry = instruction_of(cond)
+    return entry is not None and entry.elects
 
 
 def _parts(stmt: If, facts: Uniformity) -> bool:
@@ -78,7 +153,7 @@ def _changed(stmt: If) -> set[Buffer]:
     return {node.buffer for node in walk(stmt) if isinstance(node, (BufferStore, AddressOf))}
 
 
-def shared_names(arm: Sequence[str], before: Sequence[str]) -> list[str]:
+def _shared_names(arm: Sequence[str], before: Sequence[str]) -> list[str]:
     """The names that the lines of an arm assign, and the lines around it too: the arm is a function of its own."""
     assigned = set(_assigned(ast.parse(textwrap.dedent("\n".join(["if True:", *arm])))))
     counters = assigned & {"steps", "polls"}

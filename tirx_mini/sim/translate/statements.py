@@ -7,7 +7,7 @@ what follows a point where lanes may have left runs only if some remain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,10 +34,9 @@ from tirx_mini.ir import (
     TirxError,
     While,
 )  # fmt: skip
-from tirx_mini.isa import instruction_of
 
 from ..machine import RegisterArray, UniformArray, numpy_dtype
-from .apart import length_of_run, shared_names
+from .apart import is_elect, length_of_run, take_apart
 from .calls import Calls
 from .expressions import Expressions
 from .iterations import Iterations
@@ -99,7 +98,7 @@ class Statements:
         while position < len(stmts):
             run = length_of_run(stmts[position:], self.facts)
             if run:
-                self._apart(stmts[position : position + run])
+                take_apart(self, stmts[position : position + run])
                 position += run
                 continue
             stmt = stmts[position]
@@ -243,9 +242,9 @@ class Statements:
 
     def _If(self, stmt: If) -> None:
         if length_of_run([stmt], self.facts):
-            self._apart([stmt])
+            take_apart(self, [stmt])
             return
-        cond = self.expressions.build(stmt.cond) if not _is_elect(stmt.cond) else None
+        cond = self.expressions.build(stmt.cond) if not is_elect(stmt.cond) else None
         if cond is None or cond.lanes:
             self._masked_if(stmt, cond)
             return
@@ -263,7 +262,7 @@ class Statements:
         self.out.at(stmt.cond.span)
         self.out.settle()
         self.out.line(f"{outer} = w.mask")
-        self.out.line(f"{inner} = {self._narrowed(outer, stmt.cond, cond)}")
+        self.out.line(f"{inner} = {self.narrowed(outer, stmt.cond, cond)}")
         with self._region(f"if {inner}:", inner):
             self.stmt(stmt.then)
         if stmt.orelse is not None:
@@ -273,53 +272,8 @@ class Statements:
                 self.stmt(stmt.orelse)
         self.out.line(f"w.select({self._remaining(outer, stmt)})")
 
-    def _apart(self, stmts: Sequence[Stmt]) -> None:
-        """Divergent branches whose arms go on, each at its own pace, while others wait."""
-        outer, apart = self.out.fresh("outer"), self.out.fresh("apart")
-        self.out.settle()
-        self.out.line(f"{outer} = w.mask")
-        self.out.line(f"{apart} = Apart(w)")
-        for position, stmt in enumerate(stmts):
-            if not isinstance(stmt, If):
-                self.stmt(stmt)
-                continue
-            cond = self.expressions.build(stmt.cond) if not _is_elect(stmt.cond) else None
-            inner = self.out.fresh("inner")
-            self.out.at(stmt.cond.span)
-            self.out.settle()
-            self.out.line(f"{inner} = {self._narrowed(outer, stmt.cond, cond)}")
-            masks = [inner]
-            if stmt.orelse is not None:
-                masks.append(self.out.fresh("other"))
-                self.out.line(f"{masks[1]} = {outer}.minus({inner})")
-            for mask, arm in zip(masks, (stmt.then, stmt.orelse), strict=False):
-                assert arm is not None
-                self._arm(apart, mask, arm, first=position == 0)
-                self.out.line(f"w.select({outer})")
-        self.out.line(f"yield from {apart}.join()")
-        self.out.line(f"{apart}.close()")
-        self.out.line(f"w.select({outer})")
-
-    def _arm(self, apart: str, mask: str, body: Stmt, first: bool) -> None:
-        """One arm, as a generator of its own. first: whether none of its lanes can be in another arm."""
-        name = self.out.fresh("arm")
-        if not first:
-            self.out.line(f"if {apart}.meets({mask}): yield from {apart}.join()")
-        with self.out.block(f"if {mask}:"):
-            start = len(self.out.lines) + 1
-            self.regions += 1
-            with self.out.block(f"def {name}():"):
-                self.stmt(body)
-                self.out.settle()
-                self.out.line("yield from ()")
-            self.regions -= 1
-            names = shared_names(self.out.lines[start:], [*self.out.prologue, *self.out.lines[: start - 1]])
-            if names:
-                indent = self.out.lines[-1][: -len("yield from ()")]
-                self.out.lines.insert(start, f"{indent}nonlocal {', '.join(names)}")
-            self.out.line(f"{apart}.start({mask}, {name}())")
-
-    def _narrowed(self, outer: str, expr: Expr, cond: Value | None) -> str:
+    def narrowed(self, outer: str, expr: Expr, cond: Value | None) -> str:
+        """The lanes of the mask `outer` in which a condition holds; its value is None for elect.sync."""
         if cond is None:
             assert isinstance(expr, Call)
             return self.calls.elected(expr)
@@ -479,8 +433,3 @@ class Statements:
         if for_good:
             self.out.line(f"{loop.left} = {loop.left}.plus(w.mask)")
         self.out.line("w.select(EMPTY)")
-
-
-def _is_elect(cond: Expr) -> bool:
-    entry = instruction_of(cond)
-    return entry is not None and entry.elects
