@@ -13,7 +13,7 @@ import tirx_mini as tvm
 from tests.kernels_ref.edits import ROOT, SHAPES, SOURCES
 from tirx_mini.course import load_kernels
 from tirx_mini.diagnose import FACT_RULES
-from tirx_mini.diagnose.hazards import FORGIVEN, KINDS
+from tirx_mini.sim import Hazard
 
 PAGE = (ROOT / "docs" / "forgiven.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^### (TX\d{3}) .*?\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -24,7 +24,8 @@ def warned() -> tuple[set[str], set[str]]:
 
     A rule of several kinds may warn for each of them.
     """
-    sure, perhaps = {KINDS[kind].code for kind in FORGIVEN}, set[str]()
+    hazards = vars(inspect.getmodule(FACT_RULES[Hazard].explain))
+    sure, perhaps = {hazards["KINDS"][kind].code for kind in hazards["FORGIVEN"]}, set[str]()
     for rule in FACT_RULES.values():
         source = inspect.getsource(rule.explain)
         if rule.severity == "warning" or '"warning"' in source:
@@ -45,6 +46,16 @@ def test_a_section_gives_the_rule_the_evidence_and_the_danger(code: str) -> None
     text = SECTIONS[code]
     parts = r"\*\*Rule\.\*\* .*\*PTX ISA: [^*]+\*", r"\*\*Evidence\.\*\* ", r"\*\*If chips did not\.\*\* "
     assert re.search(".*".join(parts), text, re.DOTALL)
+
+
+def test_every_finding_that_ends_a_run_is_listed() -> None:
+    section = PAGE.partition("## What ends a run")[2].partition("Everything else is recorded")[0]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tirx_mini" / "sim").rglob("*.py"))
+    names = set(re.findall(r"Fault\(\s*([A-Z]\w+)\(", text))
+    rules = {fact.__name__: rule for fact, rule in FACT_RULES.items()}
+    assert len(names) > 30 and names <= set(rules)
+    ending = {rules[name].kind.code for name in names if rules[name].kind is not None}
+    assert ending | {"TX307", "TX311"} == set(re.findall(r"TX\d{3}", section))  # the table of instructions names these
 
 
 def machine_code(text: str, step: int, path: Path) -> str:
