@@ -159,6 +159,7 @@ def pending_register(fact: PendingRegister) -> Explanation:
         "call Tx.ptx.tcgen05.wait.ld() between the load and the next write to its registers",
         (("the load is issued here", fact.issued),),
         {"buffer": fact.name},
+        order="if the load lands after the instruction that writes the register",
     )
 
 

@@ -236,6 +236,7 @@ def unsynchronised_registers(fact: UnsynchronisedRegisters) -> Explanation:
         "synchronise the warpgroup between the two: Tx.cuda.warpgroup_sync(id)",
         ((f"the first one of {fact.peer} is here", fact.earlier),) if fact.earlier else (),
         rule=_SETMAXNREG,
+        order=f"if {fact.peer} has not executed its first one by then",
     )
 
 

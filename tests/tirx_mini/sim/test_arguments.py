@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -77,3 +80,16 @@ def test_wrong_arguments_are_refused_in_one_sentence(name: str) -> None:
 def test_a_wrong_scalar_is_refused(value: object) -> None:
     with pytest.raises(ArgumentError, match=r"argument 2 \(scale\) of copy must be a number of type int32"):
         simulate(copy_kernel(scale=Var(INT32, "scale")), [GOOD, value, GOOD.copy()])
+
+
+@pytest.mark.parametrize("ones", [lambda: np.ones(64, np.float32), lambda: torch.ones(64)], ids=["NumPy", "torch"])
+def test_one_array_for_two_parameters_is_one_memory(ones: Callable[[], Any]) -> None:
+    """Two warps reverse an array: into another one, and in place, where each writes what the other reads."""
+    A, D = Buffer("A", (64,), DataType("float32")), Buffer("D", (64,), DataType("float32"))
+    store = BufferStore(D, (TID,), BufferLoad(A.dtype, A, (63 - TID,)))
+    kernel = PrimFunc("reverse", (A, D), store, launch=Launch((1, 1, 1), 64))
+    assert simulate(kernel, [ones(), ones()]).ok
+    array = ones()
+    report = simulate(kernel, [array, array])
+    assert {f.kind for f in report.errors} == {"race"}
+    assert any("shares memory with" in text for f in report.errors for text, _ in f.details["notes"])
