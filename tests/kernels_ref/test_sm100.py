@@ -45,6 +45,7 @@ def check(factory: Factory, shape: Shape, dtype: str = "float16", schedules: int
     A, B, D = prepare_data(*shape, dtype=dtype, target="sim")
     report = tvm.simulate(kernel, A, B, D, schedules=schedules, seed=seed)
     assert (report.verdict, report.findings) == ("ok", ()), str(report)
+    assert report.proof is not None and report.proof.holds, str(report)
     verify(A, B, D)
 
 

@@ -72,6 +72,7 @@ def check(
     A, B, D = prepare_data(*shape, dtype=dtype, target="sim:h100")
     report = tvm.simulate(kernel, A, B, D, gpu="h100", schedules=schedules, seed=seed)
     assert (report.verdict, report.findings) == ("ok", ()), str(report)
+    assert report.proof is not None and report.proof.holds, str(report)
     verify(A, B, D)
 
 
@@ -112,6 +113,7 @@ def test_a_tile_that_hangs_over_the_edge_is_right_at_full_size() -> None:
     A, B, D = prepare_data(*shape, target="sim:h100")
     report = tvm.simulate(kernel, A, B, D, gpu="h100")
     assert (report.verdict, report.findings) == ("ok", ()), str(report)
+    assert report.proof is not None and report.proof.holds, str(report)
     verify(A, B, D)
 
 

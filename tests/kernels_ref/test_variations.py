@@ -162,6 +162,7 @@ def reports(variation: Variation, folder: Path, seeds: range) -> Iterator[tvm.Re
 def test_a_correct_variation_has_no_findings(variation: Variation, tmp_path: Path, seeds: range) -> None:
     for report in reports(variation, tmp_path, seeds):
         assert (report.verdict, report.findings) == ("ok", ()), str(report)
+        assert report.proof is not None and report.proof.holds, str(report)
 
 
 def test_there_are_variations_of_each_step_after_the_first() -> None:
