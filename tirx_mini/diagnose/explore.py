@@ -23,10 +23,10 @@ from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc
-from tirx_mini.sim import BarrierEvent, Event, HoldingClock, Signal, Simulation, place_key
+from tirx_mini.sim import BarrierEvent, Ends, Event, HoldingClock, Outcome, Signal, Simulation, place_key
 
 from .findings import Report
-from .judge import report_of
+from .judge import judged
 
 DEFAULT_LIMIT = 2000
 """Schedules that are tried at most."""
@@ -108,14 +108,18 @@ class _Search:
     def run(self, holds: tuple[int, ...]) -> _Run:
         """One run with these holds, from the arguments' first values."""
         self._simulation.restore()
-        clock = HoldingClock(holds)
-        outcome = self._simulation.run(log_barriers=True, clock=clock)
-        report = report_of(self.func, self.spec, outcome)
+        clocks: list[HoldingClock] = []
+
+        def run(mixed: Ends) -> Outcome:
+            clocks.append(HoldingClock(holds))
+            return self._simulation.run(log_barriers=True, clock=clocks[-1], mixed=mixed)
+
+        report = judged(self.func, self._simulation, run)
         found = tuple(sorted((f.code, place_key(f.span)) for f in report.findings))
         signals = frozenset(Counter(_signals(report.stats["barriers"])).items())
         fingerprint = (report.verdict, found, hash(self._simulation.results()), signals)
         stats = {name: value for name, value in report.stats.items() if name != "barriers"}
-        return _Run(holds, clock.events, replace(report, stats=stats), fingerprint)
+        return _Run(holds, clocks[0].events, replace(report, stats=stats), fingerprint)
 
 
 def _signals(log: Sequence[BarrierEvent]) -> Iterator[Hashable]:

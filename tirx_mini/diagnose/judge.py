@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import BUDGET, Entry, Outcome, Simulation, Unwritten, place_key
+from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Simulation, Unwritten, place_key
 
 from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_suspects, suspects
 from .findings import Finding, Report, verdict_of, worst_first
@@ -18,6 +18,10 @@ from .proof import proof_of
 
 MOST_BOXES = 4
 """How many parts of an argument that no thread writes are named."""
+
+
+MIXED_RUNS = 4
+"""Runs that are made at most of one schedule, to find what other orders of its signals may show."""
 
 
 class SimulationError(Exception):
@@ -56,22 +60,51 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
         simulation = Simulation(func, args, spec)
     except TirxError as error:
         return failed(func.name, error, spec.name)
-    if schedules > 1:
+    if schedules > 1 or checks:
         simulation.keep()
     worst: Report | None = None
     for number in range(max(1, schedules)):
         if number:
             simulation.restore()
-        outcome = simulation.run(
-            seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks, pedantic=pedantic,
-            budget=budget,
-        )  # fmt: skip
-        report = report_of(func, spec, outcome, number + 1, seed + number)
+
+        def run(mixed: Ends, number: int = number) -> Outcome:
+            return simulation.run(
+                seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks,
+                pedantic=pedantic, budget=budget, mixed=mixed,
+            )  # fmt: skip
+
+        report = judged(func, simulation, run, number + 1, seed + number)
         worst = report if worst is None or report.badness > worst.badness else replace(worst, schedules=number + 1)
         if not report.comparable:
             break
     assert worst is not None
     return worst
+
+
+def judged(
+    func: PrimFunc, simulation: Simulation, run: Callable[[Ends], Outcome], schedules: int = 1, seed: int = 0
+) -> Report:
+    """What is reported of a run, which is made again where other orders may complete phases with other signals.
+
+    Nobody acquires in the repeated run what those signals release, so that it shows the races of such orders.
+    run: makes it, with those phases. The arguments must have been kept.
+    """
+    mixed: Ends = {}
+    report: Report | None = None
+    for _ in range(MIXED_RUNS):
+        outcome = run(mixed)
+        again = report_of(func, simulation.spec, outcome, schedules, seed)
+        if report is None or not again.ok:
+            report = again
+        if not again.ok or all(ends <= mixed.get(place, frozenset()) for place, ends in outcome.mixed.items()):
+            break
+        mixed = {
+            place: mixed.get(place, frozenset()) | outcome.mixed.get(place, frozenset())
+            for place in (*mixed, *outcome.mixed)
+        }
+        simulation.restore()
+    assert report is not None
+    return report
 
 
 def failed(name: str, error: TirxError, gpu: str) -> Report:

@@ -10,7 +10,7 @@ the facts into findings.
 """
 
 from .budget import BUDGET, BudgetExceeded, GridOverBudget, MemoryOverBudget
-from .doubts import Doubt, OpenOrder
+from .doubts import Doubt, Ends, OpenOrder
 from .engines import (
     AccumulatorLane,
     AllocRule,
@@ -137,7 +137,7 @@ from .translate import (
 )
 
 __all__ = [
-    "BUDGET", "BudgetExceeded", "ForeignBarrier", "GridOverBudget", "MemoryOverBudget",
+    "BUDGET", "BudgetExceeded", "Ends", "ForeignBarrier", "GridOverBudget", "MemoryOverBudget",
     "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "BadAllocation",
     "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount", "BarrierEvent",
     "BarrierOfEndedCta", "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BulkWait", "ClusterBarrierMisuse",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -33,10 +33,18 @@ class OpenOrder:
     subject: str
 
 
+Ends = Mapping[tuple[str, int], Set[int]]
+"""Ends of phases of mbarriers: by the name of the CTA and the byte of shared memory, the numbers of the phases."""
+
+
 class Doubts:
-    """The doubts about a run, the first one of each kind at each place."""
+    """The doubts about a run, the first one of each kind at each place.
+
+    mixed: the phases that another order may complete with other signals than the run did.
+    """
 
     def __init__(self) -> None:
+        self.mixed: dict[tuple[str, int], set[int]] = {}
         self._found: dict[Hashable, OpenOrder] = {}
 
     def record(self, doubt: Doubt, origin: Origin, subject: str) -> None:

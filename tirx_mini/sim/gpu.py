@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 
 from .budget import BUDGET, Budget, check_budget
-from .doubts import Doubts, OpenOrder
+from .doubts import Doubts, Ends, OpenOrder
 from .engines import CpAsync, TensorCores, TmaEngine, TmemAccesses, TmemAllocators, WgmmaEngines
 from .facts import Entry, Fact, FactLog, Fault
 from .hazards import HazardWatch, Space
@@ -43,6 +43,7 @@ class Outcome:
     fault: what stopped the run, if something did.
     blocked: warps that wait for ever, in the order of their CTAs; each has its `waiting`.
     open_orders: where another order of the events may go otherwise; None where accesses were not checked.
+    mixed: phases of mbarriers that another order may complete with other signals.
     stats: figures by name. trace: the timeline, by cycles, where asked for. barrier_log: likewise.
     repeats: waits of an mbarrier that found the same phase complete again.
     unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end.
@@ -57,6 +58,7 @@ class Outcome:
     barrier_log: list[BarrierEvent] | None = None
     repeats: tuple[RepeatedWait, ...] = ()
     open_orders: tuple[OpenOrder, ...] | None = None
+    mixed: Ends = field(default_factory=dict)
     unwritten: tuple[Unwritten, ...] = ()
 
 
@@ -71,6 +73,7 @@ class Gpu(Services):
     checks: whether to look for accesses that nothing orders, and for those of memory that nothing has written.
     pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
     budget: iterations of loops that the run may make, all warps together.
+    mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
     """
 
     def __init__(
@@ -86,7 +89,9 @@ class Gpu(Services):
         checks: bool = True,
         pedantic: bool = False,
         budget: int = BUDGET,
+        mixed: Ends | None = None,
     ) -> None:
+        self.mixed: Ends = mixed or {}
         self.image = image
         self.budget = Budget(budget, image.launch.num_ctas)
         self.spend = self.budget.spend
@@ -138,7 +143,10 @@ class Gpu(Services):
         stats = {**self.stats, **self.traffic.figures()}
         repeats = tuple(self.repeats.values())
         open_orders = self.doubts.all if self.checks else None
-        return Outcome(self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats, open_orders)
+        mixed = self.doubts.mixed
+        return Outcome(
+            self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats, open_orders, mixed
+        )
 
     def wake(self, warp: RunningWarp, time: float) -> None:
         """Let a blocked warp run on from `time`."""

@@ -14,6 +14,7 @@ from tirx_mini.isa import check_target, named_params, prints, written_params
 
 from .arguments import bind_arguments
 from .budget import BUDGET
+from .doubts import Ends
 from .facts import Entry, Origin
 from .gpu import Gpu, Outcome
 from .outputs import NothingWritten, unwritten
@@ -61,13 +62,14 @@ class Simulation:
         checks: bool = True,
         pedantic: bool = False,
         budget: int = BUDGET,
+        mixed: Ends | None = None,
     ) -> Outcome:
         """Execute the kernel once. The arguments are those of `Gpu`."""
         with np.errstate(all="ignore"):
             machine = Gpu(
                 self.image, self._arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks,
-                pedantic=pedantic, budget=budget,
+                pedantic=pedantic, budget=budget, mixed=mixed,
             )  # fmt: skip
             outcome = machine.run()
         if outcome.fault is not None or outcome.blocked:

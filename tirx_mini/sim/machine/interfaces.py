@@ -14,7 +14,7 @@ from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Span, TensorMap
 from tirx_mini.isa import WgmmaVerbs
 
-from ..doubts import Doubts
+from ..doubts import Doubts, Ends
 from ..facts import FactLog, Origin
 from ..ordering import Actor, Agent, Causality, GridDependence, SyncClock
 from ..timing import Clock, FairShare, SmTraffic, Traffic
@@ -102,6 +102,11 @@ class Gpu(Protocol):
     def locator(self) -> Locator: ...
     @property
     def facts(self) -> FactLog: ...
+    @property
+    def mixed(self) -> Ends:
+        """Phases of which a run before has shown that another order may complete them with other signals."""
+        ...
+
     @property
     def doubts(self) -> Doubts: ...
     @property

@@ -114,7 +114,7 @@ class Mbarrier:
         self.expected = self.pending = self.tx = self.phase = 0
         causality = cta.cluster.causality
         self._current = causality.sync_clock()
-        self.phases = None if isinstance(causality, UncheckedCausality) else Phases(causality)
+        self.phases = None if isinstance(causality, UncheckedCausality) else self._no_phases()
         self.done_time = self.phase_time = 0.0
         self.waiters: list[MbarrierWait] = []
         self.init_by = Init(None, 0, 0)
@@ -141,7 +141,7 @@ class Mbarrier:
         self.expected = self.pending = count
         self.tx = self.phase = 0
         if self.phases is not None and self.init_by.epoch:
-            self.phases = Phases(self.cta.cluster.causality)
+            self.phases = self._no_phases()
         self._current.clear()
         self.done_time = self.phase_time = w.time
         self.init_by = Init(w.span, w.agent.index, w.agent.epoch, w, w.mask.word)
@@ -307,17 +307,23 @@ class Mbarrier:
         phases = self.phases
         assert phases is not None
         if not phases.follows(agent, clocks):
-            self._early(signal, role, span)
+            self._early(agent, clocks, signal, role, span)
         if signal is Signal.EXPECT_TX:
             phases.expect(agent, epoch)
         else:
             phases.signal(agent, epoch, clocks, signal is not Signal.TMA_LOAD)
 
-    def _early(self, signal: Signal, role: str, span: Span | None) -> None:
+    def _no_phases(self) -> Phases:
+        """Phases of which none is complete."""
+        cta = self.cta
+        return Phases(cta.cluster.causality, cta.gpu.mixed.get((cta.name, self.offset), frozenset()))
+
+    def _early(self, agent: int, clocks: np.ndarray, signal: Signal, role: str, span: Span | None) -> None:
         """A signal may come in the phase before, where it takes another one's place, or breaks the count of bytes."""
         phases, gpu = self.phases, self.cta.gpu
         assert phases is not None
-        phases.tangled()
+        ends = phases.tangled(agent, clocks)
+        gpu.doubts.mixed.setdefault((self.cta.name, self.offset), set()).update(ends)
         by = Origin(role, role, self.cta.name, span)
         if signal not in (Signal.EXPECT_TX, Signal.TMA_LOAD) and not phases.bytes:
             gpu.doubts.record(Doubt.SIGNALS, by, self.name)

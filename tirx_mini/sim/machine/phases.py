@@ -15,7 +15,7 @@ can happen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -41,12 +41,19 @@ class Phase:
 
 
 class Phases:
-    """The phases of one mbarrier. number: how many are complete."""
+    """The phases of one mbarrier. number: how many are complete.
 
-    __slots__ = ("_bytes", "_causality", "_kept", "_known", "_late", "_ordered", "_signals", "_tangled", "number")
+    mixed: phases that other orders may complete with other signals, as a run before has shown. What is sure at the end
+    of such a phase is what the last one before released that is none.
+    """
 
-    def __init__(self, causality: Causality) -> None:
+    __slots__ = (
+        "_bytes", "_causality", "_kept", "_known", "_late", "_mixed", "_ordered", "_signals", "_tangled", "number",
+    )  # fmt: skip
+
+    def __init__(self, causality: Causality, mixed: Set[int] = frozenset()) -> None:
         self._causality = causality
+        self._mixed = mixed
         self.number = 0
         self._kept: dict[int, Phase] = {}
         self._known: dict[int, int] = {}  # complete phases that an agent knows of by its own waits
@@ -84,12 +91,20 @@ class Phases:
         if arrives and self._late:
             self._late = tuple(late for late in self._late if not past(agent, clocks, (late,)))
 
-    def tangled(self) -> None:
-        """A signal of the current phase does not follow the phase before: it might take the place of one of those."""
+    def tangled(self, agent: int, clocks: np.ndarray) -> Set[int]:
+        """A signal of the current phase does not follow the phase before: it might take the place of one of those.
+
+        Returns the phases in which it might come.
+        """
         if not self._tangled:
             before = self._kept[self.number - 1].signals
             self._signals += before if len(before) < TANGLED else []
         self._tangled = True
+        for over in range(self.number - 2, -1, -1):
+            phase = self._kept.get(over)
+            if phase is not None and past(agent, clocks, phase.signals):
+                return set(range(over + 1, self.number))
+        return set(range(self.number))
 
     def complete(self, current: SyncClock) -> bool:
         """The current phase is complete, and has released `current`.
@@ -99,7 +114,12 @@ class Phases:
         kept, number = self._kept, self.number
         old = kept.pop(number - RECENT, None) if number >= FIRST + RECENT else None
         released = old.released if old is not None else self._causality.sync_clock()
-        released.copy_from(current)
+        if number not in self._mixed:
+            released.copy_from(current)
+        elif number:
+            released.copy_from(kept[number - 1].released)
+        else:
+            released.clear()
         kept[number] = Phase(self._signals, self._bytes, released)
         self.number += 1
         self._signals = []

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tests.tirx_mini.sim.bare import Result, address, at, block, buffer, do, initialised, one_lane, run
 from tirx_mini.ir import Span
-from tirx_mini.sim import Operation, Poll, RunningWarp
+from tirx_mini.sim import Ends, Operation, Poll, RunningWarp
 from tirx_mini.sim.ordering import Actor, Proxy
 
 Kind = Literal["arrive", "wait", "sync", "read", "write", "expect", "load"]
@@ -212,8 +212,8 @@ class Model:
 # -- the same on the simulated GPU ---------------------------------------------------------------------------------
 
 
-def execute(protocol: Protocol, variables: int) -> Result:
-    """One run of a protocol; thread t is lane 0 of warp t."""
+def execute(protocol: Protocol, variables: int, mixed: Ends | None = None) -> Result:
+    """One run of a protocol; thread t is lane 0 of warp t. mixed: as for a `Gpu`."""
     names = [f"bar{number}" for number in range(len(protocol.counts))]
     shared: dict[str, Any] = dict.fromkeys(names, ("uint64", 1))
     shared |= {f"var{number}": ("float32", 4, 4) for number in range(variables)}
@@ -237,7 +237,7 @@ def execute(protocol: Protocol, variables: int) -> Result:
                 yield Poll(w, w.time, w.span)
             yield from _perform(w, step, threads)
 
-    return run(program, threads=32 * threads, shared=shared)
+    return run(program, threads=32 * threads, shared=shared, mixed=mixed)
 
 
 def _perform(w: RunningWarp, step: Step, threads: int) -> Any:
