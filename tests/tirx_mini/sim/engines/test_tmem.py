@@ -408,16 +408,15 @@ def test_a_cta_that_may_wait_for_columns_while_it_holds_some_is_in_doubt(
     columns: tuple[int, ...], open_order: bool
 ) -> None:
     def program(w: RunningWarp) -> Any:
-        for count in columns:
-            address_of = yield from block(w, "tcgen05.alloc", address(w, "slot"), count)
-            del address_of
-            taddr = int(w.cta.smem.view(4)[0])
+        for number, count in enumerate(columns):
+            yield from block(w, "tcgen05.alloc", address(w, "slot", number), count)
+            taddr = int(w.cta.smem.view(4)[number])
             if sum(columns) > 512:
                 do(w, "tcgen05.dealloc", taddr, count)
         if sum(columns) <= 512:
             for number, count in enumerate(columns):
                 do(w, "tcgen05.dealloc", number * columns[0], count)
 
-    result = run(program, shared={"slot": ("uint32", 4), "rest": ("uint8", 160_000)})
+    result = run(program, shared={"slot": ("uint32", 4, 4), "rest": ("uint8", 160_000)})
     assert result.kinds == []
     assert [one.doubt for one in result.outcome.open_orders or ()] == [Doubt.COLUMNS] * open_order
