@@ -339,3 +339,21 @@ def test_bulk_groups_are_those_of_the_thread_that_issued_the_copies() -> None:
 
 def test_unchecked_runs_keep_no_lanes_apart() -> None:
     assert kinds(handed_over(sync=False), WITH_BARRIER, threads=64, checks=False) == []
+
+
+def test_what_another_lane_copied_by_cp_async_is_there_after_the_wait_and_a_synchronisation() -> None:
+    array = np.arange(256, dtype=np.float32)
+
+    def program(w: RunningWarp, sync: bool, other: int) -> Any:
+        data = buffer(w, "data")
+        do(w, "cp.async", address(w, "data") + LANE * 16, w.global_address(buffer(w, "A"), LANE * 4))
+        do(w, "cp.async.commit_group")
+        do(w, "cp.async.wait_group", n=0)
+        if sync:
+            do(w, "bar.warp.sync")
+        w.load(data, (LANE ^ other) * 4, 4)
+        yield from ()
+
+    shared = {"data": ("float32", 128, 4)}
+    for sync, other, found in ((True, 1, []), (False, 0, []), (False, 1, ["(missing-warp-sync)"])):
+        assert kinds(lambda w, s=sync, o=other: program(w, s, o), shared, arrays={"A": array}) == found

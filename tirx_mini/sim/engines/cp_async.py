@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini.ir import Span
+
 from ..facts import Fact, Fault
 from ..machine import OFFSET_MASK, WINDOW_BITS, BarrierUse, Mbarrier, Signal, Warp
 from ..ordering import Actor, Agent, Operation, Proxy
@@ -35,7 +37,7 @@ class Copy:
     """The cp.async of a warp that were issued together.
 
     done: when they are complete, in cycles. items: where they write, and sources: what of `memory` they read until
-    then, in units of `nbytes`.
+    then, in units of `nbytes`. owners: the lane of each (`Actor.lanes`).
     """
 
     agent: Agent
@@ -44,6 +46,8 @@ class Copy:
     memory: np.ndarray
     sources: np.ndarray
     nbytes: int
+    owners: np.ndarray
+    span: Span | None
 
 
 class CpAsyncGroups:
@@ -82,7 +86,9 @@ class CpAsyncGroups:
             segment.read(first[:, None] + np.arange(max(1, nbytes // segment.granule)), actor)
         cta.smem.shadow.write_items(offsets, nbytes, actor)
         memory = w.gpu.memory.view(buffer.slot, nbytes)
-        self._open.append(Copy(agent, done, offsets // nbytes, memory, places // nbytes, nbytes))
+        self._open.append(
+            Copy(agent, done, offsets // nbytes, memory, places // nbytes, nbytes, w.mask.owners, w.span)
+        )
 
     def commit(self) -> None:
         """cp.async.commit_group."""
@@ -95,7 +101,25 @@ class CpAsyncGroups:
             for copy in self._groups.pop(0):
                 self._land(w, copy)
                 w.agent.acquire_epoch(copy.agent.index, copy.agent.epoch)
+                self._hand_over(w, copy)
                 w.time = max(w.time, copy.done)
+
+    @staticmethod
+    def _hand_over(w: Warp, copy: Copy) -> None:
+        """From the wait on, each lane has written what it copied: other lanes see it after a synchronisation."""
+        segment = w.cta.smem.shadow.segment(int(copy.items[0]) * copy.nbytes)
+        if segment is None or copy.nbytes % segment.granule:
+            return
+        first = copy.items * copy.nbytes
+        if first.min() < segment.start or first.max() >= segment.stop:
+            return
+        actor = w.stores
+        actor.span, actor.time, actor.lanes = copy.span, w.time, copy.owners[:, None]
+        actor.operation = Operation.CP_ASYNC
+        w.agent.scattered = True
+        granules = (first - segment.start) // segment.granule
+        segment.write(granules[:, None] + np.arange(copy.nbytes // segment.granule), actor)
+        actor.operation = Operation.STORE
 
     @staticmethod
     def _land(w: Warp, copy: Copy) -> None:
