@@ -49,6 +49,9 @@ NUMBERS = {
     "cta_mask": (None, 3),
     "bytes": (16,),
     "format": ("%g\n",),
+    "function": ("take",),
+    "source_code": ("template <typename T> __device__ void take(T) {}",),
+    "return_type": ("void",),
 }
 """Values of the modifiers that the table does not enumerate."""
 COLUMNS = {"wgmma.mma_async": (8, 136, 256)}
