@@ -306,10 +306,10 @@ def thread_counts_differ(fact: ThreadCountsDiffer) -> Explanation:
 @explains(RoundsUnordered, RACE)
 def rounds_unordered(fact: RoundsUnordered) -> Explanation:
     return Explanation(
-        f"{fact.origin.place} arrives at barrier {fact.number}, and nothing keeps it from the round before, which is "
-        f"{fact.place}'s",
+        f"barrier {fact.number} is used by {fact.origin.place} and by {fact.place}, and nothing keeps their rounds "
+        "apart: it counts the threads of both",
         "give each group of warps that synchronises by itself a barrier id of its own (1 to 15)",
-        ((f"{fact.place} was in that round here", fact.span),),
+        ((f"{fact.place} uses it here", fact.span),),
         {"barrier": f"barrier {fact.number}"},
         "PTX ISA: bar.sync",
         order=f"if {fact.origin.place} arrives while the round of {fact.place} is not over",

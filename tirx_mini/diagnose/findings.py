@@ -81,7 +81,8 @@ class Report:
 
     findings: worst first. time_us, tflops: predicted on the modelled GPU (None where the kernel did not finish, or
         executed no MMA). cycles: of the SM clock. trace: the timeline's events. stats: figures by name.
-    unwritten: what no thread wrote of the arguments that the kernel writes elsewhere, a sentence for each argument.
+    unwritten: what no thread wrote of the arguments that the kernel writes elsewhere, and what none read of the results
+        in tensor memory, in sentences.
     schedules: how many were run; seed: the one that replays the worst finding.
     right: whether the results are right, where somebody compared them; the simulator alone does not know (None).
     proof: of a run that is ok, what it proves of the other orders of its events; None without checks.

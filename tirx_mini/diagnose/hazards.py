@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tirx_mini.sim import Access, EarlyAccess, Extent, Hazard, HazardKind, Operation, Space
+from tirx_mini.sim import Access, EarlyAccess, Extent, Hazard, HazardKind, Operation, Space, place_key
 
 from .kind import MISSING_TMEM_WAIT, RACE, Explanation, Kind, Notes, explains
 from .orders import between, missing_wait
@@ -87,6 +87,7 @@ def hazard(fact: Hazard) -> Explanation:
     where = extent_text(fact.extent)
     message, hint = _words(fact, where)
     about: dict[str, Any] = {"buffer": _buffer(fact.extent), "where": where, "role": fact.origin.role}
+    about["operation"] = str(fact.operation)
     notes: Notes = ()
     earlier = fact.earlier
     if earlier is not None:
@@ -188,12 +189,24 @@ BULK_STORES = (Operation.TMA_STORE, Operation.TMA_REDUCE)
 """Operations that read shared memory for a bulk group."""
 
 
+def _same_store(fact: Hazard, earlier: Access) -> bool:
+    """Whether one ordinary store, in two warps, writes the same elements."""
+    stores = fact.writes and earlier.write and fact.operation is earlier.operation is Operation.STORE
+    return stores and place_key(earlier.span) == place_key(fact.origin.span) and earlier.role != fact.origin.role
+
+
 def _race_hint(fact: Hazard, earlier: Access) -> str:
     operations = {earlier.operation, fact.operation}
     if operations == {Operation.TCGEN05_MMA}:
         return (
             "MMAs of one shape, kind and accumulator are in order, others are not: wait for the commit of the first, "
             "or give them columns of their own"
+        )
+    if _same_store(fact, earlier):
+        what = "CTA" if earlier.role.partition(" of CTA")[2] != fact.origin.role.partition(" of CTA")[2] else "warp"
+        return (
+            f"this statement writes the same elements in {earlier.role} and in {fact.origin.role}: its index lacks the "
+            f"number of the {what}, and no synchronisation makes up for that"
         )
     if fact.foreign:
         return "CTAs of different clusters run in no order: let each write its own part"

@@ -8,13 +8,14 @@ from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Simulation, Unwritten, place_key
+from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Simulation, UnreadColumns, Unwritten, place_key
 
 from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_suspects, suspects
 from .findings import Finding, Report, verdict_of, worst_first
 from .kind import NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 from .proof import proof_of
+from .roots import causes_first, consequence, with_suspects
 
 MOST_BOXES = 4
 """How many parts of an argument that no thread writes are named."""
@@ -124,8 +125,8 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
     elif any(f.severity == "error" for f in findings):
         if any(f.severity == "error" and f.verdict == "hazard" for f in findings):
             findings = [*_suspicions(func), *findings]
-        findings = _with_suspects(findings, [_suspicion(one) for one in state_suspects(func, outcome.repeats)])
-    findings = _without_echoes(findings)
+        findings = with_suspects(findings, [_suspicion(one) for one in state_suspects(func, outcome.repeats)])
+    findings = _without_echoes(causes_first(func, findings))
     finished = not outcome.blocked and outcome.fault is None
     stats: dict[str, Any] = dict(outcome.stats)
     time_us = None
@@ -149,7 +150,7 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
         schedules,
         seed,
         proof=None if known is None else proof_of(known),
-        unwritten=tuple(map(_unwritten_text, outcome.unwritten)),
+        unwritten=(*map(_unwritten_text, outcome.unwritten), *map(_unread_text, outcome.unread)),
     )
 
 
@@ -160,6 +161,12 @@ def _unwritten_text(part: Unwritten) -> str:
     boxes = [f"{part.buffer}[{', '.join(f'{start}:{stop}' for start, stop in box)}]" for box in part.boxes]
     more = f" and {len(boxes) - MOST_BOXES} more parts" if len(boxes) > MOST_BOXES else ""
     return f"no thread writes {', '.join(boxes[:MOST_BOXES])}{more}"
+
+
+def _unread_text(part: UnreadColumns) -> str:
+    """A sentence about a result in tensor memory that no thread read."""
+    columns = f"columns {part.first} to {part.last} of tensor memory"
+    return f"no thread reads {columns}, which the MMA of {line(part.span)} writes"
 
 
 def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[float, float]:
@@ -221,16 +228,6 @@ def _suspicion(suspect: Suspect) -> Finding:
     return Finding(suspect.kind.name, "error", suspect.explanation.message, suspect.span, details, order)
 
 
-def _with_suspects(findings: Sequence[Finding], suspicions: Sequence[Finding]) -> list[Finding]:
-    """The findings after those that explain them."""
-    return [*suspicions, *(map(_as_consequence, findings) if suspicions else findings)]
-
-
-def _as_consequence(finding: Finding) -> Finding:
-    """The same finding, of which another one says why it is there."""
-    return replace(finding, details={**finding.details, "consequence": True})
-
-
 # -- deadlocks ---------------------------------------------------------------------------------------------------------
 
 
@@ -246,7 +243,7 @@ def _with_deadlock(findings: Sequence[Finding], deadlock: Deadlock) -> list[Find
         return finding.kind == "illegal-convergence" and place_key(finding.span) in places
 
     others = [finding for finding in findings if not included(finding)]
-    return [*(map(_as_consequence, others) if deadlock.rule.root else others), _deadlock_finding(deadlock)]
+    return [*(map(consequence, others) if deadlock.rule.root else others), _deadlock_finding(deadlock)]
 
 
 def _deadlock_finding(deadlock: Deadlock) -> Finding:

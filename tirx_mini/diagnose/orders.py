@@ -40,6 +40,20 @@ def between(cluster: HostCluster, earlier: Access, operation: Operation, role: s
                     (f"{barrier.element.buffer} is there to order the two: {waiter} waits for it here", wait.span),
                     (f"and {by} signals it here", signal.span),
                 )
+        if first in _SIGNALS and (notes := _others_wait(barriers, signals, by, waiter)):
+            return notes
+    return ()
+
+
+def _others_wait(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: str, waiter: str) -> Notes:
+    """Notes on a barrier that tells of an operation, and that others of the same CTA wait for."""
+    for barrier, signal in _signalled(barriers, signals, by):
+        for wait in barrier.history.waits.values():
+            if wait.role.partition(" of CTA")[2] == waiter.partition(" of CTA")[2]:
+                return (
+                    (f"{waiter} never waits for {barrier.name}, which {by} signals here", signal.span),
+                    (f"{wait.role} waits for it here", wait.span),
+                )
     return ()
 
 
@@ -56,7 +70,7 @@ def _never_waited(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: s
     """A note on a barrier that is signalled, and that nobody waits for."""
     for barrier, signal in _signalled(barriers, signals, by):
         if not barrier.history.waits and not barrier.waiters:
-            return ((f"nobody waits for {barrier.element.buffer}, which {signal.role} signals here", signal.span),)
+            return ((f"nobody waits for {barrier.name}, which {signal.role} signals here", signal.span),)
     return ()
 
 

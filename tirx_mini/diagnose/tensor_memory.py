@@ -223,8 +223,18 @@ def mma_at_exit(fact: MmaAtExit) -> Explanation:
 
 @explains(LostResult, LOST_RESULT)
 def lost_result(fact: LostResult) -> Explanation:
+    notes = (("the result that is lost is computed here", fact.earlier.span),)
+    (first, last), (low, high) = fact.columns, fact.unread
+    if (low, high) != (first, last):
+        return Explanation(
+            f"the MMA of {fact.origin.role} overwrites columns {first} to {last} of tensor memory, of which nobody has "
+            f"read {low} to {high} since the last MMA wrote them",
+            f"read all columns of the accumulator before the next tile: check the slices that are copied, as nothing "
+            f"reads columns {low} to {high}",
+            notes,
+        )
     return Explanation(
         f"the MMA of {fact.origin.role} overwrites an accumulator that nobody has read since the last MMA wrote it",
-        "accumulate (accum=True) on every K tile but the first; read the result before the next tile",
-        (("the result that is lost is computed here", fact.earlier.span),),
+        f"accumulate (accum=True) on every K tile but the first; read columns {first} to {last} before the next tile",
+        notes,
     )

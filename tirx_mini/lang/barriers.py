@@ -14,7 +14,8 @@ class MBarrier:
     """`depth` mbarriers at which threads arrive.
 
     pool: the shared-memory pool that holds the barriers (8 bytes each).
-    name: the name in reports; by default that of the variable.
+    name: the name where the object is not assigned to a variable; reports use the variable's, which cannot be given
+        twice.
     phase_offset: 1 to invert the parity of every wait, else 0.
     leader: the condition that selects the one thread of the CTA that initialises the barriers; by default thread 0.
 
@@ -35,7 +36,7 @@ class MBarrier:
         self.depth = depth
         self.phase_offset = phase_offset
         self.leader = Tx.threadIdx.x < 1 if leader is None else leader
-        self.buf: Buffer = pool.alloc((depth,), "uint64", align=8, name=name)
+        self.buf: Buffer = pool.alloc((depth,), "uint64", align=8, name=name and Tx.variable_name(name))
 
     @property
     def name(self) -> str:

@@ -44,6 +44,7 @@ from .engines import (
     TmemAtExit,
     TmemColumnsExceeded,
     TmemNotHeld,
+    UnreadColumns,
     WarpgroupTooSmall,
     WgmmaAtExit,
     WgmmasDiffer,
@@ -157,6 +158,7 @@ __all__ = [
     "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld",
     "TooManyRegisters", "TooManyThreads", "TraceEvent", "Translation", "TxCountOverflow", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
-    "Unwritten", "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait", "WgmmasDiffer", "WideRegisters",
+    "UnreadColumns", "Unwritten",
+    "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait", "WgmmasDiffer", "WideRegisters",
     "WrongRegisterDirection", "WrongTmemLane", "numpy_dtype", "place_key", "selected", "thread_values", "translate",
 ]  # fmt: skip

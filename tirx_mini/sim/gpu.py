@@ -12,7 +12,7 @@ from tirx_mini.hardware import GpuSpec
 
 from .budget import BUDGET, Budget, check_budget
 from .doubts import Doubts, Ends, OpenOrder
-from .engines import CpAsync, TensorCores, TmaEngine, TmemAccesses, TmemAllocators, WgmmaEngines
+from .engines import CpAsync, TensorCores, TmaEngine, TmemAccesses, TmemAllocators, UnreadColumns, WgmmaEngines
 from .facts import Entry, Fact, FactLog, Fault
 from .hazards import HazardWatch, Space
 from .launch import check_launch
@@ -46,7 +46,8 @@ class Outcome:
     mixed: phases of mbarriers that another order may complete with other signals.
     stats: figures by name. trace: the timeline, by cycles, where asked for. barrier_log: likewise.
     repeats: waits of an mbarrier that found the same phase complete again.
-    unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end.
+    unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end. unread: results of
+        MMAs that no thread read, likewise.
     """
 
     cycles: float
@@ -60,6 +61,7 @@ class Outcome:
     open_orders: tuple[OpenOrder, ...] | None = None
     mixed: Ends = field(default_factory=dict)
     unwritten: tuple[Unwritten, ...] = ()
+    unread: tuple[UnreadColumns, ...] = ()
 
 
 class Gpu(Services):
@@ -116,6 +118,7 @@ class Gpu(Services):
         self.trace: list[TraceEvent] | None = [] if trace else None
         self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
         self.repeats: dict[Hashable, RepeatedWait] = {}
+        self.unread: dict[Hashable, UnreadColumns] = {}
         self.sms = [Multiprocessor(index, spec, self.clock) for index in range(spec.sms)]
         self.clusters: list[ResidentCluster] = []
         self.stats: dict[str, float] = {}

@@ -75,7 +75,8 @@ class Simulation:
         if outcome.fault is not None or outcome.blocked:
             return outcome
         facts = (*outcome.facts, *self._no_effect(machine))
-        return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)))
+        missed = tuple(machine.unread.values())
+        return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)), unread=missed)
 
     def _no_effect(self, machine: Gpu) -> tuple[Entry, ...]:
         """The fact that a run wrote no argument, for a kernel that computes with some and has one for the result.

@@ -75,9 +75,9 @@ STORES = (
         verdict="hazard",
         kind="race",
         code="TX201",
-        line=STORE_D,
-        page_says=("Dsmem",),
-        also_shows=WRITE_D,
+        line=WRITE_D,
+        page_says=("Dsmem", "missing is the one after the TMA store"),
+        also_shows=STORE_D,
     ),
     Wrong(
         name="no commit_group",

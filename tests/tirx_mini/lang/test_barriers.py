@@ -15,45 +15,45 @@ def becomes(*lines: str, kind: str = "MBarrier") -> str:
     body = ["shared = SMEMPool()", f'full = {kind}(shared, 2, "tma2mma")', "shared.commit()", *lines]
     text = printed("\n".join(body), **NAMES)
     head, _, rest = text.partition("align=8)\n")
-    assert 'tma2mma = Tx.decl_buffer((2,), "uint64", scope="shared"' in head
+    assert 'full = Tx.decl_buffer((2,), "uint64", scope="shared"' in head
     return rest
 
 
 def test_only_the_first_thread_of_the_cta_initialises_barriers() -> None:
     assert becomes("full.init(128)") == (
         "if Tx.threadIdx.x < 1:\n"
-        "    Tx.ptx.mbarrier.init(tma2mma.ptr_to([0]), Tx.uint32(128))\n"
-        "    Tx.ptx.mbarrier.init(tma2mma.ptr_to([1]), Tx.uint32(128))"
+        "    Tx.ptx.mbarrier.init(full.ptr_to([0]), Tx.uint32(128))\n"
+        "    Tx.ptx.mbarrier.init(full.ptr_to([1]), Tx.uint32(128))"
     )
 
 
 METHODS = {
-    ("MBarrier", "full.wait(lane_id, phase)"): "Tx.ptx.mbarrier.try_wait(tma2mma.ptr_to([lane_id]), Tx.uint32(phase))",
-    ("MBarrier", "full.arrive(1)"): "Tx.ptx.mbarrier.arrive(tma2mma.ptr_to([1]))",
+    ("MBarrier", "full.wait(lane_id, phase)"): "Tx.ptx.mbarrier.try_wait(full.ptr_to([lane_id]), Tx.uint32(phase))",
+    ("MBarrier", "full.arrive(1)"): "Tx.ptx.mbarrier.arrive(full.ptr_to([1]))",
     ("MBarrier", "full.arrive(0, cta_id=0, pred=True)"): (
-        "Tx.ptx.mbarrier.arrive.remote(tma2mma.ptr_to([0]), Tx.uint32(0), True)"
+        "Tx.ptx.mbarrier.arrive.remote(full.ptr_to([0]), Tx.uint32(0), True)"
     ),
-    ("MBarrier", "full.arrive(0, cta_id=1)"): "Tx.ptx.mbarrier.arrive.remote(tma2mma.ptr_to([0]), Tx.uint32(1), True)",
+    ("MBarrier", "full.arrive(0, cta_id=1)"): "Tx.ptx.mbarrier.arrive.remote(full.ptr_to([0]), Tx.uint32(1), True)",
     ("MBarrier", "full.arrive(0, pred=lane_id == 0)"): (
-        "if lane_id == 0:\n    Tx.ptx.mbarrier.arrive(tma2mma.ptr_to([0]))"
+        "if lane_id == 0:\n    Tx.ptx.mbarrier.arrive(full.ptr_to([0]))"
     ),
     ("MBarrier", "full.arrive(0, pred=False)"): "",
-    ("MBarrier", "Tx.ptx.mbarrier.arrive(full.ptr_to([phase]))"): "Tx.ptx.mbarrier.arrive(tma2mma.ptr_to([phase]))",
+    ("MBarrier", "Tx.ptx.mbarrier.arrive(full.ptr_to([phase]))"): "Tx.ptx.mbarrier.arrive(full.ptr_to([phase]))",
     ("TMABar", "full.arrive(phase, 4096)"): (
-        "Tx.ptx.mbarrier.arrive.expect_tx(tma2mma.ptr_to([phase]), Tx.uint32(4096))"
+        "Tx.ptx.mbarrier.arrive.expect_tx(full.ptr_to([phase]), Tx.uint32(4096))"
     ),
-    ("TMABar", "full.arrive(0, bytes=M * 2)"): "Tx.ptx.mbarrier.arrive.expect_tx(tma2mma.ptr_to([0]), Tx.uint32(256))",
+    ("TMABar", "full.arrive(0, bytes=M * 2)"): "Tx.ptx.mbarrier.arrive.expect_tx(full.ptr_to([0]), Tx.uint32(256))",
     ("TMABar", "full.remote_view(0).arrive(1, 64)"): (
-        "Tx.ptx.mbarrier.arrive.expect_tx(Tx.ptx.mapa(tma2mma.ptr_to([1]), Tx.uint32(0)), Tx.uint32(64))"
+        "Tx.ptx.mbarrier.arrive.expect_tx(Tx.ptx.mapa(full.ptr_to([1]), Tx.uint32(0)), Tx.uint32(64))"
     ),
     ("MBarrier", "full.remote_view(1).arrive(0)"): (
-        "Tx.ptx.mbarrier.arrive.remote(tma2mma.ptr_to([0]), Tx.uint32(1), True)"
+        "Tx.ptx.mbarrier.arrive.remote(full.ptr_to([0]), Tx.uint32(1), True)"
     ),
     ("TCGen05Bar", "full.arrive(phase, cta_group=1, cta_mask=1)"): (
-        "Tx.ptx.tcgen05.commit(tma2mma.ptr_to([phase]), cta_group=1, cta_mask=1)"
+        "Tx.ptx.tcgen05.commit(full.ptr_to([phase]), cta_group=1, cta_mask=1)"
     ),
     ("TCGen05Bar", "full.arrive(0, cta_group=2, cta_mask=3)"): (
-        "Tx.ptx.tcgen05.commit(tma2mma.ptr_to([0]), cta_group=2, cta_mask=3)"
+        "Tx.ptx.tcgen05.commit(full.ptr_to([0]), cta_group=2, cta_mask=3)"
     ),
 }
 
@@ -69,7 +69,7 @@ def test_a_remote_view_addresses_the_other_cta() -> None:
         "Tx.copy_async(Asmem, A, dispatch='tma', mbar=other.ptr_to([phase]))",
         kind="TMABar",
     )
-    assert "mbar=Tx.ptx.mapa(tma2mma.ptr_to([phase]), Tx.uint32(0))" in text
+    assert "mbar=Tx.ptx.mapa(full.ptr_to([phase]), Tx.uint32(0))" in text
 
 
 def test_a_barrier_is_named_after_its_variable() -> None:

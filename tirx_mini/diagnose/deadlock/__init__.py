@@ -5,11 +5,12 @@
 
 from .byte_counts import BYTE_COUNT, Suspect, suspects
 from .explain import RULES, Deadlock, explain_deadlock
+from .sites import find_sites
 from .situation import barrier_of, line
 from .states import STANDS_STILL, WRONG_PARITY, state_suspects
 from .stuck_role import StuckRole
 
 __all__ = [
     "BYTE_COUNT", "RULES", "STANDS_STILL", "WRONG_PARITY", "Deadlock", "StuckRole", "Suspect", "barrier_of",
-    "explain_deadlock", "line", "state_suspects", "suspects",
+    "explain_deadlock", "find_sites", "line", "state_suspects", "suspects",
 ]  # fmt: skip

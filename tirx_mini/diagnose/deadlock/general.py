@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tirx_mini.sim import ColumnsWait
+
 from ..kind import Explanation
 from .rule import cause
 from .situation import Group, Situation
@@ -31,7 +33,11 @@ def anything(situation: Situation, group: Group) -> Explanation | None:
     """A wait for something else."""
     if group.counting is not None and any(g.counting is None for g in situation.groups):
         return None
-    return Explanation(
-        f"{group.role} {group.waits} for {group.waits_for}, and nothing can provide it",
-        "let every thread that is waited for get there",
-    )
+    message = f"{group.role} {group.waits} for {group.waits_for}, and nothing can provide it"
+    if isinstance(group.wait, ColumnsWait) and group.wait.held:
+        return Explanation(
+            message,
+            "let one warp of a CTA allocate, once: an SM has 512 columns, and a CTA frees its own at the end",
+            tuple(("the CTA has allocated columns here before", place) for place in group.wait.blocks),
+        )
+    return Explanation(message, "let every thread that is waited for get there")

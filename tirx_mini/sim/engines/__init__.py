@@ -30,6 +30,7 @@ from .tmem import (
     TmemAllocators,
     TmemAtExit,
     TmemNotHeld,
+    UnreadColumns,
 )
 from .tmem_access import (
     AccumulatorLane,
@@ -47,7 +48,7 @@ __all__ = [
     "CopyOutOfBounds", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LoadAtExit", "LostResult",
     "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
     "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit", "StoreBeforeTensor", "TensorCores", "TensorMapRule",
-    "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "WarpWgmma",
-    "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane", "broken_rule",
-    "check_column", "pair",
+    "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns",
+    "WarpWgmma", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
+    "broken_rule", "check_column", "pair",
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, TraceEvent, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation, Proxy, Snapshot, SyncClock
 from .accumulators import place_rows, store_narrow
 from .operands import Operands, multiply
+from .tmem import unread_columns
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,14 @@ class CommitOfOtherThread(Fact):
 
 @dataclass(frozen=True)
 class LostResult(Fact):
-    """An MMA overwrites an accumulator that nobody has read. earlier: the MMA that wrote it."""
+    """An MMA overwrites an accumulator that nobody has read, at least in part.
+
+    earlier: the MMA that wrote it. columns: of the accumulator, first and last; unread: those that nobody has read.
+    """
 
     earlier: Access
+    columns: tuple[int, int]
+    unread: tuple[int, int]
 
     @property
     def other(self) -> Span | None:
@@ -398,6 +404,14 @@ class TensorCores:
         flops = 2.0 * shape.m * shape.n * shape.depth * len(group)
         self.gpu.count("flops", flops)
 
+    def _lost(self, cta: Cta, mma: Mma, columns: int, lost: Access) -> None:
+        """Record that an MMA overwrites what nobody has read."""
+        if not self.gpu.facts.seen(LostResult, mma.span, lost.span):
+            missed = unread_columns(cta, mma.column, columns)
+            assert missed is not None
+            origin, whole = Origin(mma.role, mma.role, cta.name, mma.span), (mma.column, mma.column + columns - 1)
+            self.gpu.facts.record(LostResult(origin, lost, whole, (missed.first, missed.last)))
+
     def _accumulate(self, cta: Cta, mma: Mma, product: np.ndarray, actor: Actor) -> None:
         """Add (or store) a product of one CTA's rows × all N columns to its tensor memory."""
         lanes, columns, product = place_rows(mma.cta_group, product)
@@ -406,8 +420,7 @@ class TensorCores:
         if mma.accumulate:
             shadow.inspect(where, actor)
         elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:
-            origin = Origin(mma.role, mma.role, cta.name, mma.span)
-            self.gpu.facts.record(LostResult(origin, lost))
+            self._lost(cta, mma, columns, lost)
         shadow.write(where, actor)
         target = cta.tmem.floats[:, mma.column : mma.column + columns]
         if mma.shape.d == "float32":

@@ -11,7 +11,7 @@ from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS
 from tirx_mini.ir import Span
 
 from ..doubts import Doubt
-from ..facts import Fact, Fault
+from ..facts import Fact, Fault, place_key
 from ..machine import Cta, Sm, Wait, Warp
 from ..ordering import Actor, Operation, Proxy
 
@@ -20,12 +20,16 @@ MIN_COLUMNS = TMEM_ALLOCATIONS[0]
 
 @dataclass
 class ColumnsWait(Wait):
-    """tcgen05.alloc waits for columns. columns: asked for; free: on the SM; held: by the CTA itself."""
+    """tcgen05.alloc waits for columns.
+
+    columns: asked for; free: on the SM; held: by the CTA itself, allocated at the places `blocks`.
+    """
 
     instruction: ClassVar[str] = "tcgen05.alloc"
     columns: int
     free: int
     held: int
+    blocks: tuple[Span | None, ...] = ()
 
 
 @dataclass
@@ -63,6 +67,26 @@ class Freed:
     def before(self, w: Warp) -> bool:
         """Whether what the warp does now comes after the dealloc."""
         return w.agent.happens_after(self.agent, self.epoch)
+
+
+@dataclass(frozen=True)
+class UnreadColumns:
+    """Columns, the first and the last, that an MMA wrote last and that nobody has read since. span: of the MMA."""
+
+    first: int
+    last: int
+    span: Span | None
+
+
+def unread_columns(cta: Cta, first: int, columns: int) -> UnreadColumns | None:
+    """The columns of a range whose results nobody has read, or None."""
+    shadow, written = cta.tmem.shadow, Operation.TCGEN05_MMA
+    access = shadow.unread((slice(None), slice(first, first + columns)), written)
+    if access is None:
+        return None
+    numbers = range(first, first + columns)
+    missed = [n for n in numbers if shadow.unread((slice(None), slice(n, n + 1)), written) is not None]
+    return UnreadColumns(missed[0], missed[-1], access.span)
 
 
 # -- facts ---------------------------------------------------------------------------------------------------------
@@ -263,7 +287,8 @@ class TmemAllocator:
         pool = self.columns
         held = sum(b.columns for b in self.blocks.values())
         free = TMEM_COLUMNS - pool.taken.count(True) * MIN_COLUMNS
-        wait = ColumnsWait(w, w.time, w.span, columns, free, held)
+        places = tuple(block.span for block in self.blocks.values())
+        wait = ColumnsWait(w, w.time, w.span, columns, free, held, places)
         pool.waiters.append(wait)
         return wait
 
@@ -305,6 +330,7 @@ class TmemAllocator:
         bad = BadDealloc(w.origin, address, columns, tuple(self.blocks.values()), self.last_freed)
         if block is None or not block.whole or not 0 < columns <= block.columns:
             raise Fault(bad)
+        self._keep_unread(address, columns)
         self.cta.tmem.shadow.write((slice(None), slice(address, address + columns)), _actor(w))
         del self.blocks[address]
         if columns < block.columns:
@@ -313,6 +339,12 @@ class TmemAllocator:
             self.blocks[end] = replace(block, column=end, columns=block.columns - columns, whole=False)
         self.freed.append(Freed(replace(block, columns=columns), w.agent.index, w.agent.epoch, w.place, w.span))
         self.columns.mark(address, columns, False)
+
+    def _keep_unread(self, first: int, columns: int) -> None:
+        """Keep which results of MMAs nobody has read in columns that are freed."""
+        missed = unread_columns(self.cta, first, columns)
+        if missed is not None:
+            self.cta.gpu.unread.setdefault(place_key(missed.span), missed)
 
     def _freed_twice(self, w: Warp, address: int, columns: int) -> bool:
         """Whether exactly these columns were freed before; records it."""

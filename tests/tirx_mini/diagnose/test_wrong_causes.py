@@ -1,0 +1,193 @@
+"""Mistakes whose consequences are more striking: the mistake is named first, and the help is for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tirx_mini as tvm
+from tests.kernels_ref.edits import Edit
+from tests.tirx_mini.diagnose.reference_texts import FREE, FULL, MMA
+from tests.tirx_mini.diagnose.wrong_kernels import Wrong, assert_found, simulate
+from tirx_mini.course import check_kernel
+from tirx_mini.report import plain, report_page
+from tirx_mini.script import tirx as T
+
+FIRST_SYNC = "Tx.cuda.warpgroup_sync(wg_id + 1)\n                    if warp_id == 0:"
+NEXT = "                    # The next chunk overwrites Dsmem.\n"
+
+
+def one_barrier(number: int) -> Edit:
+    """Step 10 with one named barrier for both warpgroups."""
+    sync = f"Tx.cuda.warpgroup_sync({number})"
+    second = f"{NEXT}                    Tx.cuda.warpgroup_sync(wg_id + 1)"
+    return Edit(
+        step=10,
+        old=FIRST_SYNC,
+        new=FIRST_SYNC.replace("Tx.cuda.warpgroup_sync(wg_id + 1)", f"{sync}  # first"),
+        then=((second, f"{NEXT}                    {sync}"),),
+    )
+
+
+ALLOC = "Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)"
+FENCES = '            Tx.ptx.fence.proxy_async("shared::cta")\n            Tx.ptx.fence.mbarrier_init()\n'
+SECOND_ALLOC = f"            if wg_id == 1:\n                if warp_id == 0:\n                    {ALLOC}  # again\n"
+
+KERNELS = (
+    *(
+        Wrong(
+            name=f"barrier {number} of two warpgroups",
+            edit=one_barrier(number),
+            verdict="deadlock",
+            kind="race",
+            line="# first",
+            page_says=(f"barrier {number} is used by warp 0 of warpgroup 1", "a barrier id of its own"),
+        )
+        for number in (1, 10)
+    ),
+    Wrong(
+        name="no synchronisation after the TMA store",
+        edit=Edit(step=7, old=f"{NEXT}                    Tx.cuda.warpgroup_sync(1)\n", new=""),
+        verdict="hazard",
+        kind="race",
+        line="Tx.copy(Dsmem",
+        page_says=("missing is the one after the TMA store", "line 129 orders the writes before the store only"),
+    ),
+    Wrong(
+        name="no synchronisation after the TMA stores of two warpgroups",
+        edit=Edit(step=10, old=f"{NEXT}                    Tx.cuda.warpgroup_sync(wg_id + 1)\n", new=""),
+        verdict="hazard",
+        kind="race",
+        line="Tx.copy(Dsmem",
+        page_says=("missing is the one after the TMA store",),
+    ),
+    Wrong(
+        name="no synchronisation before the TMA store",
+        edit=Edit(step=7, old="Tx.cuda.warpgroup_sync(1)\n                    if warp_id", new="if warp_id"),
+        verdict="hazard",
+        kind="race",
+        line="Tx.copy_async(D[",
+        page_says=("synchronise after the writes",),
+    ),
+    Wrong(
+        name="a second allocation",
+        edit=Edit(step=7, old=FENCES, new=SECOND_ALLOC + FENCES),
+        verdict="deadlock",
+        kind="deadlock",
+        code="TX113",
+        line=f"{ALLOC}  # again",
+        page_says=("this CTA holds 512", "the CTA has allocated columns here before", "let one warp of a CTA allocate"),
+        also_shows=f"{ALLOC}\n            if wg_id == 1",
+    ),
+    Wrong(
+        name="an allocation by each warpgroup",
+        edit=Edit(step=8, old=f"if wg_id == 0:\n                if warp_id == 0:\n                    {ALLOC}",
+                  new=f"if wg_id < 2:\n                if warp_id == 0:\n                    {ALLOC}"),
+        verdict="deadlock",
+        kind="deadlock",
+        code="TX113",
+        line=ALLOC,
+        page_says=("the CTA has allocated columns here before",),
+    ),
+    Wrong(
+        name="one of two consumers does not wait for data",
+        edit=Edit(step=10, old=FULL, new=f"if warp_id == 0:\n                                        {FULL}"),
+        verdict="hazard",
+        kind="race",
+        line=MMA,
+        page_says=("the MMA of warp 1 of warpgroup 2", "warp 1 of warpgroup 2 of CTA 0 never waits for tma2mma[0]"),
+        also_shows=FULL,
+    ),
+    Wrong(
+        name="one of two consumers does not wait for tensor memory",
+        edit=Edit(
+            step=10,
+            old="ld2mma.wait(warp_id, ld_phase.phase)",
+            new="if warp_id == 0:\n                                    ld2mma.wait(warp_id, ld_phase.phase)",
+        ),
+        verdict="hazard",
+        kind="race",
+        line=MMA,
+        page_says=("columns 256 to 319", "nobody waits for ld2mma[1]"),
+    ),
+    Wrong(
+        name="one slice of the accumulator is read again and again",
+        edit=Edit(step=8, old="tmem[:, i * TMEM_LD_N : (i + 1) * TMEM_LD_N]", new="tmem[:, :TMEM_LD_N]"),
+        verdict="hazard",
+        kind="lost-result",
+        line=MMA,
+        page_says=("columns 0 to 127 of tensor memory", "has read 64 to 127", "check the slices"),
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", KERNELS, ids=lambda wrong: f"step {wrong.edit.step}: {wrong.name}")
+def test_the_mistake_is_named_first(wrong: Wrong, tmp_path: Path) -> None:
+    assert_found(wrong, simulate(wrong.edit.kernel(tmp_path), wrong.edit.step))
+
+
+def test_a_slice_that_nobody_reads_is_named_beside_a_wrong_result(tmp_path: Path) -> None:
+    edit = Edit(step=8, old="tmem[:, i * TMEM_LD_N : (i + 1) * TMEM_LD_N]", new="tmem[:, :TMEM_LD_N]")
+    checked = check_kernel(edit.kernel(tmp_path, (128, 128, 256)))
+    assert checked.wrong is not None and checked.wrong.code == "TX501"
+    line = edit.line_of(MMA)
+    expected = f"no thread reads columns 64 to 127 of tensor memory, which the MMA of line {line} writes"
+    assert checked.report.unwritten == (expected,)
+    assert checked.wrong.details["notes"][0][0] == expected
+
+
+@T.prim_func
+def each_warp_stores_its_lanes(A: T.Buffer((128,), "float32"), D: T.Buffer((128,), "float32")):
+    T.device_entry()
+    tx = T.thread_id([128])
+    D[tx % 32] = A[tx]
+
+
+@T.prim_func
+def each_cta_stores_its_threads(A: T.Buffer((256,), "float32"), D: T.Buffer((256,), "float32")):
+    T.device_entry()
+    bx = T.cta_id([2])
+    tx = T.thread_id([128])
+    D[tx] = A[bx * 128 + tx]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "lacks"), [(each_warp_stores_its_lanes, "warp"), (each_cta_stores_its_threads, "CTA")]
+)
+def test_an_index_that_lacks_a_part_is_no_matter_of_synchronisation(kernel: tvm.PrimFunc, lacks: str) -> None:
+    size = kernel.params[0].shape
+    report = tvm.simulate(kernel, np.arange(size[0], dtype=np.float32), np.zeros(size, np.float32))
+    hint = report.findings[0].details["hint"]
+    assert f"its index lacks the number of the {lacks}, and no synchronisation" in hint
+    assert report.unwritten
+
+
+def test_barriers_have_the_names_of_their_variables(tmp_path: Path) -> None:
+    names = "TCGen05Bar(pool, 1, {!r})\n            ld2mma = MBarrier(pool, 1, {!r})"
+    edit = Edit(
+        step=7,
+        old=names.replace("!r", "").format('"mma2ld"', '"ld2mma"'),
+        new=names.format("bar", "bar").replace("'", '"'),
+        then=(("ld2mma.init(128)", "ld2mma.init(64)"),),
+    )
+    report = simulate(edit.kernel(tmp_path), 7)
+    assert report.findings[0].message.startswith("ld2mma was initialised for 64 arrivals a phase, and 128 arrive")
+
+
+DEADLOCKS = (
+    Edit(step=7, old="tma2mma.init(1)", new="tma2mma.init(2)"),
+    Edit(step=8, old="                                mma_phase.move_to_next_stage()\n", new=""),
+    Edit(step=9, old="tma_phase.init(is_producer=True)", new="tma_phase.init(is_producer=False)"),
+    Edit(step=7, old=FREE, new=f"{FREE}\n                            Tx.cuda.cta_sync()"),
+    one_barrier(3),
+)
+
+
+@pytest.mark.parametrize("edit", DEADLOCKS, ids=lambda edit: f"step {edit.step}")
+def test_the_page_of_a_deadlock_fits_a_screen(edit: Edit, tmp_path: Path) -> None:
+    report = simulate(edit.kernel(tmp_path), edit.step)
+    assert report.verdict == "deadlock"
+    page = plain(report_page(report)).splitlines()
+    assert len(page) <= 52, "\n".join(page)

@@ -1,0 +1,98 @@
+"""Which of the findings of a run are the mistake, and which only follow from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tirx_mini.ir import PrimFunc, Span
+
+from .deadlock import find_sites
+from .findings import Finding
+
+_NAMED = re.compile(r"barrier [1-9]\d*")
+_SYNC = "bar.sync"
+
+
+def consequence(finding: Finding) -> Finding:
+    """The same finding, of which another one says why it is there."""
+    return replace(finding, details={**finding.details, "consequence": True})
+
+
+def with_suspects(findings: Sequence[Finding], suspects: Sequence[Finding]) -> list[Finding]:
+    """The findings after the suspects that explain them, which are possible where nothing has gone wrong yet."""
+    if not suspects:
+        return list(findings)
+    errors = [f for f in findings if f.severity == "error"]
+    order = errors[0].order if errors and not any(f.happened for f in errors) else None
+    return [*(replace(f, order=f.order or order) for f in suspects), *map(consequence, findings)]
+
+
+def causes_first(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with those marked that follow from others."""
+    found = _shared_barrier(findings)
+    found = _missing_second_sync(func, found)
+    return _lost_in_a_race(found)
+
+
+def _shared_barrier(findings: Sequence[Finding]) -> list[Finding]:
+    """Two groups of warps at one named barrier: rounds that mix, counts that do not add up, waits that never end."""
+    shared = next((f for f in findings if f.kind == "race" and _NAMED.fullmatch(str(f.details.get("barrier")))), None)
+    if shared is None:
+        return list(findings)
+    hangs = any(f.kind == "deadlock" for f in findings)
+    root = replace(shared, order=None) if hangs else shared
+    return [root, *(consequence(f) for f in findings if f is not shared)]
+
+
+def _missing_second_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
+    """A bulk store and the writes of its source race both ways, though a synchronisation orders the writes before it.
+
+    The synchronisation that is missing is the one between the store and the next writes.
+    """
+    races = {(f.details.get("operation"), _line(f.span), _other_line(f)): f for f in findings if f.kind == "race"}
+    for (operation, store, write), early in races.items():
+        late = races.get(("store", write, store))
+        if operation != "TMA store" or late is None or store is None or write is None:
+            continue
+        there = _only_sync(func, early.span, write, store)
+        if there is None:
+            continue
+        hint = (
+            "the synchronisation that is missing is the one after the TMA store: commit_group(), wait_group(0), then "
+            f"synchronise before the next writes; line {there.user.line} orders the writes before the store only"
+        )
+        notes = (*late.details.get("notes", ()), ("this one comes between the writes and the store", there))
+        root = replace(late, details={**late.details, "hint": hint, "notes": notes})
+        return [root, *(consequence(f) if f is early else f for f in findings if f is not late)]
+    return list(findings)
+
+
+def _only_sync(func: PrimFunc, at: Span | None, write: int, store: int) -> Span | None:
+    """The synchronisation between the lines of the writes and of the store, if none follows the store in its loop."""
+    sites = find_sites(func)
+    loops = {id(loop) for site in sites.at(at) for loop in site.loops[-1:]}
+    syncs = [s for s in sites.all if s.instruction.name.startswith(_SYNC) and s.span is not None]
+    if any(s.span.user.line > store and loops & set(map(id, s.loops)) for s in syncs if s.span is not None):
+        return None
+    return next((s.span for s in syncs if s.span is not None and write < s.span.user.line < store), None)
+
+
+def _lost_in_a_race(findings: Sequence[Finding]) -> list[Finding]:
+    """An accumulator that is overwritten unread, by an MMA that races with those who read it."""
+    races = {_line(span) for f in findings if f.kind == "race" for span in (f.span, _other(f))}
+    return [consequence(f) if f.kind == "lost-result" and _line(f.span) in races else f for f in findings]
+
+
+def _other(finding: Finding) -> Span | None:
+    """Where the other access of a race is: its first note."""
+    return next((span for _, span in finding.details.get("notes", ())), None)
+
+
+def _other_line(finding: Finding) -> int | None:
+    return _line(_other(finding))
+
+
+def _line(span: Span | None) -> int | None:
+    return None if span is None else span.user.line
