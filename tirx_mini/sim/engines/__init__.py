@@ -2,7 +2,7 @@
 
 from .cp_async import CopyOutOfBounds, CpAsync, MisalignedCopy
 from .operands import OperandOutOfBounds
-from .tcgen05 import CommitAtExit, CommitOfOtherThread, LostResult, MmaAtExit, TensorCores, pair
+from .tcgen05 import CommitAtExit, CommitOfOtherThread, MmaAtExit, TensorCores, pair
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
 from .tma import (
     BadTensorMap,
@@ -30,7 +30,6 @@ from .tmem import (
     TmemAllocators,
     TmemAtExit,
     TmemNotHeld,
-    UnreadColumns,
 )
 from .tmem_access import (
     AccumulatorLane,
@@ -40,6 +39,7 @@ from .tmem_access import (
     WrongTmemLane,
     check_column,
 )
+from .unread import LostResult, UnreadColumns
 from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit, WgmmaEngines, WgmmasDiffer, WgmmaWait
 
 __all__ = [

@@ -25,7 +25,7 @@ from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, TraceEvent, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation, Proxy, Snapshot, SyncClock
 from .accumulators import place_rows, store_narrow
 from .operands import Operands, multiply
-from .tmem import unread_columns
+from .unread import LostResult, unread_columns
 
 
 @dataclass(frozen=True)
@@ -54,22 +54,6 @@ class CommitOfOtherThread(Fact):
     @property
     def other(self) -> Span | None:
         return self.mma
-
-
-@dataclass(frozen=True)
-class LostResult(Fact):
-    """An MMA overwrites an accumulator that nobody has read, at least in part.
-
-    earlier: the MMA that wrote it. columns: of the accumulator, first and last; unread: those that nobody has read.
-    """
-
-    earlier: Access
-    columns: tuple[int, int]
-    unread: tuple[int, int]
-
-    @property
-    def other(self) -> Span | None:
-        return self.earlier.span
 
 
 @dataclass(eq=False)

@@ -14,6 +14,7 @@ from ..doubts import Doubt
 from ..facts import Fact, Fault, place_key
 from ..machine import Cta, Sm, Wait, Warp
 from ..ordering import Actor, Operation, Proxy
+from .unread import unread_columns
 
 MIN_COLUMNS = TMEM_ALLOCATIONS[0]
 
@@ -67,26 +68,6 @@ class Freed:
     def before(self, w: Warp) -> bool:
         """Whether what the warp does now comes after the dealloc."""
         return w.agent.happens_after(self.agent, self.epoch)
-
-
-@dataclass(frozen=True)
-class UnreadColumns:
-    """Columns, the first and the last, that an MMA wrote last and that nobody has read since. span: of the MMA."""
-
-    first: int
-    last: int
-    span: Span | None
-
-
-def unread_columns(cta: Cta, first: int, columns: int) -> UnreadColumns | None:
-    """The columns of a range whose results nobody has read, or None."""
-    shadow, written = cta.tmem.shadow, Operation.TCGEN05_MMA
-    access = shadow.unread((slice(None), slice(first, first + columns)), written)
-    if access is None:
-        return None
-    numbers = range(first, first + columns)
-    missed = [n for n in numbers if shadow.unread((slice(None), slice(n, n + 1)), written) is not None]
-    return UnreadColumns(missed[0], missed[-1], access.span)
 
 
 # -- facts ---------------------------------------------------------------------------------------------------------
