@@ -248,6 +248,7 @@ class Assigner(DisplayEvaluator):
                 target, f"cannot store {_kind(value)} in `{ast.unparse(target)}`, whose dtype is {buffer.dtype}"
             )
         self._check_whole(target, buffer, value)
+        self._check_range(target, buffer, value)
         expr = as_expr(value, buffer.dtype if not is_runtime(value) and not isinstance(value, bool) else None)
         lanes = getattr(indices[-1], "lanes", 1)
         self.builder.emit(BufferStore(buffer, indices, cast(buffer.dtype.with_lanes(lanes), expr)))
@@ -269,6 +270,17 @@ class Assigner(DisplayEvaluator):
             f"to drop the fraction, write `Tx.{buffer.dtype}({shown})` or divide with //; to keep it, "
             + ("use a float32" if first is None else f"write the first value as a float, `{buffer.name} = 0.0`"),
             () if first is None else ((f"`{buffer.name}` takes its type from its first value, here", first),),
+        )
+
+    def _check_range(self, target: ast.expr, buffer: Buffer, value: Any) -> None:
+        """Reject a whole number that has more bits than its variable."""
+        bits = buffer.dtype.bits
+        if not buffer.dtype.is_integer or not isinstance(value, int) or -(1 << bits - 1) <= value < 1 << bits:
+            return
+        raise self.error(
+            target,
+            f"`{ast.unparse(target)}` is {buffer.dtype}, and {value} does not fit in it",
+            f"declare the variable with a wider type, as in `{buffer.name}: Tx.int64 = …`",
         )
 
     def _store_attribute(self, target: ast.Attribute, value: Any) -> None:

@@ -189,7 +189,8 @@ def _gone(name: str, gone: Gone) -> TirxError:
     if gone.changed:
         return TirxError(
             f"`{name}` is reassigned in a block that may not run, so its value here is unknown",
-            hint=f"make it a variable of the kernel: assign `{name} = …` before the block, without Tx.meta_var",
+            hint=f"make it a variable of the kernel, `{name}: Tx.int32 = …`, before the block and assign to it inside "
+            "(for a parameter, under another name)",
             notes=notes,
         )
     return TirxError(

@@ -193,12 +193,15 @@ class Evaluator:
             )
 
     def _is_inner_constant(self, name: str) -> bool:
-        return self._is_bound(name) and self.env.lookup(name).literal is not None
+        return self._is_bound(name) and getattr(self.env.lookup(name), "literal", None) is not None
 
     def _is_bound(self, name: str) -> bool:
         """Whether `name` was bound to a run-time value by `=`."""
         found = self.env.find(name) or self.env.find_captured(name)
-        return found is not None and isinstance(found[1], Bound) and found[1].how == "value"
+        value = None if found is None else found[1]
+        if isinstance(value, Buffer):
+            return value in self.builder.first_values
+        return isinstance(value, Bound) and value.how == "value"
 
     def visit_Slice(self, node: ast.Slice) -> slice:
         lower, upper, step = (None if part is None else self.eval(part) for part in (node.lower, node.upper, node.step))

@@ -345,9 +345,18 @@ class StatementExecutor(Assigner):
                 raise self.error(
                     place,
                     f"`{name}` is a compile-time value, but this loop changes it between iterations",
-                    f"make it a variable of the kernel: write `{name} = …` before the loop, without Tx.meta_var, or "
-                    f"`{name}: Tx.int32 = …`",
+                    self._as_variable(name),
                 )
+
+    def _as_variable(self, name: str) -> str:
+        """What to write so that a loop can change a Python number."""
+        arguments = self.source.node.args
+        if any(arg.arg == name for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)):
+            return f"copy the parameter to a variable before the loop, as in `now: Tx.int32 = {name}`, and change that"
+        return (
+            f"make it a variable of the kernel: write `{name} = …` before the loop, without Tx.meta_var, or "
+            f"`{name}: Tx.int32 = …`"
+        )
 
     def visit_Break(self, node: ast.Break) -> Outcome:
         return self._leave_loop(node, "break", Break(span=self.span(node)))

@@ -189,6 +189,10 @@ MISTAKES = {
         "x",
         ("cannot store the whole buffer reg in `x`", "int32"),
     ),
+    "an extent that is assigned twice": (
+        "w = 4\nw = w * 2\nTx.fill(reg[0:w], 0.0)", "0:w", ("is not a constant", "bind `w` with `= Tx.meta_var(…)`"),
+    ),
+    "a number that does not fit": ("x = 0\nx = 1 << 40", "x", ("1099511627776 does not fit", "`x: Tx.int64 = …`")),
     "None in a variable": ("x = 0\nx += 1\nx = None", "x", ("cannot store None in `x`",)),
     "a loop variable": ("for k in range(4):\n    k = k + 1", "k", ("loop variable",)),
     "a scalar parameter of the kernel": ("n = n + 1", "n", ("`n` is a parameter",)),

@@ -160,6 +160,11 @@ MISTAKES = {
         "p",
         ("is a parameter", "remove `p` from the parameters", "`p` is declared here"),
     ),
+    "a parameter that a loop changes": (
+        "def f(p):\n    for k in range(4):\n        reg[p] = 0\n        p = p + 1\nf(2)",
+        "p",
+        ("changes it between iterations", "`now: Tx.int32 = p`"),
+    ),
     "recursion without end": ("def f(i):\n    f(i + 1)\nf(0)", "f(i + 1)", ("without end",)),
     "an early return": ("def f():\n    if lane_id == 0:\n        return 1\nx = f()", "return 1", ("`if`",)),
     "a bound value of the kernel": (
