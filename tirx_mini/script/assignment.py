@@ -128,9 +128,13 @@ class Assigner(DisplayEvaluator):
             raise self.error(target, f"cannot assign to `{ast.unparse(target)}`")
 
     def _scalar(self, name: str) -> Buffer | None:
-        """The mutable scalar named `name`, in this function or an enclosing one."""
+        """What an assignment of a number to `name` stores to, in this function or an enclosing one.
+
+        That is a mutable scalar, or, as in TVM, a buffer of one element.
+        """
         found = self.env.find(name) or self.env.find_captured(name)
-        return found[1] if found and isinstance(found[1], Buffer) and found[1].scalar else None
+        one = found and isinstance(found[1], Buffer) and found[1].shape == (1,) and found[1].scope != "tmem"
+        return found[1] if found and one else None
 
     def _store_name(self, target: ast.Name, value: Any, meta: bool, source: ast.expr | None) -> None:
         name, span = target.id, self.span(target)
@@ -158,8 +162,9 @@ class Assigner(DisplayEvaluator):
 
         An inline function may give an object of its own the name of a scalar outside it.
         """
+        known = self._known(name)
         replaced = isinstance(value, Buffer) and value.scalar
-        return _is_value(value) or (not replaced and (self._known(name) is not MISSING))
+        return _is_value(value) or (not replaced and isinstance(known, Buffer) and known.scalar)
 
     def _is_variable(self, target: ast.Name, value: Any, source: ast.expr | None) -> bool:
         """Whether the name that `target` assigns first is assigned again, and can be stored to.

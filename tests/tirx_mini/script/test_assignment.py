@@ -128,6 +128,10 @@ VARIABLES = {
         "x = 0\nfor k in range(2):\n    Tx.copy(Asmem[x : x + 8, :], A[x : x + 8, 0:64])\n    x += 8",
         "x: Tx.int32 = 0\nfor k in range(2):\n    Tx.copy(Asmem[x : x + 8, 0:64], A[x : x + 8, 0:64])\n    x = x + 8",
     ),
+    "a buffer of one element": (
+        "x = Tx.alloc_local((1,), 'int32')\nx = 5\nfor k in range(4):\n    x = x[0] + k",
+        'x = Tx.alloc_local((1,), "int32")\nx[0] = 5\nfor k in range(4):\n    x[0] = x[0] + k',
+    ),
     "an inline function": (
         "x = 0\n@Tx.inline\ndef step():\n    x = x + 1\nstep()\nreg[x] = 0",
         "x: Tx.int32 = 0\nx = x + 1\nreg[x] = 0.0",
