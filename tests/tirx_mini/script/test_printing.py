@@ -32,6 +32,7 @@ def prints(A_ptr: T.handle, C_ptr: T.handle):
         T.cuda.printf("100%% of %d, %5.2f, %llu\n", tx, A[0, 1], T.Cast("uint64", tx) << 40)
     if tx < 2:
         T.print_buffer(own.data, "int32", False, False, 1, (2,))
+    T.cuda.cta_sync()
     C[0] = T.float16(1)
 
 
