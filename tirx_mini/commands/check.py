@@ -58,7 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tirx_mini check", description="Run one kernel in the simulator and explain what is wrong."
+        prog="python -m tirx_mini check",
+        description="Run one kernel in the simulator and explain what is wrong.",
+        epilog=f"Exit status: 0 if it is ok, 1 if not, 2 for bad input, {INCOMPLETE} if it is not wholly modelled.",
     )
     parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="as in gemm_kernels.py:hgemm_v7")
     parser.add_argument("--size", type=positive, metavar="N", help="of each dimension that the step leaves free")

@@ -21,10 +21,27 @@ NOT_IN_TABLE = frozenset(
 """Instructions of the PTX ISA that the table lacks (or a part of whose names it lacks), by their names in a kernel."""
 
 
+CUDA_NOT_IN_TABLE = frozenset(
+    """
+    atomic_add atomic_cas ballot_sync bfloat162float cvta_generic_to_shared fdividef ffs_u32 float22half2 float8tohalf8
+    float_as_uint fmul2_rn get_tmem_addr grid_sync half2float half8tofloat8 ldg nano_sleep reduce_add_sync_u32
+    reduce_min_sync_u32 runtime_instr_desc smem_addr_from_uint64 syncthreads_and syncthreads_or thread_fence
+    trap_when_assert_failed uint_as_float
+    """.split()
+)
+"""Functions of CUDA C++ that TVM has below ``T.cuda`` and the table lacks."""
+
+
 def not_in_table(path: str) -> bool:
-    """Whether a path below ``Tx.ptx``, as in "tcgen05.cp", is in `NOT_IN_TABLE`, or a beginning or form of one."""
-    whole = f"{path}."
-    return any(whole.startswith(f"{name}.") or name.startswith(whole) for name in NOT_IN_TABLE)
+    """Whether a path below ``Tx``, as in "ptx.tcgen05.cp", is one that other dialects have and the table lacks.
+
+    Beginnings and forms of an instruction's name count: "ptx.st" and "ptx.st.bulk.weak" for "st.bulk".
+    """
+    group, _, rest = path.partition(".")
+    if group == "cuda":
+        return rest in CUDA_NOT_IN_TABLE
+    whole = f"{rest}."
+    return group == "ptx" and any(whole.startswith(f"{name}.") or name.startswith(whole) for name in NOT_IN_TABLE)
 
 
 @instruction(

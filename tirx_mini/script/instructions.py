@@ -26,12 +26,13 @@ class Path:
         if name.startswith("__"):
             raise AttributeError(name)
         child = self.below.get(name)
-        if child is None and self.name.split(".")[0] == "ptx" and not_in_table(f"{self.name}.{name}".partition(".")[2]):
+        if child is None and not_in_table(f"{self.name}.{name}"):
+            whose = "an instruction of PTX" if self.name.startswith("ptx") else "a function of TVM's dialect"
             raise TirxError(
-                f"`Tx.{self.name}.{name}` is an instruction of PTX that tirx_mini does not have: neither the simulator "
-                "nor the compiler knows it",
+                f"`Tx.{self.name}.{name}` is {whose} that tirx_mini does not have: neither the simulator nor the "
+                "compiler knows it",
                 caller_span(),
-                'T.cuda.func_call("name", …, source_code="…") can bring its assembly along, unsimulated',
+                'T.cuda.func_call("name", …, source_code="…") can bring its CUDA C++ along, unsimulated',
                 kind="not-modelled",
             )
         if child is None:

@@ -36,6 +36,19 @@ WARNINGS = (
         also_shows=MMA,
     ),
     Wrong(
+        name="warp 0 of each warpgroup deallocates",
+        edit=Edit(
+            step=7,
+            old="            if wg_id == 0:\n                if warp_id == 0:\n                    Tx.ptx.tcgen05.rel",
+            new="            if True:\n                if warp_id == 0:\n                    Tx.ptx.tcgen05.rel",
+        ),
+        verdict="ok",
+        kind="tmem-freed-twice",
+        code="TX314",
+        line="Tx.ptx.tcgen05.dealloc(",
+        page_says=("one warp of the CTA", "not seen in this run"),
+    ),
+    Wrong(
         name="four elected lanes store one tile",
         edit=Edit(
             step=7,
