@@ -362,6 +362,9 @@ def _rebinding(name: str, known: Bound, span: Span) -> TirxError:
     note = ((f"`{name}` is {'first assigned' if known.how in ('value', 'let') else 'declared'} here", known.span),)
     if known.how == "loop variable":
         return TirxError(f"cannot assign to the loop variable `{name}`", span, "use another name", note)
+    if known.how == "kernel parameter":
+        hint = f"copy it to a variable, as in `now: Tx.{known.expr.dtype} = {name}`, and change that"
+        return TirxError(f"`{name}` is a parameter of the kernel, which keeps its value", span, hint, note)
     if known.how == "parameter":
         return TirxError(
             f"`{name}` is a parameter: assigning to it would not change the caller's variable",

@@ -22,7 +22,8 @@ MISSING: Any = object()
 class Bound:
     """A name bound to an immutable IR value: a first assignment, a loop variable or a parameter.
 
-    how: "value", "let" (bound by `Tx.let`), "loop variable" or "parameter".
+    how: "value", "let" (bound by `Tx.let`), "loop variable", "parameter" (of an inline function) or
+        "kernel parameter".
     literal: the Python number that was assigned, or None for any other value.
     source: the syntax of the value.
     """

@@ -93,7 +93,7 @@ def _parameters(function: Callable[..., Any], source: FunctionSource, executor: 
         value = _parameter(arg.arg, _annotation(arg, function.__annotations__.get(arg.arg), executor), span)
         executor.builder.params.append(value)
         if isinstance(value, Var) and value.dtype != HANDLE:
-            executor.env.names[arg.arg] = Bound(value, span, "parameter")
+            executor.env.names[arg.arg] = Bound(value, span, "kernel parameter")
         else:
             executor.env.names[arg.arg] = value
 

@@ -199,7 +199,7 @@ MISTAKES = {
     "a number that does not fit": ("x = 0\nx = 1 << 40", "x", ("1099511627776 does not fit", "`x: Tx.int64 = …`")),
     "None in a variable": ("x = 0\nx += 1\nx = None", "x", ("cannot store None in `x`",)),
     "a loop variable": ("for k in range(4):\n    k = k + 1", "k", ("loop variable",)),
-    "a scalar parameter of the kernel": ("n = n + 1", "n", ("`n` is a parameter",)),
+    "a scalar parameter of the kernel": ("n = n + 1", "n", ("`n` is a parameter", "`now: Tx.int32 = n`")),
     "too many names": ("a, b, c = 1, 2", "a, b, c", ("expected 3 values", "found 2 in")),
     "too few indices": ("a, b = Tx.cta_id([2])", "a, b", ("expected 2 values", "found 1 in")),
     "a slice": ("reg[0:4] = 0.0", "reg[0:4]", ("tile", "Tx.fill")),
