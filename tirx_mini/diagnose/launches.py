@@ -87,8 +87,6 @@ def too_many_registers(fact: TooManyRegisters) -> Explanation:
     )
 
 
-ROUND = 256
-"""Iterations that a loop whose length is not known counts together."""
 OVER_BUDGET = Kind(
     "over-budget", "TX602", "incomplete", "A simulation makes only as many iterations of loops as its budget allows.",
 )  # fmt: skip
@@ -97,13 +95,14 @@ _LESS = "simulate a smaller problem, or give the run a larger budget: simulate(â
 
 @explains(BudgetExceeded, OVER_BUDGET, "note")
 def budget_exceeded(fact: BudgetExceeded) -> Explanation:
-    known = fact.asked > ROUND
-    goes_on = f"is about to make {fact.asked:,} more" if known else "is still in this loop"
-    hint = _LESS.format(_rounded(fact.used + fact.asked if known else 10 * fact.budget))
+    if fact.asked is None:
+        goes_on, hint = "is still in this loop", f"check that it ends; if it does, {_LESS.format(10 * fact.budget)}"
+    else:
+        goes_on, hint = f"is about to make {fact.asked:,} more", _LESS.format(_rounded(fact.used + fact.asked))
     return Explanation(
         f"the simulation ends here, at its budget of {fact.budget:,} iterations of loops: {fact.origin.role} {goes_on} "
         f"after {fact.used:,} of all warps",
-        hint if known else f"check that this loop ends; if it does, {hint}",
+        hint,
         ((f"{fact.ctas:,} of {fact.of:,} CTAs have ended; nothing is known of the rest of the run", None),),
     )
 

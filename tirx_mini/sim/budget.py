@@ -22,10 +22,11 @@ MEMORY = 8 << 30
 class BudgetExceeded(Fact):
     """A loop makes more iterations than the run has left of its budget.
 
-    asked: the iterations that the warp is about to make. used: by all warps before. ctas, of: ended, and in the grid.
+    asked: the iterations that the warp is about to make; None for a loop whose length is not known. used: by all warps
+    before. ctas, of: ended, and in the grid.
     """
 
-    asked: int
+    asked: int | None
     used: int
     budget: int
     ctas: int
@@ -59,12 +60,16 @@ class Budget:
         self.ctas = ctas
         self.ended = 0
 
-    def spend(self, warp: RunningWarp, iterations: int) -> int:
-        """Count iterations that a warp is about to make; 0. Raises `Fault` where fewer are left."""
+    def spend(self, warp: RunningWarp, iterations: int, known: bool = True) -> int:
+        """Count iterations that a warp is about to make; 0. Raises `Fault` where fewer are left.
+
+        known: whether these are all that the loop makes.
+        """
         if iterations > 0:
             if iterations > self.left:
                 used = self.iterations - self.left
-                raise Fault(BudgetExceeded(warp.origin, iterations, used, self.iterations, self.ended, self.ctas))
+                asked = iterations if known else None
+                raise Fault(BudgetExceeded(warp.origin, asked, used, self.iterations, self.ended, self.ctas))
             self.left -= iterations
         return 0
 

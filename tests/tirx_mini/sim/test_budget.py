@@ -66,7 +66,7 @@ def test_a_loop_of_unknown_length_ends_at_the_budget(name: str) -> None:
     (finding,) = report.findings
     assert (report.verdict, finding.kind) == ("incomplete", "over-budget"), str(report)
     assert "is still in this loop after 2," in finding.message
-    assert "check that this loop ends" in finding.details["hint"]
+    assert "check that it ends" in finding.details["hint"]
 
 
 def test_the_iterations_of_all_warps_are_counted_together() -> None:

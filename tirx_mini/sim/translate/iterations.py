@@ -40,7 +40,7 @@ class Iterations:
     def one(self) -> None:
         """Count one iteration, inside the loop."""
         self.out.line("steps += 1")
-        self.out.line("if steps > 255: steps = w.gpu.spend(w, steps)")
+        self.out.line("if steps > 255: steps = w.gpu.spend(w, steps, False)")
 
     def _inner(self, body: Stmt) -> int:
         """The iterations of the loops in one iteration around them that every iteration makes."""
