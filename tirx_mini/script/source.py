@@ -93,7 +93,8 @@ def is_source(code: CodeType) -> bool:
     file = code.co_filename
     if not file.startswith("<"):
         return True
-    return file in linecache.cache and (file != _EXECUTED or _compiles_to("".join(linecache.getlines(file)), code))
+    lines = linecache.getlines(file)
+    return bool(lines) and (file != _EXECUTED or _compiles_to("".join(lines), code))
 
 
 @lru_cache(maxsize=32)

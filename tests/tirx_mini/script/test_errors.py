@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import functools
 import importlib.util
 import linecache
@@ -250,6 +251,12 @@ def test_what_is_said_of_executed_text_does_not_depend_on_what_was_read_before(m
         assert names["k"].name == "k"
     with pytest.raises(TirxError, match="cannot read the source of `k` from <string>"):
         exec(K, {"Tx": Tx})
+
+
+def test_a_kernel_in_a_doctest_can_be_read() -> None:
+    text = ">>> @Tx.prim_func\n... def k():\n...     Tx.device_entry()\n>>> k.name\n'k'\n"
+    test = doctest.DocTestParser().get_doctest(text, {"Tx": Tx}, "example", None, None)
+    assert doctest.DocTestRunner(verbose=False).run(test) == (0, 2)
 
 
 @dataclass
