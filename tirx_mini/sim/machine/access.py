@@ -53,12 +53,13 @@ class _Span:
         size = buffer.dtype.itemsize
         self.width = width = size * lanes
         self.index = index = active(w, index) if isinstance(index, np.ndarray) else int(index)
-        check_bounds(w, buffer, index, lanes)
+        inside = check_bounds(w, buffer, index, lanes)
         if lanes > 1:
             _check_alignment(w, buffer, index, lanes)
         if isinstance(buffer, SharedBuffer):
             smem = w.cta.smem
-            self.items, offset, self.segment = smem.view(width), buffer.byte_offset, smem.segment_of(buffer)
+            self.items, offset = smem.view(width), buffer.byte_offset
+            self.segment = smem.segment_of(buffer) if inside else None
         else:
             memory = w.gpu.memory
             self.items, offset, self.segment = memory.view(buffer.slot, width), 0, memory.segments.get(buffer.slot)
@@ -92,19 +93,30 @@ def active(w: Warp, index: Any) -> Any:
     return index[..., w.mask.lanes] if isinstance(index, np.ndarray) and index.ndim and not w.mask.full else index
 
 
-def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
-    """Raise an out-of-bounds fault where a thread's elements are not all inside `buffer`."""
+def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> bool:
+    """Whether a thread's elements are all inside `buffer`.
+
+    An access of shared memory outside of its buffer is recorded, and goes on in what lies there, as on a chip. Outside
+    of the CTA's shared memory, and of a global buffer, it is a fault.
+    """
     limit = buffer.size - lanes
     if isinstance(index, np.ndarray):
         if not index.size or index.view(f"u{index.itemsize}").max() <= limit:
-            return
+            return True
         bad = index[(index < 0) | (index > limit)]
-        element = int(bad.flat[0])
+        element, low, high = int(bad.flat[0]), int(index.min()), int(index.max())
     else:
         if 0 <= index <= limit:
-            return
-        element = int(index)
-    raise Fault(ElementOutOfBounds(w.origin, buffer.name, element, buffer.size))
+            return True
+        element = low = high = int(index)
+    fact = ElementOutOfBounds(w.origin, buffer.name, element, buffer.size)
+    if isinstance(buffer, SharedBuffer):
+        size = buffer.dtype.itemsize
+        first, end = buffer.byte_offset + low * size, buffer.byte_offset + (high + lanes) * size
+        if first >= 0 and end <= w.cta.smem.size:
+            w.gpu.facts.record(fact)
+            return False
+    raise Fault(fact)
 
 
 def _check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:

@@ -305,7 +305,8 @@ class RunningWarp:
         lanes: elements a thread reads from there on (a `Ramp`); the offset is a multiple of it.
         Returns a scalar for a uniform index with lanes = 1, else an array of the index's shape, with a last axis of
         `lanes` where lanes > 1. Elements of inactive lanes are unspecified.
-        Faults: out-of-bounds, misaligned-access. Records races and reads of uninitialised memory.
+        Faults: misaligned-access; out-of-bounds, but in the CTA's shared memory. Records races and reads of
+        uninitialised memory.
         """
         return access.load(self, buffer, index, lanes)
 

@@ -130,6 +130,22 @@ def test_misaligned_and_outlying_places_are_faults(index: Any, lanes: int, kind:
     assert result.fault is result.finding
 
 
+@pytest.mark.parametrize(("index", "lanes"), [(64, 1), (LANE + 40, 1), (LANE * 2 + 8, 2)])
+def test_an_access_outside_its_shared_buffer_goes_on_in_the_next_one(index: Any, lanes: int) -> None:
+    """No chip knows where a buffer ends: the CTA's shared memory is one array of bytes."""
+
+    def body(w: RunningWarp) -> None:
+        at(w, 5)
+        w.store(buffer(w, "data"), index, np.float32(7) if lanes == 1 else np.full((32, lanes), 7, np.float32), lanes)
+        w.gpu.seen["read"] = w.load(buffer(w, "data"), index, lanes)
+        w.gpu.seen["next"] = w.cta.smem.bytes.view(np.float32)[64:].copy()
+
+    result = only(body, shared={"data": ("float32", 64, 4), "next": ("float32", 64, 4)})
+    assert result.finding.kind == "out-of-bounds" and result.lines == {5} and result.fault is None
+    assert result.finding.details["count"] == 2 and (np.asarray(result.seen["read"]) == 7).all()
+    assert result.seen["next"][0] == 7
+
+
 def test_inactive_lanes_may_point_anywhere() -> None:
     def body(w: RunningWarp) -> None:
         one_lane(w, 3)
