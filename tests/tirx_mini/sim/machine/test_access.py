@@ -208,7 +208,7 @@ def test_writes_of_two_clusters_to_one_place_race() -> None:
         yield from ()
 
     result = run(program, arrays={"D": array}, grid=(2, 1, 1))
-    assert result.finding.kind == "race" and "clusters" in result.finding.details["hint"]
+    assert result.finding.kind == "race" and "lacks the number of the CTA" in result.finding.details["hint"]
 
 
 def test_the_grain_of_a_race_is_the_narrowest_access() -> None:
