@@ -3,7 +3,8 @@
     python benchmarks/check_cost.py                # every step from 3 on, at 1024
 
 A run without checks is the bare simulation: values, engines and clock, but no shadows of memory and no vector clocks;
-its seconds are the processor's. The deadlock is a step 7 whose MMA warp takes one K tile less than there are.
+its seconds are the processor's. "orders" is what it adds to a checked run to prove all orders of its events right. The
+deadlock is a step 7 whose MMA warp takes one K tile less than there are.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from rich.console import Console
@@ -27,8 +30,10 @@ from tirx_mini import simulate
 from tirx_mini.course import STEPS, arch_folder, default_kernels, load_kernels, steps_from
 from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.ir import PrimFunc
+from tirx_mini.sim import Mbarrier
 
 CHECKS_BOUND = 2.0
+ORDERS_BOUND = 0.2
 DEADLOCK_BOUND_S = 5.0
 REPEAT = 5
 MMA_LOOP = "for k in range(K_TILES):\n                                tma2mma.wait("
@@ -46,16 +51,29 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def costs(step: int, size: int) -> tuple[float, float]:
-    """(seconds with checks, seconds without) of a step's reference; the least of several runs, taken in turns."""
+@contextmanager
+def one_order() -> Generator[None, None, None]:
+    """Runs that prove nothing of other orders: mbarriers do not keep what their phases were made of."""
+    with patch.object(Mbarrier, "_no_phases", lambda self: None):
+        yield
+
+
+def costs(step: int, size: int) -> tuple[float, float, float]:
+    """Seconds of a step's reference with checks, with those for one order, and without any.
+
+    Each is the least of several runs, taken in turns.
+    """
     shape = STEPS[step].shape(size)
     kernel = load_kernels(default_kernels())[step](*shape)
     data = arguments(*shape)
-    best = {True: float("inf"), False: float("inf")}
+    kinds = ((True, nullcontext), (True, one_order), (False, nullcontext))
+    best = [float("inf")] * len(kinds)
     for _ in range(REPEAT):
-        for checks in best:
-            best[checks] = min(best[checks], seconds(lambda checks=checks: simulate(kernel, *data, checks=checks)))
-    return best[True], best[False]
+        for number, (checks, manner) in enumerate(kinds):
+            with manner():
+                taken = seconds(lambda checks=checks: simulate(kernel, *data, checks=checks))
+            best[number] = min(best[number], taken)
+    return best[0], best[1], best[2]
 
 
 def deadlocked(size: int) -> PrimFunc:
@@ -84,16 +102,17 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=1024)
     options = parser.parse_args()
     table = Table(title="The cost of checks", box=None, pad_edge=False)
-    for name in ("step", "size", "with s", "without s", "ratio", "bound"):
+    for name in ("step", "size", "with s", "without s", "ratio", "bound", "orders", "bound"):
         table.add_column(name, justify="right")
     over = False
     for step in steps_from(3):
-        checked, bare = in_process(costs, step, options.size).result
-        ratio = checked / bare
-        over = over or ratio > CHECKS_BOUND
+        checked, single, bare = in_process(costs, step, options.size).result
+        ratio, orders = checked / bare, checked / single - 1
+        over = over or ratio > CHECKS_BOUND or orders > ORDERS_BOUND
         table.add_row(
-            str(step), str(options.size), f"{checked:.2f}", f"{bare:.2f}", f"{ratio:.2f}", f"{CHECKS_BOUND:g}"
-        )
+            str(step), str(options.size), f"{checked:.2f}", f"{bare:.2f}", f"{ratio:.2f}", f"{CHECKS_BOUND:g}",
+            f"{orders:+.0%}", f"{ORDERS_BOUND:.0%}",
+        )  # fmt: skip
     taken = in_process(explaining, options.size).result
     console = Console()
     console.print(table)

@@ -80,6 +80,7 @@ class History:
     waits: the last completed wait of each role; wait_counts: how often each completed one.
     observers: of each agent, its wait that found the previous phase complete.
     remote: the last signal by each agent of another CTA.
+    failed: by role and parity, the first test that found the phase incomplete and was not repeated until it did not.
     """
 
     arrivals: dict[tuple[int, Signal, str], Arrival] = field(default_factory=dict)
@@ -88,6 +89,7 @@ class History:
     wait_counts: dict[str, WaitCount] = field(default_factory=dict)
     observers: dict[int, CompletedWait] = field(default_factory=dict)
     remote: dict[int, RemoteSignal] = field(default_factory=dict)
+    failed: dict[tuple[str, int], Origin] = field(default_factory=dict)
 
 
 class Mbarrier:
@@ -240,8 +242,9 @@ class Mbarrier:
         """mbarrier.test_wait.parity: whether the phase is complete now; then acquire what it released."""
         if self.usable(w, BarrierUse.TEST) and self.completed(parity):
             self._acquire(w)
+            self.history.failed.pop((w.place, parity & 1), None)
             return True
-        self.cta.gpu.doubts.record(Doubt.TEST, w.origin, self.name)
+        self.history.failed.setdefault((w.place, parity & 1), w.origin)
         return False
 
     def _acquire(self, w: Warp) -> None:
@@ -423,6 +426,8 @@ class Mbarrier:
         if self.expected and not self.pending and self.tx:
             # Bytes that nothing expected keep the phase incomplete, and might have come after its end.
             self.cta.gpu.doubts.record(Doubt.BYTES, self.cta.origin(self.init_span), self.name)
+        for origin in self.history.failed.values():
+            self.cta.gpu.doubts.record(Doubt.TEST, origin, self.name)
         if 0 < self.pending < self.expected:
             by = tuple(arrival for arrival in self.history.arrivals.values() if arrival.count)
             arrived = self.expected - self.pending

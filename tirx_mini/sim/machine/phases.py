@@ -21,7 +21,7 @@ import numpy as np
 
 from ..ordering import ORDER, PAST, Agent, Causality, SyncClock
 
-FIRST, RECENT = 2, 8
+FIRST, RECENT = 2, 4
 """Phases whose releases are kept: the first ones, and the latest ones."""
 TANGLED = 64
 """Signals that a phase may inherit from phases before it, which they do not follow; beyond that no more is known."""

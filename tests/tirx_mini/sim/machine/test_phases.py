@@ -215,12 +215,16 @@ def test_an_expect_tx_that_no_arrival_of_its_phase_follows_is_in_doubt() -> None
     assert [o.doubt for o in result.outcome.open_orders] == [Doubt.BYTES]
 
 
-def test_a_test_that_fails_is_in_doubt() -> None:
+@pytest.mark.parametrize("until", [True, False])
+def test_a_test_that_fails_and_is_not_repeated_until_it_passes_is_in_doubt(until: bool) -> None:
     def program(w: RunningWarp) -> Any:
         assert not do(w, "mbarrier.test_wait", address(w, "bar"), 0)
+        arrive(w)
+        if until:
+            assert do(w, "mbarrier.test_wait", address(w, "bar"), 0)
         yield from ()
 
-    assert [o.doubt for o in roles({0: program}).outcome.open_orders] == [Doubt.TEST]
+    assert [o.doubt for o in roles({0: program}).outcome.open_orders] == ([] if until else [Doubt.TEST])
 
 
 def test_a_run_without_checks_keeps_no_phases() -> None:
