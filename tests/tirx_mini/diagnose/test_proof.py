@@ -49,7 +49,7 @@ def test_nothing_is_proved_without_checks(tmp_path: Path) -> None:
 
 
 def test_a_wait_that_another_order_lets_through_a_round_earlier_is_a_race(tmp_path: Path) -> None:
-    """Issue 10, C (8): the run shows the third round; a warp that comes right after the first knows nothing of it."""
+    """The run shows the third round; a warp that comes right after the first knows nothing of it."""
     body = "if warp == 0:\n    bar.arrive(0)\n    bar.arrive(0)\n    A[0] = 1\n    bar.arrive(0)\n"
     body += "if warp == 1:\n    bar.wait(0, 0)\n    A[0] = A[0] + 1"
     found = tvm.explore(kernel(tmp_path, body), np.zeros(2, np.int32)).report

@@ -1,0 +1,55 @@
+"""Waits that this run lets through, and that another order lets through earlier, or never."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tirx_mini as tvm
+from tests.tirx_mini.diagnose.test_explore import kernel
+
+WRITES_BOTH = "if warp == 3:\n    A[0] = 1\n    A[1] = 1\n"
+LAST_WRITE = "if warp == 0:\n    bar.arrive(0)\n    bar.arrive(0)\n    A[0] = 1\n    bar.arrive(0)\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """body: what lane 0 of each of four warps executes. code: of the worst finding, None where there is none."""
+
+    name: str
+    body: str
+    code: str | None
+
+
+CASES = (
+    Case("a late wait for the parity of the first phase",
+         LAST_WRITE + "if warp == 1:\n    bar.wait(0, 0)\n    A[1] = A[0]", "TX201"),
+    Case("a late test of the parity of the first phase",
+         LAST_WRITE + "if warp == 1:\n    while not Tx.ptx.mbarrier.test_wait(bar.ptr_to([0]), 0):\n        pass\n"
+         "    A[1] = A[0]", "TX201"),
+    Case("a wait for every phase",
+         "if warp == 0:\n    bar.arrive(0)\n    bar.wait(1, 0)\n    A[0] = 1\n    bar.arrive(0)\n"
+         "if warp == 1:\n    bar.wait(0, 0)\n    bar.arrive(1)\n    bar.wait(0, 1)\n    A[1] = A[0]", None),
+    Case("the wrong parity passes on a fresh barrier",
+         "if warp == 0:\n    A[0] = 1\n    bar.arrive(0)\n    bar.arrive(0)\nif warp == 1:\n    bar.wait(0, 1)\n"
+         "    A[1] = A[0]", "TX201"),
+    Case("two roles wait for each other first",
+         "if warp == 0:\n    bar.wait(0, 0)\n    bar.arrive(1)\nif warp == 1:\n    bar.wait(1, 0)\n    bar.arrive(0)\n"
+         + WRITES_BOTH, "TX108"),
+    Case("a test in a loop until it passes",
+         "if warp == 0:\n    A[0] = 1\n    bar.arrive(0)\nif warp == 1:\n"
+         "    while not Tx.ptx.mbarrier.test_wait(bar.ptr_to([0]), 0):\n        pass\n    A[1] = A[0]", None),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_wait_is_judged_for_every_order(case: Case, tmp_path: Path) -> None:
+    report = tvm.simulate(kernel(tmp_path, case.body), np.zeros(2, np.int32))
+    codes = [finding.code for finding in report.errors]
+    if case.code is None:
+        assert codes == [] and report.proof is not None and report.proof.holds, str(report)
+    else:
+        assert codes and case.code in codes[:2] and report.proof is None, str(report)
