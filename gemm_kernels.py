@@ -441,6 +441,8 @@ def hgemm_v7(M, N, K, dtype="float16"):
             #   TMA: for each K tile, wait for mma2tma at tma_phase.stage and .phase, load, arrive at tma2mma with
             #     TMA_BYTES, and call tma_phase.move_to_next_stage(). After the last tile, wait once more for each of
             #     the PIPE_DEPTH stages: the CTA must not exit while the tensor core still arrives at its barriers.
+            #     (A kernel without these waits passes too: write-back waits for the last mma2ld, which the same thread
+            #     commits after the last mma2tma. With them, the kernel does not rest on the order of two commits.)
             #   MMA: wait for ld2mma. For each K tile, wait for tma2mma, fence.after_thread_sync, multiply,
             #     mma2tma.arrive(stage, cta_group=1, cta_mask=1), and move to the next stage. After the last K tile,
             #     mma2ld.arrive(0, cta_group=1, cta_mask=1).

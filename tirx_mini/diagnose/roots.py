@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tirx_mini.ir import PrimFunc, Span
+from tirx_mini.ir import Expr, PrimFunc, Span, Special, walk
+from tirx_mini.sim import place_key
 
 from .deadlock import find_sites
 from .findings import Finding
@@ -33,7 +34,7 @@ def causes_first(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, with those marked that follow from others."""
     found = _shared_barrier(findings)
     found = _missing_second_sync(func, found)
-    return _lost_in_a_race(found)
+    return _lost_in_a_race(_same_place(func, found))
 
 
 def _shared_barrier(findings: Sequence[Finding]) -> list[Finding]:
@@ -77,6 +78,27 @@ def _only_sync(func: PrimFunc, at: Span | None, write: int, store: int) -> Span 
     if any(s.span.user.line > store and loops & set(map(id, s.loops)) for s in syncs if s.span is not None):
         return None
     return next((s.span for s in syncs if s.span is not None and write < s.span.user.line < store), None)
+
+
+def _same_place(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
+    """Writes of one statement to one place by several CTAs: where the place is computed, without the CTA's number."""
+    sites = find_sites(func)
+    found: list[Finding] = []
+    for finding in findings:
+        if finding.kind == "race" and place_key(finding.span) == place_key(_other(finding)):
+            about = [sites.origins(arg) for site in sites.at(finding.span) for arg in site.call.args]
+            origins = {id(one): one for some in about for one in some}.values()
+            if origins and not any(_of_the_cta(one.value) for one in origins):
+                places = tuple(("its place is computed here, the same in each CTA", one.span) for one in origins)
+                notes = (*finding.details.get("notes", ()), *places)
+                finding = replace(finding, details={**finding.details, "notes": notes})
+        found.append(finding)
+    return found
+
+
+def _of_the_cta(expr: Expr) -> bool:
+    """Whether an expression has another value in each CTA."""
+    return any(isinstance(node, Special) and node.name.startswith("blockIdx") for node in walk(expr))
 
 
 def _lost_in_a_race(findings: Sequence[Finding]) -> list[Finding]:

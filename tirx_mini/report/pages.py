@@ -103,8 +103,7 @@ def finding_page(finding: Finding) -> RenderableType:
     if details.get("hint"):
         parts.append(_labelled("help", details["hint"]))
     for text, spans in _places(details.get("notes", ())):
-        also = f" (and in line{'s' * (len(spans) > 2)} {_lines(spans[1:])})" if len(spans) > 1 else ""
-        parts.append(_labelled("note", text + also))
+        parts.append(_labelled("note", text + _also(spans)))
         parts += source_lines(spans[0] if spans else None)
     if details.get("cycle"):
         parts += [_labelled("note", "they wait for one another"), Padding(ring(details["cycle"]), (0, 0, 0, 2))]
@@ -129,10 +128,12 @@ def _places(notes: Sequence[tuple[str, Span | None]]) -> Iterator[tuple[str, lis
     yield from found.items()
 
 
-def _lines(spans: Sequence[Span]) -> str:
-    """Their line numbers, as "7, 8 and 9"."""
-    numbers = [str(number) for number in dict.fromkeys(map(line_number, spans))]
-    return numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+def _also(spans: Sequence[Span]) -> str:
+    """The other lines of a note, as " (and in lines 7, 8 and 9)"."""
+    numbers = list(dict.fromkeys(map(line_number, spans)))[1:]
+    if len(numbers) < 2:
+        return f" (and in line {numbers[0]})" if numbers else ""
+    return f" (and in lines {', '.join(numbers[:-1])} and {numbers[-1]})"
 
 
 def plain(page: RenderableType, width: int = WIDTH) -> str:

@@ -10,6 +10,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from tirx_mini.ir import Span
+
 from .facts import Fact
 from .machine import GlobalBuffer, GlobalMemory
 
@@ -20,9 +22,13 @@ Box = tuple[Interval, ...]
 
 @dataclass(frozen=True)
 class NothingWritten(Fact):
-    """A kernel that ended, and wrote none of its arguments. results: the names of those that it does not read."""
+    """A kernel that ended, and wrote none of its arguments.
+
+    results: the names of those that it does not read. last: where it writes to shared memory last, in its text.
+    """
 
     results: tuple[str, ...]
+    last: Span | None
 
 
 @dataclass(frozen=True)

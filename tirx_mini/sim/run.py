@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.hardware import GpuSpec
-from tirx_mini.ir import Buffer, PrimFunc
+from tirx_mini.ir import Buffer, BufferStore, PrimFunc, Span, walk
 from tirx_mini.isa import check_target, named_params, prints, written_params
 
 from .arguments import bind_arguments
@@ -91,4 +91,10 @@ class Simulation:
         results = tuple(buffer.name for buffer in buffers if buffer not in named or buffer in written)
         if not results or not named or prints(self.func):
             return ()
-        return (Entry(NothingWritten(Origin("", "", "", self.func.span), results)),)
+        return (Entry(NothingWritten(Origin("", "", "", self.func.span), results, _last_store(self.func))),)
+
+
+def _last_store(func: PrimFunc) -> Span | None:
+    """The last ordinary store to shared memory in the text of a lowered function."""
+    stores = [node for node in walk(func.body) if isinstance(node, BufferStore) and node.buffer.scope == "shared"]
+    return stores[-1].span if stores else None

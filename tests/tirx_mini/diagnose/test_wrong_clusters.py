@@ -47,7 +47,7 @@ CLUSTERS = (
         also_shows="mma2ld.arrive(",
     ),
     Wrong(
-        name="the result is declared to CTA 1 only",
+        name="the result is declared to one CTA only",
         edit=Edit(
             step=10,
             old="mma2ld.arrive(warp_id, cta_group=2, cta_mask=3)",
@@ -57,7 +57,7 @@ CLUSTERS = (
         kind="deadlock",
         code="TX105",
         line="mma2ld.wait(",
-        page_says=("CTA 0 waits for its own", "cta_mask=3"),
+        page_says=("CTA 1 waits for its own", "cta_mask=3"),
         also_shows="mma2ld.arrive(",
     ),
     Wrong(

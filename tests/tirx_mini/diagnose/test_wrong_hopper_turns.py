@@ -85,9 +85,9 @@ TURNS = (
         name="the phase of the turn stands still",
         edit=HopperEdit(step=10, old="                    turn_phase.move_to_next_stage()\n", new=""),
         verdict="hazard",
-        kind="race",
+        kind="state-stands-still",
         line=TURN_WAIT,
-        page_says=("turn[0]", "nothing keeps the next phase from completing first"),
+        page_says=("turn[0]", "nothing in its loop changes the phase that it waits for"),
     ),
     Wrong(
         name="neither consumer begins",

@@ -15,6 +15,8 @@ from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.passes import lower
 from utils import prepare_data
 
+PACKAGE = Path(tvm.__file__).parent
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wrong:
@@ -67,9 +69,20 @@ def assert_sentence(text: str) -> None:
     assert len(text) > 20 and "\n" not in text, text
 
 
+def assert_users_places(report: Report) -> None:
+    """Whatever a report shows is in the user's text, never in that of the package."""
+    for finding in report.findings:
+        places = [finding.span, *(span for _, span in finding.details.get("notes", ()))]
+        places += [role.span for role in finding.details.get("stuck", ())]
+        for span in places:
+            assert span is None or not span.user.library, f"{finding.code}: {span}"
+            assert span is None or not Path(span.user.file).is_relative_to(PACKAGE), f"{finding.code}: {span}"
+
+
 def assert_found(wrong: Wrong, report: Report) -> None:
     """The worst finding is what the edit leads to, where it is, in sentences."""
     page = str(report)
+    assert_users_places(report)
     assert report.verdict == wrong.verdict, page
     finding = report.findings[0]
     lines = [wrong.edit.line_of(text) for text in ([wrong.line] if isinstance(wrong.line, str) else wrong.line)]
@@ -107,6 +120,7 @@ def simulate_on_hopper(edit: Edit, folder: Path, seed: int = 0, shape: Shape | N
 
 def assert_named(wrong: Wrong, report: Report) -> None:
     """One of the errors is what the edit leads to; several are as likely to come first."""
+    assert_users_places(report)
     assert report.verdict == wrong.verdict, str(report)
     lines = wrong.edit.source().splitlines()
     found = [f for f in report.errors if f.kind == wrong.kind and f.span and wrong.line in lines[f.span.user.line - 1]]

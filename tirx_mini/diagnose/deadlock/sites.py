@@ -233,6 +233,18 @@ class Sites:
                     names.append(node)
         return found, names
 
+    def origins(self, expr: Expr) -> list[Assignment]:
+        """The assignments outside of loops to the local variables that determine an expression."""
+        found: list[Assignment] = []
+        stack = self.variables(expr)[0]
+        while stack:
+            variable = stack.pop()
+            for one in self.assignments:
+                if one.variable is variable and not one.loops and one not in found:
+                    found.append(one)
+                    stack += self.variables(one.value)[0]
+        return found
+
     def of(self, barrier: str, *effects: BarrierEffect) -> list[Site]:
         """The sites that have one of `effects` on the barrier buffer with this name."""
         return [site for site in self.all if site.barrier == barrier and site.effect in effects]
