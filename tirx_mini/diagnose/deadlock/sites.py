@@ -220,30 +220,30 @@ class Sites:
 
     def variables(self, expr: Expr) -> tuple[list[Buffer], list[Var]]:
         """The local variables whose values determine an expression, and the names, as of loops, that do."""
-        found: list[Buffer] = []
+        found: dict[int, Buffer] = {}
         names: list[Var] = []
         stack: list[Any] = [expr]
         while stack:
             for node in walk(stack.pop()):
-                if isinstance(node, BufferLoad) and node.buffer.scope == "local" and node.buffer not in found:
-                    found.append(node.buffer)
+                if isinstance(node, BufferLoad) and node.buffer.scope == "local":
+                    found[id(node.buffer)] = node.buffer
                 elif isinstance(node, Var) and node in self.bound:
                     stack.append(self.bound[node])
                 elif isinstance(node, Var):
                     names.append(node)
-        return found, names
+        return list(found.values()), names
 
     def origins(self, expr: Expr) -> list[Assignment]:
         """The assignments outside of loops to the local variables that determine an expression."""
-        found: list[Assignment] = []
+        found: dict[int, Assignment] = {}
         stack = self.variables(expr)[0]
         while stack:
             variable = stack.pop()
             for one in self.assignments:
-                if one.variable is variable and not one.loops and one not in found:
-                    found.append(one)
+                if one.variable is variable and not one.loops and id(one) not in found:
+                    found[id(one)] = one
                     stack += self.variables(one.value)[0]
-        return found
+        return list(found.values())
 
     def of(self, barrier: str, *effects: BarrierEffect) -> list[Site]:
         """The sites that have one of `effects` on the barrier buffer with this name."""

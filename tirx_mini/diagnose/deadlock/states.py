@@ -77,7 +77,7 @@ def state_suspects(
     for wait in _waits(sites):
         suspect = _flips_each_time(wait)
         if suspect is not None:
-            found.setdefault(wait.site.call, suspect)
+            found.setdefault(id(wait.site.call), suspect)
     for repeat in (*repeats, *stale):
         wait = next((w for w in _waits(sites) if w.site.span == repeat.origin.span), None)
         name = repeat.barrier.buffer
@@ -86,7 +86,7 @@ def state_suspects(
         counted = wait.named and not wait.changes(wait.phase, wait.site.loops)
         suspect = _unchanged(wait, repeat) or (_same_again(wait, repeat) if counted or repeat in repeats else None)
         if suspect is not None:
-            found.setdefault(wait.site.call, suspect)
+            found.setdefault(id(wait.site.call), suspect)
     return list(found.values())
 
 
