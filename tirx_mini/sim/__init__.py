@@ -122,7 +122,7 @@ from .machine import (
     numpy_dtype,
 )
 from .ordering import Access, EarlyAccess, Operation
-from .outputs import NothingWritten, Unwritten
+from .outputs import NothingWritten, Unwritten, boxes_of
 from .run import Simulation
 from .services import BadCtaMask, ForeignBarrier, ForeignLoadBarrier, ForeignStoreSource, NoSharedMemory, NoSuchRank
 from .timing import Event, HoldingClock
@@ -160,5 +160,6 @@ __all__ = [
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
     "UnreadColumns", "Unwritten",
     "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait", "WgmmasDiffer", "WideRegisters",
-    "WrongRegisterDirection", "WrongTmemLane", "numpy_dtype", "place_key", "selected", "thread_values", "translate",
+    "WrongRegisterDirection", "WrongTmemLane", "boxes_of", "numpy_dtype", "place_key", "selected", "thread_values",
+    "translate",
 ]  # fmt: skip

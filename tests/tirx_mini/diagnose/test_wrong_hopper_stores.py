@@ -81,7 +81,7 @@ STORES = (
         verdict="hazard",
         kind="race",
         line="Tx.cuda.warpgroup_sync(1)",
-        page_says=("arrives at barrier 1",),
+        page_says=("barrier 1 is used by", "a barrier id of its own"),
     ),
 )
 

@@ -16,7 +16,7 @@ from tests.kernels_ref.edits import Edit
 from tirx_mini.course import check_kernel
 from tirx_mini.ir import PrimFunc
 from tirx_mini.script import tirx as T
-from tirx_mini.sim.outputs import boxes_of
+from tirx_mini.sim import boxes_of
 
 
 def kernel_that_stores_under(guard: int) -> PrimFunc:
