@@ -128,12 +128,17 @@ def check_kernel(
 
 def product_text(checked: Checked) -> str:
     """One sentence about a kernel in which nothing went wrong: the schedules that were tried, and its rounding."""
-    tried = f"{checked.report.schedules} schedule{'s' * (checked.report.schedules != 1)}"
+    report = checked.report
+    tried = f"{report.schedules} schedule{'s' * (report.schedules != 1)}"
     explored = checked.exploration
     if explored is not None:
         tried = f"{explored.schedules} schedules of {explored.classes} class{'es' * (explored.classes != 1)}"
-        tried += " (complete)" if explored.complete else " (incomplete: the limit was reached)"
-    report = checked.report
+        if not explored.complete:
+            tried += " (incomplete: the limit was reached)"
+        elif report.proof is not None and not report.proof.holds:
+            tried += " (no hold of a further event leads to a new class)"
+        else:
+            tried += " (complete)"
     if report.only_possible:
         findings = "no error happened"
     elif report.verdict == "incomplete":

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from tirx_mini.arguments import ArgumentError
-from tirx_mini.course import KernelRef, check_file, check_kernel, load_kernel, make_arguments
+from tirx_mini.course import (
+    Checked,
+    KernelRef,
+    check_file,
+    check_kernel,
+    load_kernel,
+    make_arguments,
+    product_text,
+)
+from tirx_mini.diagnose import Exploration, Proof, Report
 
 NATIVE = """
 from tirx_mini.script import tirx as Tx
@@ -45,3 +54,9 @@ def test_a_kernel_that_cannot_be_built_is_a_finding_of_the_report(tmp_path: Path
     checked = check_file(KernelRef(path), gpu="h100")
     assert not checked.ok and checked.as_dict()["verdict"] == "fault"
     assert "thread_idd" in checked.report.findings[0].message and checked.report.gpu == "H100"
+
+
+@pytest.mark.parametrize(("proof", "words"), [(Proof(True), "(complete)"), (Proof(False), "no hold of a further")])
+def test_an_exploration_is_called_complete_where_the_run_proves_all_orders(proof: Proof, words: str) -> None:
+    report = Report("ok", proof=proof)
+    assert words in product_text(Checked(report, exploration=Exploration(report, 24, 1, True)))
