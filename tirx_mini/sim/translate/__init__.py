@@ -64,7 +64,7 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
     statements.stmt(func.body)
     writer.settle()
     for counter in ("polls", "steps"):
-        if any(f"{counter} += 1" in line for line in writer.lines):
+        if any(f"{counter} += " in line for line in writer.lines):
             writer.prologue.append(f"    {counter} = 0")
     writer.line("yield from ()")
     source = writer.source("program(w)")

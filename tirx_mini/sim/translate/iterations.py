@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import For, Hint, Seq, Stmt, int_value
+from tirx_mini.ir import BufferLoad, BufferStore, Call, For, Hint, Seq, Stmt, int_value, walk
 
 from .leaving import leaves
 from .values import Value
 from .writer import Writer
+
+SLOW = 30
+"""What an instruction or an access to memory adds to an iteration of a loop whose length is not known."""
 
 
 class Iterations:
@@ -37,9 +40,9 @@ class Iterations:
         self.out.line(f"w.gpu.spend(w, ({stop.code} - {start.code}){step}{factor})")
         return False
 
-    def one(self) -> None:
-        """Count one iteration, inside the loop."""
-        self.out.line("steps += 1")
+    def one(self, body: Stmt) -> None:
+        """Count one iteration, inside the loop; one that accesses memory or executes instructions counts as more."""
+        self.out.line(f"steps += {1 + SLOW * sum(map(_is_slow, walk(body)))}")
         self.out.line("if steps > 255: steps = w.gpu.spend(w, steps, False)")
 
     def _inner(self, body: Stmt) -> int:
@@ -55,3 +58,8 @@ class Iterations:
             return 0
         self._counted.add(body)
         return len(range(start, stop, body.step)) * (1 + self._inner(body.body))
+
+
+def _is_slow(node: object) -> bool:
+    access = isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope != "local"
+    return access or isinstance(node, Call)

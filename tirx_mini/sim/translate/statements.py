@@ -314,7 +314,7 @@ class Statements:
         with self._loop(Loop(stmt), f"for {name} in range({first}{stop.code}{step}):"):
             self.out.spend(2)
             if each:
-                self.iterations.one()
+                self.iterations.one(stmt.body)
             self.stmt(stmt.body)
 
     def _loop_var(self, stmt: For, start: Value, stop: Value) -> str:
@@ -363,7 +363,7 @@ class Statements:
             self.out.line("polls += 1")
             self.out.line("if polls > MAX_POLLS: raise runaway(w)")
             self.out.line("yield poll(w)")
-        self.iterations.one()
+        self.iterations.one(stmt.body)
 
     def _ragged_while(self, stmt: While) -> None:
         outer, loop = self._ragged_head(stmt)
@@ -383,7 +383,7 @@ class Statements:
         if not (start.lanes or stop.lanes):
             name = self._loop_var(stmt, start, stop)
             with self._loop(loop, f"for {name} in range({start.code}, {stop.code}, {stmt.step}):"):
-                self.iterations.one()
+                self.iterations.one(stmt.body)
                 self._ragged_body(loop, stmt.body)
                 self.out.line(f"if not {loop.live}: break")
         else:
@@ -394,7 +394,7 @@ class Statements:
             with self._loop(loop, "while True:"):
                 self.out.line(f"{loop.live} = {loop.live}.where({name} {'<' if stmt.step > 0 else '>'} {end})")
                 self.out.line(f"if not {loop.live}: break")
-                self.iterations.one()
+                self.iterations.one(stmt.body)
                 self._ragged_body(loop, stmt.body)
                 self.out.line(f"{name} = {name} + {stmt.step}")
         self.out.line(f"w.select({outer})")
