@@ -105,6 +105,14 @@ def reinitialised(fact: Reinitialised) -> Explanation:
 
 @explains(UninitialisedBarrier, UNINITIALISED)
 def uninitialised(fact: UninitialisedBarrier) -> Explanation:
+    if fact.ended is not None:
+        return Explanation(
+            f"{fact.origin.role} {VERBS[fact.use]} {fact.barrier} after mbarrier.inval: it is no barrier any more",
+            f"invalidate {fact.barrier} after its last use, behind a synchronisation of all who use it",
+            (("it is invalidated here", fact.ended),),
+            _barrier(fact),
+            "PTX ISA: mbarrier.inval",
+        )
     return Explanation(
         f"{fact.origin.role} {VERBS[fact.use]} {fact.barrier}, which was not initialised before",
         f"let one thread initialise {fact.barrier} at the top level of the kernel, then fence and synchronise the CTA; "
@@ -305,6 +313,17 @@ def thread_counts_differ(fact: ThreadCountsDiffer) -> Explanation:
 
 @explains(RoundsUnordered, RACE)
 def rounds_unordered(fact: RoundsUnordered) -> Explanation:
+    if fact.again:
+        other = fact.place if fact.again != fact.place else fact.origin.place
+        return Explanation(
+            f"{fact.again} arrives at barrier {fact.number} again without having waited for the others of the round: "
+            "bar.arrive counts, and does not wait",
+            f"before {fact.again} arrives again, let it wait for {other} at a barrier of the other direction",
+            ((f"{fact.place} uses it here", fact.span),),
+            {"barrier": f"barrier {fact.number}"},
+            "PTX ISA: bar.arrive",
+            order=f"if {fact.again} arrives twice before {other} gets there",
+        )
     return Explanation(
         f"barrier {fact.number} is used by {fact.origin.place} and by {fact.place}, and nothing keeps their rounds "
         "apart: it counts the threads of both",

@@ -235,11 +235,12 @@ def _with_deadlock(findings: Sequence[Finding], deadlock: Deadlock) -> list[Find
     """The findings in their order and that of the deadlock, without those that its page includes."""
     groups = [group for situation in deadlock.situations for group in situation.groups]
     places = {place_key(group.span) for group in groups}
-    dead = {g.mbarrier.element.buffer for g in groups if g.mbarrier is not None and not g.mbarrier.expected}
+    dead = {g.mbarrier.element.buffer for g in groups if g.mbarrier is not None and g.mbarrier.init_span is None}
 
     def included(finding: Finding) -> bool:
         if finding.kind == "barrier-uninitialised":
-            return finding.details.get("barrier", "").partition("[")[0] in dead
+            named = finding.details.get("barrier", "").partition("[")[0]
+            return named in dead or place_key(finding.span) in places
         return finding.kind == "illegal-convergence" and place_key(finding.span) in places
 
     others = [finding for finding in findings if not included(finding)]

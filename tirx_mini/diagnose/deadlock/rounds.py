@@ -182,6 +182,34 @@ def out_of_step(situation: Situation, group: Group) -> Explanation | None:
 
 
 @cause(
+    "overtaken", "TX119", 75, "A wait finds its phase before the next one completes.", "PTX ISA: mbarrier.try_wait",
+    consequence=True,
+)  # fmt: skip
+def overtaken(situation: Situation, group: Group) -> Explanation | None:
+    """A role waits for a phase that is over: the next one of its parity is never made."""
+    barrier = group.mbarrier
+    if barrier is None or any(situation.coming(site, barrier) for site in situation.signals(barrier)):
+        return None
+    stage = barrier.element.stage or 0
+    signals = [site for site in situation.signals(barrier) if site.threads_for(stage).any()]
+    threads = np.logical_or.reduce([site.threads_for(stage) for site in signals])
+    if any(site.effect is BarrierEffect.WAIT and (site.threads & threads).any() for site in situation.sites.all):
+        return None  # they do wait for somebody, and the rules of pipelines know more
+    counts = barrier.history.wait_counts
+    passed = {counts[warp.place].count if warp.place in counts else 0 for warp in group.warps}
+    # A role that has waited for each phase so far waits for phase `waited` now, and its parity is right.
+    waited = passed.pop()
+    if passed or waited + 2 > barrier.phase or waited & 1 != group.parity or barrier.phase & 1 != group.parity:
+        return None
+    return Explanation(
+        f"{group.role} {group.waits} for round {waited + 1} of {barrier.name}, which has completed {barrier.phase}: a "
+        "wait sees no more than the round before the current one, so those who signal it must not go on by two",
+        "let those who signal wait until each round is used, by a barrier of the other direction",
+        site_notes(signals, f"{barrier.element.buffer} is signalled here"),
+    )
+
+
+@cause(
     "rounds-differ", "TX110", 70, "Each wait needs its arrivals, so both sides make the same number of rounds.",
     "PTX ISA: mbarrier", consequence=True,
 )  # fmt: skip

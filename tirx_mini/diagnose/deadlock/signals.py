@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tirx_mini.ir import int_value
 from tirx_mini.isa import BarrierEffect, Completion
 
 from ..kind import Explanation
@@ -22,6 +23,13 @@ def never_initialised(situation: Situation, group: Group) -> Explanation | None:
     if barrier is None or barrier.expected:
         return None
     name = barrier.element.buffer
+    if barrier.init_span is not None:
+        return Explanation(
+            f"{group.role} {group.waits} for {barrier.name}, which is no barrier any more after its "
+            "mbarrier.inval",
+            f"invalidate {barrier.name} after its last wait, behind a synchronisation of all who use it",
+            (("it is invalidated here", barrier.history.invalidated),),
+        )
     inits = situation.sites.of(name, BarrierEffect.INIT)
     if not inits:
         return Explanation(
@@ -54,9 +62,15 @@ def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
     barrier = group.mbarrier
     if barrier is None or not barrier.pending:
         return None
-    if situation.signals(barrier):
-        return _only_itself(situation, group)
     name = barrier.element.buffer
+    if signals := situation.signals(barrier):
+        if barrier.fresh and _names_one(group) and not any(_may_name(site, barrier.element.stage) for site in signals):
+            return Explanation(
+                f"nothing ever arrives at {barrier.name}: every arrival at {name} names another barrier of it",
+                f"let the threads that this waits for arrive at {barrier.name}",
+                site_notes(signals, "the {role} is here"),
+            )
+        return _only_itself(situation, group)
     if situation.sites.of(name, BarrierEffect.COMPLETE_TX):
         return Explanation(
             f"no thread arrives at {barrier.name}: TMA loads deliver bytes to it, but nothing announces them",
@@ -74,12 +88,24 @@ def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
     )
 
 
+def _names_one(group: Group) -> bool:
+    """Whether the wait names a barrier by a number, and so goes round no ring."""
+    indices = [site.index for site in group.sites]
+    return bool(indices) and all(index is not None and int_value(index) is not None for index in indices)
+
+
+def _may_name(site: Site, stage: int | None) -> bool:
+    """Whether some thread may name the barrier of this stage."""
+    return stage is None or bool(site.threads_for(stage).any())
+
+
 def _only_itself(situation: Situation, group: Group) -> Explanation | None:
     """Nobody has ever arrived at the barrier, and only those who wait for it would, once they have."""
     barrier = group.mbarrier
     if barrier is None or not barrier.fresh or not group.sites:
         return None
     number, passed = barrier.element.stage or 0, max(site.order for site in group.sites)
+    lanes = np.logical_or.reduce([site.threads for site in group.sites])
     own: list[Site] = []
     for site in situation.signals(barrier):
         for cta in situation.cluster.ctas:
@@ -88,6 +114,8 @@ def _only_itself(situation: Situation, group: Group) -> Explanation | None:
                 continue
             if any(warp.warp_id in reach and warp not in group.warps for warp in cta.warps):
                 return None
+            if not (site.threads & lanes).any():
+                return None  # other lanes of the same warp
             own.append(site)
     if not own or any(site.order < passed for site in own):
         return None

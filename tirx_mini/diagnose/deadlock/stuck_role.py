@@ -41,7 +41,7 @@ class StuckRole:
         if self.expected is None or self.pending is None:
             return ""
         if not self.expected:
-            return "it was never initialised"
+            return "it is not initialised"
         parts: list[str] = []
         if self.pending:
             parts.append(f"{self.pending} of {self.expected} arrival{'s' * (self.expected > 1)} missing")

@@ -145,9 +145,10 @@ class Reinitialised(MbarrierFact):
 
 @dataclass(frozen=True)
 class UninitialisedBarrier(MbarrierFact):
-    """An operation on memory that holds no mbarrier. use: which."""
+    """An operation on memory that holds no mbarrier. use: which. ended: the mbarrier.inval of the last that it held."""
 
     use: BarrierUse
+    ended: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -302,12 +303,13 @@ class ThreadCountsDiffer(Fact):
 class RoundsUnordered(Fact):
     """A warp arrives at a named barrier, and nothing keeps it from the round before, which is another group's.
 
-    place, span: one of that group, and where.
+    place, span: one of that group, and where. again: who arrives a second time without having waited, "" if nobody.
     """
 
     number: int
     place: str
     span: Span | None
+    again: str = ""
 
     @property
     def other(self) -> Span | None:

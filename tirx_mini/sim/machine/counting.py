@@ -59,6 +59,12 @@ class Round:
     places: list[tuple[str, Span | None]] = field(default_factory=list)
     everyone: bool = False
 
+    @property
+    def twice(self) -> str:
+        """Who arrived more than once; "" if nobody did."""
+        places = [place for place, _ in self.places]
+        return next((place for place in places if places.count(place) > 1), "")
+
 
 class CountingBarrier:
     """A barrier for a number of threads, used again and again.
@@ -179,7 +185,8 @@ class NamedBarriers:
         if all(w.agent.happens_after(agent, epoch) for agent, epoch in previous.epochs.items()):
             return
         if not w.gpu.facts.seen(RoundsUnordered, w.span, span):
-            w.gpu.facts.record(RoundsUnordered(w.origin, number, place, span))
+            again = w.place if w.agent.index in previous.epochs else previous.twice
+            w.gpu.facts.record(RoundsUnordered(w.origin, number, place, span, again))
 
     def _needed(self, barrier: CountingBarrier) -> int:
         """Threads that must arrive. One that was to gather the whole CTA does not wait for threads that have exited."""

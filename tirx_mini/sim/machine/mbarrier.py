@@ -79,7 +79,7 @@ class History:
     arrivals: signals by what they are, by whom, and where. last: the latest of them.
     waits: the last completed wait of each role; wait_counts: how often each completed one.
     observers: of each agent, its wait that found the previous phase complete.
-    remote: the last signal by each agent of another CTA.
+    remote: the last signal by each agent of another CTA. invalidated: where its last mbarrier.inval is.
     failed: by role and parity, the first test that found the phase incomplete and was not repeated until it did not.
     """
 
@@ -90,6 +90,7 @@ class History:
     observers: dict[int, CompletedWait] = field(default_factory=dict)
     remote: dict[int, RemoteSignal] = field(default_factory=dict)
     failed: dict[tuple[str, int], Origin] = field(default_factory=dict)
+    invalidated: Span | None = None
 
 
 class Mbarrier:
@@ -148,6 +149,8 @@ class Mbarrier:
         self.done_time = self.phase_time = w.time
         self.init_by = Init(w.span, w.agent.index, w.agent.epoch, w, w.mask.word)
         self.history.observers.clear()
+        for counted in self.history.wait_counts.values():
+            counted.seen = -1  # the phases begin anew: the same number is another phase
 
     def fence_init(self, w: Warp) -> None:
         """fence.mbarrier_init, which counts if the thread that initialised the barrier executes it."""
@@ -162,11 +165,13 @@ class Mbarrier:
         """mbarrier.inval: the memory may be used for something else."""
         if self.usable(w, BarrierUse.INVALIDATE):
             self.expected = 0
+            self.history.invalidated = w.span
 
     def usable(self, w: Warp, use: BarrierUse) -> bool:
         """Whether the barrier is initialised, and that happens before; records what is wrong otherwise."""
         if not self.expected:
-            w.gpu.facts.record(UninitialisedBarrier(w.origin, self.element, None, use))
+            ended = self.history.invalidated
+            w.gpu.facts.record(UninitialisedBarrier(w.origin, self.element, self.init_span, use, ended))
             return False
         self._check_init(w, use in (BarrierUse.COMMIT, BarrierUse.LOAD))
         return True
