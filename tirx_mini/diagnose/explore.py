@@ -110,9 +110,10 @@ class _Search:
         self._simulation.restore()
         clocks: list[HoldingClock] = []
 
-        def run(mixed: Ends) -> Outcome:
+        def run(mixed: Ends, late: bool) -> Outcome:
             clocks.append(HoldingClock(holds))
-            return self._simulation.run(log_barriers=True, clock=clocks[-1], mixed=mixed)
+            outcome = self._simulation.run(log_barriers=True, clock=clocks[-1], mixed=mixed, late=late)
+            return replace(outcome, tested=False)  # holds make tests come early
 
         report = judged(self.func, self._simulation, run)
         found = tuple(sorted((f.code, place_key(f.span)) for f in report.findings))

@@ -68,10 +68,10 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
         if number:
             simulation.restore()
 
-        def run(mixed: Ends, number: int = number) -> Outcome:
+        def run(mixed: Ends, late: bool, number: int = number) -> Outcome:
             return simulation.run(
                 seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks,
-                pedantic=pedantic, budget=budget, mixed=mixed,
+                pedantic=pedantic, budget=budget, mixed=mixed, late=late,
             )  # fmt: skip
 
         report = judged(func, simulation, run, number + 1, seed + number)
@@ -83,17 +83,20 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
 
 
 def judged(
-    func: PrimFunc, simulation: Simulation, run: Callable[[Ends], Outcome], schedules: int = 1, seed: int = 0
+    func: PrimFunc, simulation: Simulation, run: Callable[[Ends, bool], Outcome], schedules: int = 1, seed: int = 0
 ) -> Report:
     """What is reported of a run, which is made again where other orders may complete phases with other signals.
 
-    Nobody acquires in the repeated run what those signals release, so that it shows the races of such orders.
-    run: makes it, with those phases. The arguments must have been kept.
+    Nobody acquires in the repeated run what those signals release, so that it shows the races of such orders. A run is
+    made again, too, where a test of an mbarrier may come before the completion that it saw.
+    run: makes it, with those phases, and with such tests or without. The arguments must have been kept.
     """
     mixed: Ends = {}
     report: Report | None = None
+    tested = False
     for _ in range(MIXED_RUNS):
-        outcome = run(mixed)
+        outcome = run(mixed, False)
+        tested = outcome.tested
         again = report_of(func, simulation.spec, outcome, schedules, seed)
         if report is None or not again.ok:
             report = again
@@ -105,6 +108,13 @@ def judged(
         }
         simulation.restore()
     assert report is not None
+    if tested and report.ok:
+        results = simulation.results()
+        simulation.restore()
+        again = report_of(func, simulation.spec, run(mixed, True), schedules, seed)
+        if again.errors:
+            return again
+        simulation.put_back(results)
     return report
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from enum import Enum, auto
+
+from tirx_mini.ir import Span
 
 from .facts import Origin, place_key
 
@@ -35,6 +38,30 @@ class OpenOrder:
 
 Ends = Mapping[tuple[str, int], Set[int]]
 """Ends of phases of mbarriers: by the name of the CTA and the byte of shared memory, the numbers of the phases."""
+
+
+PUT_OFF = 2000
+"""Tests of one place that a run with late completions lets fail at most; a loop that tries no more often gives up."""
+
+
+class Tests:
+    """Tests of mbarriers that found a phase complete, and would come before its completion in another order.
+
+    late: whether they do in this run, up to `PUT_OFF` of each place. found: whether there was one.
+    """
+
+    def __init__(self, late: bool) -> None:
+        self.late = late
+        self.found = False
+        self._failed: Counter[int] = Counter()
+
+    def put_off(self, span: Span | None) -> bool:
+        """Whether a test at `span` is to fail, of a phase that is complete and that its thread does not know of."""
+        self.found = True
+        if not self.late or self._failed[id(span)] == PUT_OFF:
+            return False
+        self._failed[id(span)] += 1
+        return True
 
 
 class Doubts:

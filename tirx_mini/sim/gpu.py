@@ -11,7 +11,7 @@ import numpy as np
 from tirx_mini.hardware import GpuSpec
 
 from .budget import BUDGET, Budget, check_budget
-from .doubts import Doubts, Ends, OpenOrder
+from .doubts import Doubts, Ends, OpenOrder, Tests
 from .engines import CpAsync, TensorCores, TmaEngine, TmemAccesses, TmemAllocators, UnreadColumns, WgmmaEngines
 from .facts import Entry, Fact, FactLog, Fault
 from .hazards import HazardWatch, Space
@@ -44,6 +44,7 @@ class Outcome:
     blocked: warps that wait for ever, in the order of their CTAs; each has its `waiting`.
     open_orders: where another order of the events may go otherwise; None where accesses were not checked.
     mixed: phases of mbarriers that another order may complete with other signals.
+    tested: whether a test of an mbarrier found a phase complete that is not in another order.
     stats: figures by name. trace: the timeline, by cycles, where asked for. barrier_log: likewise.
     repeats: waits of an mbarrier that found the same phase complete again.
     unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end. unread: results of
@@ -60,6 +61,7 @@ class Outcome:
     repeats: tuple[RepeatedWait, ...] = ()
     open_orders: tuple[OpenOrder, ...] | None = None
     mixed: Ends = field(default_factory=dict)
+    tested: bool = False
     unwritten: tuple[Unwritten, ...] = ()
     unread: tuple[UnreadColumns, ...] = ()
 
@@ -76,6 +78,7 @@ class Gpu(Services):
     pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
     budget: iterations of loops that the run may make, all warps together.
     mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
+    late: whether tests of mbarriers come before completions, where another order has them there.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class Gpu(Services):
         pedantic: bool = False,
         budget: int = BUDGET,
         mixed: Ends | None = None,
+        late: bool = False,
     ) -> None:
         self.mixed: Ends = mixed or {}
         self.image = image
@@ -104,6 +108,7 @@ class Gpu(Services):
         self.clock = clock or Clock(self.rng)
         self.facts = FactLog()
         self.doubts = Doubts()
+        self.tests = Tests(late)
         self.locator = Locator(image.shared)
         self.allocators = TmemAllocators()
         self.tmem = TmemAccesses(self.allocators)
@@ -148,7 +153,8 @@ class Gpu(Services):
         open_orders = self.doubts.all if self.checks else None
         mixed = self.doubts.mixed
         return Outcome(
-            self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats, open_orders, mixed
+            self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats, open_orders, mixed,
+            self.tests.found,
         )
 
     def wake(self, warp: RunningWarp, time: float) -> None:

@@ -52,6 +52,12 @@ class Simulation:
         """The bytes of all buffers that the kernel writes."""
         return tuple(self._arrays[slot].tobytes() for slot in self._written)
 
+    def put_back(self, results: Sequence[bytes]) -> None:
+        """Give the buffers that the kernel writes what they held when these were their `results`."""
+        for slot, data in zip(self._written, results, strict=True):
+            array = self._arrays[slot]
+            np.copyto(array, np.frombuffer(data, array.dtype).reshape(array.shape))
+
     def run(
         self,
         *,
@@ -63,13 +69,14 @@ class Simulation:
         pedantic: bool = False,
         budget: int = BUDGET,
         mixed: Ends | None = None,
+        late: bool = False,
     ) -> Outcome:
         """Execute the kernel once. The arguments are those of `Gpu`."""
         with np.errstate(all="ignore"):
             machine = Gpu(
                 self.image, self._arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks,
-                pedantic=pedantic, budget=budget, mixed=mixed,
+                pedantic=pedantic, budget=budget, mixed=mixed, late=late,
             )  # fmt: skip
             outcome = machine.run()
         if outcome.fault is not None or outcome.blocked:

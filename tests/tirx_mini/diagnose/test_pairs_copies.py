@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import tirx_mini as tvm
 from tests.tirx_mini.diagnose.pairs import Pair, pair, pairs_of
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -322,6 +324,26 @@ def three_warps_multiply(wrong: bool) -> PrimFunc:
         T.wg.copy(D[:, :], tiled[:, :])
 
     return kernel
+
+
+def test_the_results_are_those_of_the_run_whose_tests_are_not_late() -> None:
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
+        T.device_entry()
+        warp = T.warp_id([2])
+        lane = T.lane_id([32])
+        bar = T.alloc_shared((1,), "uint64")
+        if warp == 1 and lane == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 32)
+        T.cuda.cta_sync()
+        if warp == 1:
+            T.ptx.mbarrier.arrive(bar.ptr_to([0]))
+        else:
+            D[lane] = T.if_then_else(T.ptx.mbarrier.test_wait(bar.ptr_to([0]), 0), A[lane], -1.0)
+
+    A, D = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    report = tvm.simulate(kernel, A, D)
+    assert report.verdict == "ok" and not report.findings and (D == A).all(), (report, D)
 
 
 PAIRS = pairs_of(globals())

@@ -14,7 +14,7 @@ from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Span, TensorMap
 from tirx_mini.isa import WgmmaVerbs
 
-from ..doubts import Doubts, Ends
+from ..doubts import Doubts, Ends, Tests
 from ..facts import FactLog, Origin
 from ..ordering import Actor, Agent, Causality, GridDependence, SyncClock
 from ..timing import Clock, FairShare, SmTraffic, Traffic
@@ -109,6 +109,8 @@ class Gpu(Protocol):
 
     @property
     def doubts(self) -> Doubts: ...
+    @property
+    def tests(self) -> Tests: ...
     @property
     def barrier_log(self) -> list[Any] | None: ...
     @property

@@ -245,12 +245,16 @@ class Mbarrier:
 
     def test(self, w: Warp, parity: int) -> bool:
         """mbarrier.test_wait.parity: whether the phase is complete now; then acquire what it released."""
-        if self.usable(w, BarrierUse.TEST) and self.completed(parity):
+        if self.usable(w, BarrierUse.TEST) and self.completed(parity) and not self._put_off(w):
             self._acquire(w)
             self.history.failed.pop((w.place, parity & 1), None)
             return True
         self.history.failed.setdefault((w.place, parity & 1), w.origin)
         return False
+
+    def _put_off(self, w: Warp) -> bool:
+        """Whether a test comes before the phase is complete, in a run in which all may that other orders let."""
+        return self.phases is not None and not self.phases.sure(w.agent) and w.gpu.tests.put_off(w.span)
 
     def _acquire(self, w: Warp) -> None:
         """After a completed wait."""

@@ -129,6 +129,11 @@ class Phases:
         self._late = ()
         return whole
 
+    def sure(self, agent: Agent) -> bool:
+        """Whether the last phase is complete in every order in which `agent` comes here."""
+        last = self._kept.get(self.number - 1)
+        return last is None or past(agent.index, agent.clocks, last.signals)
+
     # -- waits ---------------------------------------------------------------------------------------------------
 
     def observed(self, agent: Agent) -> SyncClock | None:
