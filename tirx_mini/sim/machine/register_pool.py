@@ -6,7 +6,7 @@ a warp has, or a decrease above it, is undefined: it is a finding, and changes n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tirx_mini.hardware import REGISTERS_PER_SM
@@ -160,7 +160,8 @@ class RegisterPool:
         for peer in peers(w):
             if peer.done and len(self.changed[peer.warp_id]) != len(self.changed[w.warp_id]):
                 few, many = sorted((w, peer), key=lambda warp: len(self.changed[warp.warp_id]))
-                w.gpu.facts.record(PartialSetmaxnreg(w.origin, many.role, few.role))
+                span, _ = self.places[many.warp_id][len(self.changed[few.warp_id])]
+                w.gpu.facts.record(PartialSetmaxnreg(replace(many.origin, span=span), many.role, few.role))
                 return
 
 
