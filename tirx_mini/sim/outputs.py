@@ -47,7 +47,7 @@ def unwritten(memory: GlobalMemory) -> list[Unwritten]:
     """The parts that no thread wrote of the arguments that the kernel has stores to; only of a run with checks."""
     found: list[Unwritten] = []
     for slot, segment in memory.segments.items():
-        untouched = segment.writes < 0
+        untouched = segment.untouched()
         if untouched.any():
             buffer = memory.buffers[slot]
             boxes = () if untouched.all() else tuple(_boxes(buffer, untouched, segment.granule))

@@ -90,8 +90,8 @@ class Simulation:
 
         That is one which it names nowhere, or whose stores no thread came to. A kernel that prints has an effect.
         """
-        stores = [segment.writes for segment in machine.memory.segments.values()]
-        if len(stores) < len(self._written) or any((writes >= 0).any() for writes in stores):
+        untouched = [segment.untouched() for segment in machine.memory.segments.values()]
+        if len(untouched) < len(self._written) or not all(places.all() for places in untouched):
             return ()
         named, written = named_params(self.func), written_params(self.func)
         buffers = [param for param in self.func.params if isinstance(param, Buffer)]

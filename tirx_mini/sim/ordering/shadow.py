@@ -271,6 +271,11 @@ class Segment:
                 return self.log.accesses[number]
         return None
 
+    def untouched(self) -> np.ndarray:
+        """Which granules of a memory that is initialised nobody has written, or added to."""
+        added = self.readers.get(REDUCTIONS)
+        return self.writes < 0 if added is None else (self.writes < 0) & (added == 0)
+
     def forget(self, where: Select) -> None:
         """The granules hold nothing any more: reading them is reading uninitialised memory."""
         self.writes[where] = 0
