@@ -79,11 +79,14 @@ BYTE_COUNT = Kind(
 
 
 def suspects(func: PrimFunc) -> list[Suspect]:
-    """The barriers to which a round announces other bytes than it delivers."""
+    """The barriers to which a round announces other bytes than it delivers, or none at all."""
     sites = find_sites(func)
     loads = [site for site in sites.all if site.effect is BarrierEffect.COMPLETE_TX]
     found: list[Suspect] = []
+    announced = {site.barrier for site in sites.all if site.effect and site.effect.expects_bytes}
     for name in dict.fromkeys(load.barrier for load in loads):
+        if name and not announced & {name, ""}:
+            found.append(_unannounced(func, name, [load for load in loads if load.barrier == name]))
         count = byte_count(func, sites, name)
         if count is not None and count.announced != count.delivered:
             about = {"barrier": name}
@@ -91,6 +94,17 @@ def suspects(func: PrimFunc) -> list[Suspect]:
             explanation = Explanation(count.sentence(name), bytes_hint(func), count.notes[1:], about, order=order)
             found.append(Suspect(BYTE_COUNT, explanation, count.announce.span))
     return found
+
+
+def _unannounced(func: PrimFunc, name: str, loads: list[Site]) -> Suspect:
+    """A barrier whose loads nothing announces: each phase completes with its arrivals, before or after its bytes."""
+    explanation = Explanation(
+        f"TMA loads deliver bytes to {name}, and nothing announces them: its phases do not wait for the loads",
+        f"let the thread that issues the loads call Tx.ptx.mbarrier.arrive.expect_tx on {name}, with their bytes",
+        tuple(("this load delivers bytes", load.span) for load in loads[1:]),
+        {"barrier": name},
+    )
+    return Suspect(BYTE_COUNT, explanation, loads[0].span)
 
 
 def bytes_hint(func: PrimFunc) -> str:

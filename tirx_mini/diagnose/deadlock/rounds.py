@@ -27,7 +27,7 @@ def wrong_first_phase(situation: Situation, group: Group) -> Explanation | None:
         return None
     for other in situation.cycle(group)[1:]:
         peer = other.mbarrier
-        if peer is None or peer.phase or other.parity != 0:
+        if peer is None or not peer.fresh or other.parity != 0:
             continue
         if _fullness(situation, barrier) < _fullness(situation, peer):
             name = barrier.element.buffer
