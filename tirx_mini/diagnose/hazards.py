@@ -109,10 +109,11 @@ def order_of(fact: Hazard) -> str | None:
     """The legal order in which a hazard goes wrong, as a clause; None where this run read what nothing has written.
 
     The run shows in which order two accesses took effect, but not in which order the kernel means them: a race is only
-    possible, unless the result is compared and found wrong.
+    possible, unless the result is compared and found wrong. Where an asynchronous operation was issued first in every
+    order, and took effect last, it happened.
     """
     earlier = fact.earlier
-    if earlier is None:
+    if earlier is None or (fact.overtaken and fact.kind is HazardKind.RACE):
         return None
     later_role = fact.origin.role
     first = f"the {earlier.operation} of {earlier.role}"
@@ -173,7 +174,10 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
             f"{does}, which is also {did}, in no order; both write the same bytes",
             "let one thread write it: select one warp before electing a lane",
         )
-    return f"{does} while it may be {did}: nothing orders the two", _race_hint(fact, earlier)
+    hint = _race_hint(fact, earlier)
+    if fact.overtaken:
+        return f"{does} only after it was {did}, although it was issued before: nothing makes the two wait", hint
+    return f"{does} while it may be {did}: nothing orders the two", hint
 
 
 _PAST: Mapping[str, str] = MappingProxyType({"writes": "written", "reads": "read", "frees": "freed"})
@@ -211,13 +215,14 @@ def _race_hint(fact: Hazard, earlier: Access) -> str:
     if fact.foreign:
         return "CTAs of different clusters run in no order: let each write its own part"
     if fact.operation in BULK_STORES and not fact.writes:
-        if earlier.time >= fact.time:
+        if fact.overtaken:
             return "the store may read later: commit_group(), wait_group(0), then synchronise before writing again"
         return "synchronise after the writes (warpgroup_sync or cta_sync), before one thread issues the TMA store"
     if earlier.operation in BULK_STORES and not earlier.write:
         return "after the TMA store: commit_group(), wait_group(0), then synchronise before writing there again"
-    if (earlier.operation, fact.operation) in _ORDERED_BY:
-        return _ORDERED_BY[earlier.operation, fact.operation]
+    meant = (fact.operation, earlier.operation) if fact.overtaken else (earlier.operation, fact.operation)
+    if meant in _ORDERED_BY:
+        return _ORDERED_BY[meant]
     if Operation.TCGEN05_DEALLOC in operations:
         return "synchronise all warps that use tensor memory (cta_sync or cluster_sync) before tcgen05.dealloc"
     if earlier.operation is Operation.TCGEN05_MMA or fact.operation is Operation.TCGEN05_LD:

@@ -84,6 +84,7 @@ class Hazard(Fact):
     operation, writes, time: of the access; time in cycles, when it was issued.
     earlier: the access that was simulated first, None for an uninitialised read.
     extent: where. foreign: whether the earlier one is another cluster's.
+    overtaken: whether this access is of an operation that was issued before the earlier one in every order.
     cluster: None in global memory. waited: for an uninitialised read.
     """
 
@@ -96,6 +97,7 @@ class Hazard(Fact):
     foreign: bool
     cluster: HostCluster | None
     waited: LastWait | None
+    overtaken: bool = False
 
     @property
     def other(self) -> Span | None:
@@ -157,7 +159,7 @@ class HazardWatch:
         facts.record(
             Hazard(
                 origin, kind, actor.operation, conflict.writes, actor.time, earlier, self._extent(conflict), foreign,
-                cta.cluster if cta else None, waited,
+                cta.cluster if cta else None, waited, earlier is not None and actor.issued_before(earlier),
             )
         )  # fmt: skip
 

@@ -373,6 +373,7 @@ class TensorCores:
         actor.fenced = mma.snapshot.fenced
         actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline
         actor.own, actor.handed = mma.issue.own, mma.issue.handed
+        actor.issued = mma.issue.agent, mma.issued
         ctas = pair(cta) if mma.cta_group == 2 else [cta]
         if not all(c.alive for c in ctas):
             self.gpu.facts.record(MmaAtExit(Origin(mma.role, mma.role, cta.name, mma.span)))

@@ -22,16 +22,20 @@ COLLECTIVE = 34
 
 
 class Access:
-    """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued."""
+    """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued.
+
+    known: up to which epoch of each agent what that did happens before these accesses.
+    """
 
     __slots__ = (
-        "agent", "cluster", "epoch", "operation", "parted", "pipeline", "proxy", "role", "span", "time", "value",
-        "warp", "word", "write",
+        "agent", "cluster", "epoch", "known", "operation", "parted", "pipeline", "proxy", "role", "span", "time",
+        "value", "warp", "word", "write",
     )  # fmt: skip
 
     def __init__(self, actor: Actor, write: bool) -> None:
         self.agent = actor.agent.index
         self.epoch = actor.agent.epoch
+        self.known = actor.agent.known
         self.cluster = actor.cluster
         self.proxy = actor.proxy
         self.write = write
@@ -61,13 +65,14 @@ class Actor:
         among themselves; None where they are.
     pipeline: what operations of the agent have in common that are nevertheless in order (PTX ISA: "Pipelined tcgen05
         Instructions").
+    issued: of an asynchronous operation, the agent that issued it, and in which of its epochs; else None.
     lanes: of a warp's access, the lane that makes it, or int8 with the lane for each granule; None for an engine.
     word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
     """
 
     __slots__ = (
-        "agent", "awaited", "cluster", "fenced", "handed", "lanes", "operation", "own", "parted", "pipeline", "proxy",
-        "role", "span", "tcgen05", "time", "value", "word",
+        "agent", "awaited", "cluster", "fenced", "handed", "issued", "lanes", "operation", "own", "parted", "pipeline",
+        "proxy", "role", "span", "tcgen05", "time", "value", "word",
     )  # fmt: skip
 
     def __init__(
@@ -94,6 +99,7 @@ class Actor:
         self.value: KnownValue | None = None
         self.awaited: int | None = None
         self.pipeline: Hashable = None
+        self.issued = agent.forked
         self.lanes: int | np.ndarray | None = None
         self.word = 0
         self.parted = 0
@@ -103,6 +109,16 @@ class Actor:
         if agent in self.own or agent == self.agent.index or agent in self.handed:
             return True
         return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
+
+    def issued_before(self, access: Access) -> bool:
+        """Whether this was issued before an access of the same cluster in every order, though it may take effect later.
+        """
+        if self.issued is None or access.cluster != self.cluster:
+            return False
+        issuer, epoch = self.issued
+        if access.agent == issuer:
+            return access.epoch > epoch
+        return issuer < len(access.known) and access.known.item(issuer) >= epoch
 
     def follows(self, agent: int, epoch: int) -> bool:
         """Whether the thread of `agent` has executed fence::before_thread_sync between that access and its release."""

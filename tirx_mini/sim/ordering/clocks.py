@@ -37,12 +37,14 @@ class Agent:
     version: changes whenever the agent may have acquired something, or accessed memory since it last released.
     fenced: its ORDER clock at its last `tcgen05.fence::after_thread_sync`.
     warp: the number of the warp whose lanes it stands for, -1 for anything but lanes.
+    forked: of an asynchronous operation, the agent that issued it, and the epoch that ended with this; else None.
     synced: of lanes, the last epoch whose accesses are ordered among all of them; later ones only lane by lane.
     scattered: of lanes, whether lanes made accesses of their own since then.
     """
 
     __slots__ = (
-        "causality", "clocks", "epoch", "fenced", "index", "name", "scattered", "synced", "version", "warp",
+        "_known", "causality", "clocks", "epoch", "fenced", "forked", "index", "name", "scattered", "synced", "version",
+        "warp",
     )  # fmt: skip
 
     def __init__(self, causality: Causality, index: int, name: str) -> None:
@@ -52,7 +54,9 @@ class Agent:
         self.clocks = np.zeros((ROWS, causality.capacity), np.int32)
         self.epoch = 0
         self.version = 0
+        self._known: tuple[int, np.ndarray] | None = None
         self.fenced: np.ndarray | None = None
+        self.forked: tuple[int, int] | None = None
         self.warp = -1
         self.synced = 0
         self.scattered = False
@@ -100,6 +104,13 @@ class Agent:
     def happens_after(self, agent: int, epoch: int) -> bool:
         """Whether the accesses of `agent` at `epoch` happen before this agent's next one."""
         return agent == self.index or self.clocks.item(ORDER, agent) >= epoch
+
+    @property
+    def known(self) -> np.ndarray:
+        """Up to which epoch of each other agent what it did happens before this one's next access."""
+        if self._known is None or self._known[0] != self.version:
+            self._known = self.version, self.clocks[ORDER].copy()
+        return self._known[1]
 
     def merge_fenced(self, fenced: np.ndarray) -> None:
         """A thread of this agent executed fence::after_thread_sync as part of another one."""
@@ -176,14 +187,20 @@ class UncheckedAgent(Agent):
 class Snapshot:
     """An agent as it was at some moment. The attributes are those of `Agent`."""
 
-    __slots__ = ("clocks", "epoch", "fenced", "index", "warp")
+    __slots__ = ("clocks", "epoch", "fenced", "forked", "index", "warp")
 
     def __init__(self, index: int, epoch: int, clocks: np.ndarray, fenced: np.ndarray | None) -> None:
         self.index = index
         self.epoch = epoch
         self.clocks = clocks
         self.fenced = fenced
+        self.forked: tuple[int, int] | None = None
         self.warp = -1
+
+    @property
+    def known(self) -> np.ndarray:
+        """As `Agent.known`."""
+        return self.clocks[ORDER]
 
     def happens_after(self, agent: int, epoch: int) -> bool:
         """As `Agent.happens_after`."""
@@ -223,6 +240,8 @@ class Causality:
         epoch = agent.epoch
         np.copyto(agent.clocks, issuer.clocks)
         agent.epoch = epoch
+        agent.version += 1
+        agent.forked = issuer.index, issuer.epoch
         agent.advance()
         issuer.advance()
         return agent
