@@ -298,7 +298,7 @@ TMA = (
     ),
     *(
         Case("TMA multicast", f"mask {mask:#b} of {size}", lambda size=size, mask=mask: multicast(size, mask))
-        for size, mask in ((2, 0b11), (4, 0b1111), (4, 0b1010), (2, 0b10))
+        for size, mask in ((2, 0b11), (4, 0b1111), (4, 0b1010), (4, 0b0110))
     ),
     Case("TMA cache hint", "evict_last, evict_first", lambda: hinted("evict_last", "evict_first")),
     Case("TMA cache hint", "evict_first, evict_last", lambda: hinted("evict_first", "evict_last")),

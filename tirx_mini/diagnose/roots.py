@@ -13,7 +13,6 @@ from .deadlock import find_sites
 from .findings import Finding
 
 _NAMED = re.compile(r"barrier [1-9]\d*")
-_SYNC = "bar.sync"
 
 
 def consequence(finding: Finding) -> Finding:
@@ -74,7 +73,7 @@ def _only_sync(func: PrimFunc, at: Span | None, write: int, store: int) -> Span 
     """The synchronisation between the lines of the writes and of the store, if none follows the store in its loop."""
     sites = find_sites(func)
     loops = {id(loop) for site in sites.at(at) for loop in site.loops[-1:]}
-    syncs = [s for s in sites.all if s.instruction.name.startswith(_SYNC) and s.span is not None]
+    syncs = [s for s in sites.all if s.instruction.waits_at_named_barrier and s.span is not None]
     if any(s.span.user.line > store and loops & set(map(id, s.loops)) for s in syncs if s.span is not None):
         return None
     return next((s.span for s in syncs if s.span is not None and write < s.span.user.line < store), None)

@@ -91,6 +91,11 @@ class Instruction(Facts):
         return self.isa or self.name
 
     @property
+    def waits_at_named_barrier(self) -> bool:
+        """Whether a thread waits at one of the CTA's barriers 0 to 15."""
+        return self.blocking and any(operand.name == "barrier_id" for operand in self.operands)
+
+    @property
     def elects(self) -> bool:
         """Whether its result is true in one lane of a warp."""
         return self.lanes is LaneResult.ELECTED

@@ -75,6 +75,10 @@ EQUIVALENTS = (
         "one barrier more than is used",
     ),
     Equivalent(
+        (7, 8), "mask", r"`1` becomes `[02]`",
+        "a constant mask of at most one bit means the barrier of the own CTA, whichever bit it is",
+    ),
+    Equivalent(
         (7, 8, 9), "guard", r"`wg_id == 0` becomes `wg_id != 0`",
         "any warp may allocate or free tensor memory: here warp 0 of warpgroup 1 does",
         inside=TOP,
