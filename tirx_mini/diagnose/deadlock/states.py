@@ -160,14 +160,19 @@ def _parity(site: Site) -> Expr:
 def _flips_each_time(wait: _Wait) -> Suspect | None:
     """A wait whose stage goes on in its loop, and whose phase flips whenever it does."""
     inner = wait.site.loops[-1:]
-    steps, flips = wait.changes(wait.stage, inner), wait.changes(wait.phase, inner)
+    # A step leads from one stage to the next; an assignment of a stage, as 0, begins a lap.
+    steps = [one for one in wait.changes(wait.stage, inner) if _of_itself(wait, one)]
+    flips = wait.changes(wait.phase, inner)
     phases = [variable for variable in wait.phase if all(variable is not stage for stage in wait.stage)]
     if wait.depth < 2 or not steps or not flips or not phases:
         return None
     guards = {tuple((id(g.cond), g.holds) for g in step.guards) for step in steps}
     if any(tuple((id(g.cond), g.holds) for g in flip.guards) not in guards for flip in flips):
         return None
-    if any(all(one is not flip.variable for one in wait.sites.variables(flip.value)[0]) for flip in flips):
+    read = [wait.sites.variables(flip.value) for flip in flips]
+    if any(names or any(one is stage for one in used for stage in wait.stage) for used, names in read):
+        return None  # the stage, or the iteration, says whether it flips
+    if not all(_of_itself(wait, flip) for flip in flips):
         return None  # it is set, as to a function of the iteration, and not flipped
     name = wait.site.barrier
     return _suspect(
@@ -178,6 +183,11 @@ def _flips_each_time(wait: _Wait) -> Suspect | None:
         wait,
         flips[0].span,
     )
+
+
+def _of_itself(wait: _Wait, change: Assignment) -> bool:
+    """Whether the value of an assignment depends on the variable's own."""
+    return any(one is change.variable for one in wait.sites.variables(change.value)[0])
 
 
 def _unchanged(wait: _Wait, repeat: RepeatedWait) -> Suspect | None:
