@@ -21,6 +21,8 @@ MOST_BOXES = 4
 """How many parts of an argument that no thread writes are named."""
 
 
+RUNAWAY = "TX114"
+
 MIXED_RUNS = 4
 """Runs that are made at most of one schedule, to find what other orders of its signals may show."""
 
@@ -112,7 +114,7 @@ def judged(
         results = simulation.results()
         simulation.restore()
         again = report_of(func, simulation.spec, run(mixed, True), schedules, seed)
-        if again.errors:
+        if any(finding.code != RUNAWAY for finding in again.errors):  # so many tests more may look as if without end
             return again
         simulation.put_back(results)
     return report

@@ -40,8 +40,10 @@ Ends = Mapping[tuple[str, int], Set[int]]
 """Ends of phases of mbarriers: by the name of the CTA and the byte of shared memory, the numbers of the phases."""
 
 
-PUT_OFF = 2000
-"""Tests of one place that a run with late completions lets fail at most; a loop that tries no more often gives up."""
+PUT_OFF, PUT_OFF_IN_ALL = 2000, 8000
+"""Tests of one place, and of all, that a run with late completions lets fail at most; a loop that tries no more often
+gives up.
+"""
 
 
 class Tests:
@@ -53,14 +55,15 @@ class Tests:
     def __init__(self, late: bool) -> None:
         self.late = late
         self.found = False
-        self._failed: Counter[int] = Counter()
+        self._failed: Counter[Hashable] = Counter()
 
     def put_off(self, span: Span | None) -> bool:
         """Whether a test at `span` is to fail, of a phase that is complete and that its thread does not know of."""
         self.found = True
-        if not self.late or self._failed[id(span)] == PUT_OFF:
+        place = place_key(span)
+        if not self.late or self._failed[place] == PUT_OFF or self._failed.total() == PUT_OFF_IN_ALL:
             return False
-        self._failed[id(span)] += 1
+        self._failed[place] += 1
         return True
 
 

@@ -22,7 +22,10 @@ MISTAKES = {
 
 
 def ring(idiom: str, wrong: str = "") -> PrimFunc:
-    """Warp 0 copies the rows of A to a ring of two stages, and warp 1 sums them up. idiom: how the state goes on."""
+    """Warp 0 copies the rows of A to a ring of two stages, and warp 1 sums them up. idiom: how the state goes on.
+
+    wrong: the mistake, or "polls": the consumer polls, which is none.
+    """
 
     @T.prim_func
     def kernel(A: T.Buffer((LAPS, 32), "float32"), D: T.Buffer((32,), "float32")):
@@ -80,7 +83,11 @@ def ring(idiom: str, wrong: str = "") -> PrimFunc:
         else:
             total = 0.0
             for k in T.serial(LAPS):
-                T.ptx.mbarrier.try_wait(full.ptr_to([at(k)]), parity(k))
+                if wrong == "polls":
+                    while not T.ptx.mbarrier.test_wait(full.ptr_to([at(k)]), parity(k)):
+                        pass
+                else:
+                    T.ptx.mbarrier.try_wait(full.ptr_to([at(k)]), parity(k))
                 total = total + words[at(k), lane]
                 if wrong == "stage":
                     T.ptx.mbarrier.arrive(empty.ptr_to([0]))
@@ -93,9 +100,10 @@ def ring(idiom: str, wrong: str = "") -> PrimFunc:
 
 
 @pytest.mark.parametrize("idiom", IDIOMS)
-def test_a_ring_that_goes_on_by_hand_is_right(idiom: str) -> None:
+@pytest.mark.parametrize("polls", ["", "polls"])
+def test_a_ring_that_goes_on_by_hand_is_right(idiom: str, polls: str) -> None:
     A, D = np.arange(LAPS * 32, dtype=np.float32).reshape(LAPS, 32), np.zeros(32, np.float32)
-    report = tvm.simulate(ring(idiom), A, D)
+    report = tvm.simulate(ring(idiom, polls), A, D)
     assert report.ok and not report.findings and (A.sum(0) == D).all(), report
 
 
