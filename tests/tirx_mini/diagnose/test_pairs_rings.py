@@ -60,7 +60,8 @@ def ring(idiom: str, wrong: str = "") -> PrimFunc:
         @T.inline
         def advance(k):
             if idiom == "reset":
-                stage = stage + 1
+                if wrong != "still":
+                    stage = stage + 1
                 if stage == 2:
                     stage = 0
                     phase = phase ^ 1
@@ -115,3 +116,9 @@ def test_the_mistake_is_the_first_cause_however_the_state_goes_on(mistake: str, 
     assert report.verdict == "deadlock" and report.findings[0].code == code, report
     span = report.findings[0].span
     assert span is not None and Path(span.user.file) == Path(__file__), report
+
+
+def test_a_stage_that_only_begins_laps_stands_still() -> None:
+    report = tvm.simulate(ring("reset", "still"), np.zeros((LAPS, 32), np.float32), np.zeros(32, np.float32))
+    assert not report.ok and report.findings[0].code == "TX109", report
+    assert "nothing in it leads to the next stage" in report.findings[0].message

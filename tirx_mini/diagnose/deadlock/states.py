@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tirx_mini.ir import AddressOf, Buffer, Expr, For, PrimFunc, Span, Stmt, Var, walk
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Expr, For, PrimFunc, Span, Stmt, Var, walk
 from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import MbarrierWait, RepeatedWait
 
@@ -190,6 +190,12 @@ def _of_itself(wait: _Wait, change: Assignment) -> bool:
     return any(one is change.variable for one in wait.sites.variables(change.value)[0])
 
 
+def _is_constant(wait: _Wait, change: Assignment) -> bool:
+    """Whether an assignment always leaves the same value."""
+    used, names = wait.sites.variables(change.value)
+    return not used and not names and not any(isinstance(node, BufferLoad) for node in walk(change.value))
+
+
 def _unchanged(wait: _Wait, repeat: RepeatedWait) -> Suspect | None:
     """Why the stage or the phase of a wait does not go on, where its loops show that."""
     again, loops = _again(repeat), wait.site.loops
@@ -209,7 +215,11 @@ def _unchanged(wait: _Wait, repeat: RepeatedWait) -> Suspect | None:
         texts = " and ".join(f"`{guard.text}`" for guard in guards)
         message = f"{again}: {state} that it waits for {change} only under {texts}"
         return _suspect(STANDS_STILL, message, f"{wait.advance}; not under a guard", wait, guarded.span, guards)
-    if wait.depth > 1 and wait.changes(wait.stage, loops) and not wait.changes(wait.phase, loops) and not wait.named:
+    steps = wait.changes(wait.stage, loops)
+    if wait.depth > 1 and steps and not wait.named and all(_is_constant(wait, step) for step in steps):
+        message = f"{again}: its loop sets the stage to where a lap begins, and nothing in it leads to the next stage"
+        return _suspect(STANDS_STILL, message, wait.advance, wait, steps[0].span)
+    if wait.depth > 1 and steps and not wait.changes(wait.phase, loops) and not wait.named:
         message = f"{again}: its stage goes round the {wait.depth} stages, and its phase never flips"
         return _suspect(WRONG_PARITY, message, LAP, wait)
     return None
