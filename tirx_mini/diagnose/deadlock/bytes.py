@@ -28,9 +28,9 @@ def bytes_differ(situation: Situation, group: Group) -> Explanation | None:
     "PTX ISA: mbarrier, tx-count",
 )  # fmt: skip
 def bytes_astray(situation: Situation, group: Group) -> Explanation | None:
-    """All threads have arrived, and bytes are missing or too many, though not by what the program says of a round."""
+    """Bytes are missing or too many, though not by what the program says of a round; or they came, and no thread did."""
     barrier = group.mbarrier
-    if barrier is None or barrier.pending == barrier.expected or not barrier.tx:
+    if barrier is None or not barrier.tx or (barrier.pending == barrier.expected and barrier.tx > 0):
         return None
     if barrier.tx > 0:
         message = f"{barrier.name} waits for {barrier.tx} bytes that no TMA load delivers"

@@ -27,7 +27,7 @@ def wrong_first_phase(situation: Situation, group: Group) -> Explanation | None:
         return None
     for other in situation.cycle(group)[1:]:
         peer = other.mbarrier
-        if peer is None or not peer.fresh or other.parity != 0:
+        if peer is None or not peer.fresh or peer.tx or other.parity != 0:
             continue
         if _fullness(situation, barrier) < _fullness(situation, peer):
             name = barrier.element.buffer
@@ -125,7 +125,7 @@ def _waited_before(situation: Situation, sites: list[Site]) -> Iterator[str]:
 def stage_stands_still(situation: Situation, group: Group) -> Explanation | None:
     """All arrivals go to one stage of a barrier array, and none to the one that is waited for."""
     barrier = group.mbarrier
-    if barrier is None:
+    if barrier is None or barrier.tx < 0:  # loads do signal this stage
         return None
     name = barrier.element.buffer
     stages = [b for b in situation.cta_of(barrier).mbarriers.values() if b.element.buffer == name]
