@@ -249,6 +249,15 @@ signalled | ok | TX205 | fence.mbarrier_init
 -Tx.ptx.fence.mbarrier_init()
 # multicast loads
 multicast | ok | - | cp.async.bulk.tensor, .multicast::cluster
+# multicast, and the cluster does not synchronise at the start
+multicast | hazard fault | TX201 TX121 | barrier.cluster
+-Tx.cuda.cluster_sync()
++Tx.cuda.cta_sync()
+ if wg_id == 1 and warp_id == 3:
+# multicast, and the cluster does not synchronise at the end
+multicast | hazard fault | TX209 | cluster shared memory
+     given.arrive(s, cta_id=1, pred=True)
+-Tx.cuda.cluster_sync()
 # each expects its own half
 multicast | hazard deadlock fault | TX106 TX201 TX123 TX207 | .multicast::cluster
 -full.arrive(s, BYTES)

@@ -179,6 +179,23 @@ loop | hazard | TX126 TX109 TX201 | mbarrier.try_wait | at full.wait
 loop | deadlock hazard | TX106 | mbarrier, tx-count | at full.arrive
 -full.arrive(s, BYTES)
 +full.arrive(s, HALF)
+# every other load announced
+loop | deadlock | TX106 | mbarrier, tx-count | at full.wait
+-full.arrive(s, BYTES)
++if k % 2 == 0:
++    full.arrive(s, BYTES)
+# the stage freed is the other one
+loop | deadlock hazard | TX120 TX201 | mbarrier
+-free.arrive(s)
++free.arrive(1 - s)
+# one warp of four waits for the result
+loop | hazard | TX201 TX207 | tcgen05.commit
+-done.wait(0, 0)
++if warp_id == 0:
++    done.wait(0, 0)
+# never freed
+loop | fault | TX310 | tcgen05.dealloc | at tcgen05.alloc
+-Tx.ptx.tcgen05.dealloc(slot[0], n_cols=256, cta_group=1)
 # the first MMA accumulates
 loop | hazard | TX207 | tcgen05.mma | at gemm_async
 -tmem[:, 0:64], As[s, :, :], Bs[s, 0:64, :], accum=(k != 0), dispatch="tcgen05"
