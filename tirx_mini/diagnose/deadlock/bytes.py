@@ -28,7 +28,7 @@ def bytes_differ(situation: Situation, group: Group) -> Explanation | None:
     "PTX ISA: mbarrier, tx-count",
 )  # fmt: skip
 def bytes_astray(situation: Situation, group: Group) -> Explanation | None:
-    """Bytes are missing or too many, though not by what the program says of a round; or they came, and no thread did."""
+    """Bytes are missing or too many, though not by what a round announces; or they came, and no thread arrived."""
     barrier = group.mbarrier
     if barrier is None or not barrier.tx or (barrier.pending == barrier.expected and barrier.tx > 0):
         return None
