@@ -193,6 +193,10 @@ loop | hazard | TX201 TX207 | tcgen05.commit
 -done.wait(0, 0)
 +if warp_id == 0:
 +    done.wait(0, 0)
+# a stage freed twice in a round
+loop | deadlock hazard | TX120 TX123 | mbarrier, phases
+ free.arrive(s)
++free.arrive(s)
 # never freed
 loop | fault | TX310 | tcgen05.dealloc | at tcgen05.alloc
 -Tx.ptx.tcgen05.dealloc(slot[0], n_cols=256, cta_group=1)

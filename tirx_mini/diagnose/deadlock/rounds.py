@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
@@ -82,9 +82,15 @@ def wrong_stage(situation: Situation, group: Group) -> Explanation | None:
         name, sites = barrier.element.buffer, situation.signals(barrier)
         for ring in _waited_before(situation, sites):
             found = _more_often_than_waited(situation, barrier, ring, sites)
+            if found is not None and _signalled_twice(situation, sites):
+                return Explanation(
+                    f"{found}: two instructions signal it in each round",
+                    f"signal {name} once for each wait for {ring}",
+                    site_notes(sites, f"{name} is signalled here"),
+                )
             if found is not None:
                 return Explanation(
-                    found,
+                    f"{found}: it signals another stage than it waited for",
                     f"signal {name} at the stage of the wait for {ring}, before the state goes on to another",
                     site_notes(sites, f"{name} is signalled here"),
                 )
@@ -104,9 +110,22 @@ def _more_often_than_waited(situation: Situation, barrier: Mbarrier, ring: str, 
         if arrived > waited and any(warp.place in b.history.wait_counts for b in stages.values()):
             return (
                 f"{warp.role} has arrived {counted(arrived, 'time')} at {barrier.name}, and waited "
-                f"{counted(waited, 'time')} for {awaited.name}: it signals another stage than it waited for"
+                f"{counted(waited, 'time')} for {awaited.name}"
             )
     return None
+
+
+def _signalled_twice(situation: Situation, sites: Sequence[Site]) -> bool:
+    """Whether one round of a loop has two sites that name the same barrier, by the variables of loops alone."""
+    seen: set[Hashable] = set()
+    for site in sites:
+        if site.index is None or situation.sites.variables(site.index)[0]:
+            continue
+        key = (*map(id, site.loops), *(id(guard.cond) for guard in site.guards), repr(site.index))
+        if key in seen:
+            return True
+        seen.add(key)
+    return False
 
 
 def _waited_before(situation: Situation, sites: list[Site]) -> Iterator[str]:
