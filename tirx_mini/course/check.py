@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import ArgumentError
-from ..diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed
+from ..diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, state_notes
 from ..driver import explore, simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import Buffer, PrimFunc, TirxError
@@ -122,7 +122,7 @@ def check_kernel(
     error = product_error(a, b, d)
     if report.verdict == "incomplete" and not error.ok:  # what was not modelled may be what is missing
         return Checked(report, exploration=exploration)
-    wrong = wrong_product(kernel, a, b, d, report.unwritten)
+    wrong = wrong_product(kernel, a, b, d, report.unwritten, state_notes(kernel))
     return Checked(replace(report, right=error.ok), error, wrong, exploration)
 
 

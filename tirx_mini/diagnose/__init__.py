@@ -9,7 +9,7 @@ Each module holds rules: `barriers`, `hazards`, `accesses`, `instructions`, `ten
 
 from tirx_mini.sim import BUDGET, BarrierEvent, Signal
 
-from .deadlock import RULES, StuckRole
+from .deadlock import RULES, StuckRole, state_notes
 from .explore import DEFAULT_LIMIT, Exploration, explore
 from .findings import Finding, Report, as_dict, verdict_of, worst_first
 from .judge import SimulationError, failed, finding_of, simulate
@@ -21,5 +21,5 @@ __all__ = [
     "BUDGET", "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind",
     "Proof",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
-    "explore", "failed", "finding_of", "kind_with", "simulate", "verdict_of", "worst_first",
+    "explore", "failed", "finding_of", "kind_with", "simulate", "state_notes", "verdict_of", "worst_first",
 ]  # fmt: skip

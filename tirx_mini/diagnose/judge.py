@@ -10,9 +10,9 @@ from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Simulation, UnreadColumns, Unwritten, place_key
 
-from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_suspects, suspects
+from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_notes, state_suspects, suspects
 from .findings import Finding, Report, verdict_of, worst_first
-from .kind import NOT_MODELLED, Explanation
+from .kind import IN_FLIGHT_AT_EXIT, NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 from .proof import proof_of
 from .roots import causes_first, consequence, with_suspects
@@ -138,7 +138,7 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
         if any(f.severity == "error" and f.verdict == "hazard" for f in findings):
             findings = [*_suspicions(func), *findings]
         findings = with_suspects(findings, [_suspicion(one) for one in state_suspects(func, outcome.repeats)])
-    findings = _without_echoes(causes_first(func, findings))
+    findings = _without_echoes(causes_first(func, [_with_states(func, finding) for finding in findings]))
     finished = not outcome.blocked and outcome.fault is None
     stats: dict[str, Any] = dict(outcome.stats)
     time_us = None
@@ -227,6 +227,14 @@ def _details(explanation: Explanation) -> dict[str, Any]:
         "notes": explanation.notes,
         "rule": explanation.rule,
     }
+
+
+def _with_states(func: PrimFunc, finding: Finding) -> Finding:
+    """What is in flight when a CTA ends may be there because a role has gone round less often than others."""
+    if finding.kind != IN_FLIGHT_AT_EXIT.name:
+        return finding
+    notes = (*finding.details.get("notes", ()), *state_notes(func))
+    return replace(finding, details={**finding.details, "notes": notes})
 
 
 def _suspicions(func: PrimFunc) -> Iterable[Finding]:

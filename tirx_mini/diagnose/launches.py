@@ -39,7 +39,7 @@ def nothing_written(fact: NothingWritten) -> Explanation:
     return Explanation(
         f"no thread writes {' or '.join(fact.results)}, nor any other argument: the kernel has no effect",
         f"write the result to {fact.results[-1]}: with a store, Tx.copy, or Tx.copy_async and bulk.commit_group",
-        (("the kernel writes here last, to shared memory", fact.last),) if fact.last else (),
+        (("what the kernel computes gets as far as here", fact.last),) if fact.last else (),
     )
 
 

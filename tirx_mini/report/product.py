@@ -52,11 +52,12 @@ def product_error(a: npt.NDArray, b: npt.NDArray, d: npt.NDArray) -> ProductErro
 
 
 def wrong_product(
-    kernel: PrimFunc, a: npt.NDArray, b: npt.NDArray, d: npt.NDArray, unwritten: Sequence[str] = ()
+    kernel: PrimFunc, a: npt.NDArray, b: npt.NDArray, d: npt.NDArray, unwritten: Sequence[str] = (),
+    reasons: Sequence[tuple[str, Span | None]] = (),
 ) -> Finding | None:
     """A finding where d is not a @ b.T: how much is wrong, where, what that looks like; None where it is right.
 
-    unwritten: sentences about what no thread wrote.
+    unwritten: sentences about what no thread wrote. reasons: what the program itself shows, and where.
     """
     error = product_error(a, b, d)
     if error.ok:
@@ -64,7 +65,7 @@ def wrong_product(
     want = (a.astype(np.float64) @ b.astype(np.float64).T).astype(np.float32)
     arrays = (d.astype(np.float32), want, a.astype(np.float32), b.astype(np.float32))
     mismatch = explain_mismatch(*arrays, rtol=0.0, atol=error.allowed)
-    notes = [(text, None) for text in (*unwritten, *mismatch.where)]
+    notes = [*reasons, *((text, None) for text in (*unwritten, *mismatch.where))]
     notes += [(f"{name} is accessed here", span) for name, span in accesses(kernel, mismatch.suspect)]
     details = {"notes": tuple(notes), "hint": mismatch.cause or None}
     return Finding("wrong-result", "error", mismatch.headline, kernel.span, details)

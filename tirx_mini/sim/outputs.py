@@ -24,7 +24,9 @@ Box = tuple[Interval, ...]
 class NothingWritten(Fact):
     """A kernel that ended, and wrote none of its arguments.
 
-    results: the names of those that it does not read. last: where it writes to shared memory last, in its text.
+    results: the names of those that it does not read.
+    last: where it computes what nothing reads, or writes to shared memory last, or issues MMAs whose results nothing
+        reads.
     """
 
     results: tuple[str, ...]

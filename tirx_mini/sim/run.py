@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.hardware import GpuSpec
-from tirx_mini.ir import Buffer, BufferStore, PrimFunc, Span, walk
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, walk
 from tirx_mini.isa import check_target, named_params, prints, written_params
 
 from .arguments import bind_arguments
@@ -100,10 +100,17 @@ class Simulation:
         results = tuple(buffer.name for buffer in buffers if buffer not in named or buffer in written)
         if not results or not named or prints(self.func):
             return ()
-        return (Entry(NothingWritten(Origin("", "", "", self.func.span), results, _last_store(self.func))),)
+        last = _last_unused(self.func)
+        if last is None:
+            last = next((columns.span for columns in machine.unread.values()), None)
+        return (Entry(NothingWritten(Origin("", "", "", self.func.span), results, last)),)
 
 
-def _last_store(func: PrimFunc) -> Span | None:
-    """The last ordinary store to shared memory in the text of a lowered function."""
-    stores = [node for node in walk(func.body) if isinstance(node, BufferStore) and node.buffer.scope == "shared"]
-    return stores[-1].span if stores else None
+def _last_unused(func: PrimFunc) -> Span | None:
+    """The last store of a lowered function to registers that nothing reads, else its last one to shared memory."""
+    nodes = list(walk(func.body))
+    read = {node.buffer.root for node in nodes if isinstance(node, (BufferLoad, AddressOf))}
+    stores = [node for node in nodes if isinstance(node, BufferStore)]
+    unused = [store for store in stores if store.buffer.scope == "local" and store.buffer.root not in read]
+    shared = [store for store in stores if store.buffer.scope == "shared"]
+    return next((chosen[-1].span for chosen in (unused, shared) if chosen), None)

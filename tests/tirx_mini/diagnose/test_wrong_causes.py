@@ -132,7 +132,7 @@ KERNELS = (
         kind="nothing-written",
         code="TX502",
         line="def kernel(",
-        page_says=("no thread writes D", "the kernel writes here last, to shared memory"),
+        page_says=("no thread writes D", "what the kernel computes gets as far as here"),
         also_shows="Tx.copy(Dsmem",
     ),
     Wrong(
@@ -214,3 +214,15 @@ def test_the_page_of_a_deadlock_fits_a_screen(edit: Edit, tmp_path: Path) -> Non
     assert report.verdict == "deadlock"
     page = plain(report_page(report)).splitlines()
     assert len(page) <= 52, "\n".join(page)
+
+
+NEXT = "mma2ld.arrive(0, cta_group=1, cta_mask=1)\n                            tile_scheduler.next_tile()\n"
+
+
+def test_a_state_that_is_advanced_twice_in_a_row_is_shown(tmp_path: Path) -> None:
+    edit = Edit(step=7, old=NEXT, new=f"{NEXT}                            tile_scheduler.next_tile()\n")
+    report = simulate(edit.kernel(tmp_path), edit.step)
+    finding = report.findings[0]
+    lines = [span.user.line for text, span in finding.details["notes"] if "advanced" in text and span is not None]
+    first = edit.line_of(NEXT) + 1
+    assert report.verdict == "deadlock" and lines == [first, first + 1], str(report)

@@ -9,8 +9,9 @@ from .sites import find_sites
 from .situation import barrier_of, line
 from .states import STANDS_STILL, WRONG_PARITY, state_suspects
 from .stuck_role import StuckRole
+from .twice import state_notes
 
 __all__ = [
     "BYTE_COUNT", "RULES", "STANDS_STILL", "WRONG_PARITY", "Deadlock", "StuckRole", "Suspect", "barrier_of",
-    "explain_deadlock", "find_sites", "line", "state_suspects", "suspects",
+    "explain_deadlock", "find_sites", "line", "state_notes", "state_suspects", "suspects",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from .notes import site_notes
 from .rule import cause
 from .sites import Site
 from .situation import Group, Situation
+from .twice import state_notes
 
 
 @cause(
@@ -247,5 +248,5 @@ def rounds_differ(situation: Situation, group: Group) -> Explanation | None:
         f"{group.role} {group.waits} for round {rounds + 1} of {name}, but those who signal it have left their "
         f"loop after {rounds}: the two loops do not go round equally often",
         "let both roles make the same number of iterations, and advance their stage in each of them",
-        tuple((f"{name} is signalled here", site.span) for site in looped),
+        (*state_notes(situation.func), *((f"{name} is signalled here", site.span) for site in looped)),
     )
