@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -72,7 +74,7 @@ class Simulation:
         late: bool = False,
     ) -> Outcome:
         """Execute the kernel once. The arguments are those of `Gpu`."""
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), _unscanned():
             machine = Gpu(
                 self.image, self._arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks,
@@ -104,6 +106,16 @@ class Simulation:
         if last is None:
             last = next((columns.span for columns in machine.unread.values()), None)
         return (Entry(NothingWritten(Origin("", "", "", self.func.span), results, last)),)
+
+
+@contextmanager
+def _unscanned() -> Iterator[None]:
+    """Keep the garbage collector from scanning all that was there before a run, again and again while it lasts."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _last_unused(func: PrimFunc) -> Span | None:

@@ -174,10 +174,6 @@ EQUIVALENTS = (
         "the same threads execute it, before they synchronise",
     ),
     Equivalent(
-        ALL[3:], "move out of the branch", r"wait_group\(0\)` out of, and after, `with Tx\.thread\(parent",
-        "the elected thread waits as before, and the other lanes have no copies to wait for",
-    ),
-    Equivalent(
         (4, 5), "move into the branch", r"cta_sync\(\)` into `if warp_id == 0:`",
         "the other warps meet warp 0 there at their last cta_sync(); at its last one they have ended",
         inside=r"def write_back",

@@ -18,6 +18,10 @@ MOST_PARTS = 8
 """Parts that a warp keeps apart between two meetings. Lanes that part further act as the whole warp."""
 
 
+_LIMITED = [ORDER, *PROXIES, BEFORE]
+"""The clocks that hold accesses."""
+
+
 class Part:
     """Lanes that act apart. word: which, lane 0 lowest. seen: the versions of the sets around it that it acquired."""
 
@@ -107,11 +111,12 @@ class Lanes:
 
 def _acquire(agent: Agent, around: Agent) -> None:
     """Acquire what each lane of a larger set knows: of its accesses those that were ordered among its lanes."""
-    index = around.index
-    own = agent.clocks[:, index].copy()
-    agent.acquire_clocks(around.clocks)
+    index, clocks = around.index, agent.clocks
     if around.scattered:
         limit = around.synced
-        for row in (ORDER, *PROXIES, BEFORE):
-            agent.clocks[row, index] = max(int(own[row]), min(limit, int(around.clocks[row, index])))
-    agent.clocks[PAST, index] = around.epoch
+        own = [max(clocks.item(row, index), min(limit, around.clocks.item(row, index))) for row in _LIMITED]
+        agent.acquire_clocks(around.clocks)
+        clocks[_LIMITED, index] = own
+    else:
+        agent.acquire_clocks(around.clocks)
+    clocks[PAST, index] = around.epoch

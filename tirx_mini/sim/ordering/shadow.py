@@ -185,38 +185,44 @@ class Segment:
 
     def read(self, where: Select, actor: Actor) -> None:
         """`actor` reads the granules `where`."""
+        accesses = self.log.accesses
         for number in distinct(self.writes[where]):
-            self._check(number, where, self.writes, WRITES, actor, False)
+            if number >= 0:
+                self._against(accesses[number], number, where, self.writes, WRITES, actor, False)
         if self.shared:
-            self._check_all(REDUCTIONS, where, actor, False)
+            if REDUCTIONS in self.readers:
+                self._check_all(REDUCTIONS, where, actor, False)
             self._include(ANY, where, self.log.number(actor, False))
-            self._own(ANY, where, actor)
+            if actor.lanes is not None:
+                self._own(ANY, where, actor)
             return
         key = actor.agent.index
         reads = self.readers.get(key)
         if reads is None:
             reads = self.readers[actor.agent.index] = np.zeros_like(self.writes)
         reads[where] = self.log.number(actor, False)
-        self._own(key, where, actor)
+        if actor.lanes is not None:
+            self._own(key, where, actor)
 
     def write(self, where: Select, actor: Actor) -> None:
         """`actor` writes the granules `where`."""
+        accesses = self.log.accesses
         for number in distinct(self.writes[where]):
             if number > 0:
-                self._check(number, where, self.writes, WRITES, actor, True)
+                self._against(accesses[number], number, where, self.writes, WRITES, actor, True)
         for key, reads in self.readers.items():
             if self._check_all(key, where, actor, True):
                 reads[where] = 0
         self.writes[where] = self.log.number(actor, True)
-        self._own(WRITES, where, actor)
+        if actor.lanes is not None:
+            self._own(WRITES, where, actor)
 
     def _own(self, key: int, where: Select, actor: Actor) -> None:
         """Remember the lanes that made an access."""
-        if actor.lanes is not None:
-            lanes = self.lanes.get(key)
-            if lanes is None:
-                lanes = self.lanes[key] = np.zeros(self.writes.shape, np.int8)
-            lanes[where] = actor.lanes
+        lanes = self.lanes.get(key)
+        if lanes is None:
+            lanes = self.lanes[key] = np.zeros(self.writes.shape, np.int8)
+        lanes[where] = actor.lanes  # pyright: ignore[reportArgumentType, reportCallIssue]  the callers have looked
 
     def reduce(self, where: Select, actor: Actor) -> None:
         """`actor` adds to the granules `where`, which it may do at the same time as others."""
