@@ -209,7 +209,8 @@ DEADLOCKS = (
 
 
 @pytest.mark.parametrize("edit", DEADLOCKS, ids=lambda edit: f"step {edit.step}")
-def test_the_page_of_a_deadlock_fits_a_screen(edit: Edit, tmp_path: Path) -> None:
+def test_the_page_of_a_deadlock_fits_a_screen(edit: Edit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # paths below the working directory are short
     report = simulate(edit.kernel(tmp_path), edit.step)
     assert report.verdict == "deadlock"
     page = plain(report_page(report)).splitlines()
