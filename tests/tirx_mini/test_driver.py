@@ -109,7 +109,7 @@ def timed(function: Any) -> Any:
 
 
 def undecorated(A: Any) -> None:
-    """A function that is no kernel."""
+    """A function that is not a kernel."""
 
 
 def factory() -> Any:

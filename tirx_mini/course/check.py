@@ -73,7 +73,7 @@ def check_file(
 
     size, shape: as in `load_kernel`. sms: how many multiprocessors of the GPU are modelled, None for all of them; a
     constant of the file that holds their number gets this value. The others: as in `check_kernel`. Raises what both
-    raise, but for `TirxError`.
+    raise, except `TirxError`.
     """
     spec = gpu_spec(gpu).with_sms(sms)
     try:

@@ -113,7 +113,7 @@ def test_a_kernel_whose_errors_are_all_possible_is_right_here(
 def test_the_report_in_the_readme_is_what_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Line by line, but for what an ellipsis leaves out."""
+    """Line by line, except where an ellipsis leaves lines out."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     start = readme.index("hgemm_v7: deadlock (1 error)")
     shown = [line.strip() for line in readme[start : readme.index("```", start)].splitlines()]

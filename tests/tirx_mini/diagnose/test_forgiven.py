@@ -66,7 +66,7 @@ def machine_code(text: str, step: int, path: Path) -> str:
 
 
 def instructions(code: str) -> Counter[str]:
-    """How often each instruction of the machine is there, but for those that do nothing."""
+    """How often each machine instruction occurs, except those that do nothing."""
     names = re.findall(r"^\s+/\*[0-9a-f]+\*/\s+(?:@!?\w+\s+)?([A-Z0-9_.]+)", code, re.MULTILINE)
     return Counter(name for name in names if name != "NOP")
 

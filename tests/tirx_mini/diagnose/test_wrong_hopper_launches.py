@@ -62,7 +62,7 @@ REGISTERS = (
         line="Tx.ptx.setmaxnreg.inc(CONSUMER_REGS)",
     ),
     Wrong(
-        name="a number of registers that is no multiple of 8",
+        name="a number of registers that is not a multiple of 8",
         edit=HopperEdit(
             step=10, old="PRODUCER_REGS, CONSUMER_REGS = 24, 240", new="PRODUCER_REGS, CONSUMER_REGS = 24, 236"
         ),

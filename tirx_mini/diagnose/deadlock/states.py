@@ -117,7 +117,7 @@ class _Wait:
         return [one for one in found if not loops or around & set(map(id, one.loops))]
 
     def own_guards(self, change: Assignment) -> list[Guard]:
-        """The guards of an assignment that are not around the wait, but for those that ask where the state is."""
+        """The guards of an assignment that are not around the wait, except those that test the state."""
         around = {(id(guard.cond), guard.holds) for guard in self.site.guards}
         return [g for g in change.guards if (id(g.cond), g.holds) not in around and not self.asks_state(g)]
 

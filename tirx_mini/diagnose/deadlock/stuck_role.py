@@ -37,7 +37,7 @@ class StuckRole:
 
     @property
     def lacking(self) -> str:
-        """What the barrier's current phase still lacks; "" where it is no mbarrier."""
+        """What the barrier's current phase still lacks; "" where it is not an mbarrier."""
         if self.expected is None or self.pending is None:
             return ""
         if not self.expected:

@@ -138,7 +138,7 @@ class Phases:
 
     def observed(self, agent: Agent) -> SyncClock | None:
         """What a wait acquires that finds the last phase complete: the release of the earliest phase of its parity that
-        the agent does not know to be over; None where that is no phase at all.
+        the agent does not know to be over; None where there is no such phase.
         """
         index, number = agent.index, self.number
         known = self._known.get(index, 0)

@@ -266,7 +266,7 @@ class RunningWarp:
         return np.zeros(LANES, bool if kind.is_bool else np.uint64 if kind == "uint64" else np.int64)
 
     def presume(self, buffer: SharedBuffer | RegisterArray) -> None:
-        """A buffer may have been written by what is not modelled: reading it is no finding."""
+        """A buffer may have been written by what is not modelled: reading it is not a finding."""
         if isinstance(buffer, RegisterArray):
             buffer.define(0, len(buffer.data))
         else:

@@ -185,10 +185,7 @@ class Segment:
 
     def read(self, where: Select, actor: Actor) -> None:
         """`actor` reads the granules `where`."""
-        accesses = self.log.accesses
-        for number in distinct(self.writes[where]):
-            if number >= 0:
-                self._against(accesses[number], number, where, self.writes, WRITES, actor, False)
+        self._check_last(where, actor, False)
         if self.shared:
             if REDUCTIONS in self.readers:
                 self._check_all(REDUCTIONS, where, actor, False)
@@ -206,10 +203,7 @@ class Segment:
 
     def write(self, where: Select, actor: Actor) -> None:
         """`actor` writes the granules `where`."""
-        accesses = self.log.accesses
-        for number in distinct(self.writes[where]):
-            if number > 0:
-                self._against(accesses[number], number, where, self.writes, WRITES, actor, True)
+        self._check_last(where, actor, True)
         for key, reads in self.readers.items():
             if self._check_all(key, where, actor, True):
                 reads[where] = 0
@@ -226,11 +220,15 @@ class Segment:
 
     def reduce(self, where: Select, actor: Actor) -> None:
         """`actor` adds to the granules `where`, which it may do at the same time as others."""
-        for number in distinct(self.writes[where]):
-            if number > 0:
-                self._check(number, where, self.writes, WRITES, actor, True)
+        self._check_last(where, actor, True)
         self._check_all(ANY, where, actor, True)
         self._include(REDUCTIONS, where, self.log.number(actor, True))
+
+    def _check_last(self, where: Select, actor: Actor, writes: bool) -> None:
+        """Check `actor` against the last writes; a read, also against there being none."""
+        for number in distinct(self.writes[where]):
+            if number > 0 or (number == 0 and not writes):
+                self._against(self.log.accesses[number], number, where, self.writes, WRITES, actor, writes)
 
     def _check_all(self, key: int, where: Select, actor: Actor, writes: bool) -> bool:
         """Check `actor` against accesses other than the last write; whether there were any."""
@@ -241,8 +239,8 @@ class Segment:
         if not found.any():
             return False
         for number in distinct(found):
-            if number:
-                self._check(number, where, numbers, key, actor, writes)
+            for member in self.log.members(number) if number < 0 else (number,) if number else ():
+                self._against(self.log.accesses[member], number, where, numbers, key, actor, writes)
         return True
 
     def _include(self, key: int, where: Select, new: int) -> None:
@@ -262,7 +260,7 @@ class Segment:
         """Check a read whose write follows at once: uninitialised granules."""
         for number in distinct(self.writes[where]):
             if number == 0:
-                self._check(number, where, self.writes, WRITES, actor, False)
+                self._against(None, number, where, self.writes, WRITES, actor, False)
 
     def unread(self, where: Select, operation: Operation) -> Access | None:
         """A write by such an operation among the granules that nobody has read since, or None."""
@@ -287,15 +285,6 @@ class Segment:
         self.writes[where] = 0
         for reads in self.readers.values():
             reads[where] = 0
-
-    def _check(self, number: int, where: Select, ids: np.ndarray, key: int, actor: Actor, writes: bool) -> None:
-        if number < 0:
-            if ids is self.writes:
-                return
-            for member in self.log.members(number):
-                self._against(self.log.accesses[member], number, where, ids, key, actor, writes)
-            return
-        self._against(self.log.accesses[number], number, where, ids, key, actor, writes)
 
     def _against(
         self, earlier: Access | None, number: int, where: Select, ids: np.ndarray, key: int, actor: Actor, writes: bool
