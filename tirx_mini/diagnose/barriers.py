@@ -107,7 +107,7 @@ def reinitialised(fact: Reinitialised) -> Explanation:
 def uninitialised(fact: UninitialisedBarrier) -> Explanation:
     if fact.ended is not None:
         return Explanation(
-            f"{fact.origin.role} {VERBS[fact.use]} {fact.barrier} after mbarrier.inval: it is no barrier any more",
+            f"{fact.origin.role} {VERBS[fact.use]} {fact.barrier} after mbarrier.inval, which ended the barrier",
             f"invalidate {fact.barrier} after its last use, behind a synchronisation of all who use it",
             (("it is invalidated here", fact.ended),),
             _barrier(fact),

@@ -25,7 +25,7 @@ def never_initialised(situation: Situation, group: Group) -> Explanation | None:
     name = barrier.element.buffer
     if barrier.init_span is not None:
         return Explanation(
-            f"{group.role} {group.waits} for {barrier.name}, which is no barrier any more after its "
+            f"{group.role} {group.waits} for {barrier.name}, which has not been a barrier since its "
             "mbarrier.inval",
             f"invalidate {barrier.name} after its last wait, behind a synchronisation of all who use it",
             (("it is invalidated here", barrier.history.invalidated),),
