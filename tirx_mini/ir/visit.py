@@ -31,21 +31,24 @@ def child_fields(cls: type) -> tuple[str, ...]:
     return tuple(name for name in names if name != "value" or cls not in (Const, Str))
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: Node) -> list[Node]:
     """The direct child expressions and statements of a node, not including those inside buffers."""
+    found: list[Node] = []
     for name in child_fields(type(node)):
-        yield from _nodes(getattr(node, name))
+        _gather(getattr(node, name), found)
+    return found
 
 
-def _nodes(value: Any) -> Iterator[Node]:
+def _gather(value: Any, found: list[Node]) -> None:
+    """Append the nodes that a field holds. Nearly all of the time of a walk is spent here."""
     if isinstance(value, (Expr, Stmt)):
-        yield value
+        found.append(value)
     elif isinstance(value, tuple):  # operands, or the (name, value) pairs of options
         for item in value:
-            yield from _nodes(item)
+            _gather(item, found)
     elif isinstance(value, Range):
-        yield value.start
-        yield value.extent
+        found.append(value.start)
+        found.append(value.extent)
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -54,7 +57,9 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         top = stack.pop()
         yield top
-        stack.extend(reversed(list(children(top))))
+        below = children(top)
+        below.reverse()
+        stack += below
 
 
 class Mutator:

@@ -298,12 +298,15 @@ class TensorCores:
         end = max(gpu.clock.now, pipe.free)
         for mma in [each for last in batch.mmas for each in untimed(last)]:
             mma.timed = True
-            begin = max(mma.time, *(sm.tensor_free for sm in sms))
-            operands = max(gpu.traffic.shared(sm.traffic, begin, self._operand_bytes(mma)) for sm in sms)
-            end = max(begin + self._cycles(mma), operands)
+            begin, cycles, nbytes = mma.time, self._cycles(mma), self._operand_bytes(mma)
+            for sm in sms:
+                begin = max(begin, sm.tensor_free)
+            end = begin + cycles
+            for sm in sms:
+                end = max(end, gpu.traffic.shared(sm.traffic, begin, nbytes))
             for sm in sms:
                 sm.tensor_free = end
-            gpu.count("tensor_cycles", self._cycles(mma) * len(sms))
+            gpu.count("tensor_cycles", cycles * len(sms))
         if batch.mmas:
             pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
             if gpu.trace is not None:

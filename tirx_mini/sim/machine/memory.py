@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -196,16 +197,25 @@ class TensorMemory:
     """
 
     def __init__(self, log: AccessLog, complain: Complain | None) -> None:
-        self.words = np.full((TMEM_LANES, TMEM_COLUMNS), POISON * 0x01010101, np.uint32)
-        self.floats = self.words.view(np.float32)
         shape = (LANE_GROUPS, TMEM_COLUMNS)
         watched = complain is not None
         self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
 
+    @cached_property
+    def words(self) -> np.ndarray:
+        """What it holds. CTAs that have no tile never use theirs, which then takes no memory."""
+        return np.full((TMEM_LANES, TMEM_COLUMNS), POISON * 0x01010101, np.uint32)
+
+    @cached_property
+    def floats(self) -> np.ndarray:
+        """The same, as float32."""
+        return self.words.view(np.float32)
+
     def clear(self, column: int, columns: int) -> None:
         """Columns that were just allocated hold nothing."""
         where = (slice(None), slice(column, column + columns))
-        self.words[where] = POISON * 0x01010101
+        if "words" in self.__dict__:
+            self.words[where] = POISON * 0x01010101
         self.shadow.forget(where)
 
 

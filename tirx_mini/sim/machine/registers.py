@@ -146,17 +146,30 @@ class RegisterArray:
     In a parallel loop the iterations come first.
     """
 
-    __slots__ = ("complete", "data", "defined", "flights", "name", "pending", "span", "touched")
+    __slots__ = ("_dtype", "_size", "complete", "data", "defined", "flights", "name", "pending", "span", "touched")
+
+    data: np.ndarray
+    defined: np.ndarray
 
     def __init__(self, name: str, size: int, dtype: Any, span: Span | None = None) -> None:
         self.name = name
         self.span = span
-        self.data = np.zeros((size, LANES), dtype)
-        self.defined = np.zeros((size, LANES), bool)
+        self._size = size
+        self._dtype = dtype
         self.complete = False
         self.pending: dict[int, Load] = {}
         self.flights: list[Flight] = []
         self.touched = -1
+
+    def __getattr__(self, name: str) -> Any:
+        """`data` and `defined` are made when they are first used: warps that have no tile never use theirs."""
+        if name == "data":
+            self.data = np.zeros((self._size, LANES), self._dtype)
+        elif name == "defined":
+            self.defined = np.zeros((self._size, LANES), bool)
+        else:
+            raise AttributeError(name)
+        return getattr(self, name)
 
     # -- one index for all lanes -----------------------------------------------------------------------------------
 

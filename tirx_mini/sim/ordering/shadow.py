@@ -387,6 +387,11 @@ class Unwatched(Segment):
 def distinct(ids: np.ndarray) -> list[int]:
     """The different numbers in an array, few as a rule."""
     flat = ids.reshape(-1)
+    if not flat.size:
+        return []
+    raw = flat.tobytes()
+    if raw == raw[: flat.itemsize] * flat.size:  # by far the quickest way to see that all are the same
+        return [flat.item(0)]
     found: list[int] = []
     while flat.size:
         first = flat.item(0)

@@ -27,7 +27,9 @@ class Bandwidth:
 
     def take(self, time: float, nbytes: float, now: float = 0.0) -> float:
         """Carry `nbytes` from `time` on; when the last of them has passed. No later request is for before `now`."""
-        window = self._first_free(int(time // WINDOW))
+        window = int(time // WINDOW)
+        if window in self._full:
+            window = self._first_free(window)
         used, capacity, left = self._used, self._capacity, nbytes
         while True:
             filled = used.get(window, 0.0) + left
