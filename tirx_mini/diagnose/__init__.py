@@ -7,7 +7,20 @@ Each module holds rules: `barriers`, `hazards`, `accesses`, `instructions`, `ten
 `deadlock/` those for machines in which nothing can advance. A rule names the kind of its finding, with its code.
 """
 
-from tirx_mini.sim import BUDGET, BarrierEvent, Signal
+from tirx_mini.sim import (
+    BUDGET,
+    Activity,
+    BarrierChange,
+    BarrierEvent,
+    CtaTime,
+    Interval,
+    Place,
+    Signal,
+    Tile,
+    Timeline,
+    Track,
+    TrackKind,
+)
 
 from .deadlock import RULES, StuckRole, state_notes
 from .explore import DEFAULT_LIMIT, Exploration, explore
@@ -18,6 +31,7 @@ from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
 from .proof import Proof
 
 __all__ = [
+    "Activity", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
     "BUDGET", "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind",
     "Proof",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",

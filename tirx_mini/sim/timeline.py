@@ -1,0 +1,176 @@
+"""The timeline of a run: who did what from when to when, and every change of every mbarrier.
+
+Times are cycles of the SM clock from the launch on. A `Track` is whose time it is: a warp's, or that of an engine of a
+CTA. Renderers and rules read a `Timeline`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from tirx_mini.ir import Span
+
+from .machine import Signal
+
+
+class TrackKind(Enum):
+    """Whose time a track is. The values are words for a reader."""
+
+    WARP = "warp"
+    TENSOR = "tensor core"
+    TMA_LOAD = "TMA loads"
+    TMA_STORE = "TMA stores"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Track:
+    """A warp, or an engine, of one CTA. cta: its linear number in the grid, x fastest. warp: which one, for a warp."""
+
+    cta: int
+    kind: TrackKind
+    warp: int | None = None
+
+
+class Activity(Enum):
+    """A warp executes (RUN) or is blocked (WAIT); an engine works (BUSY)."""
+
+    RUN = "run"
+    WAIT = "wait"
+    BUSY = "busy"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Place:
+    """An mbarrier. cta: whose shared memory holds it. name: as the source has it, "tma2mma[1]"."""
+
+    cta: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What one track does from `start` to `end`, in cycles.
+
+    The intervals of a warp follow one another. Those of an engine may overlap: several copies are in flight at once.
+
+    name: RUN: the instruction in PTX, or "arithmetic", "load", "store". WAIT: what for, as in "tma2mma[1]", "bar.sync
+        0", "bulk-group". BUSY: as in "MMA", "load A", "store D".
+    span: where in the source; the user's line is `span.user`.
+    operands: (name, value) for a reader, as in ("bar", "tma2mma[1]"), ("bytes", "32768").
+    stage: of the pipeline: the index of the mbarrier, or of the tile in shared memory; None without one.
+    barrier: of a wait, the mbarrier waited for; of an engine, the one that the end signals.
+    phase: of that barrier, counted from 0, that is waited for or signalled.
+    """
+
+    track: Track
+    activity: Activity
+    name: str
+    start: float
+    end: float
+    span: Span | None = None
+    operands: tuple[tuple[str, str], ...] = ()
+    stage: int | None = None
+    barrier: Place | None = None
+    phase: int | None = None
+
+    @property
+    def cycles(self) -> float:
+        """How long it lasts."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class BarrierChange:
+    """A change of an mbarrier.
+
+    source: who made it; of COMPLETE, who made the last change before.
+    phase: how many phases were complete before it: the number of the phase that it is of.
+    pending: arrivals that the phase still lacks after it. tx: bytes that it still expects (negative: that have landed
+        and are not expected yet). After COMPLETE they are those of the next phase.
+    """
+
+    time: float
+    barrier: Place
+    source: Track
+    kind: Signal
+    phase: int
+    pending: int
+    tx: int
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class CtaTime:
+    """The life of a CTA. name: "CTA (3, 0)". sm: where. cluster, rank: its place there. start, end: in cycles."""
+
+    cta: int
+    name: str
+    sm: int
+    cluster: int
+    rank: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One output tile of a CTA. name: the part of the output, "D[0:128, 256:384]", or "tile 2" where that is unknown.
+
+    start, end: from the end of the CTA's work for the tile before to the end of its own, in cycles.
+    """
+
+    cta: int
+    start: float
+    end: float
+    name: str
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All that one run did. intervals: by start. changes: by time. ctas: by number. tiles: by CTA, then start.
+
+    roles: of each warp, by what it issued: "TMA", "MMA", "write-back", "TMA, MMA", "all".
+    cycles: when the kernel ended, or stopped. stuck: when nothing could advance any more; None for a run that ended.
+    """
+
+    intervals: tuple[Interval, ...] = ()
+    changes: tuple[BarrierChange, ...] = ()
+    ctas: tuple[CtaTime, ...] = ()
+    tiles: tuple[Tile, ...] = ()
+    roles: Mapping[Track, str] = field(default_factory=dict)
+    cycles: float = 0.0
+    stuck: float | None = None
+
+    def ended_by(self, wait: Interval) -> BarrierChange | None:
+        """The change that completed the phase a wait was for; None where it waits for something else, or for ever.
+
+        An arrow goes from its (source, time) to the wait's end.
+        """
+        if wait.barrier is None or wait.phase is None:
+            return None
+        ends = self._ends.get((wait.barrier, wait.phase), ())
+        at = bisect_right([change.time for change in ends], wait.end) - 1  # more than one only after a second init
+        return ends[at] if at >= 0 else None
+
+    @cached_property
+    def _ends(self) -> dict[tuple[Place, int], list[BarrierChange]]:
+        """The last change before each completion of a phase, by the phase."""
+        ends: dict[tuple[Place, int], list[BarrierChange]] = {}
+        last: dict[tuple[Place, int], BarrierChange] = {}
+        for change in self.changes:
+            phase = change.barrier, change.phase
+            if change.kind is Signal.COMPLETE:
+                ends.setdefault(phase, []).append(last.get(phase, change))
+            else:
+                last[phase] = change
+        return ends
