@@ -2,6 +2,7 @@
 # make test    install, then run every test
 # make lint    ruff and pyright
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
+# make figures draw the pictures of the documentation anew
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
 # make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
 # make clean   remove the environment and the caches
@@ -31,7 +32,7 @@ BASE := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint pythons mutants fuzz clean
+.PHONY: help run test lint pythons mutants figures fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -52,6 +53,9 @@ pythons: $(DEV)
 
 mutants: $(BASE)
 	$(BIN)/python -m tools.mutants --jobs $(JOBS) $(MUTANTS)
+
+figures: $(BASE)
+	$(BIN)/python -m tools.figures
 
 fuzz: $(BASE)
 	$(BIN)/python -m tools.fuzz --jobs $(JOBS) $(FUZZ)

@@ -29,7 +29,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from chart import bar_chart
+from chart import chart_of_table
 
 from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, Shape, load_kernels, shape_text, steps_from
@@ -235,9 +235,7 @@ def write_results(cases: Sequence[Case], folder: Path) -> None:
                 out.writerow(
                     [*case.shape, case.dtype, name, f"{ms:.6f}", f"{case.tflops(name):.1f}", f"{case.ratio[name]:.4f}"]
                 )
-    shown = [case for case in cases if case.dtype == "float16" and case.ms and len(set(case.shape)) == 1]
-    groups = {shape_text(case.shape): {name: case.tflops(name) for name in case.ms} for case in shown}
-    chart = bar_chart("The Hopper ladder on an H100, float16", "TFLOPS", groups, contestants(shown))
+    chart = chart_of_table(folder / "h100.csv", "The Hopper ladder on an H100, float16")
     (folder / "h100.svg").write_text(chart, encoding="utf-8")
 
 
