@@ -88,7 +88,11 @@ HOPPER = Architecture(
 
 BLACKWELL = replace(HOPPER, name="sm_100a", kernels="sm100", student_file="gemm_kernels.py")  # A: the same limits
 
-ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType({arch.name: arch for arch in (HOPPER, BLACKWELL)})
+BLACKWELL_ULTRA = replace(BLACKWELL, name="sm_103a")  # A: the same limits, kernels and files
+
+ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
+    {arch.name: arch for arch in (HOPPER, BLACKWELL, BLACKWELL_ULTRA)}
+)
 
 
 def compute_capability(arch: str) -> int:
@@ -255,6 +259,10 @@ B200 = GpuSpec(
     launch_latency_us=3.0, cluster_launch_latency_us=3.0,           # E: launches in a stream
 )  # fmt: skip
 
+# B: 148 SMs, 2250 TFLOPS of dense fp16 and 7.7 TB/s of memory, as a B200 (HGX B300); D: so are clocks and caches. Its
+# power limit of 1100 W instead of 1000 W leaves it at least the clock of a B200.
+B300 = replace(B200, name="B300", cuda_name="NVIDIA B300 SXM6 AC", architecture=BLACKWELL_ULTRA)
+
 H100 = GpuSpec(
     name="H100", cuda_name="NVIDIA H100 80GB HBM3", architecture=HOPPER, sms=132,        # B
     clock_ghz=1.98, rated_ghz=1.83, tensor_flops_per_cycle=4096,    # B: 989 TFLOPS / 132 SMs / 4096
@@ -270,7 +278,7 @@ H100 = GpuSpec(
 
 H200 = replace(H100, name="H200", cuda_name="NVIDIA H200", hbm_tbps=4.3)  # B, C
 
-GPUS: Mapping[str, GpuSpec] = MappingProxyType({spec.name.lower(): spec for spec in (B200, H100, H200)})
+GPUS: Mapping[str, GpuSpec] = MappingProxyType({spec.name.lower(): spec for spec in (B200, B300, H100, H200)})
 
 DEFAULT_GPU = "b200"
 """The GPU that is modelled unless another is named."""

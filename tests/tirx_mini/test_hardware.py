@@ -12,10 +12,11 @@ import pytest
 import tirx_mini as tvm
 from tirx_mini import hardware
 from tirx_mini.codegen import cuda_source
-from tirx_mini.course import Task, arch_folder, default_kernels, load_kernels, measured_times, run_task
+from tirx_mini.course import STEPS, Task, arch_folder, default_kernels, load_kernels, measured_times, run_task
 from tirx_mini.hardware import (
     ARCHITECTURES,
     B200,
+    B300,
     BLACKWELL,
     DEFAULT_ARCH,
     DEFAULT_GPU,
@@ -32,7 +33,7 @@ from tirx_mini.hardware import (
 )
 from tirx_mini.ir import TirxError
 from tirx_mini.passes import lower
-from tirx_mini.runtime import build
+from tirx_mini.runtime import Executable, build
 
 ROOT = Path(__file__).parents[2]
 SMALL = replace(B200, name="B20", cuda_name="NVIDIA B20", sms=4)
@@ -73,18 +74,19 @@ def test_no_two_gpus_are_one_part() -> None:
 
 def test_gpus_are_found_by_name() -> None:
     assert gpu_spec("H100") is H100 and gpu_spec(B200) is B200 and gpu_spec(DEFAULT_GPU).arch == DEFAULT_ARCH
-    with pytest.raises(ValueError, match="unknown GPU 'a100'; the simulator models b200, h100, h200"):
+    with pytest.raises(ValueError, match="unknown GPU 'a100'; the simulator models b200, b300, h100, h200"):
         gpu_spec("a100")
 
 
 def test_peaks_are_those_of_the_data_sheets() -> None:
     assert B200.peak_tflops == pytest.approx(2250, rel=0.01)
+    assert B300.peak_tflops == pytest.approx(2250, rel=0.01)
     assert H100.peak_tflops == pytest.approx(989, rel=0.01)
 
 
 @pytest.mark.parametrize(
     ("arch", "entry"),
-    [("sm_90a", HOPPER), ("sm_90", HOPPER), ("sm_103a", BLACKWELL), ("sm_80", ARCHITECTURES[DEFAULT_ARCH])],
+    [("sm_90a", HOPPER), ("sm_90", HOPPER), ("sm_101a", BLACKWELL), ("sm_80", ARCHITECTURES[DEFAULT_ARCH])],
 )
 def test_an_architecture_without_an_entry_takes_that_of_its_generation(arch: str, entry: Architecture) -> None:
     assert architecture_of(arch) is entry
@@ -96,11 +98,26 @@ def test_an_architecture_without_an_entry_takes_that_of_its_generation(arch: str
         ("sm_90a", "NVIDIA H200", "H200"),
         ("sm_90a", "", "H100"),
         ("sm_100a", "NVIDIA GB200", "B200"),
+        ("sm_103a", "NVIDIA B300 SXM6 AC", "B300"),
+        ("sm_103a", "NVIDIA GB300", "B300"),
         ("sm_80", "", "B200"),
     ],
 )
 def test_a_real_gpu_is_modelled_by_its_nearest_relative(arch: str, cuda_name: str, name: str) -> None:
     assert nearest_gpu(arch, cuda_name).name == name
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("step", STEPS)
+def test_the_references_for_blackwell_compile_for_a_b300(step: int) -> None:
+    kernel = load_kernels(default_kernels(), arch_folder(B300.arch))[step](*STEPS[step].in_tiles(1, 1, 2))
+    exe = tvm.compile(kernel, target=f"cuda:{B300.arch}")
+    assert isinstance(exe, Executable) and ".target sm_103a" in exe.source("ptx")
+
+
+def test_a_b300_is_simulated_by_its_name() -> None:
+    row = run_task(Task(default_kernels(), 10, STEPS[10].in_tiles(1, 1, 2), "b300"))
+    assert row.ok and row.time_us is not None
 
 
 # -- a new entry -------------------------------------------------------------------------------------------------------

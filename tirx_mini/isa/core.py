@@ -104,6 +104,17 @@ class Instruction(Facts):
         """Whether an architecture, as in 90, has it."""
         return self.min_sm <= sm and (self.max_sm is None or sm <= self.max_sm)
 
+    def missing_on(self, sm: int, attrs: Mapping[str, Any]) -> tuple[str, object] | None:
+        """A modifier and its value that an architecture lacks, though it has the instruction."""
+        return next(
+            (
+                (name, value)
+                for (name, value), some in self.only_on.items()
+                if attrs.get(name) == value and sm not in some
+            ),
+            None,
+        )
+
     def template(self, attrs: Mapping[str, Any] | None = None) -> str:
         """The PTX, with modifiers substituted and {operand} places left."""
         values = {a.name: a.default for a in self.attributes} | dict(attrs or {})

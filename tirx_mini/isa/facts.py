@@ -136,6 +136,7 @@ class Facts:
     isa: the section of the PTX ISA that describes it; "" where the section has its name.
     api: the names under which kernels call it besides `ptx.` and its own.
     max_sm: the last architecture that has it; None where all later ones do.
+    only_on: the architectures that have a value of a modifier, where others lack it: {("kind", "i8"): (100, 110)}.
     barrier: its effect on the mbarrier among its operands; None where there is none among them.
     reads, writes: the memories whose data it reads and writes, at once or later; the mbarrier does not count.
     completion: how the end of an asynchronous instruction is observed; None for any other.
@@ -158,6 +159,7 @@ class Facts:
     isa: str = ""
     api: tuple[str | Alias, ...] = ()
     max_sm: int | None = None
+    only_on: Mapping[tuple[str, object], tuple[int, ...]] = field(default_factory=dict)
     barrier: BarrierEffect | None = None
     reads: Memory = Memory.NONE
     writes: Memory = Memory.NONE

@@ -98,6 +98,7 @@ def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: 
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
+    only_on={("kind", "i8"): (100, 110)},
     cost="mma",
     reads=Memory.SHARED | Memory.TENSOR,
     writes=Memory.TENSOR,

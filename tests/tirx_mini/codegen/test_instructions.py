@@ -10,6 +10,7 @@ import pytest
 
 from tests.tirx_mini.codegen.samples import func, vector
 from tirx_mini.codegen import cuda_source
+from tirx_mini.hardware import compute_capability
 from tirx_mini.ir import (
     HANDLE,
     INT32,
@@ -32,6 +33,7 @@ from tirx_mini.ir import (
 from tirx_mini.isa import TABLE, Instruction, OperandKind
 from tirx_mini.runtime import compile_cuda
 
+BLACKWELLS = ("sm_100a", "sm_103a")
 ARCHITECTURES = {70: "sm_75", 80: "sm_80", 90: "sm_90a", 100: "sm_100a"}
 """The architecture to compile for, by the first one with the instruction; NVRTC 13 starts at sm_75."""
 
@@ -101,9 +103,11 @@ def _either(default: object) -> tuple[object, ...]:
     return (True, False)
 
 
-def statements(entry: Instruction, cta_group: int) -> Iterator[Stmt]:
-    """One call of each form with this cta_group."""
+def statements(entry: Instruction, cta_group: int, arch: str) -> Iterator[Stmt]:
+    """One call of each form with this cta_group that the architecture has."""
     for attrs in forms(entry):
+        if entry.missing_on(compute_capability(arch), attrs):
+            continue
         if attrs.get("cta_group", cta_group) != cta_group or (
             attrs.get("num") == 32 and attrs.get("shape") == "16x256b"
         ):
@@ -115,9 +119,9 @@ def statements(entry: Instruction, cta_group: int) -> Iterator[Stmt]:
 
 
 def architectures(entry: Instruction) -> list[str]:
-    """The first architecture that has the instruction, and Blackwell, which has all but wgmma."""
+    """The first architecture that has the instruction, and those of Blackwell, which have all but wgmma."""
     first = ARCHITECTURES[entry.min_sm]
-    return sorted({first, "sm_100a"}) if entry.exists_on(100) else [first]
+    return sorted({first, *BLACKWELLS}) if entry.exists_on(100) else [first]
 
 
 @pytest.mark.compiler
@@ -125,8 +129,8 @@ def architectures(entry: Instruction) -> list[str]:
 def test_every_instruction_assembles(name: str, arch: str) -> None:
     entry = TABLE[name]
     groups = [a.choices for a in entry.attributes if a.name == "cta_group"]
-    for cta_group in (1, 2) if groups and arch == "sm_100a" else (1,):  # a function has room for one of them
-        calls = list(statements(entry, cta_group))
+    for cta_group in (1, 2) if groups and arch in BLACKWELLS else (1,):  # a function has room for one of them
+        calls = list(statements(entry, cta_group, arch))
         assert calls
         frame = [AllocBuffer(SMEM), DeclBuffer(BARS), AllocBuffer(FLOATS)]
         kernel = func(*frame, *calls, params=(GLOBAL, MATRIX), smem=1024)

@@ -26,3 +26,15 @@ def test_an_instruction_is_refused_outside_its_architectures(op: str, arch: str,
     with pytest.raises(TirxError, match=rf"{op} needs sm_\d+a, but the target is {arch}") as error:
         check_target(kernel, arch)
     assert error.value.span is not None and error.value.span.line == 7
+
+
+@pytest.mark.parametrize(
+    ("kind", "arch", "exists"), [("i8", "sm_100a", True), ("f16", "sm_103a", True), ("i8", "sm_103a", False)]
+)
+def test_a_b300_has_no_mma_of_integers(kind: str, arch: str, exists: bool) -> None:
+    kernel = func(Evaluate(Call(HANDLE, "tcgen05.mma", (), (("kind", kind),), span=Span("kernel.py", 7))))
+    if exists:
+        check_target(kernel, arch)
+        return
+    with pytest.raises(TirxError, match="with kind = 'i8' needs sm_100a or sm_110a, but the target is sm_103a"):
+        check_target(kernel, arch)
