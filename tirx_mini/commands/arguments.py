@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..course import Shape, parse_steps
+from ..course import Shape, parse_steps, parse_what_if
 from ..diagnose import BUDGET
 from ..hardware import DEFAULT_GPU
 
@@ -45,6 +45,20 @@ def parse_shape(text: str) -> Shape:
 
 
 positive, shape, step_list = argument(parse_positive), argument(parse_shape), argument(parse_steps)
+assignments = argument(parse_what_if)
+
+
+def add_what_if(parser: argparse.ArgumentParser) -> None:
+    """``--what-if``: further runs, with other values of the kernel's constants."""
+    parser.add_argument(
+        "--what-if",
+        type=assignments,
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="also say what changes with another value of a constant, as PIPE_DEPTH=4; PIPE_DEPTH=3,4 is two runs, and "
+        "PIPE_DEPTH=4,EPI_N=32 one run with both; may be repeated",
+    )
 
 
 def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:

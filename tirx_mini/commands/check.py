@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from ..course import Checked, KernelFileError, KernelRef, check_file, product_text
+from ..course import Checked, KernelFileError, KernelRef, changes_of, check_file, product_text, what_if
 from ..diagnose import DEFAULT_LIMIT
 from ..report import barrier_table, finding_page, report_page
-from .arguments import INCOMPLETE, add_simulation_arguments, positive, shape
+from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, shape
 
 TERMINAL = Path("-")
 """As the file of ``--json``: standard output, and the pages go to standard error."""
@@ -27,24 +28,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(argv)
     console = Console(highlight=False, stderr=options.json == TERMINAL)
+    ref = KernelRef.parse(options.kernel)
+    check = partial(
+        check_file, ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms,
+        schedules=options.schedules, seed=options.seed, budget=options.budget, pedantic=options.pedantic,
+    )  # fmt: skip
     try:
-        checked = check_file(
-            KernelRef.parse(options.kernel),
-            size=options.size,
-            shape=options.shape,
-            gpu=options.gpu,
-            sms=options.sms,
-            schedules=options.schedules,
-            seed=options.seed,
-            budget=options.budget,
-            log_barriers=options.trace_barriers is not None,
-            limit=options.exhaustive,
-            pedantic=options.pedantic,
-        )
+        changes = changes_of(ref, options.what_if) if options.what_if else []
+        checked = check(log_barriers=options.trace_barriers is not None, limit=options.exhaustive)
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
     _show(checked, options, console)
+    for line in what_if(changes, checked, lambda constants: check(constants=constants)):
+        console.print(Text(line))
     if options.json is not None:
         text = json.dumps(checked.as_dict(), ensure_ascii=False)
         if options.json == TERMINAL:
@@ -66,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", type=positive, metavar="N", help="of each dimension that the step leaves free")
     parser.add_argument("--shape", type=shape, metavar="M,N,K", help="all three dimensions")
     add_simulation_arguments(parser)
+    add_what_if(parser)
     parser.add_argument(
         "--trace-barriers",
         nargs="?",

@@ -9,6 +9,7 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 
 from .book import Book, Example, Section, findings_book
 from .check import Checked, check_file, check_kernel, make_arguments, product_text
+from .constants import Constant, ConstantError, constants_of, converted, parse_file
 from .kernel_ref import KernelRef, load_kernel
 from .kernels import (
     Factory,
@@ -24,15 +25,21 @@ from .ladder import DTYPES, Row, Task, ladder_tasks, run_task, run_tasks
 from .measured import StepTimes, measured_times
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
+from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
 
 __all__ = [
     "DTYPES",
     "STAGES",
     "STEPS",
+    "Assignment",
     "Book",
+    "Change",
     "Checked",
+    "Constant",
+    "ConstantError",
     "Example",
     "Factory",
+    "Figures",
     "KernelFileError",
     "KernelRef",
     "Row",
@@ -43,10 +50,15 @@ __all__ = [
     "StepTimes",
     "Task",
     "arch_folder",
+    "change_text",
+    "changes_of",
     "check_file",
     "check_kernel",
+    "constants_of",
+    "converted",
     "default_kernels",
     "explaining",
+    "figures_of",
     "findings_book",
     "ladder_tasks",
     "load_kernel",
@@ -54,7 +66,9 @@ __all__ = [
     "load_module",
     "make_arguments",
     "measured_times",
+    "parse_file",
     "parse_steps",
+    "parse_what_if",
     "product_text",
     "run_task",
     "run_tasks",
@@ -63,4 +77,5 @@ __all__ = [
     "step_range",
     "steps_from",
     "student_file",
+    "what_if",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,9 @@ from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import Buffer, PrimFunc, TirxError
 from ..report import ProductError, product_error, product_shape, wrong_product
 from ..sim import numpy_dtype
+from .constants import Constant
 from .kernel_ref import KernelRef, load_kernel
+from .kernels import NO_CONSTANTS
 from .steps import Shape
 
 _LARGEST_INTEGER = 8
@@ -68,16 +71,17 @@ def check_file(
     limit: int | None = None,
     pedantic: bool = False,
     budget: int = BUDGET,
+    constants: Mapping[str, Constant] = NO_CONSTANTS,
 ) -> Checked:
     """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
 
     size, shape: as in `load_kernel`. sms: how many multiprocessors of the GPU are modelled, None for all of them; a
-    constant of the file that holds their number gets this value. The others: as in `check_kernel`. Raises what both
-    raise, except `TirxError`.
+    constant of the file that holds their number gets this value. constants: as in `load_module`. The others: as in
+    `check_kernel`. Raises what both raise, except `TirxError`.
     """
     spec = gpu_spec(gpu).with_sms(sms)
     try:
-        kernel = load_kernel(ref, size=size, shape=shape, sms=sms)
+        kernel = load_kernel(ref, size=size, shape=shape, sms=sms, constants=constants)
     except TirxError as error:
         return Checked(failed(ref.name or ref.path.stem, error, spec.name))
     return check_kernel(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +11,8 @@ from typing import Any
 
 from ..arguments import ArgumentError
 from ..ir import IRModule, PrimFunc
-from .kernels import KernelFileError, explaining, load_module, step_of
+from .constants import Constant
+from .kernels import NO_CONSTANTS, KernelFileError, explaining, load_module, step_of
 from .steps import STEPS, Shape
 
 _DEFAULT_SIZE = 1024
@@ -37,17 +38,22 @@ class KernelRef:
 
 
 def load_kernel(
-    ref: KernelRef, *, size: int | None = None, shape: Shape | None = None, sms: int | None = None
+    ref: KernelRef,
+    *,
+    size: int | None = None,
+    shape: Shape | None = None,
+    sms: int | None = None,
+    constants: Mapping[str, Constant] = NO_CONSTANTS,
 ) -> PrimFunc:
     """The kernel that `ref` names: a ``@Tx.prim_func`` itself, or the kernel of a factory ``f(M, N, K)`` for a shape.
 
-    size: of each dimension that the step leaves free. shape: (M, N, K). sms: as in `load_module`.
+    size: of each dimension that the step leaves free. shape: (M, N, K). sms, constants: as in `load_module`.
 
     Raises `KernelFileError` for a file or name that leads to no kernel, `TirxError` for a mistake in the kernel,
     `ValueError` for a shape that it does not take.
     """
-    module = load_module(ref.path, sms=sms)
-    found = _choose(ref, module)
+    module = load_module(ref.path, sms=sms, constants=constants)
+    found = getattr(module, _choose(ref, module))
     if not isinstance(found, PrimFunc):
         arguments = _arguments(ref, found, size, shape)
         with explaining():
@@ -59,7 +65,13 @@ def load_kernel(
     return found
 
 
-def _choose(ref: KernelRef, module: ModuleType) -> Any:
+def named_kernel(ref: KernelRef) -> KernelRef:
+    """`ref` with the name of the file's only kernel where it has none; raises as `load_kernel`."""
+    return ref if ref.name else KernelRef(ref.path, _choose(ref, load_module(ref.path)))
+
+
+def _choose(ref: KernelRef, module: ModuleType) -> str:
+    """The name in the module of what `ref` means."""
     kernels = {
         name: value
         for name, value in vars(module).items()
@@ -68,12 +80,11 @@ def _choose(ref: KernelRef, module: ModuleType) -> Any:
     if ref.name:
         if not hasattr(module, ref.name):
             raise KernelFileError(f"{ref.path} defines no {ref.name}" + _choices(kernels))
-        found = getattr(module, ref.name)
-        if not isinstance(found, (PrimFunc, Callable)):
+        if not isinstance(getattr(module, ref.name), (PrimFunc, Callable)):
             raise KernelFileError(f"{ref} is neither a kernel nor a function that makes one")
-        return found
+        return ref.name
     if len(kernels) == 1:
-        return next(iter(kernels.values()))
+        return next(iter(kernels))
     problem = "defines several kernels" if kernels else "defines no kernel"
     raise KernelFileError(f"{ref.path} {problem}" + _choices(kernels))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import importlib.util
 import re
@@ -10,17 +9,20 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
-from ..hardware import DEFAULT_ARCH, GPUS, architecture_of
+from ..hardware import DEFAULT_ARCH, architecture_of
 from ..ir import PrimFunc
 from ..resources import resource, resource_root
 from ..script import explained
+from .constants import Constant, parse_file, set_constants, set_sm_count
 from .steps import STEPS
 
 Factory = Callable[..., PrimFunc]
 """``hgemm_vN(M, N, K, dtype="float16")``: the kernel for that shape."""
+
+NO_CONSTANTS: Mapping[str, Constant] = MappingProxyType({})
 
 _FACTORY = re.compile(r"hgemm_v(\d+)")
 
@@ -36,12 +38,16 @@ def step_of(name: str) -> int | None:
 
 
 def load_kernels(
-    path: Path | str, arch: str = architecture_of(DEFAULT_ARCH).kernels, *, sms: int | None = None
+    path: Path | str,
+    arch: str = architecture_of(DEFAULT_ARCH).kernels,
+    *,
+    sms: int | None = None,
+    constants: Mapping[str, Constant] = NO_CONSTANTS,
 ) -> Mapping[int, Factory]:
     """The kernel factories in `path` by step number.
 
     path: a Python file that defines ``hgemm_vN``, or a folder of such files, directly or under `arch` (`arch_folder`).
-    It can import the modules next to it (`utils`). sms: as in `load_module`.
+    It can import the modules next to it (`utils`). sms, constants: as in `load_module`.
 
     Raises `KernelFileError` if there is nothing to load, and `TirxError` for a mistake in the file; so does a factory.
     """
@@ -54,7 +60,7 @@ def load_kernels(
     else:
         files, root = [path], path.resolve().parent
     with _importable(root):
-        modules = [_load(file, sms) for file in files]
+        modules = [_load(file, sms, constants) for file in files]
     found: dict[int, Factory] = {
         step: _explaining(factory)
         for module in modules
@@ -66,11 +72,14 @@ def load_kernels(
     return dict(sorted(found.items()))
 
 
-def load_module(path: Path | str, *, sms: int | None = None) -> ModuleType:
+def load_module(
+    path: Path | str, *, sms: int | None = None, constants: Mapping[str, Constant] = NO_CONSTANTS
+) -> ModuleType:
     """The module in a Python file. It can import the modules next to it.
 
     sms: for a GPU with so many multiprocessors; constants that hold the number of a whole GPU's, as
-    ``SM_COUNT = 148``, get this value instead.
+    ``SM_COUNT = 148``, get this value instead. constants: other values for constants of the file, as
+    ``{"PIPE_DEPTH": 4}`` (`constants_of` says which there are; others are ignored).
 
     Raises `KernelFileError` if the file does not exist or is not Python, `TirxError` for a mistake in it.
     """
@@ -78,7 +87,7 @@ def load_module(path: Path | str, *, sms: int | None = None) -> ModuleType:
     if not path.is_file():
         raise KernelFileError(f"the kernel file {path} does not exist")
     with _importable(path.resolve().parent):
-        return _load(path, sms)
+        return _load(path, sms, constants)
 
 
 @contextmanager
@@ -111,36 +120,24 @@ def student_file(arch: str = DEFAULT_ARCH) -> Path:
     return beside if beside.is_file() and not here.is_file() else here
 
 
-def _load(file: Path, sms: int | None = None) -> ModuleType:
+def _load(file: Path, sms: int | None, constants: Mapping[str, Constant]) -> ModuleType:
     spec = importlib.util.spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None:
         raise KernelFileError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     try:
         with explaining():
-            if sms is None:
+            if sms is None and not constants:
                 spec.loader.exec_module(module)
             else:
-                exec(compile(_with_sms(file, sms), str(file), "exec"), module.__dict__)
+                tree = parse_file(file)
+                if sms is not None:
+                    set_sm_count(tree, sms)
+                set_constants(tree, constants)
+                exec(compile(tree, str(file), "exec"), module.__dict__)
     except SyntaxError as error:
         raise KernelFileError(f"{file}:{error.lineno}: {error.msg}: {(error.text or '').strip()}") from error
     return module
-
-
-def _with_sms(file: Path, sms: int) -> ast.Module:
-    """The source of a file, in which constants with the number of a GPU's multiprocessors hold `sms`.
-
-    Such a constant has "SM" in its name, and its value is written as the number of a modelled GPU.
-    """
-    tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
-    counts = {spec.sms for spec in GPUS.values()}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
-            continue
-        named = any(isinstance(target, ast.Name) and "SM" in target.id.upper() for target in node.targets)
-        if named and node.value.value in counts:
-            node.value.value = sms
-    return tree
 
 
 def _explaining(factory: Factory) -> Factory:

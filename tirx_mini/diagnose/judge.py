@@ -144,6 +144,8 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
     time_us = None
     if finished:
         time_us, stats["clock_ghz"] = predicted_time(func, spec, outcome)
+    if func.launch is not None:
+        stats["smem_bytes"] = func.launch.smem_bytes
     flops = outcome.stats.get("flops", 0.0)
     if outcome.barrier_log is not None:
         stats["barriers"] = outcome.barrier_log

@@ -1,0 +1,90 @@
+"""Constants of a kernel file: which there are, and the file with other values for them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.kernels_ref.edits import SOURCES
+from tirx_mini.course import ConstantError, KernelRef, constants_of, converted, load_kernel, load_module
+
+FILE = """
+BLK_M, BLK_N = 128, 64
+STAGES: int = 2
+SCALE = 1.5
+UNREAD = 7
+BYTES = BLK_M * STAGES
+NAME = "x"
+counter = 0
+counter = 1
+
+
+def bytes_of(stages):
+    EXTRA = 16
+    return BYTES * stages + EXTRA
+
+
+def factory(M, N, K, dtype="float16", *, swap=False):
+    DEPTH = 4
+    K_TILES = K // BLK_N
+    stage = 0
+    stage = 1
+    return BLK_M, bytes_of(DEPTH), SCALE, dtype, swap, NAME, counter, stage
+"""
+TREE = ast.parse(FILE)
+
+
+def test_a_function_has_the_constants_that_it_reads_itself_and_through_others() -> None:
+    assert constants_of(TREE, "factory") == {
+        "BLK_M": 128, "BLK_N": 64, "STAGES": 2, "SCALE": 1.5, "NAME": "x", "DEPTH": 4, "EXTRA": 16, "dtype": "float16",
+        "swap": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [("DEPTH", "6", 6), ("SCALE", "2", 2.0), ("swap", "True", True), ("dtype", "bfloat16", "bfloat16")],
+)
+def test_a_value_is_read_as_the_constant_is_written(name: str, text: str, value: object) -> None:
+    assert converted(TREE, "factory", name, text) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("DEPHT", "6", r"factory has no constant DEPHT; it has BLK_M = 128, .*, STAGES = 2"),
+        ("UNREAD", "6", "factory has no constant UNREAD"),
+        ("BYTES", "6", "BYTES is computed from BLK_M, STAGES: change one of these"),
+        ("counter", "6", "factory has no constant counter"),
+        ("DEPTH", "6.5", "DEPTH takes a whole number, as in DEPTH=4, not '6.5'"),
+        ("DEPTH", "True", "DEPTH takes a whole number"),
+        ("SCALE", "big", "SCALE takes a number, as in SCALE=1.5, not 'big'"),
+        ("swap", "1", "swap takes True or False"),
+    ],
+)
+def test_a_constant_that_there_is_not_and_a_value_of_another_kind_are_refused(
+    name: str, text: str, problem: str
+) -> None:
+    with pytest.raises(ConstantError, match=problem):
+        converted(TREE, "factory", name, text)
+
+
+def test_the_rest_of_the_file_follows_the_changed_constants(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FILE)
+    changes = {"BLK_M": 256, "STAGES": 3, "DEPTH": 1, "EXTRA": 0, "swap": True}
+    module = load_module(tmp_path / "mine.py", constants=changes)
+    assert module.factory(1, 1, 64) == (256, 256 * 3, 1.5, "float16", True, "x", 1, 1)
+    unchanged = load_module(tmp_path / "mine.py")
+    assert unchanged.factory(1, 1, 64) == (128, 128 * 2 * 4 + 16, 1.5, "float16", False, "x", 1, 1)
+
+
+def test_a_kernel_is_built_with_other_values_of_its_constants() -> None:
+    ref = KernelRef(SOURCES[7], "hgemm_v7")
+
+    def stages(**changes: int) -> str:
+        kernel = load_kernel(ref, size=256, constants=changes)
+        return next(line for line in kernel.script().splitlines() if "Asmem =" in line)
+
+    assert "(2, 128, 64)" in stages() and "(4, 128, 64)" in stages(PIPE_DEPTH=4)

@@ -1,0 +1,197 @@
+"""The constants of a kernel file, as ``PIPE_DEPTH = 2``, and the same file with other values for them.
+
+A constant is a name that the file gives a literal: in the module, in a factory before its kernel, or as the default of
+a factory's parameter. Names that are computed from constants, as ``TMA_BYTES``, follow when the file is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..hardware import GPUS
+
+Constant = int | float | bool | str
+"""The value of a constant."""
+
+_KINDS = {bool: "True or False", int: "a whole number", float: "a number"}
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class ConstantError(ValueError):
+    """A constant that a kernel does not have, or a value that it cannot take; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the source gives a name its value: `value` is `node.field`, or an item of it."""
+
+    name: str
+    value: ast.expr
+    node: ast.AST
+    field: str
+    index: int | None = None
+
+    @property
+    def literal(self) -> Constant | None:
+        """The value, where it is written out; None for a computed one."""
+        try:
+            value = ast.literal_eval(self.value)
+        except ValueError:
+            return None
+        return value if isinstance(value, (int, float, str)) else None
+
+    def put(self, value: Constant) -> None:
+        new = ast.copy_location(ast.Constant(value), self.value)
+        if self.index is None:
+            setattr(self.node, self.field, new)
+        else:
+            getattr(self.node, self.field)[self.index] = new
+
+
+def parse_file(path: Path) -> ast.Module:
+    """The syntax tree of a Python file; raises `SyntaxError`."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def set_sm_count(tree: ast.Module, sms: int) -> None:
+    """Let the constants that hold the number of a whole GPU's multiprocessors hold `sms`.
+
+    Such a constant has "SM" in its name, and its value is written as the number of a modelled GPU.
+    """
+    counts = {spec.sms for spec in GPUS.values()}
+    for place in _places(tree):
+        if "SM" in place.name.upper() and place.literal in counts:
+            place.put(sms)
+
+
+def set_constants(tree: ast.Module, values: Mapping[str, Constant]) -> set[str]:
+    """Give the constants of these names other values, wherever the tree defines them; the names that it defines."""
+    found: set[str] = set()
+    for place in _places(tree):
+        if place.name in values and place.literal is not None:
+            place.put(values[place.name])
+            found.add(place.name)
+    return found
+
+
+def constants_of(tree: ast.Module, function: str) -> dict[str, Constant]:
+    """The constants that a function of the module reads, itself or through what it reads, by name."""
+    return {place.name: place.literal for place in _read_by(tree, function) if place.literal is not None}
+
+
+def converted(tree: ast.Module, function: str, name: str, text: str) -> Constant:
+    """`text` as a value of the constant `name` that a function reads. Raises `ConstantError`."""
+    known = constants_of(tree, function)
+    if name not in known:
+        raise ConstantError(_unknown(tree, function, name, known))
+    now = known[name]
+    if isinstance(now, str):
+        return text.strip("'\"")
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        value = None
+    if type(value) is int and type(now) is float:
+        return float(value)
+    if value is None or type(value) is not type(now):
+        raise ConstantError(f"{name} takes {_KINDS[type(now)]}, as in {name}={now}, not {text!r}")
+    return value
+
+
+def _unknown(tree: ast.Module, function: str, name: str, known: Mapping[str, Constant]) -> str:
+    computed = next((place for place in _read_by(tree, function) if place.name == name), None)
+    if computed is not None:
+        parts = [part for part in sorted(_names(computed.value)) if part in known]
+        return f"{name} is computed" + (f" from {', '.join(parts)}: change one of these" if parts else "")
+    listed = ", ".join(f"{name} = {value!r}" for name, value in sorted(known.items()))
+    return f"{function} has no constant {name}; it has {listed}" if listed else f"{function} has no constants"
+
+
+# -- the tree ----------------------------------------------------------------------------------------------------------
+
+
+def _places(tree: ast.Module) -> Iterator[_Place]:
+    """All names that the module, and the functions in it that are no kernels, give a value."""
+    yield from _assigned(tree.body)
+    for function in _functions(tree.body):
+        yield from _defaults(function)
+        if not _is_kernel(function):
+            yield from _assigned(function.body)
+
+
+def _functions(body: Sequence[ast.stmt]) -> list[_Function]:
+    return [node for node in body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
+def _assigned(body: Sequence[ast.stmt]) -> Iterator[_Place]:
+    """The names that statements give a value, once each: another assignment makes it a variable."""
+    places = [place for node in body for place in _targets(node)]
+    names = [place.name for place in places]
+    yield from (place for place in places if names.count(place.name) == 1)
+
+
+def _targets(node: ast.stmt) -> Iterator[_Place]:
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+        yield _Place(node.target.id, node.value, node, "value")
+    if not isinstance(node, ast.Assign):
+        return
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            yield _Place(target.id, node.value, node, "value")
+        elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(node.value, (ast.Tuple, ast.List)):
+            pairs = zip(target.elts, node.value.elts, strict=False)
+            for index, (name, value) in enumerate(pairs):
+                if isinstance(name, ast.Name):
+                    yield _Place(name.id, value, node.value, "elts", index)
+
+
+def _defaults(function: _Function) -> Iterator[_Place]:
+    """The parameters of a function that have a default."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    first = len(positional) - len(arguments.defaults)
+    for index, value in enumerate(arguments.defaults):
+        yield _Place(positional[first + index].arg, value, arguments, "defaults", index)
+    for index, (argument, value) in enumerate(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)):
+        if value is not None:
+            yield _Place(argument.arg, value, arguments, "kw_defaults", index)
+
+
+def _is_kernel(function: _Function) -> bool:
+    """Whether it is a kernel, whose source the front end reads from the file itself."""
+    return any("prim_func" in _names(decorator) for decorator in function.decorator_list)
+
+
+def _names(node: ast.AST) -> set[str]:
+    """The names and attributes in a part of the tree."""
+    return {
+        part.id if isinstance(part, ast.Name) else part.attr
+        for part in ast.walk(node)
+        if isinstance(part, (ast.Name, ast.Attribute))
+    }
+
+
+def _read_by(tree: ast.Module, function: str) -> list[_Place]:
+    """What gives the names that a function of the module reads, directly or through others, their values."""
+    functions = {node.name: node for node in _functions(tree.body)}
+    places = {place.name: place for place in _assigned(tree.body)}
+    found: list[_Place] = []
+    queue, seen = [function], set[str]()
+    while queue:
+        name = queue.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in functions:
+            node = functions[name]
+            own = [*_defaults(node), *(() if _is_kernel(node) else _assigned(node.body))]
+            found += own
+            queue += sorted(_names(node) - {place.name for place in own})
+        elif name in places:
+            found.append(places[name])
+            queue += sorted(_names(places[name].value))
+    return found
