@@ -1,0 +1,97 @@
+"""The page as a file: all that it needs is in it, and its data are the run's."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tirx_mini.report.timeline.pipelines import kernel_source, pipelined
+from tirx_mini.diagnose import Report
+from tirx_mini.report.timeline import page_html
+from tirx_mini.report.timeline.page_data import cta_groups
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    path = tmp_path / "kernel.py"
+    path.write_text(kernel_source())
+    return str(path)
+
+
+def header(page: str) -> dict[str, Any]:
+    data = re.findall(r'<script id="data" type="text/plain">([^<]*)</script>', page)
+    block = zlib.decompress(base64.b64decode(data[0]))
+    return json.loads(block[4 : 4 + int.from_bytes(block[:4], "little")])
+
+
+def test_the_page_asks_for_nothing_else(source: str) -> None:
+    page = page_html(pipelined(source))
+    assert not re.findall(r"{{\w+}}", page)
+    assert re.findall(r"""(?:src|href)=["']?([^"'> ]*)""", page) == ["data:,"]
+    assert "@import" not in page and "url(" not in page
+
+
+def test_a_title_is_text(source: str) -> None:
+    page = page_html(pipelined(source), title="<script>{{data}}</script>")
+    assert "<title>&lt;script&gt;{{data}}&lt;/script&gt;</title>" in page
+
+
+def test_the_head_has_the_reports_figures(source: str) -> None:
+    report = pipelined(source)
+    (run,) = header(page_html(report))["runs"]
+    assert run["cycles"] == report.cycles
+    assert dict(run["figures"]) == {
+        "verdict": "ok", "on": "B200", "predicted": f"{report.time_us:.1f} µs", "at": f"{report.tflops:.0f} TFLOPS",
+        "cycles": f"{report.cycles:,.0f}",
+    }  # fmt: skip
+
+
+def test_every_interval_and_change_is_in_its_column(source: str) -> None:
+    report = pipelined(source)
+    (run,) = header(page_html(report))["runs"]
+    lengths = {name: column["length"] for name, column in run["columns"].items()}
+    assert lengths.pop("track") == len({interval.track for interval in report.trace.intervals})
+    assert {size for name, size in lengths.items() if name.startswith("change.")} == {len(report.trace.changes)}
+    assert {size for name, size in lengths.items() if not name.startswith("change.")} == {len(report.trace.intervals)}
+
+
+def test_the_source_is_the_kernels_function(source: str) -> None:
+    (run,) = header(page_html(pipelined(source)))["runs"]
+    (file,) = run["files"]
+    assert file["first"] == 1 and file["lines"][0] == "def pipelined(A, B, D):"
+    assert {place["line"] for place in run["places"]} == {2, 3, 4}
+
+
+def test_the_first_and_the_slowest_ctas_come_first_and_pairs_together(source: str) -> None:
+    ctas = pipelined(source).trace.ctas
+    slow = replace(ctas[3], end=ctas[3].end + 1000)
+    groups = cta_groups([*ctas[:3], slow])
+    assert [group["ctas"] for group in groups] == [[0, 1], [2, 3], [0, 1], [2, 3]]
+    assert groups[0]["label"] == "First: CTA (0, 0) and CTA (1, 0), SM 0 and 1"
+    assert groups[1]["label"].startswith("Slowest: ")
+
+
+def test_a_run_that_hangs_ends_in_the_stuck_state_with_its_finding(source: str) -> None:
+    report = pipelined(source, stuck=True)
+    (run,) = header(page_html(report))["runs"]
+    assert run["stuck"] == report.trace.stuck
+    assert [finding["message"] for finding in run["findings"]] == ["the MMA warp waits for ever for tma2mma[0]"]
+    assert run["roofline"] is None
+
+
+def test_two_runs_are_two_sets_of_columns_in_one_block(source: str) -> None:
+    first, second = header(page_html(pipelined(source), pipelined(source, stages=4)))["runs"]
+    ends = [column["at"] + column["width"] * column["length"] for column in first["columns"].values()]
+    assert min(column["at"] for column in second["columns"].values()) == max(ends)
+
+
+def test_a_run_without_a_timeline_is_refused() -> None:
+    with pytest.raises(ValueError, match="without trace=True"):
+        page_html(Report("ok", kernel="gemm", gpu="B200"))

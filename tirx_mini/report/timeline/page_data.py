@@ -1,0 +1,189 @@
+"""A timeline and its report as the data of a page: a JSON header, and columns of its intervals and changes.
+
+`web/timeline/src/data.ts` describes the same shape for the reader. Times are integers of `PARTS` parts of a cycle.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tirx_mini.diagnose import Activity, BarrierChange, CtaTime, Finding, Interval, Place, Report, Timeline, Track
+from tirx_mini.hardware import GpuSpec
+from tirx_mini.ir import Span
+
+from ..source import file_name
+from .columns import ByIdentity, Columns, Names
+from .roofline import roofline
+from .source_text import excerpt_around
+
+PARTS = 8
+"""A page knows times to an eighth of a cycle."""
+ACTIVITIES = {Activity.RUN: 0, Activity.WAIT: 1, Activity.BUSY: 2}
+MOST_FINDINGS = 5
+
+
+class RunData:
+    """One run: `header` for JSON, `payload` of its columns, which begins at byte `at` of all columns of the page."""
+
+    def __init__(self, report: Report, spec: GpuSpec, at: int) -> None:
+        assert isinstance(report.trace, Timeline), "only a run with trace=True has a timeline"
+        self.report, self.timeline, self.spec = report, report.trace, spec
+        self._names: Names[str] = Names()
+        self._operands: Names[tuple[tuple[str, str], ...]] = Names()
+        self._places: Names[tuple[str, int]] = Names()
+        self._place = ByIdentity[Span](lambda span: self._places((span.user.file, span.user.line)))
+        self._barriers: Names[Place] = Names()
+        self._signals: Names[str] = Names()
+        self._columns = Columns(at)
+        self._tracks: Names[Track] = Names()
+        by_track: dict[Track, list[Interval]] = defaultdict(list)
+        for interval in self.timeline.intervals:
+            by_track[interval.track].append(interval)
+        for track in sorted(by_track, key=_track_order):
+            self._tracks(track)
+        self._add_intervals([by_track[track] for track in self._tracks.values])
+        self._add_changes(self.timeline.changes)
+        self.payload = self._columns.payload()
+        self.header = self._header()
+
+    def _span(self, span: Span | None) -> int:
+        """One more than the number of the line; 0 for none."""
+        return 0 if span is None else self._place(span) + 1
+
+    def _add_intervals(self, tracks: Sequence[Sequence[Interval]]) -> None:
+        numbers = {id(change): number for number, change in enumerate(self.timeline.changes, 1)}
+        gaps: list[int] = []
+        lengths: list[int] = []
+        causes: list[int] = []
+        for intervals in tracks:
+            at = 0
+            for interval in intervals:
+                start, end = round(interval.start * PARTS), round(interval.end * PARTS)
+                gaps.append(start - at)
+                lengths.append(end - start)
+                at = end
+                cause = self.timeline.ended_by(interval) if interval.activity is Activity.WAIT else None
+                causes.append(0 if cause is None else numbers[id(cause)])
+        everything = [interval for intervals in tracks for interval in intervals]
+        add = self._columns.add
+        add("track", [len(intervals) for intervals in tracks])
+        add("gap", gaps, signed=True, scale=PARTS)
+        add("length", lengths, scale=PARTS)
+        add("cause", causes)
+        add("activity", [ACTIVITIES[interval.activity] for interval in everything])
+        add("name", [self._names(interval.name) for interval in everything])
+        add("operands", [self._operands(interval.operands) for interval in everything])
+        add("place", [self._span(interval.span) for interval in everything])
+        add("stage", [0 if interval.stage is None else interval.stage + 1 for interval in everything])
+        add(
+            "barrier",
+            [0 if interval.barrier is None else self._barriers(interval.barrier) + 1 for interval in everything],
+        )
+        add("phase", [0 if interval.phase is None else interval.phase + 1 for interval in everything])
+
+    def _add_changes(self, changes: Sequence[BarrierChange]) -> None:
+        times = [round(change.time * PARTS) for change in changes]
+        add = self._columns.add
+        add("change.time", [time - before for before, time in zip([0, *times], times, strict=False)], scale=PARTS)
+        add("change.barrier", [self._barriers(change.barrier) for change in changes])
+        add("change.source", [self._tracks(change.source) for change in changes])
+        add("change.signal", [self._signals(change.kind.value) for change in changes])
+        add("change.phase", [change.phase for change in changes])
+        add("change.pending", [change.pending for change in changes])
+        add("change.tx", [change.tx for change in changes], signed=True)
+        add("change.place", [self._span(change.span) for change in changes])
+
+    def _header(self) -> dict[str, Any]:
+        report, timeline = self.report, self.timeline
+        findings = [self._finding(finding) for finding in report.causes[:MOST_FINDINGS]]
+        files = {file: number for number, file in enumerate(dict.fromkeys(file for file, _ in self._places.values))}
+        roofs = roofline(report, self.spec)
+        return {
+            "kernel": report.kernel or "kernel",
+            "gpu": report.gpu,
+            "sms": self.spec.sms,
+            "clockGhz": report.stats.get("clock_ghz", self.spec.clock_ghz),
+            "verdict": report.verdict,
+            "cycles": timeline.cycles,
+            "stuck": timeline.stuck,
+            "figures": figures(report),
+            "findings": findings,
+            "names": self._names.values,
+            "operands": self._operands.values,
+            "places": [{"file": files[file], "line": line} for file, line in self._places.values],
+            "files": [self._file(file) for file in files],
+            "tracks": [self._track(track) for track in self._tracks.values],
+            "lanes": self._lanes(),
+            "barriers": [asdict(place) for place in self._barriers.values],
+            "signals": self._signals.values,
+            "ctas": [asdict(cta) for cta in timeline.ctas],
+            "tiles": [asdict(tile) for tile in timeline.tiles],
+            "groups": cta_groups(timeline.ctas),
+            "roofline": None if roofs is None else {**asdict(roofs), "sentences": roofs.sentences},
+            "bound": None,
+            "columns": self._columns.index,
+        }
+
+    def _finding(self, finding: Finding) -> dict[str, Any]:
+        notes = [text for text, _ in finding.details.get("notes", ())]
+        notes += [str(role) for role in finding.details.get("stuck", ())]
+        return {
+            "severity": finding.severity, "code": finding.code, "message": finding.message,
+            "hint": finding.details.get("hint") or "", "notes": notes,
+            "place": None if finding.span is None else self._place(finding.span),
+        }  # fmt: skip
+
+    def _file(self, file: str) -> dict[str, Any]:
+        first, lines = excerpt_around(file, (line for each, line in self._places.values if each == file))
+        return {"name": file_name(Span(file, first)), "first": first, "lines": lines}
+
+    def _track(self, track: Track) -> dict[str, Any]:
+        role = self.timeline.roles.get(track, "warp") if track.warp is not None else track.kind.value
+        return {"cta": track.cta, "kind": track.kind.value, "warp": track.warp, "role": role}
+
+    def _lanes(self) -> list[dict[str, Any]]:
+        """The tracks of each CTA that make one lane: those of one role in a warpgroup, and each engine."""
+        lanes: dict[tuple[int, int, str], list[int]] = {}
+        for number, track in enumerate(self._tracks.values):
+            role = self._track(track)["role"]
+            group = -1 if track.warp is None else track.warp // 4
+            lanes.setdefault((track.cta, group, role), []).append(number)
+        return [{"cta": cta, "name": role, "tracks": tracks} for (cta, _, role), tracks in lanes.items()]
+
+
+def _track_order(track: Track) -> tuple[int, bool, int, str]:
+    return track.cta, track.warp is None, track.warp or 0, track.kind.value
+
+
+def figures(report: Report) -> list[tuple[str, str]]:
+    """What the head of the page says of a run: (name, value)."""
+    out = [("verdict", report.verdict), ("on", report.gpu)]
+    if report.time_us is not None:
+        out.append(("predicted", f"{report.time_us:.1f} µs"))
+    if report.tflops is not None:
+        out.append(("at", f"{report.tflops:.0f} TFLOPS"))
+    if report.cycles is not None:
+        out.append(("cycles", f"{report.cycles:,.0f}"))
+    return out
+
+
+def cta_groups(ctas: Sequence[CtaTime]) -> list[dict[str, Any]]:
+    """What a reader chooses from: the first CTA, the slowest and each by its number; both of a pair together."""
+    pairs: dict[tuple[int, int], list[CtaTime]] = defaultdict(list)
+    for cta in ctas:
+        pairs[cta.cluster, cta.rank // 2].append(cta)
+    groups = [_group(pair) for pair in pairs.values()]
+    if not groups:
+        return []
+    slowest = max(pairs.values(), key=lambda pair: max(cta.end - cta.start for cta in pair))
+    named = [("First", next(iter(pairs.values()))), ("Slowest", slowest)]
+    return [{**_group(pair), "label": f"{what}: {_group(pair)['label']}"} for what, pair in named] + groups
+
+
+def _group(ctas: Iterable[CtaTime]) -> dict[str, Any]:
+    ctas = list(ctas)
+    label = " and ".join(cta.name for cta in ctas)
+    return {"label": f"{label}, SM {' and '.join(str(cta.sm) for cta in ctas)}", "ctas": [cta.cta for cta in ctas]}

@@ -1,0 +1,40 @@
+"""The part of a source file that a page shows: the kernel's function, around the lines that something happened in."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterable, Iterator
+
+Lines = tuple[int, tuple[str, ...]]
+"""The number of the first line, and the lines."""
+
+
+def excerpt_around(file: str, numbers: Iterable[int]) -> Lines:
+    """The statements at the top of a file that hold these lines, from the first to the last, decorators included.
+
+    A file that cannot be parsed is shown from the first of the lines to the last one; one that cannot be read has none.
+    """
+    lines = [line.rstrip("\n") for line in linecache.getlines(file)]
+    wanted = [number for number in numbers if 1 <= number <= len(lines)]
+    if not wanted:
+        return 1, ()
+    first, last = min(wanted), max(wanted)
+    for start, end in _statements("\n".join(lines)):
+        if start <= first <= end:
+            first = start
+        if start <= last <= end:
+            last = end
+    return first, tuple(lines[first - 1 : last])
+
+
+def _statements(text: str) -> Iterator[tuple[int, int]]:
+    """First and last line of each statement at the top of a module."""
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        return
+    for statement in body:
+        decorators = getattr(statement, "decorator_list", [])
+        start = min([statement.lineno, *(each.lineno for each in decorators)])
+        yield start, statement.end_lineno or statement.lineno

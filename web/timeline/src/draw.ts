@@ -1,0 +1,284 @@
+// The picture: lanes, strips of barriers, arrows and the axis, on one canvas that is as high as what is seen of it.
+
+import { RUN, type Run, WAIT } from "./data.ts";
+import { cycles } from "./format.ts";
+import type { Item, Lane, Row, Strip } from "./lanes.ts";
+import { paintOf } from "./pyramid.ts";
+import { stageColour, type Theme } from "./theme.ts";
+import type { View } from "./view.ts";
+
+export const AXIS = 36;
+const FONT = '11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace', LETTER = 6.65;
+const DENSE = 2500; // intervals of a row in view, beyond which its bins are drawn
+const DARK = "#1b1f24";
+
+export interface Chosen { run: Run; id: number }
+
+export interface Scene {
+  items: Item[]; scroll: number; theme: Theme; view: View;
+  hovered: Chosen | null; selected: Chosen | null; place: { run: Run; place: number } | null;
+  arrows: { item: Lane; row: number; fromItem: Lane | null; fromTime: number; id: number; strong: boolean }[];
+  clockGhz: number; cursor: number | null;
+}
+
+export class Painter {
+  private readonly context: CanvasRenderingContext2D;
+  private width = 0;
+  private height = 0;
+  private readonly hatches = new Map<string, CanvasPattern>();
+
+  constructor(private readonly canvas: HTMLCanvasElement) {
+    this.context = canvas.getContext("2d", { alpha: false })!;
+  }
+
+  resize(width: number, height: number): void {
+    const ratio = devicePixelRatio || 1;
+    this.width = width;
+    this.height = height;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${height}px`;
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  }
+
+  /** Forgets patterns in the colours of another theme. */
+  recolour(): void { this.hatches.clear(); }
+
+  draw(scene: Scene): void {
+    const { context: c, width, height } = this, { theme, view } = scene;
+    c.font = FONT;
+    c.textBaseline = "middle";
+    c.fillStyle = theme.paper;
+    c.fillRect(0, 0, width, height);
+    const ticks = view.ticks();
+    c.fillStyle = theme.line;
+    for (const at of ticks) c.fillRect(Math.round(view.x(at)), AXIS, 1, height);
+    for (const item of scene.items) {
+      const top = item.top - scene.scroll + AXIS;
+      if (top > height || top + item.height < AXIS) continue;
+      if (item.kind === "heading") this.heading(scene, top, item.height);
+      else if (item.kind === "lane") this.lane(scene, item, top);
+      else this.strip(scene, item, top);
+    }
+    this.arrows(scene);
+    this.stuck(scene);
+    if (scene.cursor !== null) {
+      c.fillStyle = theme.muted;
+      c.fillRect(Math.round(view.x(scene.cursor)), AXIS, 1, height);
+    }
+    this.axis(scene, ticks);
+  }
+
+  private heading(scene: Scene, top: number, height: number): void {
+    this.context.fillStyle = scene.theme.panel;
+    this.context.fillRect(0, top, this.width, height);
+  }
+
+  private lane(scene: Scene, lane: Lane, top: number): void {
+    const c = this.context;
+    c.fillStyle = scene.theme.line;
+    c.fillRect(0, top + lane.height - 1, this.width, 1);
+    const each = (lane.height - 5) / Math.max(1, lane.rows.length);
+    lane.rows.forEach((row, index) => {
+      const y = top + 2 + index * each, height = each - (lane.rows.length > 1 ? 1 : 0);
+      const first = row.after(scene.view.from), last = row.after(scene.view.to);
+      if (last - first > DENSE && !scene.place) this.bins(scene, row, y, height);
+      else this.intervals(scene, row, y, height, first, Math.min(last + 1, row.ids.length));
+    });
+  }
+
+  private bins(scene: Scene, row: Row, y: number, height: number): void {
+    const c = this.context, { view, theme } = scene;
+    const level = row.pyramid.level(1 / view.scale);
+    const last = Math.min(level.key.length, Math.ceil(view.to / level.width));
+    for (let bin = Math.max(0, Math.floor(view.from / level.width)); bin < last;) {
+      const key = level.key[bin], share = level.share[bin] >> 6;
+      let next = bin + 1;
+      while (next < last && level.key[next] === key && level.share[next] >> 6 === share) next++;
+      if (key) {
+        const { activity, stage } = paintOf(key);
+        c.globalAlpha = ((share + 1) / 4) * (activity === WAIT ? 0.35 : 1);
+        c.fillStyle = stageColour(stage, theme.plain);
+        c.fillRect(view.x(bin * level.width), y, (next - bin) * level.width * view.scale, height);
+      }
+      bin = next;
+    }
+    c.globalAlpha = 1;
+  }
+
+  private intervals(scene: Scene, row: Row, y: number, height: number, first: number, last: number): void {
+    const c = this.context, { view, theme, place } = scene, { run } = row;
+    const { activity, stage, name } = run.intervals;
+    for (let at = first; at < last; at++) {
+      const id = row.ids[at];
+      const from = Math.max(-2, view.x(row.start[at])), to = Math.min(this.width + 2, view.x(row.end[at]));
+      const wide = Math.max(to - from, 0.6), number = stage[id] ? stage[id] - 1 : null;
+      const colour = stageColour(number, theme.plain);
+      const marked = place !== null && place.run === run && run.intervals.place[id] === place.place;
+      c.globalAlpha = place !== null && !marked ? 0.2 : 1;
+      if (activity[id] === WAIT) {
+        c.fillStyle = wide > 2 ? this.hatch(colour, theme, view) : colour;
+        if (wide <= 2) c.globalAlpha *= 0.35;
+        c.fillRect(from, y, wide, height);
+      } else {
+        c.fillStyle = colour;
+        c.fillRect(from, y, wide > 3 ? wide - 0.5 : wide, height);
+      }
+      if (wide > 34 && height >= 9) this.label(run.names[name[id]], activity[id], number, from, y, wide, height, scene);
+    }
+    c.globalAlpha = 1;
+    for (const [chosen, thick] of [[scene.hovered, 1], [scene.selected, 2]] as const) {
+      if (chosen?.run !== run) continue;
+      const at = chosen.id < 0 ? -1 : row.ids.indexOf(chosen.id);
+      if (at < 0) continue;
+      c.strokeStyle = thick > 1 ? theme.accent : theme.ink;
+      c.lineWidth = thick;
+      const from = view.x(row.start[at]);
+      c.strokeRect(from - 0.5, y - 0.5, Math.max(3, view.x(row.end[at]) - from), height + 1);
+    }
+  }
+
+  private label(text: string, activity: number, stage: number | null, x: number, y: number, wide: number, height: number, scene: Scene): void {
+    const c = this.context, room = Math.floor((wide - 8) / LETTER);
+    const whole = stage === null || text.endsWith("]") ? text : `${text} · ${stage}`;
+    const shown = whole.length <= room ? whole : room > 5 ? `${whole.slice(0, room - 1)}…` : stage === null ? "" : String(stage);
+    if (!shown) return;
+    c.font = height < 13 ? FONT.replace("11px", "9px") : FONT;
+    if (activity === WAIT) {
+      c.fillStyle = scene.theme.paper;
+      c.fillRect(x + 3, y + 2, shown.length * (height < 13 ? 5.5 : LETTER) + 3, height - 4);
+    }
+    c.fillStyle = activity === WAIT || (activity === RUN && stage === null) ? scene.theme.ink : DARK;
+    c.fillText(shown, x + 4, y + height / 2 + 0.5);
+    c.font = FONT;
+  }
+
+  /** Stripes in the colour of the stage, which move with the time axis. */
+  private hatch(colour: string, theme: Theme, view: View): CanvasPattern {
+    let pattern = this.hatches.get(colour);
+    if (!pattern) {
+      const tile = document.createElement("canvas");
+      tile.width = tile.height = 8;
+      const c = tile.getContext("2d")!;
+      c.fillStyle = theme.stripe;
+      c.fillRect(0, 0, 8, 8);
+      c.strokeStyle = colour;
+      c.lineWidth = 2.2;
+      for (const x of [-8, 0, 8]) {
+        c.beginPath();
+        c.moveTo(x, 8);
+        c.lineTo(x + 8, 0);
+        c.stroke();
+      }
+      this.hatches.set(colour, (pattern = this.context.createPattern(tile, "repeat")!));
+    }
+    pattern.setTransform(new DOMMatrix([1, 0, 0, 1, view.x(0) % 8, 0]));
+    return pattern;
+  }
+
+  /** A barrier: its phases in turn, the arrivals it lacks as a line, the bytes it lacks as an area. */
+  private strip(scene: Scene, strip: Strip, top: number): void {
+    const c = this.context, { view, theme } = scene, { run } = strip;
+    const { time, phase, pending, tx } = run.changes, list = run.changesOf[strip.barrier];
+    const base = top + strip.height - 3, tall = strip.height - 6;
+    let low = 0, high = list.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (time[list[middle]] > view.from) high = middle;
+      else low = middle + 1;
+    }
+    const x = (at: number) => (at < list.length ? Math.min(this.width, view.x(time[list[at]])) : Math.min(this.width, view.x(run.cycles)));
+    let labelled = -1, from = 0;
+    for (let at = Math.max(0, low - 1); at < list.length && view.x(time[list[at]]) < this.width; at++) {
+      const change = list[at], to = x(at + 1);
+      // What a completion leaves is the next phase's.
+      const complete = run.signals[run.changes.signal[change]] === "complete";
+      const number = phase[change] + (complete ? 1 : 0);
+      from = Math.max(0, view.x(time[change]));
+      const wide = Math.max(0.5, to - from);
+      c.fillStyle = number % 2 ? theme.panel : theme.line;
+      c.fillRect(from, top + 2, wide, strip.height - 4);
+      if (tx[change]) {
+        const part = (tall * Math.abs(tx[change])) / strip.bytes;
+        c.fillStyle = theme.accent;
+        c.globalAlpha = 0.35;
+        c.fillRect(from, base - part, wide, part);
+        c.globalAlpha = 1;
+      }
+      c.fillStyle = theme.ink;
+      c.fillRect(from, base - (tall * pending[change]) / strip.expected, wide, 1.4);
+      if (number !== labelled && wide > 30) {
+        c.fillStyle = theme.muted;
+        c.fillText(`${number}`, from + 4, top + strip.height / 2);
+        labelled = number;
+      }
+    }
+    c.fillStyle = theme.line;
+    c.fillRect(0, top + strip.height - 1, this.width, 1);
+  }
+
+  private arrows(scene: Scene): void {
+    const c = this.context, { view, theme } = scene;
+    for (const { item, row, fromItem, fromTime, id, strong } of scene.arrows) {
+      const each = (item.height - 5) / Math.max(1, item.rows.length);
+      const y = item.top - scene.scroll + AXIS + 2 + (row + 0.5) * each;
+      const x = view.x(item.run.intervals.end[id]), from = view.x(fromTime);
+      const source = fromItem ? fromItem.top - scene.scroll + AXIS + fromItem.height / 2 : y - 14;
+      c.strokeStyle = c.fillStyle = strong ? theme.accent : theme.ink;
+      c.globalAlpha = strong ? 1 : 0.45;
+      c.lineWidth = strong ? 1.8 : 1;
+      const bend = Math.max(10, Math.min(40, Math.abs(y - source) / 3));
+      c.beginPath();
+      c.moveTo(from, source);
+      c.bezierCurveTo(from + bend, source, x - bend, y, x, y);
+      c.stroke();
+      c.beginPath();
+      c.arc(from, source, strong ? 3 : 2, 0, 7);
+      c.fill();
+      c.beginPath();
+      c.moveTo(x + 1, y);
+      c.lineTo(x - 6, y - 3.5);
+      c.lineTo(x - 6, y + 3.5);
+      c.fill();
+    }
+    c.globalAlpha = 1;
+  }
+
+  private stuck(scene: Scene): void {
+    const c = this.context;
+    const runs = new Set(scene.items.map((item) => item.run));
+    for (const run of runs) {
+      if (run.stuck === null) continue;
+      const x = scene.view.x(run.stuck), text = `nothing can advance after cycle ${cycles(run.stuck)}`;
+      c.fillStyle = scene.theme.alarm;
+      c.fillRect(x - 1, AXIS, 2, this.height);
+      c.globalAlpha = 0.12;
+      c.fillRect(x, AXIS, this.width, this.height);
+      c.globalAlpha = 1;
+      c.fillRect(x - text.length * LETTER - 10, AXIS + 4, text.length * LETTER + 9, 18);
+      c.fillStyle = scene.theme.paper;
+      c.fillText(text, x - text.length * LETTER - 5, AXIS + 13);
+    }
+  }
+
+  private axis(scene: Scene, ticks: number[]): void {
+    const c = this.context, { theme, view } = scene;
+    c.fillStyle = theme.panel;
+    c.fillRect(0, 0, this.width, AXIS);
+    c.fillStyle = theme.line;
+    c.fillRect(0, AXIS - 1, this.width, 1);
+    const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
+    const digits = Math.max(0, Math.min(4, Math.ceil(-Math.log10(step / scene.clockGhz / 1000))));
+    ticks.forEach((at) => {
+      const x = view.x(at);
+      c.fillStyle = theme.muted;
+      c.fillRect(Math.round(x), AXIS - 6, 1, 6);
+      if (x < 0 || x > this.width - 20) return;
+      c.fillStyle = theme.ink;
+      c.fillText(cycles(at), x + 4, 10);
+      c.fillStyle = theme.muted;
+      c.fillText(`${(at / scene.clockGhz / 1000).toFixed(digits)} µs`, x + 4, 25);
+    });
+  }
+}

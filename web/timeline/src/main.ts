@@ -1,0 +1,70 @@
+// The page: what its head says, its tabs, its help.
+
+import { showBound } from "./bound.ts";
+import { load, type Page } from "./data.ts";
+import { byId, element } from "./dom.ts";
+import { showRoofline } from "./roofline.ts";
+import { tabs } from "./tabs.ts";
+import { STAGES, themeSwitch } from "./theme.ts";
+import { TimelineTab } from "./timeline.ts";
+import { WaveTab } from "./wave.ts";
+
+function head(page: Page): void {
+  byId("title").textContent = page.title;
+  byId("figures").replaceChildren(...page.runs.flatMap((run, index) => [
+    ...(page.runs.length > 1 ? [element("li", { class: "which" }, "AB"[index])] : []),
+    ...run.figures.map(([name, value]) => element("li", {}, element("span", {}, `${name} `), element("b", {}, value))),
+  ]));
+  const shown = page.runs.flatMap((run) => run.findings);
+  byId("findings").hidden = !shown.length;
+  byId("findings").append(...shown.map((finding) => {
+    const box = element("details", { class: finding.severity },
+      element("summary", {}, element("b", {}, `${finding.severity}[${finding.code}] `), finding.message),
+      ...finding.notes.map((note) => element("p", {}, note)));
+    if (finding.hint) box.append(element("p", {}, element("b", {}, "Help: "), finding.hint));
+    return box;
+  }));
+}
+
+function legend(page: Page): void {
+  const stages = Math.min(STAGES.length, Math.max(0, ...page.runs.map((run) => run.intervals.stage.reduce((most, stage) => Math.max(most, stage), 0))));
+  byId("legend").append("stage ", ...Array.from({ length: stages }, (_, stage) => {
+    const chip = element("span", { class: "chip" }, String(stage));
+    chip.style.background = STAGES[stage];
+    return chip;
+  }), element("span", { class: "chip none" }, "no stage"), element("span", { class: "chip waiting" }, "waits"));
+}
+
+function help(): void {
+  const dialog = byId<HTMLDialogElement>("help");
+  byId("help-open").addEventListener("click", () => dialog.showModal());
+  byId("help-close").addEventListener("click", () => dialog.close());
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "?" && !dialog.open) dialog.showModal();
+  });
+}
+
+async function main(): Promise<void> {
+  const page = await load("data");
+  STAGES.push(...page.stages);
+  head(page);
+  legend(page);
+  help();
+  const timeline = new TimelineTab(page), wave = new WaveTab(page);
+  showBound(page);
+  showRoofline(page);
+  tabs((panel) => {
+    if (panel === "panel-wave") wave.draw();
+  });
+  themeSwitch(() => {
+    timeline.recolour();
+    wave.draw();
+  });
+  addEventListener("resize", () => wave.draw());
+  document.documentElement.dataset.ready = "";
+}
+
+main().catch((error: unknown) => {
+  byId("title").textContent = `The page cannot be shown: ${String(error)}. It needs a browser from 2023 or later.`;
+  throw error;
+});

@@ -1,0 +1,123 @@
+// The tab "Wave": each SM is a row and each tile a block, so that the tail and the imbalance are seen.
+
+import type { Page, Run } from "./data.ts";
+import { byId, element, table } from "./dom.ts";
+import { count, cycles, duration, percent } from "./format.ts";
+import { readTheme, stageColour } from "./theme.ts";
+
+interface Block { sm: number; start: number; end: number; name: string; turn: number }
+
+const ROW = 4, LEFT = 56, TOP = 24;
+
+export class WaveTab {
+  private readonly pictures: { canvas: HTMLCanvasElement; run: Run; blocks: Block[]; cycles: number }[] = [];
+
+  constructor(page: Page) {
+    const panel = byId("panel-wave"), longest = Math.max(...page.runs.map((run) => run.cycles), 1);
+    panel.replaceChildren(element("h2", { class: "sr" }, "Wave"));
+    for (const run of page.runs) {
+      const blocks = blocksOf(run), canvas = element("canvas", { role: "img", "aria-label": "The tiles of each SM; the table has the figures" });
+      const about = element("p", { class: "hover" }, "Point at a block to see its tile.");
+      canvas.addEventListener("pointermove", (event) => { about.textContent = this.blockAt(canvas, event) ?? "Point at a block to see its tile."; });
+      if (page.runs.length > 1) panel.append(element("h3", {}, `${"AB"[run.index]}: ${run.kernel}`));
+      panel.append(...sentences(run, blocks).map((text) => element("p", { class: "lead" }, text)), legend(blocks), canvas, about, figures(run, blocks));
+      this.pictures.push({ canvas, run, blocks, cycles: longest });
+    }
+  }
+
+  draw(): void {
+    for (const { canvas, run, blocks, cycles: length } of this.pictures) {
+      const width = byId("panel-wave").clientWidth - 40, height = TOP + run.sms * ROW, ratio = devicePixelRatio || 1;
+      if (width <= 0) continue;
+      canvas.width = width * ratio;
+      canvas.height = height * ratio;
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
+      const c = canvas.getContext("2d")!, theme = readTheme(), scale = (width - LEFT) / length;
+      c.scale(ratio, ratio);
+      c.fillStyle = theme.paper;
+      c.fillRect(0, 0, width, height);
+      c.font = "11px system-ui, sans-serif";
+      c.fillStyle = theme.muted;
+      for (let sm = 0; sm < run.sms; sm += 16) c.fillText(`SM ${sm}`, 4, TOP + sm * ROW + 8);
+      for (let part = 0; part < 8; part++) {
+        c.fillStyle = theme.line;
+        c.fillRect(LEFT + ((width - LEFT) * part) / 8, TOP - 6, 1, height);
+        c.fillStyle = theme.muted;
+        c.fillText(`${cycles((length * part) / 8)}`, LEFT + ((width - LEFT) * part) / 8 + 3, 12);
+      }
+      for (const block of blocks) {
+        c.fillStyle = stageColour(block.turn, theme.plain);
+        c.fillRect(LEFT + block.start * scale, TOP + block.sm * ROW, Math.max(0.5, (block.end - block.start) * scale - 1), ROW - 0.8);
+      }
+    }
+  }
+
+  private blockAt(canvas: HTMLCanvasElement, event: PointerEvent): string | null {
+    const { run, blocks, cycles: length } = this.pictures.find((each) => each.canvas === canvas)!;
+    const time = ((event.offsetX - LEFT) * length) / (canvas.clientWidth - LEFT), sm = Math.floor((event.offsetY - TOP) / ROW);
+    const block = blocks.find((each) => each.sm === sm && each.start <= time && time <= each.end);
+    return block ? `SM ${sm}: ${block.name}, cycle ${cycles(block.start)} to ${cycles(block.end)}, ${duration(block.end - block.start, run.clockGhz)}` : null;
+  }
+}
+
+/** The tiles by SM; the CTAs, where the run knows no tiles. `turn` counts the blocks of an SM. */
+function blocksOf(run: Run): Block[] {
+  const smOf = new Map(run.ctas.map((cta) => [cta.cta, cta]));
+  const parts = run.tiles.length ? run.tiles : run.ctas;
+  const turns = new Map<number, number>();
+  return [...parts].sort((a, b) => a.start - b.start).flatMap((part) => {
+    const cta = smOf.get(part.cta);
+    if (!cta) return [];
+    const turn = turns.get(cta.sm) ?? 0;
+    turns.set(cta.sm, turn + 1);
+    return [{ sm: cta.sm, start: part.start, end: part.end, name: part === cta ? cta.name : `${cta.name}, ${part.name}`, turn }];
+  });
+}
+
+export interface WaveFigures { used: number; most: number; mean: number; firstIdle: number; tail: number; occupied: number }
+
+/** SMs with work, blocks of the fullest and of a mean one; the time from the first SM's end to the last's. */
+function measure(run: Run, blocks: Block[]): WaveFigures {
+  const ends = new Map<number, number>(), numbers = new Map<number, number>();
+  let occupied = 0;
+  for (const { sm, start, end } of blocks) {
+    ends.set(sm, Math.max(ends.get(sm) ?? 0, end));
+    numbers.set(sm, (numbers.get(sm) ?? 0) + 1);
+    occupied += end - start;
+  }
+  const firstIdle = Math.min(...ends.values()), last = Math.max(...ends.values());
+  return {
+    used: ends.size, most: Math.max(...numbers.values()), mean: blocks.length / run.sms, firstIdle, tail: last - firstIdle,
+    occupied: occupied / (run.sms * Math.max(run.cycles, 1e-9)),
+  };
+}
+
+function sentences(run: Run, blocks: Block[]): string[] {
+  if (!blocks.length) return ["No tile was finished."];
+  const { used, most, tail, occupied } = measure(run, blocks);
+  const waves = blocks.length / run.sms;
+  return [
+    `${count(blocks.length, "tile")} on ${run.sms} SMs are ${waves.toFixed(2)} waves: ${used === run.sms ? "every SM has work" : `${run.sms - used} SMs have none`}, ` +
+    `and an SM has at most ${count(most, "tile")}. The SMs hold a tile for ${percent(occupied)} of the time; the last ends ${cycles(tail)} cycles after the first.`,
+  ];
+}
+
+function figures(run: Run, blocks: Block[]): HTMLElement {
+  if (!blocks.length) return element("p", {}, "");
+  const { used, most, mean, firstIdle, tail, occupied } = measure(run, blocks);
+  return table("The wave in figures", ["Figure", "Value"], [
+    ["SMs with work", `${used} of ${run.sms}`], ["Tiles of the fullest SM", String(most)], ["Tiles of a mean SM", mean.toFixed(2)],
+    ["The first SM ends", `cycle ${cycles(firstIdle)}`], ["From there to the end", `${cycles(tail)} cycles, ${duration(tail, run.clockGhz)}`],
+    ["Time that the SMs hold a tile", percent(occupied)],
+  ]);
+}
+
+function legend(blocks: Block[]): HTMLElement {
+  const turns = Math.min(8, Math.max(0, ...blocks.map((block) => block.turn + 1)));
+  return element("p", { class: "legend" }, "tiles of an SM, in turn: ", ...Array.from({ length: turns }, (_, turn) => {
+    const chip = element("span", { class: "chip" }, `${turn + 1}`);
+    chip.style.background = stageColour(turn, "");
+    return chip;
+  }));
+}
