@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from tirx_mini.ir import Diagnostic, Span
+from tirx_mini.sim import Timeline
 
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import KINDS, kind_of
@@ -80,7 +81,7 @@ class Report:
     """The outcome of a simulation.
 
     findings: worst first. time_us, tflops: predicted on the modelled GPU (None where the kernel did not finish, or
-        executed no MMA). cycles: of the SM clock. trace: the timeline's events. stats: figures by name.
+        executed no MMA). cycles: of the SM clock. trace: the timeline, where it was asked for. stats: figures by name.
     unwritten: what no thread wrote of the arguments that the kernel writes elsewhere, and what none read of the results
         in tensor memory, in sentences.
     schedules: how many were run; seed: the one that replays the worst finding.
@@ -93,7 +94,7 @@ class Report:
     time_us: float | None = None
     tflops: float | None = None
     cycles: float | None = None
-    trace: Any = None
+    trace: Timeline | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     kernel: str = ""
     gpu: str = ""

@@ -71,6 +71,8 @@ class Instruction(Facts):
                 yield f"has {other!r} as a spelling of {meant!r}: the second must be a parameter, the first must not"
         if self.moves_registers and "count" not in parameters:
             yield "declares moves_registers: a modifier `count` must say how many registers a thread has then"
+        if self.blocking and not self.awaits and self.barrier is None:
+            yield "blocks: declare awaits=\"…\", what a warp waits for in it"
         if not self.ptx and self.cuda is None:
             yield "has no PTX: declare cuda=CudaName(…), the function of CUDA C++ that it is"
 

@@ -51,6 +51,7 @@ def cp_async_commit_group(gpu: Machine, thread: Thread) -> None:
     issued_by=Scope.WARP,
     min_sm=80,
     cost="wait",
+    awaits="cp.async-group",
 )
 def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
     """Wait until at most `n` groups of each thread are unfinished."""

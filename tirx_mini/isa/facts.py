@@ -149,6 +149,8 @@ class Facts:
     waits_for_grids: whether it waits for the grids before this one; its kernel is then launched before their end.
     registers: the 32-bit registers of each thread in its register operand, from the modifiers.
     opaque: whether the simulator does not know what it writes where its operands point to.
+    awaits: what a warp waits for that is blocked in it, in a word for a timeline; "" where it does not block, and where
+        `barrier` is WAIT, which names it.
     """
 
     ptx: Ptx = field(kw_only=False)
@@ -173,3 +175,4 @@ class Facts:
     waits_for_grids: bool = False
     registers: Callable[..., int] | None = None
     opaque: bool = False
+    awaits: str = ""

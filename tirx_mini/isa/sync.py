@@ -17,6 +17,7 @@ from .operands import u32
     isa="bar, barrier",
     cost="barrier",
     cuda=CudaName("cuda_cta_sync", {"barrier_id": 0}),
+    awaits="bar.sync",
 )
 def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     """Wait until every thread of the CTA has arrived at the barrier (__syncthreads)."""
@@ -33,6 +34,7 @@ def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     cost="barrier",
     cuda=CudaName("cuda_warpgroup_sync", {"threads": 128}),
     spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
+    awaits="bar.sync",
 )
 def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
     """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have arrived, in whole warps."""
@@ -89,6 +91,7 @@ def barrier_cluster_arrive(gpu: Machine, thread: Thread) -> None:
     min_sm=90,
     isa="barrier.cluster",
     cost="barrier",
+    awaits="barrier.cluster",
 )
 def barrier_cluster_wait(gpu: Machine, thread: Thread) -> Blocking:
     """Wait until every thread of the cluster has arrived, and acquire the accesses that they released."""
@@ -104,6 +107,7 @@ def barrier_cluster_wait(gpu: Machine, thread: Thread) -> Blocking:
     isa="barrier.cluster",
     cost="barrier",
     cuda=CudaName("cuda_cluster_sync"),
+    awaits="barrier.cluster",
 )
 def barrier_cluster_sync(gpu: Machine, thread: Thread) -> Blocking:
     """Arrive at the cluster's barrier and wait until every thread of the cluster has arrived."""

@@ -49,6 +49,7 @@ _START = 0x3FFF
     cost="alloc",
     writes=Memory.SHARED,
     spellings={"addr": "dst", "dst_ptr": "dst"},
+    awaits="tcgen05.alloc",
 )
 def tcgen05_alloc(
     gpu: Machine, thread: Thread, dst: SharedAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1
@@ -269,6 +270,7 @@ def tcgen05_st(
     max_sm=110,
     isa="tcgen05.wait",
     cost="wait",
+    awaits="tcgen05.ld",
 )
 def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
     """Wait for the warp's earlier tcgen05.ld: registers hold their values, and tensor memory has been read."""
@@ -283,6 +285,7 @@ def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
     max_sm=110,
     isa="tcgen05.wait",
     cost="wait",
+    awaits="tcgen05.st",
 )
 def tcgen05_wait_st(gpu: Machine, thread: Thread) -> None:
     """Wait for the warp's earlier tcgen05.st: tensor memory holds their values."""

@@ -182,6 +182,7 @@ def _wait_group(n: int, read: bool) -> str:
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="wait",
+    awaits="bulk-group",
 )
 def cp_async_bulk_wait_group(gpu: Machine, thread: Thread, *, n: int = 0, read: bool = False) -> Blocking:
     """Wait until at most `n` of this thread's bulk groups are unfinished; with `read`, until the others have read."""

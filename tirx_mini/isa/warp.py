@@ -113,6 +113,7 @@ def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_v
     isa="setmaxnreg",
     cost="sync",
     moves_registers=True,
+    awaits="setmaxnreg",
 )
 def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
     """Raise the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256.
@@ -130,6 +131,7 @@ def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
     isa="setmaxnreg",
     cost="sync",
     moves_registers=True,
+    awaits="setmaxnreg",
 )
 def setmaxnreg_dec(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
     """Lower the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256."""

@@ -136,6 +136,7 @@ def wgmma_commit_group(gpu: Machine, thread: Thread) -> None:
     min_sm=90,
     max_sm=90,
     cost="wait",
+    awaits="wgmma-group",
 )
 def wgmma_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> Blocking:
     """Wait until at most `n` of the warpgroup's most recent groups are unfinished; the others' registers are usable."""

@@ -21,16 +21,17 @@ from .machine import (
     GlobalMemory,
     KernelImage,
     Locator,
+    Mbarrier,
     Multiprocessor,
     RepeatedWait,
     ResidentCluster,
     ResidentCta,
     RunningWarp,
-    TraceEvent,
-    Wait,
 )
 from .outputs import Unwritten
+from .recording import RecordedMbarrier, RecordedWarp, TimelineRecorder
 from .services import Services
+from .timeline import Timeline
 from .timing import Clock, Traffic
 
 
@@ -45,7 +46,7 @@ class Outcome:
     open_orders: where another order of the events may go otherwise; None where accesses were not checked.
     mixed: phases of mbarriers that another order may complete with other signals.
     tested: whether a test of an mbarrier found a phase complete that is not in another order.
-    stats: figures by name. trace: the timeline, by cycles, where asked for. barrier_log: likewise.
+    stats: figures by name. trace: the timeline, where asked for. barrier_log: likewise.
     repeats: waits of an mbarrier that found the same phase complete again.
     unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end. unread: results of
         MMAs that no thread read, likewise.
@@ -56,7 +57,7 @@ class Outcome:
     fault: Fact | None
     blocked: tuple[RunningWarp, ...]
     stats: dict[str, float]
-    trace: list[TraceEvent] | None = None
+    trace: Timeline | None = None
     barrier_log: list[BarrierEvent] | None = None
     repeats: tuple[RepeatedWait, ...] = ()
     open_orders: tuple[OpenOrder, ...] | None = None
@@ -98,7 +99,10 @@ class Gpu(Services):
         late: bool = False,
     ) -> None:
         self.mixed: Ends = mixed or {}
-        self.image = image
+        self.recorder = TimelineRecorder(image) if trace else None
+        self.image = self.recorder.image if self.recorder else image
+        self.warp_type = RecordedWarp if trace else RunningWarp
+        self.mbarrier_type = RecordedMbarrier if trace else Mbarrier
         self.budget = Budget(budget, image.launch.num_ctas)
         self.spend = self.budget.spend
         self.spec = spec
@@ -120,7 +124,6 @@ class Gpu(Services):
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines()
         self.cp_async_groups = CpAsync()
-        self.trace: list[TraceEvent] | None = [] if trace else None
         self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
         self.repeats: dict[Hashable, RepeatedWait] = {}
         self.unread: dict[Hashable, UnreadColumns] = {}
@@ -152,8 +155,11 @@ class Gpu(Services):
         repeats = tuple(self.repeats.values())
         open_orders = self.doubts.all if self.checks else None
         mixed = self.doubts.mixed
+        live = [warp for cluster in self.clusters for cta in cluster.ctas for warp in cta.warps if not warp.done]
+        now = max([self.clock.now, *(warp.time for warp in live)]) if live else self.end
+        trace = self.recorder.timeline(live, now, stuck=bool(blocked)) if self.recorder else None
         return Outcome(
-            self.end, facts, fault, blocked, stats, self.trace, self.barrier_log, repeats, open_orders, mixed,
+            self.end, facts, fault, blocked, stats, trace, self.barrier_log, repeats, open_orders, mixed,
             self.tests.found,
         )
 
@@ -164,10 +170,6 @@ class Gpu(Services):
                 return  # it runs, or is about to, and looks at the waits of all its lanes
             warp.woken = True
         if time > warp.time:
-            if self.trace is not None and warp.waiting is not None:
-                wait: Wait = warp.waiting
-                track = f"{warp.cta.name} {warp.role}"
-                self.trace.append(TraceEvent(track, f"wait {wait.subject}", wait.since, time, wait.span))
             warp.time = time
         self.clock.at(warp.time, warp, warp.resume)
 

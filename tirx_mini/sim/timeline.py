@@ -70,6 +70,7 @@ class Interval:
     stage: of the pipeline: the index of the mbarrier, or of the tile in shared memory; None without one.
     barrier: of a wait, the mbarrier waited for; of an engine, the one that the end signals.
     phase: of that barrier, counted from 0, that is waited for or signalled.
+    moved: of a copy: from when to when its bytes come to shared memory (a load) or leave it (a store); None for others.
     """
 
     track: Track
@@ -82,6 +83,7 @@ class Interval:
     stage: int | None = None
     barrier: Place | None = None
     phase: int | None = None
+    moved: tuple[float, float] | None = None
 
     @property
     def cycles(self) -> float:

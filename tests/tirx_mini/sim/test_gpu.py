@@ -1,4 +1,4 @@
-"""A run of the whole GPU: its schedule, its faults, the findings it counts, its end and its timeline."""
+"""A run of the whole GPU: its schedule, its faults, the findings it counts and its end."""
 
 from __future__ import annotations
 
@@ -55,16 +55,3 @@ def test_the_run_ends_with_its_last_warp() -> None:
         yield from ()
 
     assert run(program, threads=96).outcome.cycles == 300
-
-
-def test_the_timeline_has_waits() -> None:
-    def program(w: RunningWarp) -> Any:
-        w.time += 500 * w.warp_id
-        at(w, 3)
-        yield from block(w, "bar.sync.all", 0)
-
-    trace = run(program, threads=64, trace=True).outcome.trace
-    assert trace is not None
-    wait = trace[0]
-    assert "warp 0" in wait.track and "barrier 0" in wait.name and wait.start == 0 and wait.end >= 500
-    assert wait.span is not None and wait.span.line == 3

@@ -21,7 +21,7 @@ from tirx_mini.ir import Span
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
 
 from ..facts import Fact, Origin
-from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, TraceEvent, Warp
+from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation, Proxy, Snapshot, SyncClock
 from .accumulators import place_rows, store_narrow
 from .operands import Operands, multiply
@@ -309,9 +309,8 @@ class TensorCores:
             gpu.count("tensor_cycles", cycles * len(sms))
         if batch.mmas:
             pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
-            if gpu.trace is not None:
-                first = end - sum(map(self._cycles, batch.mmas))
-                gpu.trace.append(TraceEvent(f"{batch.cta.name} tensor core", "MMA", first, end, batch.mmas[0].span))
+            if gpu.recorder is not None:
+                gpu.recorder.multiplying(pipe, batch, end - sum(map(self._cycles, batch.mmas)), end)
         done = max(gpu.clock.now, pipe.free) + spec.commit_latency
         gpu.clock.at(done, pipe, self._complete, pipe)
 
@@ -338,6 +337,8 @@ class TensorCores:
 
     def _complete(self, pipe: Pipe) -> None:
         batch = pipe.running.popleft()
+        if self.gpu.recorder is not None:
+            self.gpu.recorder.multiplied(pipe, batch)
         self._execute_all([mma for last in batch.mmas for mma in chain(last)])
         now = self.gpu.clock.now
         for barrier in batch.arrivals:

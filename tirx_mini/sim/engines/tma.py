@@ -17,7 +17,7 @@ from tirx_mini.hardware import TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN
 from tirx_mini.ir import Span, TensorMap
 
 from ..facts import Fact, Fault, Origin
-from ..machine import Blocking, Cta, Element, Gpu, Mbarrier, TraceEvent, Wait, Warp
+from ..machine import Blocking, Cta, Element, Gpu, Mbarrier, Wait, Warp
 from ..ordering import Actor, Agent, KnownValue, Operation, Proxy
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
 
@@ -27,6 +27,7 @@ class BulkCopy:
     """A copy in flight. targets: for a load, the CTAs that receive it, each with the barrier it signals there.
 
     source: what a store has read: its map, the byte of shared memory, and the writes that it found there.
+    moved: from when to when its bytes come to shared memory, or leave it, in cycles.
     """
 
     cta: Cta
@@ -46,6 +47,7 @@ class BulkCopy:
     read_epoch: int = 0
     reduce: str | None = None
     source: Hashable = None
+    moved: tuple[float, float] = (0.0, 0.0)
 
     @property
     def operation(self) -> Operation:
@@ -232,25 +234,25 @@ class TmaEngine:
 
     def _start_load(self, copy: BulkCopy) -> None:
         gpu = self.gpu
-        begin, nbytes = gpu.clock.now, copy.copier.box_bytes
+        nbytes = copy.copier.box_bytes
         gpu.count("tma_load_bytes", nbytes)
         key = (copy.copier.slot, copy.coords)
         sm = copy.cta.sm.traffic
-        gpu.traffic.load_tile(sm, key, nbytes, lambda first, last: self._fill(copy, begin, first, last))
+        gpu.traffic.load_tile(sm, key, nbytes, lambda first, last: self._fill(copy, first, last))
 
-    def _fill(self, copy: BulkCopy, begin: float, first: float, last: float) -> None:
+    def _fill(self, copy: BulkCopy, first: float, last: float) -> None:
         """The bytes come to the SM from `first` to `last`, and into shared memory, in each CTA that receives them."""
         gpu, spec = self.gpu, self.gpu.spec
         nbytes = copy.copier.box_bytes
         written = max(gpu.traffic.shared(cta.sm.traffic, first, nbytes) for cta, _ in copy.targets)
         done = max(last, written) + spec.tma_latency - spec.l2_latency
-        if gpu.trace is not None:
-            name = f"load {copy.copier.name}"
-            gpu.trace.append(TraceEvent(f"{copy.cta.name} TMA", name, begin, done, copy.span))
+        copy.moved = first, last
         gpu.clock.at(done, copy, self._land_load, copy)
 
     def _land_load(self, copy: BulkCopy) -> None:
-        copier = copy.copier
+        copier, recorder = copy.copier, self.gpu.recorder
+        if recorder is not None:
+            recorder.loaded(copy)
         actor = _actor(copy)
         copier.read_shadow(copy.coords, actor)
         data = copier.read(copy.coords)
@@ -299,9 +301,7 @@ class TmaEngine:
         copy.write_time = max(copy.read_time, passed) + spec.tma_store_latency - spec.l2_latency
         gpu.lasts(copy.write_time)
         gpu.count("tma_store_bytes", nbytes)
-        if gpu.trace is not None:
-            name = f"store {copy.copier.name}"
-            gpu.trace.append(TraceEvent(f"{copy.cta.name} TMA", name, begin, copy.write_time, copy.span))
+        copy.moved = begin, copy.read_time
         gpu.clock.at(copy.read_time, copy, self._read_store, copy)
 
     def _read_store(self, copy: BulkCopy) -> None:
@@ -327,6 +327,8 @@ class TmaEngine:
             copy.copier.reduce_shadow(copy.coords, actor)
             copy.copier.add(copy.coords, data)
         copy.write_done = True
+        if self.gpu.recorder is not None:
+            self.gpu.recorder.stored(copy)
         self._progress(copy)
         copy.cta.cluster.causality.finish(copy.agent)
 

@@ -18,7 +18,7 @@ from tirx_mini.ir import Span
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
 
 from ..facts import Fact, Fault, Origin
-from ..machine import Blocking, Cta, Flight, Gpu, Registers, TraceEvent, Wait, Warp
+from ..machine import Blocking, Cta, Flight, Gpu, Registers, Wait, Warp
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
 from ..timing import Flow
 from .operands import Operands, multiply
@@ -177,9 +177,8 @@ class Warpgroup:
         if mmas:
             self.free = max(gpu.clock.now, operands)
             group.done_at = max(self.done, self.free + gpu.traffic.jitter(gpu.spec.mma_latency))
-            if gpu.trace is not None:
-                track = f"{self.cta.name} tensor core"
-                gpu.trace.append(TraceEvent(track, "wgmma", begin, self.free, mmas[0].span))
+            if gpu.recorder is not None:
+                gpu.recorder.group_multiplied(self.cta, mmas, begin, self.free)
         self.done = group.done_at
         gpu.clock.at(group.done_at, self, self._complete)
 

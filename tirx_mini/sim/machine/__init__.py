@@ -36,7 +36,7 @@ from .counting import ClusterBarrierWait, CountingBarrier, CountingWait, NamedBa
 from .cta import Multiprocessor, ResidentCluster, ResidentCta
 from .dtypes import numpy_dtype
 from .image import GlobalBuffer, KernelImage, SharedBuffer
-from .interfaces import Blocking, Cluster, Cta, Gpu, Sm, TraceEvent, Wait, Warp
+from .interfaces import Blocking, Cluster, Cta, Gpu, Sm, Wait, Warp
 from .masks import EMPTY, FULL, LANES, Mask
 from .matrix import MatrixRowOutOfBounds, MisalignedMatrixRow
 from .mbarrier import Mbarrier, MbarrierWait
@@ -82,7 +82,7 @@ __all__ = [
     "POLL_CYCLES", "PartialSetmaxnreg", "PartialWarp", "PendingRegister", "RegisterArray", "RegisterCountsDiffer",
     "RegisterOutOfBounds", "RegisterPool", "RegisterWait", "Registers", "Reinitialised", "RemoteSignal",
     "RepeatedWait", "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp", "SharedBuffer", "SharedMemory",
-    "Signal", "SignalAtExit", "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TraceEvent",
+    "Signal", "SignalAtExit", "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer",
     "TxCountOverflow", "UniformArray", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
     "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters", "WINDOW_BITS", "Wait", "Warp",
     "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition",

@@ -46,6 +46,10 @@ class Host(Gpu, Protocol):
 
     @property
     def checks(self) -> bool: ...
+    @property
+    def warp_type(self) -> type[RunningWarp]: ...
+    @property
+    def mbarrier_type(self) -> type[Mbarrier]: ...
     def watch_shared(self, cta: Any) -> Callable[[Conflict], None]:
         """What records conflicts in the shared memory of a CTA."""
         ...
@@ -68,7 +72,7 @@ class Host(Gpu, Protocol):
 
 
 class ResidentCta:
-    """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)".
+    """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)". number: the same, linear.
 
     mbarriers: by their byte of shared memory. exited: how many of its warps have ended.
     """
@@ -89,6 +93,7 @@ class ResidentCta:
         self.cluster_ctaid = cluster_ctaid
         self.rank = rank
         grid = gpu.image.launch.grid
+        self.number = block_idx[0] + grid[0] * (block_idx[1] + grid[1] * block_idx[2])
         used = max((axis + 1 for axis in range(3) if grid[axis] > 1), default=1)
         self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
         shared: Complain | None = gpu.watch_shared(self) if gpu.checks else None
@@ -120,7 +125,7 @@ class ResidentCta:
         """Create the warps and let them run from `time` on."""
         causality = self.cluster.causality
         for warp_id in range(self.gpu.image.launch.warps):
-            self.warps.append(RunningWarp(self, warp_id, causality.agent(f"{self.name} warp {warp_id}"), time))
+            self.warps.append(self.gpu.warp_type(self, warp_id, causality.agent(f"{self.name} warp {warp_id}"), time))
         for warp in self.warps:
             self.gpu.clock.at(time, warp, warp.resume)
 
@@ -128,7 +133,7 @@ class ResidentCta:
         """The mbarrier at a byte of shared memory, initialised or not."""
         barrier = self.mbarriers.get(offset)
         if barrier is None:
-            barrier = self.mbarriers[offset] = Mbarrier(self, offset, self.gpu.locator.element(offset))
+            barrier = self.mbarriers[offset] = self.gpu.mbarrier_type(self, offset, self.gpu.locator.element(offset))
             segment = self.smem.shadow.segment(offset)
             if segment is not None:
                 segment.barriers = True

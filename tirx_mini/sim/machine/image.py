@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tirx_mini.ir import DataType, Launch, Span, TensorMap
+from tirx_mini.isa import Instruction
 
 WarpProgram = Callable[[Any], Generator[Any, None, None]]
 """Executes one warp (`RunningWarp`) from its first instruction to its last, yielding each `Wait`."""
@@ -67,6 +68,7 @@ class KernelImage:
     globals: by slot. tensor_maps: by the name of their variable. registers: a thread, 0 where unknown.
     local_bytes: of a thread's arrays and variables.
     tmem_names: source names of tensor memory, for messages.
+    instructions: those that the program calls, by the names of their functions in its globals.
     """
 
     name: str
@@ -79,3 +81,4 @@ class KernelImage:
     local_bytes: int = 0
     tmem_names: tuple[str, ...] = ()
     span: Span | None = None
+    instructions: Mapping[str, Instruction] = field(default_factory=dict)

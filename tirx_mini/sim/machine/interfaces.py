@@ -56,17 +56,6 @@ Blocking = Generator[Wait, None, None]
 """What a function returns that blocks: it yields what the warp waits for."""
 
 
-@dataclass(frozen=True)
-class TraceEvent:
-    """An interval of the timeline. track: whose. start, end: in cycles."""
-
-    track: str
-    name: str
-    start: float
-    end: float
-    span: Span | None
-
-
 class Sm(Protocol):
     """A streaming multiprocessor. tensor_free, stores_free: when its tensor core and its TMA stores are idle again."""
 
@@ -83,10 +72,37 @@ class Sm(Protocol):
         ...
 
 
-class Gpu(Protocol):
-    """The GPU. trace: the timeline, None where it is not asked for."""
+class Recorder(Protocol):
+    """What engines tell of their work, for a timeline."""
 
-    trace: list[TraceEvent] | None
+    def loaded(self, copy: Any) -> None:
+        """A TMA load lands now, and has not yet signalled its barriers."""
+        ...
+
+    def stored(self, copy: Any) -> None:
+        """A TMA store has made its writes."""
+        ...
+
+    def multiplying(self, pipe: Any, batch: Any, first: float, end: float) -> None:
+        """A tensor core works on a batch of MMAs from `first` to `end`."""
+        ...
+
+    def multiplied(self, pipe: Any, batch: Any) -> None:
+        """The batch is complete, and has not yet signalled its barriers. A pipe's batches come in their order."""
+        ...
+
+    def group_multiplied(self, cta: Cta, mmas: Any, first: float, end: float) -> None:
+        """A tensor core has worked on a group of a warpgroup's MMAs from `first` to `end`."""
+        ...
+
+
+class Gpu(Protocol):
+    """The GPU."""
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """What makes the timeline, where one is asked for."""
+        ...
 
     @property
     def spec(self) -> GpuSpec: ...
@@ -162,6 +178,11 @@ class Cta(Protocol):
     def rank(self) -> int: ...
     @property
     def name(self) -> str: ...
+    @property
+    def number(self) -> int:
+        """Its linear number in the grid, x fastest."""
+        ...
+
     @property
     def alive(self) -> bool: ...
     @property

@@ -73,6 +73,7 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
+        instructions=statements.calls.used,
     )  # fmt: skip
     return Translation(source, image)
 

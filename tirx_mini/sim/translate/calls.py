@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.ir import AddressOf, Call, Expr, TensorMap, TirxError, Var
-from tirx_mini.isa import instruction_of
+from tirx_mini.isa import Instruction, instruction_of
 
 from .uniformity import call_varies
 from .values import Value, ranged
@@ -24,6 +24,8 @@ class Calls:
         self.out = writer
         self.tensor_maps = {tensor_map.var: tensor_map for tensor_map in tensor_maps}
         self.expressions: Expressions
+        self.used: dict[str, Instruction] = {}
+        """The instructions of the program, by the names of their functions in it."""
 
     def statement(self, call: Call) -> None:
         """An instruction executed for its effect."""
@@ -59,6 +61,7 @@ class Calls:
         self.out.spend(int(ISSUE_CYCLES[entry.cost]))
         prefix = "I_" + call.op.replace(".", "_").replace(":", "_") + "_"
         function = self.out.object(prefix, entry.execute if lanes else entry.semantics, (call.op, lanes))
+        self.used[function] = entry
         text = f"{function}({', '.join(['w.gpu', 'w', *(code for code, _ in operands), *keywords])})"
         return (f"yield from {text}" if entry.blocking else text), lanes
 

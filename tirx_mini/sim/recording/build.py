@@ -1,0 +1,45 @@
+"""A `Timeline` of what was noted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..machine import RunningWarp
+from ..timeline import CtaTime, Timeline
+from .changes import barrier_changes
+from .engine_intervals import copy_intervals, mma_intervals
+from .naming import Names
+from .notes import Notes
+from .open_waits import open_waits
+from .roles import roles_of
+from .tiles import tiles_of
+from .warp_intervals import WarpIntervals
+
+
+def build(notes: Notes, live: Sequence[RunningWarp], now: float, stuck: bool) -> Timeline:
+    """The timeline of a run that ended at `now`. live: the warps that have not ended. stuck: whether none can go on."""
+    names = Names(notes.image)
+    intervals = [interval for log in notes.warps for interval in WarpIntervals(log, names).all()]
+    intervals += open_waits(live, now)
+    intervals += copy_intervals(notes.copies, names)
+    intervals += mma_intervals(notes.mmas, names)
+    intervals.sort(key=lambda interval: interval.start)
+    ctas = _ctas(notes, {warp.cta.number for warp in live}, now)
+    return Timeline(
+        tuple(intervals), tuple(barrier_changes(notes.signals)), tuple(ctas), tuple(tiles_of(notes, ctas)),
+        roles_of(notes.warps), now, now if stuck else None,
+    )  # fmt: skip
+
+
+def _ctas(notes: Notes, alive: set[int], now: float) -> list[CtaTime]:
+    """The lives of the CTAs, by their numbers. alive: those that have not ended."""
+    starts: dict[int, float] = {}
+    ends: dict[int, float] = {}
+    for log in notes.warps:
+        cta = log.track.cta
+        starts[cta] = min(starts.get(cta, log.start), log.start)
+        ends[cta] = now if cta in alive else max(ends.get(cta, log.end), log.end)
+    return [
+        CtaTime(cta, log.name, log.sm, log.cluster, log.rank, starts[cta], ends[cta])
+        for cta, log in sorted(notes.ctas.items())
+    ]

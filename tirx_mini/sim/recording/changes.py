@@ -1,0 +1,48 @@
+"""What mbarriers told as the changes of their phases, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..machine import Signal
+from ..timeline import BarrierChange, Place
+from .notes import SignalNote
+
+
+def barrier_changes(notes: Iterable[SignalNote]) -> list[BarrierChange]:
+    """All changes by time.
+
+    Warps run ahead of one another while the run lasts, so signals are noted out of order. What is pending after each is
+    counted anew in the order of their times. A signal that comes before its phase has begun takes effect then.
+    """
+    by_barrier: dict[Place, list[SignalNote]] = {}
+    for note in notes:
+        by_barrier.setdefault(note.barrier, []).append(note)
+    changes = [change for signals in by_barrier.values() for change in _changes_of(signals)]
+    changes.sort(key=lambda change: change.time)
+    return changes
+
+
+def _changes_of(notes: list[SignalNote]) -> Iterator[BarrierChange]:
+    """The changes of one barrier. Its phases were noted in their order; a second initialisation begins them anew."""
+    began = 0.0
+    for phase in _phases(notes):
+        pending, tx, time = phase[0].expected, 0, began
+        for note in sorted(phase, key=lambda note: (note.kind is Signal.COMPLETE, note.time)):
+            pending, tx = max(0, pending - note.arrivals), tx - note.nbytes
+            time = max(began, note.time)
+            if note.kind is Signal.COMPLETE:
+                pending, began = note.expected, time
+            yield BarrierChange(time, note.barrier, note.source, note.kind, note.phase, pending, tx, note.span)
+
+
+def _phases(notes: list[SignalNote]) -> Iterator[list[SignalNote]]:
+    """The notes of each phase. Its completion is noted before or after the signal that brought it about."""
+    group: list[SignalNote] = []
+    for note in notes:
+        if group and note.phase != group[0].phase:
+            yield group
+            group = []
+        group.append(note)
+    if group:
+        yield group

@@ -1,0 +1,125 @@
+"""Names for what was noted: elements of shared memory, operands, stages of the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import TensorMap
+from tirx_mini.isa import Instruction, Operand, OperandKind
+
+from ..machine import WINDOW_BITS, Element, KernelImage, Locator, offset_of
+from .notes import Written
+
+_START = 0x3FFF
+"""The bits of a shared-memory descriptor that hold the operand's address, in units of 16 bytes."""
+_UNTOLD = (OperandKind.REGISTERS, OperandKind.INSTRUCTION_DESCRIPTOR, OperandKind.GLOBAL)
+"""Operands that say nothing to a reader."""
+
+
+class Names:
+    """The names of one kernel."""
+
+    def __init__(self, image: KernelImage) -> None:
+        self._locator = Locator(image.shared)
+        self._shapes = {buffer.name: buffer.shape for buffer in image.shared}
+        self.element = lru_cache(maxsize=None)(self._element)
+        self._tellers: dict[str, list[tuple[str, Callable[[Any, int], str] | None]]] = {}
+
+    def _element(self, offset: int) -> tuple[str, int | None]:
+        """(name, stage) of what lies at a byte of shared memory. A tile is named without its inner indices."""
+        element = self._locator.element(offset)
+        shape = self._shapes.get(element.buffer, ())
+        if len(shape) < 2 or not element.indices:
+            return str(element), element.stage
+        if len(shape) == 2:
+            return element.buffer, None
+        outer = element.indices[: max(len(shape) - 2, 1)]
+        return str(Element(element.buffer, outer)), outer[0]
+
+    def shared(self, address: Any, rank: int) -> str:
+        """A shared::cluster address, as a CTA of that rank sees it."""
+        if isinstance(address, np.ndarray):
+            return "differs by lane"
+        name, _ = self.element(offset_of(address))
+        owner = address >> WINDOW_BITS
+        return name if owner == rank else f"{name} of CTA rank {owner}"
+
+    def stage(self, entry: Instruction, operands: tuple[Any, ...]) -> int | None:
+        """The stage of an instruction: of the barrier that it names, else of the first tile that it reads or writes."""
+        tile = None
+        for operand, value in zip(entry.operands, operands, strict=False):
+            kind = operand.type.kind
+            if isinstance(value, np.ndarray):
+                continue
+            if kind is OperandKind.MBARRIER:
+                return self.element(offset_of(value))[1]
+            if tile is None and kind is OperandKind.SHARED:
+                tile = self.element(offset_of(value))[1]
+            elif tile is None and kind.is_descriptor and kind is not OperandKind.INSTRUCTION_DESCRIPTOR:
+                tile = self.element((value & _START) << 4)[1]
+        return tile
+
+    def operands(
+        self, entry: Instruction, values: tuple[Any, ...], attrs: Mapping[str, Any], rank: int
+    ) -> tuple[tuple[str, str], ...]:
+        """The operands and modifiers of a call, for a reader."""
+        tellers = self._tellers.get(entry.name)
+        if tellers is None:
+            tellers = self._tellers[entry.name] = [(o.name, self._teller(o)) for o in entry.operands]
+        told: list[tuple[str, str]] = []
+        for (name, tell), value in zip(tellers, values, strict=False):
+            if name == "coords":
+                break
+            if tell is not None:
+                told.append((name, tell(value, rank)))
+        if tellers and tellers[-1][0] == "coords":
+            told.append(("coords", str(tuple(int(c) for c in values[len(tellers) - 1 :]))))
+        return (*told, *self._modifiers(entry, attrs))
+
+    @staticmethod
+    def _modifiers(entry: Instruction, attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+        """Those that are not as they are when nothing is said."""
+        usual = {attribute.name: attribute.default for attribute in entry.attributes}
+        return tuple((name, str(value)) for name, value in attrs.items() if value != usual.get(name) and name != "dim")
+
+    def _teller(self, operand: Operand) -> Callable[[Any, int], str] | None:
+        """What makes the text of an operand; None for one that is left out."""
+        kind = operand.type.kind
+        if kind in _UNTOLD:
+            return None
+        if kind.in_shared_memory:
+            return self.shared
+        if kind.is_descriptor:
+            return lambda value, rank: self.shared((value & _START) << 4 | rank << WINDOW_BITS, rank)
+        return _TELLERS.get(kind, _number)
+
+
+def _number(value: Any, rank: int) -> str:
+    return "differs by lane" if isinstance(value, np.ndarray) and value.ndim else str(value)
+
+
+def _tensor_map(value: Any, rank: int) -> str:
+    return value.buffer.name if isinstance(value, TensorMap) else str(value)
+
+
+def _tmem(value: Any, rank: int) -> str:
+    return "differs by lane" if isinstance(value, np.ndarray) else f"lane {value >> 16}, column {value & 0xFFFF}"
+
+
+def _condition(value: Any, rank: int) -> str:
+    return "differs by lane" if isinstance(value, np.ndarray) else str(bool(value)).lower()
+
+
+_TELLERS: Mapping[OperandKind, Callable[[Any, int], str]] = {
+    OperandKind.TENSOR_MAP: _tensor_map, OperandKind.TMEM: _tmem, OperandKind.PREDICATE: _condition,
+}  # fmt: skip
+
+
+def plain_operands(values: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
+    """Those of a plain access: where it stores, and what it loads."""
+    told = [value.buffer if isinstance(value, Written) else str(value) for value in values]
+    return tuple(zip(("to", "from") if len(told) > 1 else ("buffer",), told, strict=False))

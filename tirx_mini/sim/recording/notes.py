@@ -1,0 +1,142 @@
+"""What is noted while a run lasts: plain tuples and lists, which hold no part of the machine, so that CTAs can go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tirx_mini.hardware import ISSUE_CYCLES
+from tirx_mini.ir import Span, TensorMap
+from tirx_mini.isa import Instruction
+
+from ..machine import KernelImage, Signal
+from ..timeline import Place, Track
+
+
+class Use:
+    """What a warp does in one step. entry: the instruction; None for a plain access or a poll, which is `name` then.
+
+    cost: cycles of its issue, which were spent when it was called.
+    """
+
+    __slots__ = ("cost", "entry", "name")
+
+    def __init__(self, name: str, entry: Instruction | None = None) -> None:
+        self.name = name
+        self.entry = entry
+        self.cost = int(ISSUE_CYCLES[entry.cost]) if entry is not None else 0
+
+
+LOAD, GLOBAL_LOAD, STORE, COPY, POLL = Use("load"), Use("load"), Use("store"), Use("copy"), Use("poll")
+
+
+class Step(NamedTuple):
+    """One step of a warp. begin: when it was called, after its issue. end: when the warp went on.
+
+    awaited: of a wait for an mbarrier, which one and which phase.
+    """
+
+    use: Use
+    begin: float
+    end: float
+    span: Span | None
+    operands: tuple[Any, ...]
+    attrs: Mapping[str, Any]
+    awaited: tuple[Place, int, int | None] | None
+
+
+class Written(NamedTuple):
+    """A plain store to global memory. low, high: the first and the last element that it writes."""
+
+    buffer: str
+    low: int
+    high: int
+
+
+@dataclass
+class WarpLog:
+    """The life of a warp. rank: of its CTA. steps: in the order of their ends, as `Step` has them."""
+
+    track: Track
+    rank: int
+    start: float
+    end: float
+    steps: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class CtaLog:
+    """A CTA that was launched."""
+
+    cta: int
+    name: str
+    sm: int
+    cluster: int
+    rank: int
+
+
+class CopyNote(NamedTuple):
+    """A TMA load or store that is done. offset: of its tile in shared memory. place, phase: what a load signals."""
+
+    cta: int
+    tensor_map: TensorMap
+    load: bool
+    start: float
+    end: float
+    span: Span | None
+    moved: tuple[float, float]
+    coords: tuple[int, ...]
+    offset: int
+    barrier: Place | None
+    phase: int | None
+    targets: tuple[int, ...]
+
+
+@dataclass
+class MmaNote:
+    """A batch of MMAs on the tensor cores of `ctas`. a, b: bytes of the first operands. count: of MMAs.
+
+    fresh: columns of the accumulators that it begins. barriers, phase: what its end signals.
+    """
+
+    ctas: tuple[int, ...]
+    start: float
+    end: float
+    span: Span | None
+    a: int
+    b: int
+    shape: tuple[int, int, int]
+    count: int
+    fresh: tuple[Any, ...]
+    barriers: tuple[Place, ...] = ()
+    phase: int | None = None
+
+
+class SignalNote(NamedTuple):
+    """A change of an mbarrier. arrivals, nbytes: what is pending and expected no more (nbytes < 0: expected from now).
+
+    expected: arrivals of a phase.
+    """
+
+    time: float
+    barrier: Place
+    source: Track
+    kind: Signal
+    phase: int
+    arrivals: int
+    nbytes: int
+    expected: int
+    span: Span | None
+
+
+@dataclass
+class Notes:
+    """All that was noted of one run. ctas: by number."""
+
+    image: KernelImage
+    warps: list[WarpLog] = field(default_factory=list)
+    ctas: dict[int, CtaLog] = field(default_factory=dict)
+    signals: list[SignalNote] = field(default_factory=list)
+    copies: list[CopyNote] = field(default_factory=list)
+    mmas: list[MmaNote] = field(default_factory=list)

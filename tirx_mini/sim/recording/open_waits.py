@@ -1,0 +1,41 @@
+"""The waits that a run ended in: those of a kernel that hangs, or that a fault has stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..engines import BulkWait
+from ..machine import CountingWait, MbarrierWait, NamedBarrierWait, RunningWarp, Wait
+from ..timeline import Activity, Interval, Track, TrackKind
+from .mbarriers import RecordedMbarrier
+
+
+def open_waits(live: Iterable[RunningWarp], now: float) -> Iterator[Interval]:
+    """An interval for each warp that waits, from the beginning of its wait until `now`.
+
+    Where lanes of a warp wait for different things, the one that began last is shown, since the others overlap with it.
+    """
+    for warp in live:
+        wait = warp.waiting
+        if wait is None:
+            continue
+        latest = max((wait, *wait.beside), key=lambda each: each.since)
+        if latest.since < now:
+            yield _interval(Track(warp.cta.number, TrackKind.WARP, warp.warp_id), latest, now)
+
+
+def _interval(track: Track, wait: Wait, now: float) -> Interval:
+    base = track, Activity.WAIT, _name(wait), wait.since, now, wait.span
+    if isinstance(wait, MbarrierWait) and isinstance(wait.barrier, RecordedMbarrier):
+        barrier = wait.barrier
+        parity = (("parity", str(wait.parity)),)
+        return Interval(*base, parity, barrier.element.stage, barrier.place, barrier.phase)
+    return Interval(*base)
+
+
+def _name(wait: Wait) -> str:
+    if isinstance(wait, NamedBarrierWait):
+        return f"{wait.instruction} {wait.number}"
+    if isinstance(wait, (CountingWait, BulkWait)):
+        return wait.instruction
+    return wait.subject

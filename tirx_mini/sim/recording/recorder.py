@@ -1,0 +1,96 @@
+"""The recorder of a run: the logs of its warps, and what engines and mbarriers told."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from ..machine import Cta, KernelImage, RunningWarp
+from ..timeline import Place, Timeline, Track, TrackKind
+from .build import build
+from .notes import CopyNote, CtaLog, MmaNote, Notes, WarpLog
+from .warps import recorded
+
+
+class TimelineRecorder:
+    """What is noted of one run. image: the kernel, with a program that notes what it does."""
+
+    def __init__(self, image: KernelImage) -> None:
+        self.image = recorded(image)
+        self.notes = Notes(image)
+        self.signals = self.notes.signals
+        self._running: dict[Any, deque[MmaNote]] = {}
+
+    def warp_log(self, cta: Any, warp: int, time: float) -> WarpLog:
+        """The log of a warp that begins."""
+        if warp == 0:
+            self.notes.ctas[cta.number] = CtaLog(cta.number, cta.name, cta.sm.index, cta.cluster.index, cta.rank)
+        log = WarpLog(Track(cta.number, TrackKind.WARP, warp), cta.rank, time, time)
+        self.notes.warps.append(log)
+        return log
+
+    # -- engines -------------------------------------------------------------------------------------------------
+
+    def loaded(self, copy: Any) -> None:
+        """A TMA load lands now, and has not yet signalled its barriers."""
+        _, barrier = copy.targets[0]
+        targets = tuple(cta.number for cta, _ in copy.targets)
+        done = copy.cta.gpu.clock.now
+        self._copied(copy, True, copy.issued, done, barrier.place, barrier.phase, targets)
+
+    def stored(self, copy: Any) -> None:
+        """A TMA store has made its writes."""
+        self._copied(copy, False, copy.moved[0], copy.write_time, None, None, ())
+
+    def _copied(
+        self, copy: Any, load: bool, start: float, end: float, barrier: Place | None, phase: int | None,
+        targets: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        cta, tensor_map = copy.cta.number, copy.copier.tensor_map
+        self.notes.copies.append(
+            CopyNote(
+                cta, tensor_map, load, start, end, copy.span, copy.moved, copy.coords, copy.offset, barrier, phase,
+                targets,
+            )
+        )  # fmt: skip
+
+    def multiplying(self, pipe: Any, batch: Any, first: float, end: float) -> None:
+        """A tensor core works on a batch of MMAs from `first` to `end`."""
+        mma = batch.mmas[0]
+        note = self._mmas(batch.cta, batch.mmas, mma.cta_group, first, end)
+        note.fresh = tuple(each.column for each in batch.mmas if not each.accumulate)
+        self._running.setdefault(pipe, deque()).append(note)
+
+    def multiplied(self, pipe: Any, batch: Any) -> None:
+        """The batch is complete, and has not yet signalled its barriers."""
+        if batch.mmas:
+            running = self._running[pipe]
+            note = running.popleft()
+            if not running:
+                del self._running[pipe]  # a pipe keeps its CTA alive
+            if batch.arrivals:
+                note.barriers = tuple(barrier.place for barrier in batch.arrivals)
+                note.phase = batch.arrivals[0].phase
+
+    def group_multiplied(self, cta: Cta, mmas: Any, first: float, end: float) -> None:
+        """A tensor core has worked on a group of a warpgroup's MMAs from `first` to `end`."""
+        note = self._mmas(cta, mmas, 1, first, end)
+        note.fresh = tuple(
+            (each.role, each.registers.array.name, each.registers.index) for each in mmas if not each.accumulate
+        )
+
+    def _mmas(self, cta: Cta, mmas: Any, cta_group: int, first: float, end: float) -> MmaNote:
+        mma = mmas[0]
+        even = cta.rank & ~1
+        ctas = tuple(each.number for each in cta.cluster.ctas[even : even + 2]) if cta_group == 2 else (cta.number,)
+        shape = mma.shape.m, mma.shape.n, mma.shape.depth
+        note = MmaNote(ctas, first, end, mma.span, mma.a_start, mma.b_start, shape, len(mmas), ())
+        self.notes.mmas.append(note)
+        return note
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    def timeline(self, live: Sequence[RunningWarp], now: float, stuck: bool) -> Timeline:
+        """The timeline. live: the warps that have not ended, at the time `now`. stuck: whether they wait for ever."""
+        return build(self.notes, live, now, stuck)

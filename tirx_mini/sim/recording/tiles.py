@@ -1,0 +1,101 @@
+"""The output tiles of each CTA, for the picture of the wave.
+
+A tile begins with an MMA that does not add to its accumulator, where the tile at hand has begun that one already. Its
+results leave by the stores that come between the end of its MMAs and the end of those of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..timeline import CtaTime, Tile
+from .engine_intervals import box_of, ranges
+from .notes import COPY, STORE, CopyNote, MmaNote, Notes, Written
+
+Box = tuple[tuple[int, int], ...]
+
+
+@dataclass
+class _Work:
+    """The MMAs of one tile. end: of the last one, in cycles."""
+
+    end: float = 0.0
+    begun: set[object] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Store:
+    """A store to global memory: issued and over when, and where to."""
+
+    start: float
+    end: float
+    buffer: str
+    box: Box
+
+
+def tiles_of(notes: Notes, ctas: Iterable[CtaTime]) -> list[Tile]:
+    """The tiles of all CTAs, by CTA, then by start."""
+    mmas: dict[int, list[MmaNote]] = {}
+    for mma in notes.mmas:
+        for cta in mma.ctas:
+            mmas.setdefault(cta, []).append(mma)
+    stores = _stores(notes)
+    return [tile for cta in ctas for tile in _tiles(cta, mmas.get(cta.cta, ()), stores.get(cta.cta, []))]
+
+
+def _tiles(cta: CtaTime, mmas: Sequence[MmaNote], stores: list[_Store]) -> list[Tile]:
+    works: list[_Work] = []
+    for mma in sorted(mmas, key=lambda mma: mma.start):
+        if not works or works[-1].begun.intersection(mma.fresh):
+            works.append(_Work())
+        works[-1].begun.update(mma.fresh)
+        works[-1].end = max(works[-1].end, mma.end)
+    tiles: list[Tile] = []
+    start = cta.start
+    for number, work in enumerate(works or [_Work(cta.start)]):
+        last = number + 1 >= len(works)
+        own = [s for s in stores if s.start >= work.end and (last or s.start < works[number + 1].end)]
+        end = cta.end if last else min(cta.end, max([work.end, *(store.end for store in own)]))
+        tiles.append(Tile(cta.cta, start, max(start, end), _name(own) or f"tile {number}"))
+        start = tiles[-1].end
+    return tiles
+
+
+def _name(stores: Sequence[_Store]) -> str:
+    """The part of the output that all stores of a tile cover together; "" where there are none."""
+    buffers = {store.buffer for store in stores}
+    if len(buffers) != 1 or len({len(store.box) for store in stores}) != 1:
+        return ""
+    corners = zip(*(store.box for store in stores), strict=True)
+    return buffers.pop() + ranges((min(s for s, _ in dim), max(e for _, e in dim)) for dim in corners)
+
+
+def _stores(notes: Notes) -> dict[int, list[_Store]]:
+    """All stores to global memory by CTA."""
+    found: dict[int, list[_Store]] = {}
+    for copy in notes.copies:
+        if not copy.load:
+            found.setdefault(copy.cta, []).append(_of_copy(copy))
+    shapes = {buffer.name: buffer.shape for buffer in notes.image.globals}
+    for log in notes.warps:
+        for use, begin, end, _, operands, *_rest in log.steps:
+            if (use is STORE or use is COPY) and isinstance(operands[0], Written):
+                written = operands[0]
+                box = _corners(shapes.get(written.buffer, ()), written)
+                found.setdefault(log.track.cta, []).append(_Store(begin, end, written.buffer, box))
+    return found
+
+
+def _of_copy(copy: CopyNote) -> _Store:
+    return _Store(copy.start, copy.end, copy.tensor_map.buffer.name, box_of(copy))
+
+
+def _corners(shape: Sequence[int], written: Written) -> Box:
+    """The box between the first and the last element of a store."""
+    box: list[tuple[int, int]] = []
+    low, high = written.low, written.high
+    for extent in reversed(shape):
+        (low, first), (high, last) = divmod(low, extent), divmod(high, extent)
+        box.append((min(first, last), max(first, last) + 1))
+    return tuple(reversed(box))

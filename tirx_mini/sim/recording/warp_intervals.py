@@ -1,0 +1,134 @@
+"""The log of a warp as the intervals of its track: what it executes, one after the other, and what it waits for."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import Span
+from tirx_mini.isa import BarrierEffect, Instruction
+
+from ..timeline import Activity, Interval
+from .naming import Names, plain_operands
+from .notes import LOAD, POLL, Step, WarpLog
+
+SMALL = 48
+"""Cycles of arithmetic before an instruction that count as its own, since they make its operands."""
+
+Operands = tuple[tuple[str, str], ...]
+
+
+class WarpIntervals:
+    """The intervals of one warp, as they grow. now: the end of the last one.
+
+    What a warp executes is kept open, as (name, start, span, step, stage), since the next step may go on with it. A
+    load waits for the next step, since an instruction at the same place may take its value for an operand.
+    """
+
+    def __init__(self, log: WarpLog, names: Names) -> None:
+        self._log = log
+        self._names = names
+        self._done: list[Interval] = []
+        self._open: tuple[str, float, Span | None, Step | None, int | None] | None = None
+        self._load: Step | None = None
+        self.now = log.start
+
+    def all(self) -> list[Interval]:
+        """The intervals of the whole log."""
+        polling: Step | None = None
+        for noted in self._log.steps:
+            step = Step(*noted)
+            if polling is not None:
+                self._wait(polling, "memory", step.begin - step.use.cost)
+                polling = None
+            if step.use is POLL:
+                self._settle()
+                polling = step
+            elif step.use is LOAD:
+                self._settle()
+                self._load = step
+            elif step.use.entry is None:
+                self._settle()
+                self._access(step)
+            else:
+                self._instruction(step, step.use.entry)
+        self._settle()
+        self._run("arithmetic", self._log.end, None, None, None)
+        self._close()
+        return self._done
+
+    def _instruction(self, step: Step, entry: Instruction) -> None:
+        load = self._load
+        if load is not None and load.span is step.span and step.begin - self.now <= 2 * SMALL:
+            self._load = None
+        else:
+            self._settle()
+            self._idle_until(step.begin - step.use.cost, step.span)
+        stage = self._names.stage(entry, step.operands)
+        waits = bool(entry.awaits) or entry.barrier is BarrierEffect.WAIT
+        self._run(entry.name, step.begin if waits else step.end, step.span, step, stage)
+        if waits:
+            self._wait(step, self._awaited(step, entry), step.end, stage)
+
+    def _settle(self) -> None:
+        """A load that no instruction took for an operand stands for itself."""
+        if self._load is not None:
+            self._access(self._load)
+            self._load = None
+
+    def _access(self, step: Step) -> None:
+        self._idle_until(step.begin, step.span)
+        self._run(step.use.name, step.end, step.span, step, None)
+
+    def _awaited(self, step: Step, entry: Instruction) -> str:
+        """What the warp waits for."""
+        if step.awaited is not None:
+            return step.awaited[0].name
+        if entry.barrier is BarrierEffect.WAIT:
+            return self._names.shared(step.operands[0], self._log.rank)
+        return f"{entry.awaits} {step.operands[0]}" if entry.waits_at_named_barrier else entry.awaits
+
+    # -- intervals -----------------------------------------------------------------------------------------------
+
+    def _idle_until(self, time: float, span: Span | None) -> None:
+        """What comes before a step, where it is more than a few cycles."""
+        if time - self.now > SMALL:
+            self._run("arithmetic", time, span, None, None)
+
+    def _run(self, name: str, end: float, span: Span | None, step: Step | None, stage: int | None) -> None:
+        """The warp executes `name` until `end`; the same at the same place just before is one interval with it."""
+        if end <= self.now:
+            return
+        last = self._open
+        if last is None or last[0] != name or last[2] is not span or last[4] != stage:
+            self._close()
+            self._open = name, self.now, span, step, stage
+        self.now = end
+
+    def _close(self) -> None:
+        """What the warp executed until now is over."""
+        if self._open is not None:
+            name, start, span, step, stage = self._open
+            operands = self._operands(step) if step is not None else ()
+            self._done.append(Interval(self._log.track, Activity.RUN, name, start, self.now, span, operands, stage))
+            self._open = None
+
+    def _operands(self, step: Step) -> Operands:
+        entry = step.use.entry
+        if entry is None:
+            return plain_operands(step.operands)
+        return self._names.operands(entry, step.operands, step.attrs, self._log.rank)
+
+    def _wait(self, step: Step, name: str, end: float, stage: int | None = None) -> None:
+        if end <= self.now:
+            return
+        self._close()
+        place, parity, phase = step.awaited or (None, 0, None)
+        operands: Operands = ()
+        if place is not None:
+            operands = (("parity", str(parity)),)
+        elif step.use is not POLL:
+            operands = self._operands(step)
+        self._done.append(
+            Interval(
+                self._log.track, Activity.WAIT, name, self.now, end, step.span, operands, stage, place, phase
+            )
+        )  # fmt: skip
+        self.now = end

@@ -1,0 +1,119 @@
+"""Warps that note each instruction, access and wait of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.isa import Instruction, OperandKind
+
+from ..machine import GlobalBuffer, KernelImage, RunningWarp, SharedBuffer, Wait
+from ..ordering import Agent
+from .notes import COPY, GLOBAL_LOAD, LOAD, POLL, STORE, Use, Written
+
+Buffer = SharedBuffer | GlobalBuffer
+NOTHING: Mapping[str, Any] = {}
+
+
+class RecordedWarp(RunningWarp):
+    """A warp with a log. awaited: the mbarrier and the phase that the wait it executes is for."""
+
+    __slots__ = ("awaited", "log", "note")
+
+    def __init__(self, cta: Any, warp_id: int, agent: Agent, time: float) -> None:
+        super().__init__(cta, warp_id, agent, time)
+        self.awaited: Any = None
+        self.log = cta.gpu.recorder.warp_log(cta, warp_id, time)
+        self.note = self.log.steps.append
+
+    def resume(self) -> None:
+        super().resume()
+        self.log.end = self.time
+
+    def load(self, buffer: Buffer, index: Any, lanes: int = 1) -> Any:
+        begin = self.time
+        value = super().load(buffer, index, lanes)
+        use = LOAD if isinstance(buffer, SharedBuffer) else GLOBAL_LOAD
+        self.note((use, begin, self.time, self.span, (buffer.name,), NOTHING, None))
+        return value
+
+    def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
+        begin = self.time
+        super().store(buffer, index, value, lanes, in_cta)
+        self.note((STORE, begin, self.time, self.span, (self._written(buffer, index, lanes),), NOTHING, None))
+
+    def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
+        begin = self.time
+        super().copy(dst, dst_index, src, src_index, lanes)
+        written = self._written(dst, dst_index, lanes)
+        self.note((COPY, begin, self.time, self.span, (written, src.name), NOTHING, None))
+
+    def _written(self, buffer: Buffer, index: Any, lanes: int) -> Written | str:
+        """Where a store goes: for global memory its extent, which may be an output tile's."""
+        if isinstance(buffer, SharedBuffer):
+            return buffer.name
+        if isinstance(index, np.ndarray):
+            places = index if self.mask.full else index[..., self.mask.lanes]
+            return Written(buffer.name, int(places.min()), int(places.max()) + lanes - 1)
+        return Written(buffer.name, int(index), int(index) + lanes - 1)
+
+
+def recorded(image: KernelImage) -> KernelImage:
+    """The kernel with a program that calls instructions which note themselves in the log of a `RecordedWarp`."""
+    program = image.warp
+    if not isinstance(program, FunctionType):
+        return image
+    names = dict(program.__globals__)
+    for name, entry in image.instructions.items():
+        names[name] = _noting(entry, names[name])
+    if "poll" in names:
+        names["poll"] = _noting_poll(names["poll"])
+    again = FunctionType(program.__code__, names, program.__name__, program.__defaults__, program.__closure__)
+    return replace(image, warp=again)
+
+
+def _noting(entry: Instruction, execute: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that does what `execute` does, and notes it."""
+    use = Use(entry.name, entry)
+    registers = {i for i, operand in enumerate(entry.operands) if operand.type.kind is OperandKind.REGISTERS}
+
+    def plain(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The operands without registers, which would keep their CTA alive."""
+        return tuple(None if i in registers else operand for i, operand in enumerate(operands))
+
+    def blocking(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Generator[Wait, None, Any]:
+        begin, span = w.time, w.span
+        result = yield from execute(gpu, w, *operands, **attrs)
+        w.note((use, begin, w.time, span, operands, attrs, w.awaited))
+        w.awaited = None
+        return result
+
+    def passing(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Any:
+        begin = w.time
+        result = execute(gpu, w, *operands, **attrs)
+        w.note((use, begin, w.time, w.span, operands, attrs, None))
+        return result
+
+    def with_registers(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Any:
+        begin = w.time
+        result = execute(gpu, w, *operands, **attrs)
+        w.note((use, begin, w.time, w.span, plain(operands), attrs, None))
+        return result
+
+    if entry.blocking:
+        return blocking
+    return with_registers if registers else passing
+
+
+def _noting_poll(poll: Callable[[Any], Wait]) -> Callable[[RecordedWarp], Wait]:
+    """`poll`, noted as a wait without an end, which lasts until the warp's next step."""
+
+    def noting(w: RecordedWarp) -> Wait:
+        w.note((POLL, w.time, w.time, w.span, (), NOTHING, None))
+        return poll(w)
+
+    return noting
