@@ -129,7 +129,7 @@ def wrapped(sentence: str, width: float, size: float = 12) -> list[str]:
     lines = [""]
     for word in sentence.split():
         longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and not fitting([longer], width, size * 0.92):
+        if lines[-1] and not fitting([longer], width, size * 0.9):
             lines.append(word)
         else:
             lines[-1] = longer

@@ -54,9 +54,10 @@ class Panel:
         return f"Cycles {number(self.scale.start)} to {number(self.scale.end)}: {shares}."
 
     def share(self, row: Row) -> tuple[Row, str, float]:
-        """What a row says of itself: for how much of the window its warp waits, or its engine is busy."""
+        """What a row says of itself: for how much of the window, as far as the run goes, its warp waits or its engine
+        is busy."""
         activity, verb = (Activity.WAIT, "waits") if row.detail else (Activity.BUSY, "busy")
-        return row, verb, row.share(activity, self.scale.start, self.scale.end)
+        return row, verb, row.share(activity, self.scale.start, min(self.scale.end, self.timeline.cycles))
 
     def draw(self, picture: Picture) -> None:
         for index in range(len(self.rows)):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tirx_mini.diagnose import Timeline
 
 from ..svg import Picture, number
+from .against import Comparison
 from .marks import RULES, WIDTH, Heading, Scale, axis, legend, patterns, wrapped
 from .palette import PAINTS
 from .panel import Panel
@@ -37,6 +38,47 @@ def timeline_svg(
     picture.text(WIDTH - 8, panel.top - 8, "in this window", "soft small", text_anchor="end")
     axis(picture, scale, panel.top - 4, panel.bottom, heading.clock_ghz)
     panel.draw(picture)
+    return str(picture)
+
+
+def against_svg(
+    comparison: Comparison,
+    heading: Heading,
+    ctas: tuple[Sequence[int], Sequence[int]],
+    start: float | None = None,
+    end: float | None = None,
+) -> str:
+    """Two runs on one time axis, each with these CTAs; all of both runs, or from `start` to `end` in cycles.
+
+    Raises `ValueError` as `timeline_svg` does.
+    """
+    runs = (comparison.before, comparison.after)
+    whole = max(run.timeline.cycles for run in runs)
+    scale = _scale(0.0 if start is None else start, whole if end is None else end, whole)
+    notes = [line for sentence in comparison.sentences for line in wrapped(sentence, WIDTH - 32)]
+    panels: list[Panel] = []
+    top = 66.0 + 16 * len(notes)
+    for run, shown in zip(runs, ctas, strict=True):
+        panels.append(Panel(run.timeline, shown, scale, top=top + 24, strips=False))
+        top = panels[-1].bottom + 10
+    height = panels[-1].bottom + 40
+    described = " ".join(f"{run.name}. {panel.described()}" for run, panel in zip(runs, panels, strict=True))
+    picture = Picture(WIDTH, height, heading.title, f"{' '.join(comparison.sentences)} {described}", PAINTS, RULES)
+    picture.rect(0, 0, WIDTH, height, "page")
+    picture.raw(patterns())
+    picture.text(16, 24, heading.title, "ink head")
+    for line, note in enumerate(notes):
+        picture.text(16, 42 + 16 * line, note, "ink")
+    legend(picture, panels[0].top - 36, _stages(panels))
+    axis(picture, scale, panels[0].top - 4, panels[-1].bottom, heading.clock_ghz)
+    for run, panel in zip(runs, panels, strict=True):
+        words = f"{run.name}, {run.whole_us:.1f} µs"
+        picture.text(16, panel.top - 8, words, "ink head")
+        picture.text(30 + 8.5 * len(words), panel.top - 8, _names(run.timeline, panel.ctas), "soft")
+        panel.draw(picture)
+        if scale.sees(run.timeline.cycles, whole + 1) and run.timeline.stuck is None:
+            x = scale.x(run.timeline.cycles)
+            picture.add("line", x1=x, x2=x, y1=panel.top - 4, y2=panel.bottom - 4, class_="arrow")
     return str(picture)
 
 

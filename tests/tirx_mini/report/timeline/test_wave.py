@@ -1,0 +1,65 @@
+"""The wave: blocks on the rows of their SMs, and what is said of an uneven end."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tirx_mini.diagnose import CtaTime, Tile, Timeline
+from tirx_mini.report.timeline import Heading, wave_note, wave_svg
+
+from .pictures import SVG, boxes, words
+
+
+def persistent(sms: int, tiles: int, cycles: float = 1000.0) -> Timeline:
+    """One CTA for each SM; tile t is computed by CTA t modulo `sms`, each in so many cycles."""
+    made = [Tile(t % sms, cycles * (t // sms), cycles * (t // sms + 1), f"tile {t}") for t in range(tiles)]
+    ends = {sm: max((t.end for t in made if t.cta == sm), default=0.0) for sm in range(sms)}
+    ctas = tuple(CtaTime(sm, f"CTA ({sm}, 0)", sm, sm, 0, 0.0, ends[sm]) for sm in range(sms))
+    return Timeline(ctas=ctas, tiles=tuple(made), cycles=max(ends.values()))
+
+
+def test_each_tile_is_a_block_in_the_row_of_its_sm() -> None:
+    svg = wave_svg(persistent(4, 6), Heading("wave", 2.0), sms=4)
+    rows = [boxes(svg, f"SM {sm}: ") for sm in range(4)]
+    assert [len(row) for row in rows] == [2, 2, 1, 1]
+    tops = [{top for _, _, top, _ in row} for row in rows]
+    assert all(len(top) == 1 for top in tops) and sorted(tops, key=min) == tops
+    (first, second) = rows[0]
+    assert first[3] == "s0" and second[3] == "s1" and first[1] == pytest.approx(second[0], abs=0.01)
+    assert boxes(svg, "SM 1: CTA (1, 0), tile 5, cycles 1,000 to 2,000")
+
+
+def test_the_note_counts_tiles_idle_sms_and_the_tail() -> None:
+    assert wave_note(persistent(4, 6), 5, clock_ghz=2.0) == (
+        "6 tiles on 5 SMs: 2 SMs have 1 tile, 2 SMs have 2 tiles, 1 SM has none. The SMs work 60 % of the time. The "
+        "first of them runs out of work 500 ns before the end, after 50 % of the time."
+    )
+    assert "1 SM has 1 tile." in wave_note(persistent(1, 1), 1, 2.0)
+
+
+def test_the_note_is_on_the_picture_and_in_its_description() -> None:
+    svg = wave_svg(persistent(4, 6), Heading("wave", 2.0), sms=4)
+    note = wave_note(persistent(4, 6), 4, 2.0)
+    assert note in svg.split("</desc>")[0] and note.split(".")[0] in " ".join(words(svg))
+
+
+def test_a_run_without_tiles_shows_its_ctas_and_those_that_live_at_once_lie_below_one_another() -> None:
+    ctas = tuple(CtaTime(c, f"CTA ({c}, 0)", 0, c, 0, 100.0 * c, 100.0 * c + 300) for c in range(3))
+    timeline = Timeline(ctas=ctas, cycles=500.0)
+    svg = wave_svg(timeline, Heading("wave", 2.0), sms=1)
+    assert len({top for _, _, top, _ in boxes(svg, "SM 0: CTA")}) == 3 and "1st CTA" in words(svg)
+    assert wave_note(timeline, 1, 2.0).startswith("3 CTAs on 1 SM: 1 SM has 3 CTAs. The SMs work 100 % of the time.")
+
+
+def test_a_run_in_which_no_cta_began_says_so() -> None:
+    assert wave_note(Timeline(), 4, 2.0) == "No CTA has run."
+    assert "No CTA has run." in words(wave_svg(Timeline(), Heading("wave", 2.0), sms=4))
+
+
+def test_a_large_wave_stays_small() -> None:
+    svg = wave_svg(persistent(148, 4096), Heading("wave", 2.0), sms=148)
+    lines = [path.get("d", "") for path in ET.fromstring(svg).iter(f"{SVG}path")]
+    assert sum(line.count("M") for line in lines) == 4096 and len(lines) == 8
+    assert len(svg) < 100_000 and "and again" in words(svg)

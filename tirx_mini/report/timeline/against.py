@@ -1,0 +1,243 @@
+"""Two runs of a problem side by side: what each role and engine does with its time, and the difference in sentences.
+
+A run's times are those of an average CTA slot: the cycles that all CTAs spend on something, divided by the cycles that
+all CTAs live, times the cycles of the run. They compare a kernel of one tile a CTA with a persistent one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
+
+from .spans import covered
+
+FUNCTIONS = ("TMA", "MMA", "write-back")
+"""What warps do, in the order in which the data flow; a role is one of them or several."""
+LEAST = 0.02
+"""Differences below this part of the longer run are not named."""
+MOST = 4
+"""So many differences are named, the largest first."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One of the two runs. name: of the kernel. time_us: predicted, with the launch."""
+
+    name: str
+    timeline: Timeline
+    clock_ghz: float
+    time_us: float | None = None
+
+    @property
+    def whole_us(self) -> float:
+        """The whole time in µs: with the launch where it is known."""
+        return self.timeline.cycles / self.clock_ghz / 1e3 if self.time_us is None else self.time_us
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What one row does in both runs, in µs of an average CTA slot.
+
+    who: "MMA warp", "tensor core". what: "tma2mma" for a wait, "" for the time that an engine is busy. Where only the
+    cause is the same, and not the barrier, it is the cause: "TMA loads". names: of the barrier before and after.
+    before, after: None where that run has no such row.
+    """
+
+    who: str
+    what: str
+    before: float | None
+    after: float | None
+    names: tuple[str, str]
+
+    @property
+    def change(self) -> float:
+        """µs more than before."""
+        return (self.after or 0.0) - (self.before or 0.0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs between two runs. differences: of all rows, the largest first. sentences: of those that matter."""
+
+    before: Run
+    after: Run
+    differences: tuple[Difference, ...]
+    sentences: tuple[str, ...]
+
+
+def compare(before: Run, after: Run) -> Comparison:
+    """Compare two runs of one problem on one GPU."""
+    rows = (*_engines(before, after), *_waits(before, after))
+    differences = tuple(sorted(rows, key=lambda row: -abs(row.change)))
+    least = LEAST * max(before.whole_us, after.whole_us)
+    named = [row for row in differences if abs(row.change) >= least and row.who != str(TrackKind.TENSOR)][:MOST]
+    sentences = [_headline(before, after), *_utilisation(before, after), *map(_sentence, named)]
+    if not named:
+        sentences.append(f"No wait differs by {100 * LEAST:.0f} % of the time.")
+    return Comparison(before, after, differences, tuple(sentences))
+
+
+def as_data(comparison: Comparison) -> dict[str, object]:
+    """The comparison as JSON knows it, without the timelines."""
+    return {
+        "before": {"name": comparison.before.name, "us": comparison.before.whole_us},
+        "after": {"name": comparison.after.name, "us": comparison.after.whole_us},
+        "differences": [
+            {"who": row.who, "what": row.what, "before": row.before, "after": row.after, "names": list(row.names)}
+            for row in comparison.differences
+        ],
+        "sentences": list(comparison.sentences),
+    }
+
+
+def family(name: str) -> str:
+    """The name of a barrier without its stage: "tma2mma" for "tma2mma[1]"."""
+    return name.split("[")[0]
+
+
+def cause(timeline: Timeline, wait: Interval) -> str:
+    """Whose work a wait is for: "TMA loads", "MMAs", "its stores", "other warps"."""
+    change = timeline.ended_by(wait)
+    if change is not None:
+        kinds = {TrackKind.TMA_LOAD: "TMA loads", TrackKind.TENSOR: "MMAs", TrackKind.TMA_STORE: "its stores"}
+        return kinds.get(change.source.kind, "other warps")
+    if wait.barrier is None and "group" in wait.name:
+        return "its stores"
+    return "other warps"
+
+
+def _engines(before: Run, after: Run) -> Iterable[Difference]:
+    """A row for each kind of engine: the time in which it works."""
+    first, second = _busy(before), _busy(after)
+    for kind in (TrackKind.TMA_LOAD, TrackKind.TENSOR, TrackKind.TMA_STORE):
+        if kind in first or kind in second:
+            yield Difference(str(kind), "", first.get(kind), second.get(kind), ("", ""))
+
+
+def _busy(run: Run) -> Mapping[TrackKind, float]:
+    """µs of an average slot in which each engine works."""
+    by_track: dict[Track, list[tuple[float, float]]] = defaultdict(list)
+    for interval in run.timeline.intervals:
+        if interval.activity is Activity.BUSY:
+            by_track[interval.track].append((interval.start, interval.end))
+    lives = sum(item.end - item.start for item in run.timeline.ctas)
+    cycles: dict[TrackKind, float] = defaultdict(float)
+    for track, spans in by_track.items():
+        cycles[track.kind] += covered(spans)
+    return {kind: spent / lives * _run_us(run) for kind, spent in cycles.items()}
+
+
+def _waits(before: Run, after: Run) -> Iterable[Difference]:
+    """A row for each thing that a role waits for: by the barrier's name where both have it, else by the cause."""
+    first, second = _waiting(before), _waiting(after)
+    for role, old in _pairs(list(first), list(second)):
+        who = f"{role} warp{'s' * (_warps(after, role) > 1)}"
+        mine, theirs = dict(second[role]), dict(first.get(old, {}))
+        for name in [name for name in mine if name in theirs]:
+            yield Difference(who, name[0], theirs.pop(name), mine.pop(name), (name[0], name[0]))
+        for reason in dict.fromkeys(reason for _, reason in (*theirs, *mine)):
+            then = {name: us for (name, why), us in theirs.items() if why == reason}
+            now = {name: us for (name, why), us in mine.items() if why == reason}
+            names = ", ".join(sorted(then)), ", ".join(sorted(now))
+            totals = [sum(times.values()) if times else None for times in (then, now)]
+            yield Difference(who, reason, totals[0], totals[1], names)
+
+
+def _waiting(run: Run) -> Mapping[str, Mapping[tuple[str, str], float]]:
+    """For each role, µs of an average slot by what it waits for: (name without the stage, cause)."""
+    lives = {item.cta: item.end - item.start for item in run.timeline.ctas}
+    lived: dict[str, float] = defaultdict(float)
+    for track, role in run.timeline.roles.items():
+        lived[role] += lives.get(track.cta, 0.0)
+    cycles: dict[str, dict[tuple[str, str], float]] = {role: defaultdict(float) for role in lived if role}
+    for interval in run.timeline.intervals:
+        role = run.timeline.roles.get(interval.track, "")
+        if interval.activity is Activity.WAIT and role:
+            cycles[role][family(interval.name), cause(run.timeline, interval)] += interval.cycles
+    return {
+        role: {what: spent / lived[role] * _run_us(run) for what, spent in waits.items()}
+        for role, waits in cycles.items()
+        if lived[role]
+    }
+
+
+def _pairs(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]:
+    """Each role of the run after with the role before that does the same, or a part of it; "" where none does."""
+
+    def likeness(role: str, old: str) -> tuple[bool, int]:
+        shared = {word for word in FUNCTIONS if word in role and word in old}
+        return role == old, len(shared)
+
+    pairs = []
+    for role in sorted(after, key=_place):
+        best = max(before, key=lambda old: likeness(role, old), default="")
+        pairs.append((role, best if any(likeness(role, best)) else ""))
+    return pairs
+
+
+def _place(role: str) -> int:
+    return next((place for place, word in enumerate(FUNCTIONS) if word in role), len(FUNCTIONS))
+
+
+def _warps(run: Run, role: str) -> int:
+    """How many warps of a CTA have a role, at most."""
+    counts: dict[int, int] = defaultdict(int)
+    for track, name in run.timeline.roles.items():
+        counts[track.cta] += name == role
+    return max(counts.values(), default=0)
+
+
+def _run_us(run: Run) -> float:
+    """The run in µs, without its launch."""
+    return run.timeline.cycles / run.clock_ghz / 1e3
+
+
+def _headline(before: Run, after: Run) -> str:
+    old, new = before.whole_us, after.whole_us
+    if abs(new - old) < LEAST / 2 * max(old, new):
+        return f"{after.name} takes as long as {before.name}: {old:.1f} and {new:.1f} µs."
+    joint = "as" if new > 2 * old else "than"
+    return f"{after.name} takes {_more(old, new)} {joint} {before.name}: {old:.1f} → {new:.1f} µs."
+
+
+def _utilisation(before: Run, after: Run) -> list[str]:
+    """How much of the time the tensor core works, where both runs use it."""
+    shares = [_busy(run).get(TrackKind.TENSOR, 0.0) / _run_us(run) for run in (before, after)]
+    if not all(shares):
+        return []
+    return [f"The tensor core is busy {100 * shares[1]:.0f} % of the time, before {100 * shares[0]:.0f} %."]
+
+
+def _sentence(row: Difference) -> str:
+    """One difference, with its figures."""
+    before, after = row.before or 0.0, row.after or 0.0
+    several = row.who.endswith("s")
+    if row.what:
+        verb, goal = "wait" if several else "waits", f" for {_named(row)}"
+    else:
+        verb, goal = "are busy" if several else "is busy", ""
+    small = 0.01 * max(before, after)
+    if before <= small:
+        return f"The {row.who} now {verb}{goal}: {after:.1f} µs, before not at all."
+    if after <= small:
+        return f"The {row.who} no longer {verb}{goal}: {before:.1f} µs before."
+    return f"The {row.who} {verb} {_more(before, after)}{goal}: {before:.1f} → {after:.1f} µs."
+
+
+def _named(row: Difference) -> str:
+    """What a row waits for, with the barriers where their names differ."""
+    old, new = row.names
+    if old == new:
+        return row.what
+    return f"{row.what} ({old} before, {new} now)" if old and new else f"{row.what} ({old or new})"
+
+
+def _more(before: float, after: float) -> str:
+    """How one figure compares with another: "38 % less", "12 % more", "3.1 times as long"."""
+    ratio = after / before
+    if ratio > 2:
+        return f"{ratio:.1f} times as long"
+    return f"{100 * abs(1 - ratio):.0f} % {'more' if ratio > 1 else 'less'}"

@@ -1,0 +1,137 @@
+"""The wave: every SM as a row and its tiles as blocks, so that an uneven end and idle SMs are seen at a glance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tirx_mini.diagnose import Timeline
+
+from ..svg import Paint, Picture
+from .marks import LEFT, RULES, WIDTH, Heading, Scale, axis, duration, fitting, wrapped
+from .palette import PAINTS, STAGES, stage_class
+from .spans import covered
+
+TALLEST, LOWEST = 16.0, 3.0
+"""Of the row of an SM, in user units."""
+ROOM = 460.0
+MOST = 500
+"""So many blocks have their words as titles; more are one path a colour, and the file stays small."""
+LINES = {f"line-s{stage}": Paint("stroke", colour, colour) for stage, colour in enumerate(STAGES)}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A tile on its SM, or a CTA of a run without tiles. turn: which tile of the SM it is, from 0.
+    level: below which other block of the SM, where several CTAs live at once."""
+
+    sm: int
+    start: float
+    end: float
+    name: str
+    turn: int
+    level: int
+
+
+def blocks_of(timeline: Timeline) -> list[Block]:
+    """The blocks of all SMs, by SM and start."""
+    ctas = {item.cta: item for item in timeline.ctas}
+    tiled = {tile.cta for tile in timeline.tiles}
+    owned = [(ctas[tile.cta], tile) for tile in timeline.tiles if tile.cta in ctas]
+    pieces = [(cta.sm, tile.start, tile.end, f"{cta.name}, {tile.name}") for cta, tile in owned]
+    pieces += [(item.sm, item.start, item.end, item.name) for item in timeline.ctas if item.cta not in tiled]
+    found: list[Block] = []
+    free: dict[int, list[float]] = {}
+    turns: Counter[int] = Counter()
+    for sm, start, end, name in sorted(pieces):
+        ends = free.setdefault(sm, [])
+        level = next((level for level, until in enumerate(ends) if until <= start), len(ends))
+        ends[level : level + 1] = [end]
+        found.append(Block(sm, start, end, name, turns[sm], level))
+        turns[sm] += 1
+    return found
+
+
+def wave_note(timeline: Timeline, sms: int, clock_ghz: float) -> str:
+    """How even the work is, in two sentences. sms: of the GPU."""
+    blocks = blocks_of(timeline)
+    if not blocks:
+        return "No CTA has run."
+    kind = "tile" if timeline.tiles else "CTA"
+    counts = Counter(Counter(block.sm for block in blocks).values())
+    groups = [(count, number_of(tiles, kind)) for tiles, count in sorted(counts.items())]
+    if idle := sms - sum(counts.values()):
+        groups.append((idle, "none"))
+    shares = ", ".join(f"{number_of(count, 'SM')} {'has' if count == 1 else 'have'} {tiles}" for count, tiles in groups)
+    worked = sum(covered([(b.start, b.end) for b in blocks if b.sm == sm]) for sm in {b.sm for b in blocks})
+    last = {block.sm: block.end for block in sorted(blocks, key=lambda block: block.end)}
+    tail = min(last.values())
+    left = timeline.cycles - tail
+    return (
+        f"{number_of(len(blocks), kind)} on {number_of(sms, 'SM')}: {shares}. The SMs work "
+        f"{100 * worked / (sms * timeline.cycles):.0f} % of the time. The first of them runs out of work "
+        f"{duration(left, clock_ghz)} before the end, after {100 * tail / timeline.cycles:.0f} % of the time."
+    )
+
+
+def wave_svg(timeline: Timeline, heading: Heading, sms: int) -> str:
+    """A picture of all `sms` SMs of the GPU over the whole run."""
+    notes = wrapped(heading.note or wave_note(timeline, sms, heading.clock_ghz), WIDTH - 32)
+    blocks = blocks_of(timeline)
+    scale = Scale(0.0, max(timeline.cycles, 1.0), right=WIDTH - 24)
+    row = min(TALLEST, max(LOWEST, ROOM / sms))
+    top = 78.0 + 16 * len(notes)
+    bottom = top + row * sms
+    picture = Picture(WIDTH, bottom + 40, heading.title, " ".join(notes), {**PAINTS, **LINES}, RULES)
+    picture.rect(0, 0, WIDTH, bottom + 40, "page")
+    picture.text(16, 24, heading.title, "ink head")
+    for line, note in enumerate(notes):
+        picture.text(16, 42 + 16 * line, note, "ink")
+    _legend(picture, top - 22, 1 + max((block.turn for block in blocks), default=0), bool(timeline.tiles))
+    axis(picture, scale, top - 4, bottom, heading.clock_ghz)
+    every = max(1, round(14 / row))
+    for sm in range(0, sms, every if every == 1 else -(-every // 5) * 5):
+        picture.text(LEFT - 8, top + row * sm + row / 2 + 4, f"SM {sm}", "soft small", text_anchor="end")
+    picture.rect(LEFT, top, scale.right - LEFT, bottom - top, "lane")
+    _blocks(picture, blocks, scale, top, row)
+    return str(picture)
+
+
+def _blocks(picture: Picture, blocks: Sequence[Block], scale: Scale, top: float, row: float) -> None:
+    depth = 1 + max((block.level for block in blocks), default=0)
+    height = row / depth
+    paths: dict[str, list[str]] = {}
+    for block in blocks:
+        left, right = scale.x(block.start), scale.x(block.end)
+        y = top + row * block.sm + height * block.level
+        kind = stage_class(block.turn)
+        if len(blocks) > MOST:
+            paths.setdefault(kind, []).append(f"M{left:.1f} {y + height / 2:.1f}h{max(right - left - 0.3, 0.2):.1f}")
+            continue
+        words = f"SM {block.sm}: {block.name}, cycles {block.start:,.0f} to {block.end:,.0f}"
+        picture.rect(left, y + 0.15, max(right - left, 0.5), height - 0.3, f"{kind} edge", words)
+        if height >= 11 and (label := fitting([block.name.split(", ", 1)[-1], str(block.turn + 1)], right - left)):
+            picture.text((left + right) / 2, y + height / 2 + 3.5, label, "on small", text_anchor="middle")
+    for kind, pieces in paths.items():
+        picture.add("path", d="".join(pieces), class_=f"line-{kind}", stroke_width=height - 0.3)
+
+
+def _legend(picture: Picture, y: float, turns: int, tiled: bool) -> None:
+    kind = "tile" if tiled else "CTA"
+    for turn in range(min(turns, len(STAGES))):
+        x = LEFT + 84 * turn
+        picture.rect(x, y - 10, 15, 12, f"{stage_class(turn)} edge")
+        picture.text(x + 20, y, f"{ordinal(turn + 1)} {kind}", "soft")
+    if turns > len(STAGES):
+        picture.text(LEFT + 84 * len(STAGES), y, "and again", "soft")
+
+
+def ordinal(number_: int) -> str:
+    """ "1st", "2nd", "11th"."""
+    teen = number_ % 100 in (11, 12, 13)
+    return f"{number_}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number_ % 10, 'th')}"
+
+
+def number_of(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
