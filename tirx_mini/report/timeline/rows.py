@@ -18,7 +18,7 @@ ENGINES = {TrackKind.TMA_LOAD: 1, TrackKind.TENSOR: 3, TrackKind.TMA_STORE: 5}
 class Row:
     """A row of a picture: an engine, or the warps of one role, of which the first is drawn.
 
-    name: "MMA", "tensor core". detail: "warp 4", "warps 0 to 3", "" for an engine. intervals: of the first track.
+    name: "MMA", "tensor core". detail: "warp 4", "warp 0 of 4", "" for an engine. intervals: of the first track.
     """
 
     cta: int
@@ -26,6 +26,14 @@ class Row:
     detail: str
     tracks: tuple[Track, ...]
     intervals: tuple[Interval, ...]
+
+    def works(self, start: float, end: float) -> bool:
+        """Whether it does anything from `start` to `end` but stand at a barrier of its CTA or cluster."""
+        return any(
+            interval.activity is not Activity.WAIT or interval.barrier is not None
+            for interval in self.intervals
+            if interval.start < end and interval.end > start
+        )
 
     def share(self, activity: Activity, start: float, end: float) -> float:
         """The part of the time from `start` to `end`, 0 to 1, in which the track is at that; overlaps count once."""
@@ -100,11 +108,7 @@ def _engine(timeline: Timeline, cta: int, kind: TrackKind) -> list[Interval]:
 
 def _warps(tracks: Sequence[Track]) -> str:
     numbers = [track.warp or 0 for track in tracks]
-    if len(numbers) == 1:
-        return f"warp {numbers[0]}"
-    if numbers == list(range(numbers[0], numbers[-1] + 1)):
-        return f"warps {numbers[0]} to {numbers[-1]}"
-    return f"warps {', '.join(map(str, numbers))}"
+    return f"warp {numbers[0]}" + (f" of {len(numbers)}" if len(numbers) > 1 else "")
 
 
 def _place(role: str) -> int:
