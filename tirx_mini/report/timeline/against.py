@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
+from tirx_mini.diagnose import Activity, Interval, Report, Timeline, Track, TrackKind
+from tirx_mini.hardware import GpuSpec, gpu_spec
 
 from .spans import covered
 
@@ -35,6 +36,18 @@ class Run:
     def whole_us(self) -> float:
         """The whole time in µs: with the launch where it is known."""
         return self.timeline.cycles / self.clock_ghz / 1e3 if self.time_us is None else self.time_us
+
+
+def run_of(report: Report, spec: GpuSpec | None = None) -> Run:
+    """A report as one side of a comparison. spec: the GPU as it was simulated, if that is not the one of the name.
+
+    Raises `ValueError` for a run without a timeline.
+    """
+    name = report.kernel or "the kernel"
+    if report.trace is None:
+        raise ValueError(f"{name} was simulated without trace=True: there is no timeline to show")
+    clock_ghz = report.stats.get("clock_ghz") or (spec or gpu_spec(report.gpu)).clock_ghz
+    return Run(name, report.trace, clock_ghz, report.time_us)
 
 
 @dataclass(frozen=True)

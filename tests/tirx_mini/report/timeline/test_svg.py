@@ -70,7 +70,9 @@ def test_the_latency_of_a_copy_is_paler_than_its_transfer(ring: Timeline) -> Non
     copy = replace(first, moved=(first.end - 200, first.end - 50))
     timeline = replace(ring, intervals=tuple(copy if item is first else item for item in ring.intervals))
     svg = timeline_svg(timeline, HEADING, [0], 0, 2960)
-    whole, transfer = [r for r in ET.fromstring(svg).iter(f"{SVG}rect") if r.get("class", "").startswith("s0")][1:3]
+    rects = list(ET.fromstring(svg).iter(f"{SVG}rect"))
+    whole = next(rect for rect in rects if rect.findtext(f"{SVG}title", "").startswith("load A, stage 0"))
+    transfer = rects[rects.index(whole) + 1]
     assert "pale" in (whole.get("class") or "") and transfer.get("class") == "s0"
     assert float(transfer.get("x") or 0) == pytest.approx(132 + (first.end - 200) / 4, abs=0.01)
     assert float(transfer.get("width") or 0) == pytest.approx(150 / 4, abs=0.01)
