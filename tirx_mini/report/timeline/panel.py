@@ -14,8 +14,8 @@ from .palette import stage_class
 from .phases import Phase, phases_of
 from .rows import Row, rows_of
 
-LANE, GAP, STRIP = 26.0, 8.0, 13.0
-DEEPEST = 4
+LANE, THIN, GAP, STRIP = 26.0, 12.0, 8.0, 13.0
+DEEPEST = 8
 """So many of the copies that are in flight at once are drawn below one another."""
 NARROW = 12.0
 """Instructions that are narrower than this many user units share a box."""
@@ -31,7 +31,7 @@ class Panel:
     def __init__(self, timeline: Timeline, ctas: Sequence[int], scale: Scale, top: float, strips: bool = True) -> None:
         self.timeline, self.ctas, self.scale, self.top = timeline, ctas, scale, top
         rows = rows_of(timeline, ctas)
-        self.rows = [row for row in rows if not row.detail or row.works(scale.start, scale.end)] or rows
+        self.rows = [row for row in rows if row.works(scale.start, scale.end)] or rows
         self.barriers = barriers_in(timeline, ctas, scale) if strips else []
         self.levels = [stacked(merged(row.intervals, scale), scale) for row in self.rows]
         self.bounds: list[tuple[float, float]] = []
@@ -41,7 +41,7 @@ class Panel:
             if len(ctas) > 1 and (index == 0 or self.rows[index - 1].cta != row.cta):
                 y += 20
             depth = self.depth(index)
-            height = LANE if depth == 1 else depth * LANE * 0.6
+            height = max(LANE, depth * (THIN if depth > 3 else LANE * 0.6))
             self.bounds.append((y, y + height))
             self.places.update(dict.fromkeys(row.tracks, (y, y + height)))
             y += height + GAP

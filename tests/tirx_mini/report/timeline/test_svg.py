@@ -103,6 +103,25 @@ def test_a_warp_that_only_stands_at_a_barrier_of_its_cta_has_no_row(ring: Timeli
     assert "other" in words(timeline_svg(timeline, HEADING, [0], 0, 6000))
 
 
+def test_warps_share_a_row_within_a_warpgroup_and_those_that_issue_have_their_own() -> None:
+    roles = {8: "MMA", 9: "MMA", 11: "TMA", 10: "other", **dict.fromkeys(range(8), "write-back")}
+    tracks = {Track(0, TrackKind.WARP, warp): role for warp, role in roles.items()}
+    work = [Interval(track, Activity.RUN, "arithmetic", 0, 900) for track in tracks]
+    svg = timeline_svg(Timeline(intervals=tuple(work), roles=tracks, cycles=1000), HEADING, [0])
+    rows = [word for word in words(svg) if word in roles.values() or word.startswith("warp ")]
+    assert rows == [
+        "TMA", "warp 11", "MMA", "warp 8", "MMA", "warp 9", "write-back", "warp 0 of 0–3", "write-back",
+        "warp 4 of 4–7", "other", "warp 10",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("role", "name"), [("all", "all roles"), ("TMA, MMA", "TMA, MMA"), ("loads", "loads")])
+def test_a_warp_that_also_loads_stands_first(ring: Timeline, role: str, name: str) -> None:
+    timeline = replace(ring, roles={**ring.roles, MMA: role, TMA: "other"})
+    shown = [word for word in words(timeline_svg(timeline, HEADING, [0])) if word in (name, "tensor core", "other")]
+    assert shown == [name, "tensor core", "other"]
+
+
 def test_rows_stand_in_the_order_in_which_the_data_flow(ring: Timeline) -> None:
     svg = timeline_svg(ring, HEADING, [0])
     order = ["TMA", "TMA loads", "MMA", "tensor core", "write-back", "TMA stores"]
