@@ -175,7 +175,7 @@ def missing_init_fence(fact: MissingInitFence) -> Explanation:
         (("it is used here", fact.use),),
         _barrier(fact),
         severity="error" if fact.proxy else "warning",
-        order="if the operation gets there before the initialisation, as the ISA allows without the fence",
+        order="if the operation reaches the barrier before the initialisation, as the ISA allows without the fence",
     )
 
 
@@ -267,7 +267,7 @@ def signal_at_exit(fact: SignalAtExit) -> Explanation:
         f"{fact.origin.cta} may end before the {what} of {fact.signal.role} gets to its {fact.barrier}",
         ALIVE,
         about=_barrier(fact),
-        order=f"if {fact.origin.cta} ends before the {what} gets there",
+        order=f"if {fact.origin.cta} ends before the {what} arrives",
     )
 
 
@@ -322,7 +322,7 @@ def rounds_unordered(fact: RoundsUnordered) -> Explanation:
             ((f"{fact.place} uses it here", fact.span),),
             {"barrier": f"barrier {fact.number}"},
             "PTX ISA: bar.arrive",
-            order=f"if {fact.again} arrives twice before {other} gets there",
+            order=f"if {fact.again} arrives twice before {other} arrives",
         )
     return Explanation(
         f"barrier {fact.number} is used by {fact.origin.place} and by {fact.place}, and nothing keeps their rounds "

@@ -120,7 +120,7 @@ def order_of(fact: Hazard) -> str | None:
     second = "its" if later_role == earlier.role else f"the {fact.operation} of {later_role}"
     second = f"the {fact.operation}" if second == "its" else second
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
-        return f"if {second} gets there before the bytes of {first} have left the generic proxy"
+        return f"if {second} executes before the bytes of {first} have left the generic proxy"
     if fact.kind is HazardKind.MISSING_READ_FENCE:
         return f"if {second} overtakes {first}, which no chip is known to let it do"
     if fact.kind is HazardKind.MISSING_FENCE_AFTER:
@@ -128,7 +128,7 @@ def order_of(fact: Hazard) -> str | None:
     if fact.kind is HazardKind.MISSING_FENCE_BEFORE:
         return f"if {first} is still under way when its warp signals, as the ISA allows without the fence"
     if fact.kind is HazardKind.MISSING_TMEM_WAIT:
-        return f"if {first} is still under way when {second} gets there"
+        return f"if {first} is still in flight when {second} executes"
     if fact.kind is HazardKind.IDENTICAL_WRITES:
         return "if two writes at once left other bytes than both write"
     verb, other = verb_of(fact.operation, fact.writes), verb_of(earlier.operation, earlier.write)

@@ -70,7 +70,7 @@ def _never_waited(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: s
     """A note on a barrier that is signalled, and that nobody waits for."""
     for barrier, signal in _signalled(barriers, signals, by):
         if not barrier.history.waits and not barrier.waiters:
-            return ((f"nobody waits for {barrier.name}, which {signal.role} signals here", signal.span),)
+            return ((f"no thread waits for {barrier.name}, which {signal.role} signals here", signal.span),)
     return ()
 
 

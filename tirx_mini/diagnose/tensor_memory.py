@@ -103,7 +103,7 @@ def freed_twice(fact: FreedTwice) -> Explanation:
         f"{fact.origin.role} frees {where}, which {fact.first.role} frees too",
         hint,
         notes,
-        order="if one of the two warps gets there after the other is done: code compiled by CUDA 13 then traps",
+        order="if one of the two warps executes it after the other is done: code compiled by CUDA 13 then traps",
     )
 
 
@@ -227,14 +227,14 @@ def lost_result(fact: LostResult) -> Explanation:
     (first, last), (low, high) = fact.columns, fact.unread
     if (low, high) != (first, last):
         return Explanation(
-            f"the MMA of {fact.origin.role} overwrites columns {first} to {last} of tensor memory, of which nobody has "
-            f"read {low} to {high} since the last MMA wrote them",
+            f"the MMA of {fact.origin.role} overwrites columns {first} to {last} of tensor memory, and no "
+            f"thread has read columns {low} to {high} since the last MMA wrote them",
             f"read all columns of the accumulator before the next tile: check the slices that are copied, as nothing "
             f"reads columns {low} to {high}",
             notes,
         )
     return Explanation(
-        f"the MMA of {fact.origin.role} overwrites an accumulator that nobody has read since the last MMA wrote it",
+        f"the MMA of {fact.origin.role} overwrites an accumulator that no thread has read since the last MMA wrote it",
         f"accumulate (accum=True) on every K tile but the first; read columns {first} to {last} before the next tile",
         notes,
     )

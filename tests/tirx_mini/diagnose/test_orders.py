@@ -83,11 +83,11 @@ ORDERED = {
     ),
     "a wait that is not there": (
         "ld2mma.wait(ld_phase.stage, ld_phase.phase)", "pass",
-        "race", ("nobody waits for ld2mma", "ld2mma.arrive("),
+        "race", ("no thread waits for ld2mma", "ld2mma.arrive("),
     ),
     "no wait for the first result": (
         "mma2ld.wait(wb_phase.stage, wb_phase.phase)", "pass",
-        "uninitialised-read", ("nobody waits for mma2ld", "mma2ld.arrive("),
+        "uninitialised-read", ("no thread waits for mma2ld", "mma2ld.arrive("),
     ),
     "a wait that passes too early": (
         "wb_phase.init(is_producer=False)", "wb_phase.init(is_producer=True)",

@@ -110,7 +110,7 @@ KERNELS = (
         verdict="hazard",
         kind="race",
         line=MMA,
-        page_says=("columns 256 to 319", "nobody waits for ld2mma[1]"),
+        page_says=("columns 256 to 319", "no thread waits for ld2mma[1]"),
     ),
     Wrong(
         name="each CTA begins with the first tile",
@@ -141,7 +141,7 @@ KERNELS = (
         verdict="hazard",
         kind="lost-result",
         line=MMA,
-        page_says=("columns 0 to 127 of tensor memory", "has read 64 to 127", "check the slices"),
+        page_says=("columns 0 to 127 of tensor memory", "has read columns 64 to 127", "check the slices"),
     ),
 )  # fmt: skip
 

@@ -33,7 +33,7 @@ STAGES = (
         line=TMA_WAIT,
         page_says=(
             "mma2tma[0] was initialised for 2 arrivals a phase, but only 1 arrives",
-            "warpgroup 2 waits for those who have arrived, and cannot arrive before the phase is complete",
+            "warpgroup 2 waits for the threads that have arrived, and cannot arrive before the phase is complete",
         ),
     ),
     Wrong(
@@ -43,7 +43,7 @@ STAGES = (
         kind="deadlock",
         code="TX120",
         line=TMA_WAIT,
-        page_says=("it signals another stage than it waited for", "before the state goes on to another"),
+        page_says=("it signals another stage than it waited for", "before the state advances"),
     ),
     Wrong(
         name="the last stage never released",

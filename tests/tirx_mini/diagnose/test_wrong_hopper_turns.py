@@ -96,7 +96,7 @@ TURNS = (
         kind="deadlock",
         code="TX108",
         line=TURN_WAIT,
-        page_says=("nobody has ever arrived at turn[0] or turn[1]", "warpgroup 2 waits here"),
+        page_says=("no thread has ever arrived at turn[0] or turn[1]", "warpgroup 2 waits here"),
     ),
     Wrong(
         name="both consumers begin",
@@ -116,7 +116,7 @@ TILES = (
         kind="deadlock",
         code="TX119",
         line=FULL_WAIT,
-        page_says=("warpgroup 1 waits for round 4 of tma2mma[2], and nobody has used round 3",),
+        page_says=("warpgroup 1 waits for round 4 of tma2mma[2], and no role has consumed round 3",),
     ),
     Wrong(
         name="consumer 1 does not step over the stages of the first tile",
@@ -127,7 +127,7 @@ TILES = (
         kind="deadlock",
         code="TX119",
         line=FULL_WAIT,
-        page_says=("warpgroup 2 waits for round 3 of tma2mma[1], and nobody has used round 2",),
+        page_says=("warpgroup 2 waits for round 3 of tma2mma[1], and no role has consumed round 2",),
     ),
     Wrong(
         name="consumer 1 begins with the first tile, with the stages of the second",
@@ -144,7 +144,7 @@ TILES = (
         kind="deadlock",
         code="TX119",
         line=FULL_WAIT,
-        page_says=("warpgroup 2 waits for round 3 of tma2mma[1], and nobody has used round 2",),
+        page_says=("warpgroup 2 waits for round 3 of tma2mma[1], and no role has consumed round 2",),
     ),
     Wrong(
         name="each consumer computes all tiles",
@@ -153,7 +153,7 @@ TILES = (
         kind="deadlock",
         code="TX110",
         line=FULL_WAIT,
-        page_says=("the two loops do not go round equally often",),
+        page_says=("the two loops make different numbers of iterations",),
     ),
 )
 

@@ -74,7 +74,7 @@ PHASES = (
         kind="deadlock",
         code="TX110",
         line=EMPTY,
-        page_says=("mma2tma", "do not go round equally often"),
+        page_says=("mma2tma", "make different numbers of iterations"),
     ),
     Wrong(
         name="TMA makes one turn less",
@@ -87,7 +87,7 @@ PHASES = (
         kind="deadlock",
         code="TX110",
         line=FULL,
-        page_says=("tma2mma", "do not go round equally often"),
+        page_says=("tma2mma", "make different numbers of iterations"),
     ),
     Wrong(
         name="MMA stays in its stage",

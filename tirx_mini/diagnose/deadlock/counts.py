@@ -41,8 +41,8 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
     if later:
         waits = later[0].waits if len(later) == 1 else "wait"
         message += (
-            f": {role_name([warp for g in later for warp in g.warps])} {waits} for those who have arrived, and cannot "
-            "arrive before the phase is complete"
+            f": {role_name([warp for g in later for warp in g.warps])} {waits} for the threads that have arrived, and "
+            "cannot arrive before the phase is complete"
         )
     return Explanation(
         message,
@@ -93,7 +93,7 @@ def too_many_arrive(situation: Situation, group: Group) -> Explanation | None:
             name, few = barrier.element.buffer, counted(barrier.expected, "thread")
             return Explanation(
                 f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, and {max(coming)} "
-                "arrive in each round: its phases run ahead of those who wait",
+                "arrive in each round: its phases run ahead of the threads that wait",
                 f"initialise {name} with {max(coming)}, or let {few} arrive at it in each round",
                 (("it is initialised here", barrier.init_span), *site_notes(sites, "the {role} is here")),
             )

@@ -40,4 +40,4 @@ def anything(situation: Situation, group: Group) -> Explanation | None:
             "let one warp of a CTA allocate, once: an SM has 512 columns, and a CTA frees its own at the end",
             tuple(("the CTA has allocated columns here before", place) for place in group.wait.blocks),
         )
-    return Explanation(message, "let every thread that is waited for get there")
+    return Explanation(message, "make sure that each thread that it waits for reaches its part")

@@ -66,7 +66,7 @@ def _nobody_begins(situation: Situation, group: Group) -> Explanation | None:
     signals = [site for barrier in barriers for site in situation.signals(barrier)]
     return Explanation(
         f"{', and '.join(f'{g.role} {g.waits} for {b.name}' for g, b in zip(cycle, barriers, strict=True))}, each for "
-        f"what another does after that: nobody has ever arrived at {names}",
+        f"what another does after its own wait: no thread has ever arrived at {names}",
         f"one of them has to begin: let it start with phase 1 for {base} (PipelineState.init(is_producer=True)), which "
         "a fresh barrier lets through",
         (
@@ -92,7 +92,7 @@ def wrong_stage(situation: Situation, group: Group) -> Explanation | None:
             if found is not None:
                 return Explanation(
                     f"{found}: it signals another stage than it waited for",
-                    f"signal {name} at the stage of the wait for {ring}, before the state goes on to another",
+                    f"signal {name} at the stage of the wait for {ring}, before the state advances",
                     site_notes(sites, f"{name} is signalled here"),
                 )
     return None
@@ -154,8 +154,8 @@ def stage_stands_still(situation: Situation, group: Group) -> Explanation | None
         return None
     notes = tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier))
     return Explanation(
-        f"{ahead.name} has completed {ahead.phase} phases, and {barrier.name} {barrier.phase}: whoever signals {name} "
-        "does not go on to the next stage",
+        f"{ahead.name} has completed {ahead.phase} phases, and {barrier.name} {barrier.phase}: the role that "
+        f"signals {name} does not advance to the next stage",
         "advance the stage of the side that signals in each iteration (PipelineState.move_to_next_stage())",
         notes,
     )
@@ -192,9 +192,9 @@ def out_of_step(situation: Situation, group: Group) -> Explanation | None:
     if not needed or any(other is not group and all(other is not g for g in behind) for other in (*needed, *users)):
         return None
     return Explanation(
-        f"{group.role} {group.waits} for round {barrier.phase + 1} of {barrier.name}, and nobody has used round "
-        f"{barrier.phase}: the stage or the phase that {group.role} {group.waits} for is out of step with those who "
-        f"signal {name}",
+        f"{group.role} {group.waits} for round {barrier.phase + 1} of {barrier.name}, and no role has consumed round "
+        f"{barrier.phase}: the stage or the phase that {group.role} {group.waits} for is out of step with the "
+        f"threads that signal {name}",
         "go on by one stage for each round of the ring; a role that takes turns with another goes on by the other's "
         "rounds too, before its first and after each of its own (PipelineState.skip)",
         site_notes(situation.signals(barrier), f"{name} is signalled here"),
@@ -223,8 +223,9 @@ def overtaken(situation: Situation, group: Group) -> Explanation | None:
         return None
     return Explanation(
         f"{group.role} {group.waits} for round {waited + 1} of {barrier.name}, which has completed {barrier.phase}: a "
-        "wait sees no more than the round before the current one, so those who signal it must not go on by two",
-        "let those who signal wait until each round is used, by a barrier of the other direction",
+        "wait sees no more than the round before the current one, so the threads that signal it must not advance by "
+        "two",
+        "let the threads that signal wait until each round is consumed, with a barrier in the other direction",
         site_notes(signals, f"{barrier.element.buffer} is signalled here"),
     )
 
@@ -245,8 +246,8 @@ def rounds_differ(situation: Situation, group: Group) -> Explanation | None:
     stages = [b for b in situation.cta_of(barrier).mbarriers.values() if b.element.buffer == name]
     rounds = sum(b.phase for b in stages)
     return Explanation(
-        f"{group.role} {group.waits} for round {rounds + 1} of {name}, but those who signal it have left their "
-        f"loop after {rounds}: the two loops do not go round equally often",
+        f"{group.role} {group.waits} for round {rounds + 1} of {name}, but the threads that signal it have left their "
+        f"loop after {rounds}: the two loops make different numbers of iterations",
         "let both roles make the same number of iterations, and advance their stage in each of them",
         (*state_notes(situation.func), *((f"{name} is signalled here", site.span) for site in looped)),
     )

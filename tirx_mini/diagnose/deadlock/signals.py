@@ -54,7 +54,7 @@ def never_initialised(situation: Situation, group: Group) -> Explanation | None:
 
 
 @cause(
-    "nobody-signals", "TX103", 170, "A phase completes when its arrivals have come, and no code makes any.",
+    "nobody-signals", "TX103", 170, "A phase completes when its arrivals have come, and no instruction arrives.",
     "PTX ISA: mbarrier",
 )  # fmt: skip
 def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
@@ -138,7 +138,7 @@ def signal_never_runs(situation: Situation, group: Group) -> Explanation | None:
     site = signals[0]
     return Explanation(
         f"nothing arrives at {barrier.name}: {_contradiction(site)}, so the {site.role} never runs",
-        "correct the guards, so that a thread gets there",
+        "correct the guards, so that a thread executes it",
         ((f"the {site.role} is here", site.span), *guard_notes(site.conflict())),
     )
 

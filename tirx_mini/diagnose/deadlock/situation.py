@@ -246,7 +246,7 @@ class Situation:
             if others:
                 lines.append(f"the {site.role} of {line(site.span)} is up to {'; '.join(others)}")
             else:
-                who = "comes after this wait" if coming else "will not be executed any more"
+                who = "comes after this wait" if coming else "will not be executed again"
                 lines.append(f"the {site.role} of {line(site.span)} {who}")
         return tuple(dict.fromkeys(lines))
 

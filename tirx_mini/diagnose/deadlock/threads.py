@@ -27,7 +27,7 @@ def part_of_a_warp(situation: Situation, group: Group) -> Explanation | None:
     elected = any(guard.elects for guard in guards)
     who = "the elected thread" if elected else f"{some.mask.count} of the 32 threads"
     return Explanation(
-        f"{group.call} is called by {who} of {some.role} only, and waits for all threads: the others never get here",
+        f"{group.call} is called by {who} of {some.role} only, and waits for all threads: the others never reach it",
         f"move {group.call} out of the {'elected ' if elected else ''}branch, to where every thread it counts calls it",
         guard_notes([guard for guard in guards if guard.elects] or guards),
     )
@@ -56,7 +56,7 @@ def some_never_call(situation: Situation, group: Group) -> Explanation | None:
     where = f"{role_name(elsewhere)} at {line(elsewhere[0].waiting.span)}" if elsewhere and elsewhere[0].waiting else ""
     ended = f"{role_name(gone)} at the end of the kernel" if gone else ""
     return Explanation(
-        f"{group.call} waits for {barrier.expected} threads, and only {barrier.arrived} get there: the others are "
+        f"{group.call} waits for {barrier.expected} threads, and only {barrier.arrived} reach it: the others are "
         f"elsewhere, {' and '.join(filter(None, (where, ended)))}",
         f"let every thread that {group.call} counts call it, or count only those that do",
         guard_notes(group.sites[0].guards if group.sites else ()),

@@ -77,7 +77,7 @@ MISTAKES = (
         old=MMA_LOOP,
         new=MMA_LOOP.replace("K_TILES", "K_TILES - 1"),
         line="for _ in range(PIPE_DEPTH)",
-        message_says=("round 4 of mma2tma", "after 3", "equally often"),
+        message_says=("round 4 of mma2tma", "after 3", "different numbers"),
     ),
     Mistake(
         name="the TMA loop is one iteration short",
@@ -85,7 +85,7 @@ MISTAKES = (
         old=TMA_LOOP,
         new=TMA_LOOP.replace("K_TILES", "K_TILES - 1"),
         line=MMA_WAIT,
-        message_says=("round 4 of tma2mma", "after 3", "equally often"),
+        message_says=("round 4 of tma2mma", "after 3", "different numbers"),
     ),
     Mistake(
         name="more bytes are announced than loaded",
