@@ -1,6 +1,7 @@
 # make run     install, then run the ladder of reference kernels in the simulator
 # make test    install, then run every test
 # make lint    ruff and pyright
+# make web     build the script and the style of the timeline's page
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
 # make figures draw the pictures of the documentation anew
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
@@ -30,9 +31,10 @@ REQUIREMENTS := pyproject.toml constraints.txt
 # A stamp a set of packages: the second run of any target starts at once.
 BASE := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
+WEB := web/timeline/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint pythons mutants figures fuzz clean
+.PHONY: help run test lint web pythons mutants figures fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -41,12 +43,15 @@ run: $(BASE)
 	$(BIN)/python -m tirx_mini ladder $(LADDER)
 
 # The step tests judge the reference kernels here; a student's `pytest tests/test_step01.py` judges gemm_kernels.py.
-test: $(DEV)
+test: $(DEV) $(WEB)
 	$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --kernels=kernels_ref $(PYTEST)
 
 lint: $(DEV)
 	$(BIN)/ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
+
+web: $(WEB)
+	cd web/timeline && node build.mjs
 
 pythons: $(DEV)
 	$(BIN)/python -m tools.interpreters --jobs $(JOBS)
@@ -73,6 +78,11 @@ $(BASE): $(BIN)/python $(REQUIREMENTS)
 	@echo "Installing tirx_mini into $(VENV) (minutes the first time, PyTorch being large)"
 	@$(INSTALL) setuptools
 	@$(INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+# What builds the page and checks it, at the versions of package-lock.json; without npm those tests are skipped.
+$(WEB): web/timeline/package.json web/timeline/package-lock.json
+	@if command -v npm > /dev/null; then cd web/timeline && npm ci --silent --no-fund --no-audit; else mkdir -p $(@D); fi
 	@touch $@
 
 $(DEV): $(BASE)

@@ -22,13 +22,17 @@ from tirx_mini.resources import DATA, resource, resource_root
 INSTALLED = """
 import tirx_mini
 from tirx_mini.course import default_kernels, measured_times
+from tirx_mini.diagnose import Report, Timeline
+from tirx_mini.report.timeline import page_html
 from tirx_mini.script.source import in_package
 
 print(tirx_mini.__file__)
 (reference,) = (default_kernels() / "sm100").glob("step01*.py")
 print(in_package(tirx_mini.__file__), in_package(str(reference)), measured_times("NVIDIA B200").source)
+print(page_html(Report("ok", trace=Timeline(), gpu="B200")).count("<script"))
 """
-"""What an installed package finds: itself, a reference, which is not one of its modules, and a measured table."""
+"""What an installed package finds: itself, a reference, which is not one of its modules, a measured table, and the
+parts of the page of a timeline."""
 ROOT = Path(__file__).parents[2]
 PROJECT = ("LICENSE", "README.md", "pyproject.toml", "setup.py", "utils.py", "docs", "kernels_ref", "tirx_mini")
 CARRIED = sorted(
@@ -125,8 +129,9 @@ def contents(wheel: Path) -> dict[str, int]:
 def test_a_wheel_installed_alone_runs_the_commands(wheel: Path, environment: Path, tmp_path: Path) -> None:
     run([*pip(), "--python", environment, "install", "--no-deps", "--no-index", "--no-compile", wheel], tmp_path)
     command = [environment, "-m", "tirx_mini"]
-    place, found = run([environment, "-c", INSTALLED], tmp_path).splitlines()
+    place, found, scripts = run([environment, "-c", INSTALLED], tmp_path).splitlines()
     assert Path(place).is_relative_to(environment.parents[1]) and found == "True False docs/b200.csv"
+    assert scripts == "2"
     ladder = run([*command, "ladder", "--steps", "1-2", "--jobs", "1"], tmp_path)
     assert ladder.count(" ok ") == sum(len(STEPS[step].shapes) for step in (1, 2))
     assert run([*command, "explain", "TX107"], tmp_path).startswith("## TX107 ")

@@ -31,19 +31,17 @@ class Simulation:
     """One kernel, one set of arguments, one GPU.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one; the buffers are written
-    in place. data: whether they are read and written at all; without, None stands for any array, and only time passes.
-    Raises `ArgumentError` for arguments that do not fit the kernel, and `TirxError` for a kernel that the
+    in place. Raises `ArgumentError` for arguments that do not fit the kernel, and `TirxError` for a kernel that the
     GPU's architecture cannot execute.
     """
 
-    def __init__(self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec, *, data: bool = True) -> None:
+    def __init__(self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec) -> None:
         self.func = func
         self.spec = spec
-        self.data = data
-        self._arrays, scalars = bind_arguments(func, args, data=data)
+        self._arrays, scalars = bind_arguments(func, args)
         check_target(func, spec.arch)
-        self.image = translate(func, scalars, data=data).image
-        self._written = [buffer.slot for buffer in self.image.globals if buffer.written and data]
+        self.image = translate(func, scalars).image
+        self._written = [buffer.slot for buffer in self.image.globals if buffer.written]
         self._originals: dict[int, np.ndarray] = {}
 
     def keep(self) -> None:
@@ -82,11 +80,11 @@ class Simulation:
         with np.errstate(all="ignore"), _unscanned():
             machine = Gpu(
                 self.image, self._arrays, self.spec,
-                seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
+                seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks,
                 pedantic=pedantic, budget=budget, mixed=mixed, late=late,
             )  # fmt: skip
             outcome = machine.run()
-        if outcome.fault is not None or outcome.blocked or not self.data:
+        if outcome.fault is not None or outcome.blocked:
             return outcome
         facts = (*outcome.facts, *self._no_effect(machine))
         missed = tuple(machine.unread.values())

@@ -1,6 +1,6 @@
 """Timelines as people read them: still pictures, two runs side by side, and a page to look around in."""
 
-from .against import Comparison, Difference, Run, as_data, compare, run_of
+from .against import Comparison, Difference, Run, as_data, compare
 from .marks import Heading
 from .page import page_html
 from .svg import against_svg, timeline_svg
@@ -15,7 +15,6 @@ __all__ = [
     "as_data",
     "compare",
     "page_html",
-    "run_of",
     "timeline_svg",
     "wave_note",
     "wave_svg",

@@ -16,7 +16,9 @@ from tirx_mini.ir import Span
 
 from ..source import file_name
 from .columns import ByIdentity, Columns, Names
+from .lanes import lanes_of
 from .roofline import roofline
+from .rows import window_of
 from .source_text import excerpt_around
 
 PARTS = 8
@@ -82,6 +84,10 @@ class RunData:
             "barrier",
             [0 if interval.barrier is None else self._barriers(interval.barrier) + 1 for interval in everything],
         )
+        moved = [interval.moved or (interval.start, interval.end) for interval in everything]
+        ends = list(zip(everything, moved, strict=True))
+        add("before", [round((start - each.start) * PARTS) for each, (start, _) in ends], scale=PARTS)
+        add("behind", [round((each.end - end) * PARTS) for each, (_, end) in ends], scale=PARTS)
         add("phase", [0 if interval.phase is None else interval.phase + 1 for interval in everything])
 
     def _add_changes(self, changes: Sequence[BarrierChange]) -> None:
@@ -109,6 +115,7 @@ class RunData:
             "verdict": report.verdict,
             "cycles": timeline.cycles,
             "stuck": timeline.stuck,
+            "window": self._window(),
             "figures": figures(report),
             "findings": findings,
             "names": self._names.values,
@@ -126,6 +133,12 @@ class RunData:
             "bound": None,
             "columns": self._columns.index,
         }
+
+    def _window(self) -> tuple[float, float]:
+        """What the page shows first: some steps of the first CTA, to the very end where it hangs."""
+        ctas, cycles = self.timeline.ctas, self.timeline.cycles
+        start, end = window_of(self.timeline, ctas[0].cta) if ctas else (0.0, cycles)
+        return start, end if self.timeline.stuck is None else cycles
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
         notes = [text for text, _ in finding.details.get("notes", ())]
@@ -145,13 +158,8 @@ class RunData:
         return {"cta": track.cta, "kind": track.kind.value, "warp": track.warp, "role": role}
 
     def _lanes(self) -> list[dict[str, Any]]:
-        """The tracks of each CTA that make one lane: those of one role in a warpgroup, and each engine."""
-        lanes: dict[tuple[int, int, str], list[int]] = {}
-        for number, track in enumerate(self._tracks.values):
-            role = self._track(track)["role"]
-            group = -1 if track.warp is None else track.warp // 4
-            lanes.setdefault((track.cta, group, role), []).append(number)
-        return [{"cta": cta, "name": role, "tracks": tracks} for (cta, _, role), tracks in lanes.items()]
+        lanes = lanes_of(self._tracks.values, self.timeline.roles)
+        return [{"cta": lane.cta, "name": lane.name, "tracks": list(map(self._tracks, lane.tracks))} for lane in lanes]
 
 
 def _track_order(track: Track) -> tuple[int, bool, int, str]:
@@ -185,5 +193,5 @@ def cta_groups(ctas: Sequence[CtaTime]) -> list[dict[str, Any]]:
 
 def _group(ctas: Iterable[CtaTime]) -> dict[str, Any]:
     ctas = list(ctas)
-    label = " and ".join(cta.name for cta in ctas)
-    return {"label": f"{label}, SM {' and '.join(str(cta.sm) for cta in ctas)}", "ctas": [cta.cta for cta in ctas]}
+    names = " + ".join(cta.name for cta in ctas)
+    return {"label": f"{names}, SM {' + '.join(str(cta.sm) for cta in ctas)}", "ctas": [cta.cta for cta in ctas]}

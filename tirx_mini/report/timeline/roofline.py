@@ -44,7 +44,7 @@ class Roofline:
     def sentences(self) -> tuple[str, ...]:
         """What the figures say, in words."""
         peak, reached = self.peak.value, self.points[0].tflops
-        out = [f"The kernel reaches {reached:.0f} of {peak:.0f} TFLOPS, {reached / peak:.0%} of the peak."]
+        out = [f"The kernel reaches {reached:.0f} of {peak:.0f} TFLOPS, {100 * reached / peak:.0f} % of the peak."]
         for number, point in enumerate(self.points):
             bound, memory = self.bound(number), self.memories[number]
             ridge = peak / memory.value

@@ -30,8 +30,6 @@ from tirx_mini.ir import (
 from tirx_mini.isa import written_params
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
-from .clock_only import ClockStatements
-from .needed import needed
 from .pressure import registers_of
 from .sameness import Samenesses
 from .statements import Statements
@@ -51,18 +49,16 @@ class Translation:
     image: KernelImage
 
 
-def translate(func: PrimFunc, scalars: tuple[Any, ...] = (), *, data: bool = True) -> Translation:
+def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
     """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
 
-    data: whether all values are computed, or only those that `needed` says.
-    Raises `TirxError` where the function is not lowered, and without data where it depends on them.
+    Raises `TirxError` where the function is not lowered.
     """
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch: lower it first", func.span)
     writer = Writer(NAMESPACE)
     writer.prologue.append("    wid = w.warp_id")
-    parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
-    statements = Statements(*parts) if data else ClockStatements(*parts, needed(func))
+    statements = Statements(func, analyse(func), Samenesses(func, written_params(func)), writer)
     shared, globals_ = _declare_buffers(func, statements, writer)
     _declare_scalars(func, statements, scalars)
     statements.stmt(func.body)

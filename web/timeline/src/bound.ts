@@ -18,11 +18,13 @@ function ofRun(run: Run, several: boolean): HTMLElement[] {
     out.push(element("p", { class: "lead" }, run.bound.sentence));
     for (const text of run.bound.paragraphs) out.push(element("p", {}, text));
     if (run.bound.shares.length) {
-      out.push(table("The critical path, by what it goes through", ["Through", "Share", ""],
+      out.push(table("The critical path, by what it goes through", ["Through", "Share", "Drawn"],
         run.bound.shares.map(([name, share]) => [name, percent(share), bar([["busy", share]])])));
     }
   }
-  for (const { label, ctas } of run.groups.slice(0, 2)) out.push(lanes(run, label, ctas));
+  const [first, slowest] = run.groups;
+  if (first) out.push(lanes(run, first.label, first.ctas));
+  if (slowest && String(slowest.ctas) !== String(first.ctas)) out.push(lanes(run, slowest.label, slowest.ctas));
   return out;
 }
 
@@ -41,7 +43,7 @@ function lanes(run: Run, label: string, ctas: number[]): HTMLElement {
       percent(Math.max(0, 1 - active - waiting)), most ? `${most[0]}: ${cycles(each)} cycles, ${duration(each, run.clockGhz)}` : "–",
     ];
   });
-  return table(`${label}: what each lane does with the time`, ["Lane", "", "Busy", "Waiting", "Idle", "Waits longest for"], rows);
+  return table(`${label}: what each lane does with the time`, ["Lane", "Its time", "Busy", "Waiting", "Idle", "Waits longest for"], rows);
 }
 
 function bar(parts: [string, number][]): HTMLElement {

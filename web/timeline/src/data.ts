@@ -17,7 +17,7 @@ export interface Roofline { flops: number; peak: Roof; memories: Roof[]; points:
 export interface Bound { sentence: string; shares: [string, number][]; paragraphs: string[] }
 
 interface RunHeader {
-  kernel: string; gpu: string; verdict: string; cycles: number; stuck: number | null; clockGhz: number;
+  kernel: string; gpu: string; verdict: string; cycles: number; stuck: number | null; window: [number, number]; clockGhz: number;
   figures: [string, string][]; findings: FindingText[]; sms: number;
   names: string[]; operands: [string, string][][]; places: Place[]; files: SourceFile[];
   tracks: Track[]; lanes: LaneOfRun[]; barriers: { cta: number; name: string }[]; signals: string[];
@@ -34,6 +34,8 @@ export interface Intervals {
   name: Uint32Array; operands: Uint32Array;
   /** Each is one more than its index or number; 0 is none. */
   place: Uint32Array; stage: Uint32Array; barrier: Uint32Array; phase: Uint32Array; cause: Uint32Array;
+  /** Of a copy: cycles from its start until its bytes move, and from when they have moved to its end. */
+  before: Float64Array; behind: Float64Array;
 }
 
 /** Changes of mbarriers as columns, in the order of time. */
@@ -103,7 +105,7 @@ function run(header: RunHeader, index: number, payload: Uint8Array): Run {
     intervals: {
       count: total, track, start, end, activity: Uint8Array.from(numbers("activity")), name: small("name"),
       operands: small("operands"), place: small("place"), stage: small("stage"), barrier: small("barrier"),
-      phase: small("phase"), cause: small("cause"),
+      phase: small("phase"), cause: small("cause"), before: scaled("before"), behind: scaled("behind"),
     },
     changes: {
       count: time.length, time, barrier, source: small("change.source"), signal: small("change.signal"),

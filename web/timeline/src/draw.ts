@@ -7,7 +7,7 @@ import { paintOf } from "./pyramid.ts";
 import { stageColour, type Theme } from "./theme.ts";
 import type { View } from "./view.ts";
 
-export const AXIS = 36;
+export const OVERVIEW = 20, AXIS = OVERVIEW + 36;
 const FONT = '11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace', LETTER = 6.65;
 const DENSE = 2500; // intervals of a row in view, beyond which its bins are drawn
 const DARK = "#1b1f24";
@@ -70,6 +70,32 @@ export class Painter {
     this.axis(scene, ticks);
   }
 
+  /** The whole run in a strip: when the first CTA's tensor core, or the first lane, was busy, and what part is seen. */
+  private overview(scene: Scene): void {
+    const c = this.context, { theme, view } = scene;
+    const lanes = scene.items.filter((item): item is Lane => item.kind === "lane");
+    const lane = lanes.find((each) => each.name === "tensor core") ?? lanes[0];
+    const scale = this.width / view.cycles;
+    for (const row of lane ? lane.rows.slice(0, 1) : []) {
+      const level = row.pyramid.level(1 / scale);
+      level.key.forEach((key, bin) => {
+        if (!key) return;
+        c.globalAlpha = level.share[bin] / 255;
+        c.fillStyle = paintOf(key).activity === WAIT ? theme.line : theme.muted;
+        c.fillRect(bin * level.width * scale, 5, level.width * scale, OVERVIEW - 9);
+      });
+    }
+    c.globalAlpha = 1;
+    const from = view.from * scale, wide = Math.max(3, (view.to - view.from) * scale);
+    c.fillStyle = theme.accent;
+    c.globalAlpha = 0.16;
+    c.fillRect(from, 1, wide, OVERVIEW - 2);
+    c.globalAlpha = 1;
+    c.strokeStyle = theme.accent;
+    c.lineWidth = 1;
+    c.strokeRect(from + 0.5, 1.5, wide - 1, OVERVIEW - 3);
+  }
+
   private heading(scene: Scene, top: number, height: number): void {
     this.context.fillStyle = scene.theme.panel;
     this.context.fillRect(0, top, this.width, height);
@@ -123,7 +149,7 @@ export class Painter {
         c.fillRect(from, y, wide, height);
       } else {
         c.fillStyle = colour;
-        c.fillRect(from, y, wide > 3 ? wide - 0.5 : wide, height);
+        this.work(run, id, from, wide > 3 ? wide - 0.5 : wide, y, height, view);
       }
       if (wide > 34 && height >= 9) this.label(run.names[name[id]], activity[id], number, from, y, wide, height, scene);
     }
@@ -137,6 +163,21 @@ export class Painter {
       const from = view.x(row.start[at]);
       c.strokeRect(from - 0.5, y - 0.5, Math.max(3, view.x(row.end[at]) - from), height + 1);
     }
+  }
+
+  /** A block; that of a copy is paler while no bytes move. */
+  private work(run: Run, id: number, from: number, wide: number, y: number, height: number, view: View): void {
+    const c = this.context, { before, behind, end, start } = run.intervals;
+    if (!before[id] && !behind[id]) {
+      c.fillRect(from, y, wide, height);
+      return;
+    }
+    const alpha = c.globalAlpha;
+    c.globalAlpha = alpha * 0.45;
+    c.fillRect(from, y, wide, height);
+    c.globalAlpha = alpha;
+    const left = Math.max(from, view.x(start[id] + before[id])), right = Math.min(from + wide, view.x(end[id] - behind[id]));
+    if (right > left) c.fillRect(left, y, right - left, height);
   }
 
   private label(text: string, activity: number, stage: number | null, x: number, y: number, wide: number, height: number, scene: Scene): void {
@@ -190,6 +231,10 @@ export class Painter {
     }
     const x = (at: number) => (at < list.length ? Math.min(this.width, view.x(time[list[at]])) : Math.min(this.width, view.x(run.cycles)));
     let labelled = -1, from = 0;
+    if (low === 0 && list.length) {
+      c.fillStyle = theme.line;
+      c.fillRect(0, top + 2, Math.max(0, x(0)), strip.height - 4);
+    }
     for (let at = Math.max(0, low - 1); at < list.length && view.x(time[list[at]]) < this.width; at++) {
       const change = list[at], to = x(at + 1);
       // What a completion leaves is the next phase's.
@@ -226,12 +271,12 @@ export class Painter {
       const x = view.x(item.run.intervals.end[id]), from = view.x(fromTime);
       const source = fromItem ? fromItem.top - scene.scroll + AXIS + fromItem.height / 2 : y - 14;
       c.strokeStyle = c.fillStyle = strong ? theme.accent : theme.ink;
-      c.globalAlpha = strong ? 1 : 0.45;
+      c.globalAlpha = strong ? 1 : fromItem?.cta === item.cta ? 0.45 : 0.2;
       c.lineWidth = strong ? 1.8 : 1;
-      const bend = Math.max(10, Math.min(40, Math.abs(y - source) / 3));
+      const bend = Math.max(8, Math.min(24, Math.abs(y - source) / 4));
       c.beginPath();
       c.moveTo(from, source);
-      c.bezierCurveTo(from + bend, source, x - bend, y, x, y);
+      c.bezierCurveTo(from, source + (y - source) / 2, x - bend, y, x, y);
       c.stroke();
       c.beginPath();
       c.arc(from, source, strong ? 3 : 2, 0, 7);
@@ -250,7 +295,7 @@ export class Painter {
     const runs = new Set(scene.items.map((item) => item.run));
     for (const run of runs) {
       if (run.stuck === null) continue;
-      const x = scene.view.x(run.stuck), text = `nothing can advance after cycle ${cycles(run.stuck)}`;
+      const x = Math.min(this.width - 1, scene.view.x(run.stuck)), text = `nothing can advance after cycle ${cycles(run.stuck)}`;
       c.fillStyle = scene.theme.alarm;
       c.fillRect(x - 1, AXIS, 2, this.height);
       c.globalAlpha = 0.12;
@@ -266,6 +311,7 @@ export class Painter {
     const c = this.context, { theme, view } = scene;
     c.fillStyle = theme.panel;
     c.fillRect(0, 0, this.width, AXIS);
+    this.overview(scene);
     c.fillStyle = theme.line;
     c.fillRect(0, AXIS - 1, this.width, 1);
     const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
@@ -276,9 +322,9 @@ export class Painter {
       c.fillRect(Math.round(x), AXIS - 6, 1, 6);
       if (x < 0 || x > this.width - 20) return;
       c.fillStyle = theme.ink;
-      c.fillText(cycles(at), x + 4, 10);
+      c.fillText(cycles(at), x + 4, OVERVIEW + 10);
       c.fillStyle = theme.muted;
-      c.fillText(`${(at / scene.clockGhz / 1000).toFixed(digits)} µs`, x + 4, 25);
+      c.fillText(`${(at / scene.clockGhz / 1000).toFixed(digits)} µs`, x + 4, OVERVIEW + 25);
     });
   }
 }

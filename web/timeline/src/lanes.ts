@@ -46,7 +46,7 @@ export interface Lane extends Box { kind: "lane"; name: string; run: Run; cta: n
 export interface Strip extends Box { kind: "strip"; name: string; run: Run; cta: number; barrier: number; expected: number; bytes: number }
 export type Item = Heading | Lane | Strip;
 
-const HEADING = 26, SINGLE = 24, THIN = 9, MANY = 8, STRIP = 20, GAP = 5;
+const HEADING = 26, SINGLE = 24, THIN = 10, MANY = 8, STRIP = 20, GAP = 5;
 
 /** Places intervals that may overlap in as few rows as hold them, at most `MANY`; later ones share the last row. */
 function pack(run: Run, track: number): Uint32Array[] {

@@ -5,7 +5,7 @@ import type { Page, Roofline, Run } from "./data.ts";
 import { byId, element, svg, table } from "./dom.ts";
 import { significant } from "./format.ts";
 
-const WIDTH = 820, HEIGHT = 430, LEFT = 64, RIGHT = 24, TOP = 24, BOTTOM = 48;
+const WIDTH = 680, HEIGHT = 500, LEFT = 64, RIGHT = 24, TOP = 24, BOTTOM = 48;
 
 export function showRoofline(page: Page): void {
   const panel = byId("panel-roofline");
@@ -27,10 +27,8 @@ function ofRun(run: Run, roofline: Roofline): Element[] {
       return [point.name, `${significant(point.intensity)} FLOP/byte`, `${significant(point.tflops)} TFLOPS`,
         `${Math.round((100 * point.tflops) / bound)} % of ${significant(bound)} TFLOPS`];
     }));
-  return [
-    ...roofline.sentences.map((text) => element("p", { class: "lead" }, text)),
-    element("figure", {}, chart(run, roofline)), element("div", { class: "side" }, reached, figures),
-  ];
+  const words = roofline.sentences.map((text) => element("p", { class: "lead" }, text));
+  return [element("div", { class: "columns" }, element("div", {}, ...words, reached, figures), element("figure", {}, chart(run, roofline)))];
 }
 
 function chart(run: Run, { peak, memories, points }: Roofline): SVGElement {
@@ -40,7 +38,7 @@ function chart(run: Run, { peak, memories, points }: Roofline): SVGElement {
   const low = Math.min(...points.map((point) => point.tflops), peak.value / 100) / 2;
   const y = scaleLog().domain([low, peak.value * 1.8]).range([HEIGHT - BOTTOM, TOP]);
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img",
-    "aria-label": `Roofline of ${run.kernel} on ${run.gpu}; the tables below have the figures` });
+    "aria-label": `Roofline of ${run.kernel} on ${run.gpu}; the tables beside it have the figures` });
   for (const value of decades(x.domain())) {
     picture.append(svg("line", { class: "grid", x1: x(value), x2: x(value), y1: TOP, y2: HEIGHT - BOTTOM }),
       svg("text", { x: x(value), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, significant(value)));

@@ -19,6 +19,12 @@ function highlighted(text: string): (Node | string)[] {
   return out;
 }
 
+/** Indentation is half as wide as elsewhere, so that more of the nested lines of a kernel is seen. */
+function indented(text: string): (Node | string)[] {
+  const rest = text.trimStart();
+  return [element("span", { class: "indent" }, text.slice(0, text.length - rest.length)), ...highlighted(rest)];
+}
+
 /** Cycles of all warps at each place: all, and waiting. */
 function spentAt(run: Run): { all: Float64Array; waiting: Float64Array; total: number } {
   const all = new Float64Array(run.places.length), waiting = new Float64Array(run.places.length);
@@ -67,6 +73,8 @@ export class Source {
       ...(run.files.length > 1 ? [element("div", { role: "option", "aria-disabled": true, class: "file" }, file.name)] : []),
       ...file.lines.map((text, at) => this.line(text, file.first + at, places.get(`${index}:${file.first + at}`), spent)),
     ]));
+    const first = this.list.querySelector<HTMLElement>("[data-place]");
+    if (first) this.list.scrollTop = Math.max(0, first.offsetTop - 54);
     byId("source-name").textContent = run.files.length === 1 ? run.files[0].name : "Source";
   }
 
@@ -80,7 +88,7 @@ export class Source {
     const row = element("div", {
       role: "option", id: place === undefined ? undefined : `place-${place}`, "data-place": place, title,
       "aria-selected": place === undefined ? undefined : "false", "aria-disabled": place === undefined, class: "code",
-    }, heat, element("span", { class: "number" }, String(number)), element("code", {}, ...highlighted(text)));
+    }, heat, element("span", { class: "number" }, String(number)), element("code", {}, ...indented(text)));
     if (place !== undefined) this.options.set(place, row);
     return row;
   }

@@ -4,13 +4,13 @@ import type { Page, Run } from "./data.ts";
 import { WAIT } from "./data.ts";
 import { Details } from "./details.ts";
 import { byId, element } from "./dom.ts";
-import { AXIS, type Chosen, Painter, type Scene } from "./draw.ts";
-import { count } from "./format.ts";
+import { AXIS, type Chosen, OVERVIEW, Painter, type Scene } from "./draw.ts";
+import { count, cycles, duration } from "./format.ts";
 import { find, type Item, type Lane, layOut, type Strip } from "./lanes.ts";
 import { Source } from "./source.ts";
 import { readTheme } from "./theme.ts";
 import { View } from "./view.ts";
-import { causeOf, intervalTitle } from "./words.ts";
+import { causeOf, intervalTitle, took } from "./words.ts";
 
 const WIDE = 26, MOST = 60; // pixels of a wait whose arrow is drawn; how many arrows are
 
@@ -23,6 +23,7 @@ export class TimelineTab {
   private place: { run: Run; place: number } | null = null;
   private cursor: number | null = null;
   private asked = false;
+  private shownOnce = false;
   private readonly scroller = byId("lanes");
   private readonly labels = byId("labels");
   private readonly canvas = byId<HTMLCanvasElement>("canvas");
@@ -33,18 +34,20 @@ export class TimelineTab {
   private readonly pickers: HTMLSelectElement[] = [];
 
   constructor(private readonly page: Page) {
-    this.view = new View(this.canvas, Math.max(...page.runs.map((run) => run.cycles), 1), () => this.redraw(),
+    this.view = new View(this.canvas, Math.max(...page.runs.map((run) => run.cycles), 1), OVERVIEW, () => this.redraw(),
       (by) => { this.scroller.scrollTop += by; });
     for (const run of page.runs) this.addPicker(run);
     this.source.show(page.runs[0]);
     this.details.clear();
     this.scroller.addEventListener("scroll", () => this.redraw());
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
+    this.canvas.addEventListener("pointerdown", (event) => this.jump(event));
     this.canvas.addEventListener("pointerleave", () => this.hover(null));
     this.canvas.addEventListener("click", (event) => this.click(event));
     byId("panel-timeline").addEventListener("keydown", (event) => this.key(event));
     const buttons: [string, () => void][] = [
       ["zoom-in", () => this.zoom(2)], ["zoom-out", () => this.zoom(0.5)], ["zoom-all", () => this.view.show(0, this.view.cycles)],
+      ["zoom-steps", () => this.showSteps()],
     ];
     for (const [id, action] of buttons) byId(id).addEventListener("click", action);
     new ResizeObserver(() => this.resize()).observe(this.scroller);
@@ -88,9 +91,8 @@ export class TimelineTab {
     const place = `top:${item.top + AXIS}px;height:${item.height}px`;
     if (item.kind === "heading") return element("h2", { style: place }, item.text);
     const about = item.kind === "lane" ? item.about : "";
-    const label = item.kind === "lane" ? `lane ${item.name}, ${about}` : `mbarrier ${item.name}`;
-    const button = element("button", { type: "button", class: item.kind, style: place, "aria-label": label },
-      element("span", {}, item.name), about && element("small", {}, about));
+    const button = element("button", { type: "button", class: item.kind, style: place },
+      element("span", {}, item.name), " ", about && element("small", {}, about));
     button.addEventListener("keydown", (event) => this.laneKey(event, item));
     button.addEventListener("click", () => this.enter(item));
     button.addEventListener("focus", () => this.scrollTo(item));
@@ -102,6 +104,8 @@ export class TimelineTab {
     if (width <= 0 || height <= 0) return;
     this.painter.resize(width, height);
     this.view.resize(width);
+    if (!this.shownOnce) this.showSteps();
+    this.shownOnce = true;
     this.redraw();
   }
 
@@ -111,7 +115,14 @@ export class TimelineTab {
     requestAnimationFrame(() => {
       this.asked = false;
       this.painter.draw(this.scene());
+      this.seen();
     });
+  }
+
+  /** Says which part of the time axis is seen. */
+  private seen(): void {
+    const { from, to } = this.view;
+    byId("seen").textContent = `cycle ${cycles(from)} to ${cycles(to)}, ${duration(to - from, this.page.runs[0].clockGhz)}`;
   }
 
   private scene(): Scene {
@@ -164,8 +175,25 @@ export class TimelineTab {
     return at < 0 ? null : { run: lane.run, id: row.ids[at] };
   }
 
+  /** In the overview, a press or a drag moves the view there. */
+  private jump(event: PointerEvent): void {
+    if (event.offsetY >= OVERVIEW) return;
+    const span = this.view.to - this.view.from, middle = (event.offsetX / this.view.width) * this.view.cycles;
+    this.view.show(middle - span / 2, middle + span / 2);
+    if (event.type === "pointerdown") this.canvas.setPointerCapture(event.pointerId);
+  }
+
+  /** Some steps of the pipeline, where it runs steadily; the end of a run that hangs. */
+  private showSteps(): void {
+    const [from, to] = this.page.runs[0].window;
+    this.view.show(from, to);
+  }
+
   private point(event: PointerEvent): void {
-    if (event.buttons) return;
+    if (event.buttons) {
+      if (this.canvas.hasPointerCapture(event.pointerId)) this.jump(event);
+      return;
+    }
     const item = this.itemAt(event.offsetY);
     this.hover(item?.kind === "lane" ? this.intervalAt(item, event.offsetX, event.offsetY) : null);
     if (item?.kind === "strip" && !this.selected) {
@@ -180,7 +208,7 @@ export class TimelineTab {
     const hint = byId("hint"), chosen = this.hovered;
     hint.hidden = !chosen;
     if (!chosen) return;
-    hint.textContent = intervalTitle(chosen.run, chosen.id);
+    hint.textContent = `${intervalTitle(chosen.run, chosen.id)}, ${took(chosen.run, chosen.id)}`;
     const left = Math.min(event.clientX + 14, innerWidth - hint.offsetWidth - 8);
     hint.style.transform = `translate(${left}px, ${event.clientY + 16}px)`;
   }
@@ -278,7 +306,7 @@ export class TimelineTab {
       ArrowRight: () => view.show(view.from + far * span, view.to + far * span),
       ArrowUp: () => { this.scroller.scrollTop -= 60; },
       ArrowDown: () => { this.scroller.scrollTop += 60; },
-      "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), "0": () => view.show(0, view.cycles),
+      "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), "0": () => view.show(0, view.cycles), s: () => this.showSteps(),
       Home: () => view.show(0, span),
       End: () => view.show(view.cycles - span, view.cycles),
       Escape: () => { this.select(null, false); this.source.release(); },

@@ -11,12 +11,15 @@ export class View {
   private transform: ZoomTransform = zoomIdentity;
   private readonly gestures: ZoomBehavior<HTMLCanvasElement, unknown>;
 
-  /** changed: is called after each move. scrolled: takes the pixels that a drag went up or down. */
-  constructor(private readonly canvas: HTMLCanvasElement, readonly cycles: number, changed: () => void, scrolled: (by: number) => void) {
+  /** above: pixels at the top where a drag does not pan. changed: is called after each move. scrolled: takes the pixels that a drag went up or down. */
+  constructor(
+    private readonly canvas: HTMLCanvasElement, readonly cycles: number, private readonly above: number, changed: () => void,
+    scrolled: (by: number) => void,
+  ) {
     let grabbed: number | null = null;
     this.gestures = zoom<HTMLCanvasElement, unknown>()
       .scaleExtent([1, Math.max(1, cycles / CLOSEST)])
-      .filter((event: Event) => !(event as MouseEvent).button && !(event instanceof WheelEvent && this.pans(event)))
+      .filter((event: MouseEvent) => !event.button && !(event instanceof WheelEvent ? this.pans(event) : event.offsetY < this.above))
       .on("start", (event) => { grabbed = event.sourceEvent?.type === "mousedown" ? event.sourceEvent.clientY : null; })
       .on("zoom", (event) => {
         this.transform = event.transform;

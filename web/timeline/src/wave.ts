@@ -1,5 +1,6 @@
 // The tab "Wave": each SM is a row and each tile a block, so that the tail and the imbalance are seen.
 
+import { scaleLinear } from "d3-scale";
 import type { Page, Run } from "./data.ts";
 import { byId, element, table } from "./dom.ts";
 import { count, cycles, duration, percent } from "./format.ts";
@@ -7,7 +8,7 @@ import { readTheme, stageColour } from "./theme.ts";
 
 interface Block { sm: number; start: number; end: number; name: string; turn: number }
 
-const ROW = 4, LEFT = 56, TOP = 24;
+const LEFT = 56, TOP = 24;
 
 export class WaveTab {
   private readonly pictures: { canvas: HTMLCanvasElement; run: Run; blocks: Block[]; cycles: number }[] = [];
@@ -20,14 +21,14 @@ export class WaveTab {
       const about = element("p", { class: "hover" }, "Point at a block to see its tile.");
       canvas.addEventListener("pointermove", (event) => { about.textContent = this.blockAt(canvas, event) ?? "Point at a block to see its tile."; });
       if (page.runs.length > 1) panel.append(element("h3", {}, `${"AB"[run.index]}: ${run.kernel}`));
-      panel.append(...sentences(run, blocks).map((text) => element("p", { class: "lead" }, text)), legend(blocks), canvas, about, figures(run, blocks));
+      panel.append(element("p", { class: "lead keep" }, sentence(run, blocks)), legend(blocks), canvas, about, figures(run, blocks));
       this.pictures.push({ canvas, run, blocks, cycles: longest });
     }
   }
 
   draw(): void {
     for (const { canvas, run, blocks, cycles: length } of this.pictures) {
-      const width = byId("panel-wave").clientWidth - 40, height = TOP + run.sms * ROW, ratio = devicePixelRatio || 1;
+      const width = byId("panel-wave").clientWidth - 40, row = this.rowHeight(run), height = TOP + run.sms * row, ratio = devicePixelRatio || 1;
       if (width <= 0) continue;
       canvas.width = width * ratio;
       canvas.height = height * ratio;
@@ -39,23 +40,28 @@ export class WaveTab {
       c.fillRect(0, 0, width, height);
       c.font = "11px system-ui, sans-serif";
       c.fillStyle = theme.muted;
-      for (let sm = 0; sm < run.sms; sm += 16) c.fillText(`SM ${sm}`, 4, TOP + sm * ROW + 8);
-      for (let part = 0; part < 8; part++) {
+      for (let sm = 0; sm < run.sms; sm += row < 2.5 ? 16 : 8) c.fillText(`SM ${sm}`, 4, TOP + sm * row + 8);
+      for (const tick of scaleLinear().domain([0, length]).ticks(8)) {
         c.fillStyle = theme.line;
-        c.fillRect(LEFT + ((width - LEFT) * part) / 8, TOP - 6, 1, height);
+        c.fillRect(LEFT + tick * scale, TOP - 6, 1, height);
         c.fillStyle = theme.muted;
-        c.fillText(`${cycles((length * part) / 8)}`, LEFT + ((width - LEFT) * part) / 8 + 3, 12);
+        c.fillText(tick ? cycles(tick) : "cycle 0", LEFT + tick * scale + 3, 12);
       }
       for (const block of blocks) {
         c.fillStyle = stageColour(block.turn, theme.plain);
-        c.fillRect(LEFT + block.start * scale, TOP + block.sm * ROW, Math.max(0.5, (block.end - block.start) * scale - 1), ROW - 0.8);
+        c.fillRect(LEFT + block.start * scale, TOP + block.sm * row, Math.max(0.5, (block.end - block.start) * scale - 1), row - Math.min(0.8, row / 5));
       }
     }
   }
 
+  /** Such that all SMs are seen at once on a small screen. */
+  private rowHeight(run: Run): number {
+    return Math.max(2, Math.min(14, (byId("panel-wave").clientHeight - 160) / this.pictures.length / run.sms));
+  }
+
   private blockAt(canvas: HTMLCanvasElement, event: PointerEvent): string | null {
     const { run, blocks, cycles: length } = this.pictures.find((each) => each.canvas === canvas)!;
-    const time = ((event.offsetX - LEFT) * length) / (canvas.clientWidth - LEFT), sm = Math.floor((event.offsetY - TOP) / ROW);
+    const time = ((event.offsetX - LEFT) * length) / (canvas.clientWidth - LEFT), sm = Math.floor((event.offsetY - TOP) / this.rowHeight(run));
     const block = blocks.find((each) => each.sm === sm && each.start <= time && time <= each.end);
     return block ? `SM ${sm}: ${block.name}, cycle ${cycles(block.start)} to ${cycles(block.end)}, ${duration(block.end - block.start, run.clockGhz)}` : null;
   }
@@ -93,14 +99,11 @@ function measure(run: Run, blocks: Block[]): WaveFigures {
   };
 }
 
-function sentences(run: Run, blocks: Block[]): string[] {
-  if (!blocks.length) return ["No tile was finished."];
-  const { used, most, tail, occupied } = measure(run, blocks);
-  const waves = blocks.length / run.sms;
-  return [
-    `${count(blocks.length, "tile")} on ${run.sms} SMs are ${waves.toFixed(2)} waves: ${used === run.sms ? "every SM has work" : `${run.sms - used} SMs have none`}, ` +
-    `and an SM has at most ${count(most, "tile")}. The SMs hold a tile for ${percent(occupied)} of the time; the last ends ${cycles(tail)} cycles after the first.`,
-  ];
+function sentence(run: Run, blocks: Block[]): string {
+  if (!blocks.length) return "No tile was finished.";
+  const { used, most, mean, tail, occupied } = measure(run, blocks);
+  return `${count(blocks.length, "tile")} on ${used} of ${run.sms} SMs: at most ${most} on one, ${mean.toFixed(2)} on average over all. ` +
+    `The SMs hold a tile for ${percent(occupied)} of the time; the last SM ends ${duration(tail, run.clockGhz)} after the first.`;
 }
 
 function figures(run: Run, blocks: Block[]): HTMLElement {

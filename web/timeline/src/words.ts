@@ -29,9 +29,10 @@ export function causeText(run: Run, id: number): string | null {
 
 export const signalText = (run: Run, change: number): string => run.signals[run.changes.signal[change]];
 
+/** The number of the line, with the file's name where the run has several. */
 export function placeText(run: Run, place: number): string {
   const { file, line } = run.places[place];
-  return `${run.files[file].name}:${line}`;
+  return run.files.length > 1 ? `${line} of ${run.files[file].name}` : String(line);
 }
 
 export function took(run: Run, id: number): string {
@@ -41,12 +42,16 @@ export function took(run: Run, id: number): string {
 
 /** The rows of the details of an interval. */
 export function intervalRows(run: Run, id: number): [string, string][] {
-  const { track, start, end, activity, stage, operands, phase, barrier } = run.intervals;
+  const { track, start, end, activity, stage, operands, phase, barrier, before, behind } = run.intervals;
   const rows: [string, string][] = [
     ["who", trackName(run, track[id])],
     ["when", `cycle ${cycles(start[id])} to ${cycles(end[id])}`],
     [activity[id] === WAIT ? "waited" : activity[id] === BUSY ? "busy" : "took", took(run, id)],
   ];
+  if (before[id] || behind[id]) {
+    const moving = end[id] - start[id] - before[id] - behind[id];
+    rows.push(["bytes move", `for ${cycles(moving)} of them, from cycle ${cycles(start[id] + before[id])}`]);
+  }
   if (stage[id]) rows.push(["stage", String(stage[id] - 1)]);
   if (barrier[id]) {
     const name = run.barriers[barrier[id] - 1].name;

@@ -12,17 +12,16 @@ from typing import Any
 
 import pytest
 
-from tests.tirx_mini.report.timeline.pipelines import kernel_source, pipelined
+from tests.tirx_mini.report.timeline.reports import report_of
+from tests.tirx_mini.report.timeline.timelines import Ring
 from tirx_mini.diagnose import Report
 from tirx_mini.report.timeline import page_html
 from tirx_mini.report.timeline.page_data import cta_groups
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> str:
-    path = tmp_path / "kernel.py"
-    path.write_text(kernel_source())
-    return str(path)
+def report(tmp_path: Path) -> Report:
+    return report_of(Ring(), tmp_path)
 
 
 def header(page: str) -> dict[str, Any]:
@@ -31,20 +30,19 @@ def header(page: str) -> dict[str, Any]:
     return json.loads(block[4 : 4 + int.from_bytes(block[:4], "little")])
 
 
-def test_the_page_asks_for_nothing_else(source: str) -> None:
-    page = page_html(pipelined(source))
+def test_the_page_asks_for_nothing_else(report: Report) -> None:
+    page = page_html(report)
     assert not re.findall(r"{{\w+}}", page)
     assert re.findall(r"""(?:src|href)=["']?([^"'> ]*)""", page) == ["data:,"]
     assert "@import" not in page and "url(" not in page
 
 
-def test_a_title_is_text(source: str) -> None:
-    page = page_html(pipelined(source), title="<script>{{data}}</script>")
+def test_a_title_is_text(report: Report) -> None:
+    page = page_html(report, title="<script>{{data}}</script>")
     assert "<title>&lt;script&gt;{{data}}&lt;/script&gt;</title>" in page
 
 
-def test_the_head_has_the_reports_figures(source: str) -> None:
-    report = pipelined(source)
+def test_the_head_has_the_reports_figures(report: Report) -> None:
     (run,) = header(page_html(report))["runs"]
     assert run["cycles"] == report.cycles
     assert dict(run["figures"]) == {
@@ -53,8 +51,7 @@ def test_the_head_has_the_reports_figures(source: str) -> None:
     }  # fmt: skip
 
 
-def test_every_interval_and_change_is_in_its_column(source: str) -> None:
-    report = pipelined(source)
+def test_every_interval_and_change_is_in_its_column(report: Report) -> None:
     (run,) = header(page_html(report))["runs"]
     lengths = {name: column["length"] for name, column in run["columns"].items()}
     assert lengths.pop("track") == len({interval.track for interval in report.trace.intervals})
@@ -62,32 +59,32 @@ def test_every_interval_and_change_is_in_its_column(source: str) -> None:
     assert {size for name, size in lengths.items() if not name.startswith("change.")} == {len(report.trace.intervals)}
 
 
-def test_the_source_is_the_kernels_function(source: str) -> None:
-    (run,) = header(page_html(pipelined(source)))["runs"]
+def test_the_source_is_the_kernels_function(report: Report) -> None:
+    (run,) = header(page_html(report))["runs"]
     (file,) = run["files"]
-    assert file["first"] == 1 and file["lines"][0] == "def pipelined(A, B, D):"
+    assert file["first"] == 1 and file["lines"][0] == "def ring(A, B, D):"
     assert {place["line"] for place in run["places"]} == {2, 3, 4}
 
 
-def test_the_first_and_the_slowest_ctas_come_first_and_pairs_together(source: str) -> None:
-    ctas = pipelined(source).trace.ctas
+def test_the_first_and_the_slowest_ctas_come_first_and_pairs_together(tmp_path: Path) -> None:
+    ctas = report_of(Ring(), tmp_path, ctas=4).trace.ctas
     slow = replace(ctas[3], end=ctas[3].end + 1000)
     groups = cta_groups([*ctas[:3], slow])
     assert [group["ctas"] for group in groups] == [[0, 1], [2, 3], [0, 1], [2, 3]]
-    assert groups[0]["label"] == "First: CTA (0, 0) and CTA (1, 0), SM 0 and 1"
+    assert groups[0]["label"] == "First: CTA (0, 0) + CTA (1, 0), SM 0 + 1"
     assert groups[1]["label"].startswith("Slowest: ")
 
 
-def test_a_run_that_hangs_ends_in_the_stuck_state_with_its_finding(source: str) -> None:
-    report = pipelined(source, stuck=True)
+def test_a_run_that_hangs_ends_in_the_stuck_state_with_its_finding(tmp_path: Path) -> None:
+    report = report_of(Ring(), tmp_path, stuck=True)
     (run,) = header(page_html(report))["runs"]
     assert run["stuck"] == report.trace.stuck
     assert [finding["message"] for finding in run["findings"]] == ["the MMA warp waits for ever for tma2mma[0]"]
     assert run["roofline"] is None
 
 
-def test_two_runs_are_two_sets_of_columns_in_one_block(source: str) -> None:
-    first, second = header(page_html(pipelined(source), pipelined(source, stages=4)))["runs"]
+def test_two_runs_are_two_sets_of_columns_in_one_block(report: Report, tmp_path: Path) -> None:
+    first, second = header(page_html(report, report_of(Ring(depth=4), tmp_path)))["runs"]
     ends = [column["at"] + column["width"] * column["length"] for column in first["columns"].values()]
     assert min(column["at"] for column in second["columns"].values()) == max(ends)
 
