@@ -29,7 +29,7 @@ class TrackKind(Enum):
         return self.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Track:
     """A warp, or an engine, of one CTA. cta: its linear number in the grid, x fastest. warp: which one, for a warp."""
 
@@ -49,7 +49,7 @@ class Activity(Enum):
         return self.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """An mbarrier. cta: whose shared memory holds it. name: as the source has it, "tma2mma[1]"."""
 
@@ -57,7 +57,7 @@ class Place:
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Interval:
     """What one track does from `start` to `end`, in cycles.
 
@@ -91,7 +91,7 @@ class Interval:
         return self.end - self.start
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BarrierChange:
     """A change of an mbarrier.
 
@@ -111,7 +111,7 @@ class BarrierChange:
     span: Span | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CtaTime:
     """The life of a CTA. name: "CTA (3, 0)". sm: where. cluster, rank: its place there. start, end: in cycles."""
 
@@ -124,7 +124,7 @@ class CtaTime:
     end: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tile:
     """One output tile of a CTA. name: the part of the output, "D[0:128, 256:384]", or "tile 2" where that is unknown.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from tirx_mini.ir import TensorMap
 from tirx_mini.isa import Instruction, Operand, OperandKind
 
 from ..machine import WINDOW_BITS, Element, KernelImage, Locator, offset_of
-from .notes import Written
+from .notes import Use, Written
 
 _START = 0x3FFF
 """The bits of a shared-memory descriptor that hold the operand's address, in units of 16 bytes."""
@@ -27,6 +27,7 @@ class Names:
         self._locator = Locator(image.shared)
         self._shapes = {buffer.name: buffer.shape for buffer in image.shared}
         self.element = lru_cache(maxsize=None)(self._element)
+        self._told: dict[tuple[Any, ...], tuple[int | None, tuple[tuple[str, str], ...]]] = {}
         self._tellers: dict[str, list[tuple[str, Callable[[Any, int], str] | None]]] = {}
 
     def _element(self, offset: int) -> tuple[str, int | None]:
@@ -47,6 +48,21 @@ class Names:
         name, _ = self.element(offset_of(address))
         owner = address >> WINDOW_BITS
         return name if owner == rank else f"{name} of CTA rank {owner}"
+
+    def call(
+        self, use: Use, operands: tuple[Any, ...], attrs: Mapping[str, Any], rank: int
+    ) -> tuple[int | None, tuple[tuple[str, str], ...]]:
+        """(stage, operands for a reader) of an instruction. Most calls have been told before, by another warp."""
+        entry = use.entry
+        assert entry is not None
+        try:
+            key = use, operands, rank, *attrs.values()
+            told = self._told.get(key)
+        except TypeError:  # an array, or a tensor map
+            return self.stage(entry, operands), self.operands(entry, operands, attrs, rank)
+        if told is None:
+            told = self._told[key] = self.stage(entry, operands), self.operands(entry, operands, attrs, rank)
+        return told
 
     def stage(self, entry: Instruction, operands: tuple[Any, ...]) -> int | None:
         """The stage of an instruction: of the barrier that it names, else of the first tile that it reads or writes."""
@@ -78,13 +94,15 @@ class Names:
                 told.append((name, tell(value, rank)))
         if tellers and tellers[-1][0] == "coords":
             told.append(("coords", str(tuple(int(c) for c in values[len(tellers) - 1 :]))))
-        return (*told, *self._modifiers(entry, attrs))
+        return (*told, *self._modifiers(entry, attrs)) if attrs else tuple(told)
 
     @staticmethod
-    def _modifiers(entry: Instruction, attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    def _modifiers(entry: Instruction, attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Those that are not as they are when nothing is said."""
-        usual = {attribute.name: attribute.default for attribute in entry.attributes}
-        return tuple((name, str(value)) for name, value in attrs.items() if value != usual.get(name) and name != "dim")
+        for attribute in entry.attributes:
+            value = attrs.get(attribute.name, attribute.default)
+            if value != attribute.default and attribute.name != "dim":
+                yield attribute.name, str(value)
 
     def _teller(self, operand: Operand) -> Callable[[Any, int], str] | None:
         """What makes the text of an operand; None for one that is left out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ LOAD, GLOBAL_LOAD, STORE, COPY, POLL = Use("load"), Use("load"), Use("store"), U
 class Step(NamedTuple):
     """One step of a warp. begin: when it was called, after its issue. end: when the warp went on.
 
-    awaited: of a wait for an mbarrier, which one and which phase.
+    operands: without registers. awaited: of a wait for an mbarrier, which one and which phase.
     """
 
     use: Use
@@ -56,13 +56,23 @@ class Written(NamedTuple):
 
 @dataclass
 class WarpLog:
-    """The life of a warp. rank: of its CTA. steps: in the order of their ends, as `Step` has them."""
+    """The life of a warp. rank: of its CTA.
+
+    flat: the fields of its steps, one after the other, in the order of their ends: a list of them all is one object for
+        the garbage collector to look at.
+    """
 
     track: Track
     rank: int
     start: float
     end: float
-    steps: list[tuple[Any, ...]] = field(default_factory=list)
+    flat: list[Any] = field(default_factory=list)
+
+    @property
+    def steps(self) -> Iterator[Step]:
+        """All steps."""
+        fields = iter(self.flat)
+        return map(Step._make, zip(*[fields] * len(Step._fields), strict=True))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -93,4 +94,5 @@ class TimelineRecorder:
 
     def timeline(self, live: Sequence[RunningWarp], now: float, stuck: bool) -> Timeline:
         """The timeline. live: the warps that have not ended, at the time `now`. stuck: whether they wait for ever."""
+        gc.freeze()  # nothing of the notes is garbage; `Simulation.run` lets go of them
         return build(self.notes, live, now, stuck)

@@ -35,15 +35,15 @@ def _name(parts: AbstractSet[str], there: frozenset[str]) -> str:
 
 def _parts(log: WarpLog) -> Iterator[str]:
     known: dict[int, str] = {}
-    for noted in log.steps:
-        use = noted[0]
+    for step in log.steps:
+        use = step.use
         if use.entry is not None:
             part = known.get(id(use))
             if part is None:
                 part = known[id(use)] = _part(use.entry)
             if part:
                 yield part
-        elif use in (STORE, COPY) and isinstance(noted[4][0], Written):
+        elif use in (STORE, COPY) and isinstance(step.operands[0], Written):
             yield WRITE_BACK
         elif use in (COPY, GLOBAL_LOAD):
             yield LOADS

@@ -79,11 +79,11 @@ def _stores(notes: Notes) -> dict[int, list[_Store]]:
             found.setdefault(copy.cta, []).append(_of_copy(copy))
     shapes = {buffer.name: buffer.shape for buffer in notes.image.globals}
     for log in notes.warps:
-        for use, begin, end, _, operands, *_rest in log.steps:
-            if (use is STORE or use is COPY) and isinstance(operands[0], Written):
-                written = operands[0]
+        for step in log.steps:
+            if step.use in (STORE, COPY) and isinstance(step.operands[0], Written):
+                written = step.operands[0]
                 box = _corners(shapes.get(written.buffer, ()), written)
-                found.setdefault(log.track.cta, []).append(_Store(begin, end, written.buffer, box))
+                found.setdefault(log.track.cta, []).append(_Store(step.begin, step.end, written.buffer, box))
     return found
 
 

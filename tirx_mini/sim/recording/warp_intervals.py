@@ -33,8 +33,7 @@ class WarpIntervals:
     def all(self) -> list[Interval]:
         """The intervals of the whole log."""
         polling: Step | None = None
-        for noted in self._log.steps:
-            step = Step(*noted)
+        for step in self._log.steps:
             if polling is not None:
                 self._wait(polling, "memory", step.begin - step.use.cost)
                 polling = None
@@ -61,7 +60,7 @@ class WarpIntervals:
         else:
             self._settle()
             self._idle_until(step.begin - step.use.cost, step.span)
-        stage = self._names.stage(entry, step.operands)
+        stage = self._names.call(step.use, step.operands, step.attrs, self._log.rank)[0]
         waits = bool(entry.awaits) or entry.barrier is BarrierEffect.WAIT
         self._run(entry.name, step.begin if waits else step.end, step.span, step, stage)
         if waits:
@@ -111,10 +110,9 @@ class WarpIntervals:
             self._open = None
 
     def _operands(self, step: Step) -> Operands:
-        entry = step.use.entry
-        if entry is None:
+        if step.use.entry is None:
             return plain_operands(step.operands)
-        return self._names.operands(entry, step.operands, step.attrs, self._log.rank)
+        return self._names.call(step.use, step.operands, step.attrs, self._log.rank)[1]
 
     def _wait(self, step: Step, name: str, end: float, stage: int | None = None) -> None:
         if end <= self.now:

@@ -28,7 +28,7 @@ class RecordedWarp(RunningWarp):
         super().__init__(cta, warp_id, agent, time)
         self.awaited: Any = None
         self.log = cta.gpu.recorder.warp_log(cta, warp_id, time)
-        self.note = self.log.steps.append
+        self.note = self.log.flat.extend
 
     def resume(self) -> None:
         super().resume()
