@@ -15,6 +15,7 @@ from .arguments import step_list
 COMMANDS: Mapping[str, str] = MappingProxyType({
     "ladder": "run the steps of the course in the simulator and print a table",
     "check": "run one kernel in the simulator and explain what is wrong with it",
+    "trace": "draw a run on a time axis: what each warp and engine does when",
     "explain": "print what the code of a finding means, with an example and the fix",
     "inspect": "print what a kernel becomes: IR, CUDA C++, PTX or machine code",
 })  # fmt: skip

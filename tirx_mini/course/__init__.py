@@ -10,7 +10,7 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 from .book import Book, Example, Section, findings_book
 from .check import Checked, check_file, check_kernel, make_arguments, product_text
 from .constants import Constant, ConstantError, constants_of, converted, parse_file
-from .kernel_ref import KernelRef, load_kernel
+from .kernel_ref import KernelRef, load_kernel, named_kernel
 from .kernels import (
     Factory,
     KernelFileError,
@@ -25,10 +25,12 @@ from .ladder import DTYPES, Row, Task, ladder_tasks, run_task, run_tasks
 from .measured import StepTimes, measured_times
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
+from .trace import FORMS, NoTimeline, Traced, View, timeline_form
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
 
 __all__ = [
     "DTYPES",
+    "FORMS",
     "STAGES",
     "STEPS",
     "Assignment",
@@ -42,6 +44,7 @@ __all__ = [
     "Figures",
     "KernelFileError",
     "KernelRef",
+    "NoTimeline",
     "Row",
     "Section",
     "Shape",
@@ -49,6 +52,8 @@ __all__ = [
     "Step",
     "StepTimes",
     "Task",
+    "Traced",
+    "View",
     "arch_folder",
     "change_text",
     "changes_of",
@@ -65,6 +70,7 @@ __all__ = [
     "load_kernels",
     "load_module",
     "make_arguments",
+    "named_kernel",
     "measured_times",
     "parse_file",
     "parse_steps",
@@ -77,5 +83,6 @@ __all__ = [
     "step_range",
     "steps_from",
     "student_file",
+    "timeline_form",
     "what_if",
 ]

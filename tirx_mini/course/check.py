@@ -72,6 +72,7 @@ def check_file(
     pedantic: bool = False,
     budget: int = BUDGET,
     constants: Mapping[str, Constant] = NO_CONSTANTS,
+    trace: bool = False,
 ) -> Checked:
     """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
 
@@ -86,7 +87,7 @@ def check_file(
         return Checked(failed(ref.name or ref.path.stem, error, spec.name))
     return check_kernel(
         kernel, name=ref.name, gpu=spec, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit,
-        pedantic=pedantic, budget=budget,
+        pedantic=pedantic, budget=budget, trace=trace,
     )  # fmt: skip
 
 
@@ -101,11 +102,12 @@ def check_kernel(
     limit: int | None = None,
     pedantic: bool = False,
     budget: int = BUDGET,
+    trace: bool = False,
 ) -> Checked:
     """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
     name: the kernel's name in the report. schedules: how many orders of events to try, from `seed` on. limit: explore
-    all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. Raises
+    all orders up to equivalence instead, in at most so many runs. pedantic, budget, trace: as in `simulate`. Raises
     `ArgumentError` for a kernel with a scalar parameter, for which there are no random data, and `ValueError` for an
     unknown GPU.
     """
@@ -117,7 +119,7 @@ def check_kernel(
     else:
         report = simulate(
             kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic,
-            budget=budget,
+            budget=budget, trace=trace,
         )  # fmt: skip
     report = replace(report, kernel=name or report.kernel)
     if not report.comparable or product_shape(kernel) is None:

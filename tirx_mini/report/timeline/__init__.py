@@ -1,12 +1,17 @@
 """Timelines as people read them: still pictures, two runs side by side, and a page to look around in."""
 
 from .against import Comparison, Difference, Run, as_data, compare
+from .choice import FIRST, SLOWEST, ctas_shown
 from .marks import Heading
 from .page import page_html
 from .svg import against_svg, timeline_svg
+from .text import timeline_text
+from .trace_events import trace_json
 from .wave import wave_note, wave_svg
 
 __all__ = [
+    "FIRST",
+    "SLOWEST",
     "Comparison",
     "Difference",
     "Heading",
@@ -14,8 +19,11 @@ __all__ = [
     "against_svg",
     "as_data",
     "compare",
+    "ctas_shown",
     "page_html",
     "timeline_svg",
+    "timeline_text",
+    "trace_json",
     "wave_note",
     "wave_svg",
 ]

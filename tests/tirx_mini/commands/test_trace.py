@@ -1,0 +1,95 @@
+"""``python -m tirx_mini trace``: each form is written, a kernel that hangs shows the hang, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.kernels_ref.edits import SOURCES, Edit
+from tirx_mini.__main__ import main
+
+STEP_7 = [f"{SOURCES[7]}:hgemm_v7", "--shape", "256,256,256"]
+
+
+def hang(tmp_path: Path) -> list[str]:
+    path = tmp_path / "mine.py"
+    path.write_text(Edit(7, "tma2mma.init(1)", "tma2mma.init(2)").source(), encoding="utf-8")
+    return [f"{path}:hgemm_v7", "--shape", "256,256,256"]
+
+
+def written(suffix: str, tmp_path: Path, kernel: list[str], status: int = 0) -> str:
+    file = tmp_path / f"timeline{suffix}"
+    assert main(["trace", *kernel, "-o", str(file)]) == status
+    return file.read_text(encoding="utf-8")
+
+
+def test_the_terminal_shows_roles_engines_and_waits_in_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", *STEP_7]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.startswith("hgemm_v7 on B200, 256 × 256 × 256, ") and "MMA (w4)" in out and "tensor core" in out
+    assert "MMA (warp 4) for tma2mma, which TMA loads complete" in out
+
+
+@pytest.mark.parametrize(
+    ("suffix", "beginning"), [(".html", "<!doctype html>"), (".svg", "<svg"), (".txt", "hgemm_v7")]
+)
+def test_the_suffix_says_what_is_written(suffix: str, beginning: str, tmp_path: Path) -> None:
+    text = written(suffix, tmp_path, STEP_7)
+    assert text.lower().startswith(beginning) and "hgemm_v7" in text
+
+
+@pytest.mark.parametrize("suffix", [".html", ".svg", ".txt", ".json"])
+def test_a_kernel_that_hangs_still_has_a_timeline(
+    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(suffix, tmp_path, hang(tmp_path), status=1)
+    assert "deadlock" in capsys.readouterr().out
+
+
+def test_the_text_and_the_events_of_a_hang_say_where_it_is_stuck_and_why(tmp_path: Path) -> None:
+    text = written(".txt", tmp_path, hang(tmp_path), status=1)
+    assert "nothing can advance after cycle" in text and "TX1" in text and max(map(len, text.splitlines())) <= 80
+    events = json.loads(written(".json", tmp_path, hang(tmp_path), status=1))["traceEvents"]
+    (stuck,) = (event for event in events if event.get("cat") == "stuck")
+    assert stuck["args"]["why"][0].startswith("TX1")
+    last = max(event["ts"] + event.get("dur", 0) for event in events if event["ph"] == "X")
+    assert stuck["ts"] == pytest.approx(last)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-o", "x.png"], ".png is not a form of a timeline; the file ends in .html, .svg, .json, .txt, or is -"),
+        (["-o", "x"], "no suffix is not a form of a timeline"),
+        (["--cta", "last"], "'last' is no CTA; write first, slowest or a number"),
+    ],
+)
+def test_wrong_arguments_are_explained(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["trace", *STEP_7, *arguments])
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--cta", "999"], "there is no CTA 999: the run has CTAs 0 to 147"),
+        (["--from", "1e9"], "no part of the run"),
+    ],
+)
+def test_what_the_run_does_not_have_is_bad_input(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", *STEP_7, *arguments]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_kernel_that_cannot_be_built_has_no_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(Edit(7, "tma2mma.init(1)", "tma2mma.start(1)").source(), encoding="utf-8")
+    assert main(["trace", f"{path}:hgemm_v7", "-o", str(tmp_path / "x.html")]) == 1
+    assert "hgemm_v7 did not run, so there is no timeline to show" in capsys.readouterr().out
+    assert not (tmp_path / "x.html").exists()

@@ -1,0 +1,126 @@
+"""``python -m tirx_mini trace FILE.py:KERNEL -o FILE``: the timeline of one run of a kernel."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ..course import (
+    FORMS,
+    Checked,
+    KernelFileError,
+    KernelRef,
+    NoTimeline,
+    Traced,
+    View,
+    check_file,
+    named_kernel,
+    timeline_form,
+)
+from ..hardware import gpu_spec
+from ..report import FIRST, SLOWEST, finding_page, report_page
+from .arguments import INCOMPLETE, add_simulation_arguments, argument, positive, shape
+
+TERMINAL = Path("-")
+"""As the file: eighty columns of text on the terminal."""
+
+
+def parse_cta(text: str) -> str | int:
+    """`first`, `slowest`, or the number of a CTA. Raises `ValueError`."""
+    if text in (FIRST, SLOWEST):
+        return text
+    if text.isdecimal():
+        return int(text)
+    raise ValueError(f"{text!r} is no CTA; write first, slowest or a number")
+
+
+def parse_file(text: str) -> Path:
+    """A file whose suffix says what is written. Raises `ValueError`."""
+    path = Path(text)
+    if path != TERMINAL and path.suffix not in FORMS:
+        named = f"{path.suffix or 'no suffix'} is not"
+        raise ValueError(f"{named} a form of a timeline; the file ends in {', '.join(FORMS)}, or is - for the terminal")
+    return path
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a kernel with a timeline, and write that. The exit status is that of ``check``."""
+    options = _parser().parse_args(argv)
+    console = Console(highlight=False, stderr=options.output == TERMINAL)
+    suffix = ".txt" if options.output == TERMINAL else options.output.suffix
+    try:
+        ref = named_kernel(KernelRef.parse(options.kernel))
+        checked = check_file(
+            ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms,
+            schedules=options.schedules, seed=options.seed, budget=options.budget, trace=True,
+        )  # fmt: skip
+    except (KernelFileError, ValueError) as error:
+        console.print(f"error: {error}", markup=False)
+        return 2
+    spec = gpu_spec(options.gpu).with_sms(options.sms)
+    view = View(options.cta, options.start, options.end)
+    try:
+        text = timeline_form(Traced(checked.report, spec, _size(options)), suffix, view)
+    except ValueError as error:
+        if isinstance(error, NoTimeline):
+            _show(checked, console)
+        console.print(f"error: {error}", markup=False)
+        return 1 if isinstance(error, NoTimeline) else 2
+    if options.output == TERMINAL:
+        print(text, end="")
+    else:
+        options.output.write_text(text, encoding="utf-8")
+    if not checked.ok or options.output != TERMINAL:
+        _show(checked, console)
+    if options.output != TERMINAL:
+        console.print(Text(f"wrote {options.output} ({_bytes(len(text.encode()))})"))
+    if checked.report.verdict == "incomplete":
+        return INCOMPLETE
+    return 0 if checked.ok else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tirx_mini trace",
+        description="Show what each warp and engine of a kernel does when, and what it waits for.",
+        epilog=f"Exit status: 0 if the kernel is ok, 1 if not, 2 for bad input, {INCOMPLETE} if it is not wholly "
+        "modelled. docs/timeline.md says how to read a timeline.",
+    )
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="as in gemm_kernels.py:hgemm_v7")
+    parser.add_argument(
+        "-o", "--output", type=argument(parse_file), default=TERMINAL, metavar="FILE",
+        help=".html: a page to look around in; .svg: a still picture; .json: trace events for ui.perfetto.dev; .txt, "
+        "or - for the terminal: text in eighty columns (default: -)",
+    )  # fmt: skip
+    parser.add_argument("--size", type=positive, metavar="N", help="of each dimension that the step leaves free")
+    parser.add_argument("--shape", type=shape, metavar="M,N,K", help="all three dimensions")
+    parser.add_argument(
+        "--cta", type=argument(parse_cta), metavar="CTA",
+        help="first, slowest or a number (default: first; trace events: all)",
+    )  # fmt: skip
+    parser.add_argument("--from", type=float, dest="start", metavar="CYCLE", help="where the part shown large begins")
+    parser.add_argument("--to", type=float, dest="end", metavar="CYCLE", help="where it ends")
+    add_simulation_arguments(parser)
+    return parser
+
+
+def _size(options: argparse.Namespace) -> str:
+    """The size as it was asked for."""
+    if options.shape is not None:
+        return " × ".join(map(str, options.shape))
+    return f"size {options.size}" if options.size is not None else ""
+
+
+def _show(checked: Checked, console: Console) -> None:
+    console.print(report_page(checked.report))
+    if checked.wrong is not None:
+        console.print()
+        console.print(finding_page(checked.wrong))
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"

@@ -1,0 +1,37 @@
+"""Which CTAs of a run are shown."""
+
+from __future__ import annotations
+
+from tirx_mini.diagnose import CtaTime, Timeline
+
+FIRST, SLOWEST = "first", "slowest"
+
+
+def ctas_shown(timeline: Timeline, choice: str | int = FIRST) -> tuple[int, ...]:
+    """The CTA that is chosen, or both of its pair.
+
+    choice: "first"; "slowest", the one that lives longest, or the first that can never end in a run that hangs; or a
+    number in the grid. Raises `ValueError` for a number that the grid does not have.
+    """
+    ctas = timeline.ctas
+    if not ctas:
+        raise ValueError("no CTA has started: there is no timeline to show")
+    if choice == FIRST:
+        chosen = ctas[0]
+    elif choice == SLOWEST:
+        chosen = _slowest(timeline)
+    else:
+        found = next((cta for cta in ctas if cta.cta == choice), None)
+        if found is None:
+            raise ValueError(f"there is no CTA {choice}: the run has CTAs {ctas[0].cta} to {ctas[-1].cta}")
+        chosen = found
+    pair = chosen.cluster, chosen.rank // 2
+    return tuple(cta.cta for cta in ctas if (cta.cluster, cta.rank // 2) == pair)
+
+
+def _slowest(timeline: Timeline) -> CtaTime:
+    if timeline.stuck is not None:
+        left = [cta for cta in timeline.ctas if cta.end == timeline.stuck]
+        if left:
+            return left[0]
+    return max(timeline.ctas, key=lambda cta: cta.end - cta.start)

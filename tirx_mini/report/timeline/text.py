@@ -1,0 +1,127 @@
+"""A timeline as eighty columns of text, for a terminal: roles and engines as rows, time as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from tirx_mini.diagnose import Activity, Timeline
+
+from .against import cause, family
+from .marks import Heading, duration, tick
+from .rows import Row, rows_of, window_of
+
+WIDTH, NAME, COLUMNS = 80, 19, 60
+"""Characters of a line, of a row's name, and of its time."""
+WAITS, RUNS, LITTLE = ".", "#", " "
+LEGEND = f"0 1 2 … works on that stage   {RUNS} works   {WAITS} waits   blank: nothing to do"
+MOST = 6
+"""Waits that are named, the longest first."""
+LEAST = 0.02
+"""Waits below this part of the time are not."""
+
+
+def timeline_text(
+    timeline: Timeline, heading: Heading, ctas: Sequence[int], start: float | None = None, end: float | None = None
+) -> str:
+    """The whole life of these CTAs, then a part of it, and the longest waits in words.
+
+    start, end: of the part, in cycles; without them it is a few steps of the pipeline. Raises `ValueError` for a part
+    without any time, or outside of the run.
+    """
+    lives = [cta for cta in timeline.ctas if cta.cta in ctas]
+    first, last = min(cta.start for cta in lives), max(cta.end for cta in lives)
+    left, right = window_of(timeline, ctas[0])
+    left, right = left if start is None else start, right if end is None else end
+    if not 0 <= left < right or left >= timeline.cycles:
+        raise ValueError(f"cycles {left:,.0f} to {right:,.0f} are no part of the run, which has {timeline.cycles:,.0f}")
+    rows = rows_of(timeline, ctas)
+    lines = [*wrap(heading.title, WIDTH), *wrap(heading.note, WIDTH)]
+    lines += ["", LEGEND, ""]
+    names = " and ".join(f"{cta.name} on SM {cta.sm}" for cta in lives)
+    lines += [f"{names}: {duration(last - first, heading.clock_ghz)}", *_picture(rows, first, last, len(ctas) > 1), ""]
+    if (left, right) != (first, last):
+        part = duration(right - left, heading.clock_ghz)
+        lines += [f"cycles {left:,.0f} to {right:,.0f}: {part}", *_picture(rows, left, right, len(ctas) > 1), ""]
+    lines += _waits(timeline, rows, first, last)
+    if timeline.stuck is not None:
+        lines += ["", f"nothing can advance after cycle {timeline.stuck:,.0f}; what waits then waits for ever"]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _picture(rows: Sequence[Row], start: float, end: float, several: bool) -> Iterator[str]:
+    """A line for each row, and the cycles below them."""
+    before = rows[0].cta if rows else None
+    for row in rows:
+        if several and row.cta != before:
+            yield ""
+        before = row.cta
+        name = f"{row.name} ({_short(row.detail)})" if row.detail else row.name
+        yield f"{name[:NAME]:<{NAME}} {_cells(row, start, end)}".rstrip()
+    step = tick(end - start)
+    marks = [" "] * (COLUMNS + 20)
+    time = step * -(-start // step)
+    while time <= end:
+        place = int((time - start) * COLUMNS / (end - start))
+        text = f"|{time:,.0f}"
+        if place + len(text) <= COLUMNS:
+            marks[place : place + len(text)] = text
+        time += step
+    yield " " * (NAME + 1) + "".join(marks).rstrip()
+
+
+def _short(detail: str) -> str:
+    """The warps of a role, as in "w0-3"."""
+    return detail.replace("warps ", "w").replace("warp ", "w").replace(" to ", "-")
+
+
+def _cells(row: Row, start: float, end: float) -> str:
+    """A character for each part of the time: what the row does for most of it."""
+    width = (end - start) / COLUMNS
+    seen: list[dict[str, float]] = [{} for _ in range(COLUMNS)]
+    for interval in row.intervals:
+        if interval.end <= start or interval.start >= end:
+            continue
+        mark = _mark(interval.activity, interval.stage)
+        column = max(0, int((interval.start - start) / width))
+        while column < COLUMNS and start + column * width < interval.end:
+            low, high = start + column * width, start + (column + 1) * width
+            part = min(high, interval.end) - max(low, interval.start)
+            seen[column][mark] = seen[column].get(mark, 0.0) + part
+            column += 1
+    return "".join(_most(parts, width) for parts in seen)
+
+
+def _mark(activity: Activity, stage: int | None) -> str:
+    if activity is Activity.WAIT:
+        return WAITS
+    return RUNS if stage is None or stage > 9 else str(stage)
+
+
+def _most(parts: dict[str, float], width: float) -> str:
+    """The mark of what takes most of a column; blank where nothing does for half of it."""
+    if not parts or sum(parts.values()) < width / 2:
+        return LITTLE
+    works = {mark: time for mark, time in parts.items() if mark != WAITS}
+    if sum(works.values()) >= parts.get(WAITS, 0.0):
+        return max(works, key=lambda mark: works[mark])
+    return WAITS
+
+
+def _waits(timeline: Timeline, rows: Sequence[Row], start: float, end: float) -> Iterator[str]:
+    """The longest waits of the rows, a line each."""
+    totals: dict[tuple[str, str, str], float] = {}
+    for row in rows:
+        if row.name == "other":
+            continue
+        for interval in row.intervals:
+            if interval.activity is Activity.WAIT:
+                who = f"{row.name} ({row.detail})" if row.detail else row.name
+                key = who, family(interval.name), cause(timeline, interval) if interval.barrier is not None else ""
+                totals[key] = totals.get(key, 0.0) + interval.cycles
+    longest = sorted(totals.items(), key=lambda item: -item[1])[:MOST]
+    named = [(key, time / (end - start)) for key, time in longest if time >= LEAST * (end - start)]
+    if named:
+        yield "The longest waits, as parts of the whole time:"
+    for (who, what, by), part in named:
+        yield f"  {part:4.0%}  {who} for {what}{f', which {by} complete' if by else ''}"
