@@ -123,6 +123,7 @@ def simulate(
     trace: bool = False,
     log_barriers: bool = False,
     checks: bool = True,
+    data: bool = True,
     pedantic: bool = False,
     budget: int = BUDGET,
 ) -> Report:
@@ -135,6 +136,9 @@ def simulate(
     trace: whether to record a timeline.
     log_barriers: whether to record the events of every barrier.
     checks: whether to detect hazards. Without it, a run is up to twice as fast but only detects faults and deadlocks.
+    data: whether to compute values. Without, a run is several times as fast and predicts the same time. It finds faults
+        and deadlocks but no hazards, reads and writes no argument (each may be None, or all of them left out), and its
+        verdict is "clock" where it finds nothing. A kernel whose control flow depends on data is refused.
     pedantic: whether to note what only the letter of the ISA demands, and what kernels in production omit.
     budget: the iterations of loops that a run may make, all warps together; a CTA counts as 200. A run that would make
         more ends there, and its verdict is "incomplete".
@@ -152,7 +156,7 @@ def simulate(
         return failed(func.name, error, gpu_spec(gpu).name)
     return simulate_lowered(
         lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks,
-        pedantic=pedantic, budget=budget,
+        data=data, pedantic=pedantic, budget=budget,
     )  # fmt: skip
 
 

@@ -167,6 +167,8 @@ class Report:
             head += f", {self.time_us:.1f} us predicted on {self.gpu}"
         if self.tflops is not None:
             head += f", {self.tflops:.0f} TFLOPS"
+        if self.verdict == "clock":
+            head += "\nvalues were not computed: nothing is known of the results, and hazards were not looked for"
         if self.outlook:
             head += f"\n{self.outlook}"
         if self.proof is not None:

@@ -40,7 +40,8 @@ class SimulationError(Exception):
 
 def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
              seed: int = 0, trace: bool = False, log_barriers: bool = False,
-             checks: bool = True, pedantic: bool = False, budget: int = BUDGET) -> Report:  # fmt: skip
+             checks: bool = True, data: bool = True, pedantic: bool = False,
+             budget: int = BUDGET) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
@@ -51,6 +52,8 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
         random.
     trace: keep a timeline. log_barriers: keep every change of every mbarrier, in ``report.stats["barriers"]``.
     checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
+    data: compute values; without, only time passes, hazards are not looked for, and the verdict is "clock" where the
+        run comes to its end. Arguments may then be None.
     pedantic: note what only the letter of the ISA demands, too.
     budget: iterations of loops that a run may make, all its warps together; a CTA counts as 200. A run that would make
         more ends, and is incomplete.
@@ -60,10 +63,10 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
     """
     spec = gpu_spec(gpu)
     try:
-        simulation = Simulation(func, args, spec)
+        simulation = Simulation(func, args, spec, data=data)
     except TirxError as error:
         return failed(func.name, error, spec.name)
-    if schedules > 1 or checks:
+    if data and (schedules > 1 or checks):
         simulation.keep()
     worst: Report | None = None
     for number in range(max(1, schedules)):
@@ -99,7 +102,9 @@ def judged(
     for _ in range(MIXED_RUNS):
         outcome = run(mixed, False)
         tested = outcome.tested
-        again = report_of(func, simulation.spec, outcome, schedules, seed)
+        again = report_of(func, simulation.spec, outcome, schedules, seed, simulation.data)
+        if not simulation.data:
+            return again
         if report is None or not again.ok:
             report = again
         if not again.ok or all(ends <= mixed.get(place, frozenset()) for place, ends in outcome.mixed.items()):
@@ -129,8 +134,10 @@ def failed(name: str, error: TirxError, gpu: str) -> Report:
     return Report(finding.verdict, (finding,), kernel=name, gpu=gpu)
 
 
-def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 1, seed: int = 0) -> Report:
-    """What is reported of a run."""
+def report_of(
+    func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 1, seed: int = 0, data: bool = True
+) -> Report:
+    """What is reported of a run. data: whether it computed values."""
     findings = [finding_of(entry) for entry in outcome.facts]
     if outcome.blocked:
         findings = _with_deadlock(findings, explain_deadlock(func, outcome.blocked, outcome.repeats))
@@ -150,6 +157,8 @@ def report_of(func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 
     if outcome.barrier_log is not None:
         stats["barriers"] = outcome.barrier_log
     verdict = verdict_of(findings)
+    if verdict == "ok" and not data:
+        verdict = "clock"
     known = outcome.open_orders if verdict == "ok" else None
     return Report(
         verdict,

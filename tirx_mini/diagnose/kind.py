@@ -12,9 +12,10 @@ from tirx_mini.sim import Fact
 
 Severity = Literal["error", "warning", "note"]
 """error: some legal execution fails. warning: today's chips forgive it. note: about the simulation, or style."""
-Verdict = Literal["ok", "incomplete", "hazard", "deadlock", "fault"]
-VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "incomplete", "ok")
-"""Worst first. incomplete: the run did something that the simulator does not model, so nothing is known of the rest."""
+Verdict = Literal["ok", "clock", "incomplete", "hazard", "deadlock", "fault"]
+VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "incomplete", "clock", "ok")
+"""Worst first. incomplete: the run did something that the simulator does not model, so nothing is known of the rest.
+clock: a run without data came to its end, so its time is known, and nothing of its results."""
 
 NOT_MODELLED_NAME = "not-modelled"
 """The kind of what the simulator does not know, in a run and before it."""

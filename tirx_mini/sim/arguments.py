@@ -27,21 +27,38 @@ _BITS = {"bfloat16": ("int16", ml_dtypes.bfloat16), "float8_e4m3fn": ("uint8", m
 """torch dtypes that NumPy has no name for: the torch dtype of the same width, and what NumPy then sees it as."""
 
 
-def bind_arguments(func: PrimFunc, args: Sequence[Any]) -> tuple[list[np.ndarray], tuple[Any, ...]]:
+def bind_arguments(
+    func: PrimFunc, args: Sequence[Any], *, data: bool = True
+) -> tuple[list[np.ndarray], tuple[Any, ...]]:
     """(global buffers by slot, scalars in order). The arrays share memory with the arguments.
+
+    data: whether they are read and written. Without, a buffer may be None, all of them where no argument is given, and
+    the arrays are views of one byte.
 
     Raises `ArgumentError` where the number of arguments, a dtype, a shape, the layout in memory or the device is wrong.
     Where an array begins in main memory does not matter: simulated buffers have addresses of their own.
     """
+    if not data and not args and all(isinstance(param, Buffer) for param in func.params):
+        args = (None,) * len(func.params)
     check_count(func, args)
     arrays: list[np.ndarray] = []
     scalars: list[Any] = []
     for index, (param, arg) in enumerate(zip(func.params, args, strict=True)):
-        if isinstance(param, Buffer):
+        if isinstance(param, Buffer) and not data:
+            if arg is not None:
+                _check_shape(func, index, arg)
+            arrays.append(np.broadcast_to(np.zeros((), np.uint8), param.nbytes))
+        elif isinstance(param, Buffer):
             arrays.append(_array(func, index, arg))
         else:
             scalars.append(_scalar(func, index, param, arg))
     return arrays, tuple(scalars)
+
+
+def _check_shape(func: PrimFunc, index: int, arg: Any) -> None:
+    if not is_tensor(arg) and not isinstance(arg, np.ndarray):
+        raise not_an_array(func, index, arg)
+    check_type(func, index, arg)
 
 
 def _array(func: PrimFunc, index: int, arg: Any) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +76,7 @@ class Gpu(Services):
         the placement of CTAs.
     clock: what orders the events, by default their times.
     trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
+    data: whether to compute and move values; without, only time passes, and nothing is checked of accesses.
     checks: whether to look for accesses that nothing orders, and for those of memory that nothing has written.
     pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
     budget: iterations of loops that the run may make, all warps together.
@@ -93,6 +95,7 @@ class Gpu(Services):
         log_barriers: bool = False,
         clock: Clock | None = None,
         checks: bool = True,
+        data: bool = True,
         pedantic: bool = False,
         budget: int = BUDGET,
         mixed: Ends | None = None,
@@ -106,7 +109,9 @@ class Gpu(Services):
         self.budget = Budget(budget, image.launch.num_ctas)
         self.spend = self.budget.spend
         self.spec = spec
-        self.checks = checks
+        self.checks = checks and data
+        self.data = data
+        self.footprints: dict[Hashable, Any] = {}
         self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
         self.clock = clock or Clock(self.rng)
@@ -116,7 +121,7 @@ class Gpu(Services):
         self.locator = Locator(image.shared)
         self.allocators = TmemAllocators()
         self.tmem = TmemAccesses(self.allocators)
-        watch = HazardWatch(self, self.tmem, Space.GLOBAL, None) if checks else None
+        watch = HazardWatch(self, self.tmem, Space.GLOBAL, None) if self.checks else None
         self.memory = GlobalMemory(image.globals, arrays, watch)
         self.memory.log.pedantic = pedantic
         self.traffic = Traffic(spec, self.clock, self.rng, sum(buffer.nbytes for buffer in image.globals))

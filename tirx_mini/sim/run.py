@@ -31,17 +31,19 @@ class Simulation:
     """One kernel, one set of arguments, one GPU.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one; the buffers are written
-    in place. Raises `ArgumentError` for arguments that do not fit the kernel, and `TirxError` for a kernel that the
+    in place. data: whether they are read and written at all; without, None stands for any array, and only time passes.
+    Raises `ArgumentError` for arguments that do not fit the kernel, and `TirxError` for a kernel that the
     GPU's architecture cannot execute.
     """
 
-    def __init__(self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec) -> None:
+    def __init__(self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec, *, data: bool = True) -> None:
         self.func = func
         self.spec = spec
-        self._arrays, scalars = bind_arguments(func, args)
+        self.data = data
+        self._arrays, scalars = bind_arguments(func, args, data=data)
         check_target(func, spec.arch)
-        self.image = translate(func, scalars).image
-        self._written = [buffer.slot for buffer in self.image.globals if buffer.written]
+        self.image = translate(func, scalars, data=data).image
+        self._written = [buffer.slot for buffer in self.image.globals if buffer.written and data]
         self._originals: dict[int, np.ndarray] = {}
 
     def keep(self) -> None:
@@ -80,11 +82,11 @@ class Simulation:
         with np.errstate(all="ignore"), _unscanned():
             machine = Gpu(
                 self.image, self._arrays, self.spec,
-                seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks,
+                seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
                 pedantic=pedantic, budget=budget, mixed=mixed, late=late,
             )  # fmt: skip
             outcome = machine.run()
-        if outcome.fault is not None or outcome.blocked:
+        if outcome.fault is not None or outcome.blocked or not self.data:
             return outcome
         facts = (*outcome.facts, *self._no_effect(machine))
         missed = tuple(machine.unread.values())

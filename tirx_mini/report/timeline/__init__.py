@@ -1,6 +1,6 @@
 """Timelines as people read them: still pictures, two runs side by side, and a page to look around in."""
 
-from .against import Comparison, Difference, Run, as_data, compare
+from .against import Comparison, Difference, Run, as_data, compare, run_of
 from .choice import FIRST, SLOWEST, ctas_shown
 from .marks import Heading
 from .page import page_html
@@ -21,6 +21,7 @@ __all__ = [
     "compare",
     "ctas_shown",
     "page_html",
+    "run_of",
     "timeline_svg",
     "timeline_text",
     "trace_json",

@@ -10,12 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
+from tirx_mini.diagnose import Activity, Interval, Report, Timeline, Track, TrackKind
+from tirx_mini.hardware import GpuSpec, gpu_spec
 
 from .spans import covered
 
-FUNCTIONS = ("TMA", "MMA", "write-back")
-"""What warps do, in the order in which the data flow; a role is one of them or several."""
+FUNCTIONS = ("TMA", "loads", "MMA", "write-back")
+"""What warps do, in the order in which the data flow; a role is one of them, several, or "all"."""
 LEAST = 0.02
 """Differences below this part of the longer run are not named."""
 MOST = 4
@@ -35,6 +36,18 @@ class Run:
     def whole_us(self) -> float:
         """The whole time in µs: with the launch where it is known."""
         return self.timeline.cycles / self.clock_ghz / 1e3 if self.time_us is None else self.time_us
+
+
+def run_of(report: Report, spec: GpuSpec | None = None) -> Run:
+    """A report as one side of a comparison. spec: the GPU as it was simulated, if that is not the one of the name.
+
+    Raises `ValueError` for a run without a timeline.
+    """
+    name = report.kernel or "the kernel"
+    if report.trace is None:
+        raise ValueError(f"{name} was simulated without trace=True: there is no timeline to show")
+    clock_ghz = report.stats.get("clock_ghz") or (spec or gpu_spec(report.gpu)).clock_ghz
+    return Run(name, report.trace, clock_ghz, report.time_us)
 
 
 @dataclass(frozen=True)
@@ -134,7 +147,7 @@ def _waits(before: Run, after: Run) -> Iterable[Difference]:
     """A row for each thing that a role waits for: by the barrier's name where both have it, else by the cause."""
     first, second = _waiting(before), _waiting(after)
     for role, old in _pairs(list(first), list(second)):
-        who = f"{role} warp{'s' * (_warps(after, role) > 1)}"
+        who = f"{_words(role)} warp{'s' * (_warps(after, role) > 1)}"
         mine, theirs = dict(second[role]), dict(first.get(old, {}))
         for name in [name for name in mine if name in theirs]:
             yield Difference(who, name[0], theirs.pop(name), mine.pop(name), (name[0], name[0]))
@@ -168,8 +181,7 @@ def _pairs(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]
     """Each role of the run after with the role before that does the same, or a part of it; "" where none does."""
 
     def likeness(role: str, old: str) -> tuple[bool, int]:
-        shared = {word for word in FUNCTIONS if word in role and word in old}
-        return role == old, len(shared)
+        return role == old, len(_functions(role) & _functions(old))
 
     pairs = []
     for role in sorted(after, key=_place):
@@ -178,8 +190,17 @@ def _pairs(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]
     return pairs
 
 
+def _functions(role: str) -> frozenset[str]:
+    return frozenset(FUNCTIONS if role == "all" else role.split(", ")) & frozenset(FUNCTIONS)
+
+
 def _place(role: str) -> int:
-    return next((place for place, word in enumerate(FUNCTIONS) if word in role), len(FUNCTIONS))
+    return min((FUNCTIONS.index(word) for word in _functions(role)), default=len(FUNCTIONS))
+
+
+def _words(role: str) -> str:
+    """A role before the word "warp"."""
+    return {"all": "issuing"}.get(role, " and ".join(role.split(", ")))
 
 
 def _warps(run: Run, role: str) -> int:

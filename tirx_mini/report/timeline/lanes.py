@@ -10,7 +10,7 @@ from tirx_mini.diagnose import Track, TrackKind
 
 ENGINES = {TrackKind.TMA_LOAD: 1, TrackKind.TENSOR: 3, TrackKind.TMA_STORE: 5}
 """Where engines stand: each below the role that issues to it."""
-ROLES = (("TMA", 0), ("MMA", 2), ("write", 4))
+ROLES = (("TMA", 0), ("loads", 0), ("all", 0), ("MMA", 2), ("write", 4))
 LAST = 6
 WARPGROUP = 4
 

@@ -16,7 +16,7 @@ SMALL = 10.5
 RULES = (
     f"text{{font-size:12px}}.head{{font-size:15px;font-weight:600}}.small{{font-size:{SMALL}px}}.edge{{stroke-width:.6}}"
     ".arrow{fill:none;stroke-width:1.3}.halo{paint-order:stroke;stroke-width:3px;stroke-linejoin:round}"
-    ".stop{stroke-width:1.5;stroke-dasharray:4 3}"
+    ".pale{fill-opacity:.4}.stop{stroke-width:1.5;stroke-dasharray:4 3}"
 )
 
 
@@ -80,8 +80,10 @@ def legend(picture: Picture, y: float, stages: Sequence[int]) -> None:
     picture.text(x + 20, y, "no stage", "soft")
     picture.rect(x + 82, y - 10, 15, 12, "edge", fill="url(#wait)")
     picture.text(x + 102, y, "waits", "soft")
-    picture.add("path", d=f"M{number(x + 150)} {number(y - 4)}h22", class_="arrow", marker_end="url(#tip)")
-    picture.text(x + 180, y, "what ended a long wait", "soft")
+    picture.rect(x + 146, y - 10, 15, 12, "plain pale edge")
+    picture.text(x + 166, y, "latency of a copy", "soft")
+    picture.add("path", d=f"M{number(x + 276)} {number(y - 4)}h22", class_="arrow", marker_end="url(#tip)")
+    picture.text(x + 306, y, "what ended a long wait", "soft")
 
 
 def patterns() -> str:

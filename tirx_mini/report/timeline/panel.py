@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tirx_mini.diagnose import Activity, BarrierChange, Interval, Place, Signal, Timeline, Track
 
@@ -13,9 +14,11 @@ from .palette import stage_class
 from .phases import Phase, phases_of
 from .rows import Row, rows_of
 
-LANE, GAP, STRIP = 26.0, 8.0, 13.0
-DEEPEST = 4
+LANE, THIN, GAP, STRIP = 26.0, 12.0, 8.0, 13.0
+DEEPEST = 8
 """So many of the copies that are in flight at once are drawn below one another."""
+NARROW = 12.0
+"""Instructions that are narrower than this many user units share a box."""
 DENSE = 300
 """A row with more intervals in the window is drawn as an area: the share of the time, column by column."""
 COLUMN = 4.0
@@ -27,9 +30,10 @@ class Panel:
 
     def __init__(self, timeline: Timeline, ctas: Sequence[int], scale: Scale, top: float, strips: bool = True) -> None:
         self.timeline, self.ctas, self.scale, self.top = timeline, ctas, scale, top
-        self.rows = rows_of(timeline, ctas)
+        rows = rows_of(timeline, ctas)
+        self.rows = [row for row in rows if row.works(scale.start, scale.end)] or rows
         self.barriers = barriers_in(timeline, ctas, scale) if strips else []
-        self.levels = [stacked(row.intervals, scale) for row in self.rows]
+        self.levels = [stacked(merged(row.intervals, scale), scale) for row in self.rows]
         self.bounds: list[tuple[float, float]] = []
         self.places: dict[Track, tuple[float, float]] = {}
         y = top
@@ -37,7 +41,7 @@ class Panel:
             if len(ctas) > 1 and (index == 0 or self.rows[index - 1].cta != row.cta):
                 y += 20
             depth = self.depth(index)
-            height = LANE if depth == 1 else depth * LANE * 0.6
+            height = max(LANE, depth * (THIN if depth > 3 else LANE * 0.6))
             self.bounds.append((y, y + height))
             self.places.update(dict.fromkeys(row.tracks, (y, y + height)))
             y += height + GAP
@@ -111,9 +115,16 @@ class Panel:
             picture.rect(left, top + 1, width, height - 2, "edge", words, fill=hatching(stage))
             label, style = fitting((f"waits for {interval.name}", interval.name), width), "ink halo small"
         else:
-            picture.rect(left, top + 1, width, height - 2, f"{stage_class(stage)} edge", words)
+            kind = stage_class(stage)
+            if interval.moved is None:
+                picture.rect(left, top + 1, width, height - 2, f"{kind} edge", words)
+            else:  # the latency is paler than the transfer
+                picture.rect(left, top + 1, width, height - 2, f"{kind} pale edge", words)
+                begin, end = map(self.scale.x, interval.moved)
+                picture.rect(begin, top + 1, max(end - begin, 0.5), height - 2, kind)
             digit = "" if stage is None else str(stage)
-            label, style = fitting((f"{interval.name} {digit}".strip(), digit), width), "on small"
+            label = fitting((f"{interval.name} {digit}".strip(), digit), width)
+            style = "on small" if interval.moved is None else "ink halo small"
         if label:
             picture.text((left + right) / 2, top + height / 2 + 3.5, label, style, text_anchor="middle")
 
@@ -183,6 +194,33 @@ def stacked(intervals: Sequence[Interval], scale: Scale) -> list[tuple[Interval,
         free[level] = max(free[level], interval.end)
         placed.append((interval, level))
     return placed
+
+
+def merged(intervals: Sequence[Interval], scale: Scale) -> list[Interval]:
+    """The intervals in the window; narrow instructions of a warp that follow one another in one stage are one."""
+    kept: list[Interval] = []
+    names: list[Counter[str]] = []
+    narrow = NARROW / scale.per_cycle
+    for interval in intervals:
+        if not scale.sees(interval.start, interval.end):
+            continue
+        before = kept[-1] if kept else None
+        if (
+            before is not None
+            and before.activity is interval.activity is Activity.RUN
+            and before.stage == interval.stage
+            and interval.start - before.end < narrow / 16
+            and min(before.cycles, interval.cycles) < narrow
+        ):
+            kept[-1] = replace(before, end=interval.end, operands=())
+        else:
+            kept.append(interval)
+            names.append(Counter())
+        names[-1][interval.name] += 1
+    return [
+        replace(item, name=", ".join(f"{name} ×{count}" if count > 1 else name for name, count in found.items()))
+        for item, found in zip(kept, names, strict=True)
+    ]
 
 
 def barriers_in(timeline: Timeline, ctas: Sequence[int], scale: Scale) -> list[Place]:

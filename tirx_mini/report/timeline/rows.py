@@ -9,15 +9,20 @@ from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
 
 from .lanes import place_of
 
-STEPS = 10
+STEPS = 7
 """How many steps of the pipeline a window covers, about."""
+AROUND = 1.3
+"""A write-back covers at most the inverse of this part of a window."""
+
+ROLES = {"all": "all roles", "": "other"}
+"""The names of roles that need more words than the timeline has for them."""
 
 
 @dataclass(frozen=True)
 class Row:
     """A row of a picture: an engine, or the warps of one role, of which the first is drawn.
 
-    name: "MMA", "tensor core". detail: "warp 4", "warps 0 to 3", "" for an engine. intervals: of the first track.
+    name: "MMA", "tensor core". detail: "warp 4", "warp 0 of 0–3", "" for an engine. intervals: of the first track.
     """
 
     cta: int
@@ -25,6 +30,14 @@ class Row:
     detail: str
     tracks: tuple[Track, ...]
     intervals: tuple[Interval, ...]
+
+    def works(self, start: float, end: float) -> bool:
+        """Whether it does anything from `start` to `end` but stand at a barrier of its CTA or cluster."""
+        return any(
+            interval.activity is not Activity.WAIT or interval.barrier is not None
+            for interval in self.intervals
+            if interval.start < end and interval.end > start
+        )
 
     def share(self, activity: Activity, start: float, end: float) -> float:
         """The part of the time from `start` to `end`, 0 to 1, in which the track is at that; overlaps count once."""
@@ -54,19 +67,24 @@ def rows_of(timeline: Timeline, ctas: Sequence[int]) -> list[Row]:
         if interval.track.cta in ctas:
             by_track.setdefault(interval.track, []).append(interval)
     rows: list[tuple[int, int, int, Row]] = []
-    for cta in ctas:
-        warps: dict[str, list[Track]] = {}
+    for place, cta in enumerate(ctas):
+        groups: dict[tuple[str, bool, int], list[Track]] = {}
         for track in sorted((t for t in by_track if t.cta == cta), key=lambda track: track.warp or 0):
             if track.kind is not TrackKind.WARP:
                 row = Row(cta, str(track.kind), "", (track,), tuple(by_track[track]))
-                rows.append((ctas.index(cta), place_of(track), 0, row))
+                rows.append((place, place_of(track), 0, row))
             elif any(interval.activity is Activity.RUN for interval in by_track[track]):
-                warps.setdefault(timeline.roles.get(track, ""), []).append(track)
-        for role, tracks in warps.items():
-            if role:
-                row = Row(cta, role, _warps(tracks), tuple(tracks), tuple(by_track[tracks[0]]))
-                rows.append((ctas.index(cta), place_of(tracks[0], role), tracks[0].warp or 0, row))
+                groups.setdefault(_group(timeline.roles.get(track, ""), track.warp or 0), []).append(track)
+        for (role, *_), tracks in groups.items():
+            row = Row(cta, ROLES.get(role, role), _warps(tracks), tuple(tracks), tuple(by_track[tracks[0]]))
+            rows.append((place, place_of(tracks[0], role), tracks[0].warp or 0, row))
     return [row for *_, row in sorted(rows, key=lambda item: item[:3])]
+
+
+def _group(role: str, warp: int) -> tuple[str, bool, int]:
+    """Which warps share a row: those of a warpgroup that do the same together. TMA and MMA are issued by one warp."""
+    alone = role == "all" or any(part in role for part in ("TMA", "MMA"))
+    return role, alone, warp if alone else warp // 4
 
 
 def window_of(timeline: Timeline, cta: int) -> tuple[float, float]:
@@ -81,16 +99,34 @@ def window_of(timeline: Timeline, cta: int) -> tuple[float, float]:
     starts = sorted({interval.start for interval in multiplies})
     if len(starts) < 3:
         return begin, end
-    length = STEPS * (starts[-1] - starts[0]) / (len(starts) - 1)
+    step = (starts[-1] - starts[0]) / (len(starts) - 1)
+    length = STEPS * step
     if timeline.stuck is not None:
         return max(begin, starts[-1] - length), end
+    first, last = _write_back(timeline, cta, multiplies, step) or (starts[0], starts[-1])
+    if first != starts[0]:
+        length = max(length, AROUND * (last - first))
+    middle = (first + last) / 2
+    left = min(max(begin, middle - length / 2), max(begin, end - length))
+    return left, min(end, left + length)
+
+
+def _write_back(
+    timeline: Timeline, cta: int, multiplies: Sequence[Interval], step: float
+) -> tuple[float, float] | None:
+    """From when to when the last write-back during which the tensor core works lasts, from about the end of its MMAs
+    to the end of its stores; None if there is none."""
     stores = [
         store for store in _engine(timeline, cta, TrackKind.TMA_STORE)
         if any(interval.start < store.end and interval.end > store.start for interval in multiplies)
     ]  # fmt: skip
-    middle = stores[-1].start if stores else (starts[0] + starts[-1]) / 2
-    left = min(max(begin, middle - length / 2), max(begin, end - length))
-    return left, min(end, left + length)
+    if not stores:
+        return None
+    first = stores[-1]
+    for store in reversed(stores):
+        if first.start - store.end < step:
+            first = store
+    return first.start - step, stores[-1].end
 
 
 def _engine(timeline: Timeline, cta: int, kind: TrackKind) -> list[Interval]:
@@ -99,8 +135,5 @@ def _engine(timeline: Timeline, cta: int, kind: TrackKind) -> list[Interval]:
 
 def _warps(tracks: Sequence[Track]) -> str:
     numbers = [track.warp or 0 for track in tracks]
-    if len(numbers) == 1:
-        return f"warp {numbers[0]}"
-    if numbers == list(range(numbers[0], numbers[-1] + 1)):
-        return f"warps {numbers[0]} to {numbers[-1]}"
-    return f"warps {', '.join(map(str, numbers))}"
+    first, last = numbers[0], numbers[-1]
+    return f"warp {first}" if first == last else f"warp {first} of {first}–{last}"

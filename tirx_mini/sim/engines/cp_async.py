@@ -85,7 +85,7 @@ class CpAsyncGroups:
             first = (places - segment.start) // segment.granule
             segment.read(first[:, None] + np.arange(max(1, nbytes // segment.granule)), actor)
         cta.smem.shadow.write_items(offsets, nbytes, actor)
-        memory = w.gpu.memory.view(buffer.slot, nbytes)
+        memory = w.gpu.memory.view(buffer.slot, nbytes) if w.gpu.data else w.gpu.memory.bytes[buffer.slot]
         self._open.append(
             Copy(agent, done, offsets // nbytes, memory, places // nbytes, nbytes, w.mask.owners, w.span)
         )
@@ -123,7 +123,8 @@ class CpAsyncGroups:
 
     @staticmethod
     def _land(w: Warp, copy: Copy) -> None:
-        w.cta.smem.view(copy.nbytes)[copy.items] = copy.memory[copy.sources]
+        if w.gpu.data:
+            w.cta.smem.view(copy.nbytes)[copy.items] = copy.memory[copy.sources]
         w.cta.cluster.causality.finish(copy.agent)
 
     def arrive(self, w: Warp, barrier: Mbarrier) -> None:

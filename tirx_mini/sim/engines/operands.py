@@ -75,8 +75,22 @@ class Operands:
     ) -> np.ndarray:
         """The operand of all MMAs of a group, side by side along K: float32[rows, depth]."""
         mma = group[0]
-        layout: SmemDescriptor = getattr(mma, which)
         fmt = getattr(mma.shape, which)
+        pattern, base = self.check(smem, group, which, rows)
+        if pattern.dense:
+            smem.shadow.read(base + pattern.low, base + pattern.high, actor)
+        else:
+            smem.shadow.read_items(pattern.items.reshape(-1) * 16 + base, 16, actor)
+        chunks = smem.view(16)[pattern.items + base // 16]
+        values = to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
+        return values.T if pattern.mn_major else values
+
+    def check(
+        self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int
+    ) -> tuple[Pattern, int]:
+        """Where the operand lies, relative to the byte that is the second result; a fault if not in shared memory."""
+        mma = group[0]
+        layout: SmemDescriptor = getattr(mma, which)
         starts = [m.a_start if which == "a" else m.b_start for m in group]
         base = min(starts) // PHASE * PHASE
         offsets = tuple(start - base for start in starts)
@@ -87,13 +101,7 @@ class Operands:
         if base + pattern.low < 0 or base + pattern.high > smem.size:
             origin = Origin(mma.role, mma.role, "", mma.span)
             raise Fault(OperandOutOfBounds(origin, which, base + pattern.low, base + pattern.high, smem.size))
-        if pattern.dense:
-            smem.shadow.read(base + pattern.low, base + pattern.high, actor)
-        else:
-            smem.shadow.read_items(pattern.items.reshape(-1) * 16 + base, 16, actor)
-        chunks = smem.view(16)[pattern.items + base // 16]
-        values = to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
-        return values.T if pattern.mn_major else values
+        return pattern, base
 
 
 SERIAL_GEMM = 1 << 18

@@ -345,9 +345,8 @@ class TensorCores:
             if barrier.cta.alive:
                 if barrier.expected:
                     agent = pipe.agent.index
-                    barrier.arrive_async(
-                        batch.cta, agent, batch.released, now, Signal.COMMIT, batch.role, batch.span
-                    )
+                    by = Signal.COMMIT, batch.role, batch.span
+                    barrier.arrive_async(batch.cta, agent, batch.released, now, *by)
             else:
                 origin = Origin(batch.role, batch.role, barrier.cta.name, batch.span)
                 self.gpu.facts.record(CommitAtExit(origin, barrier.element))
@@ -370,19 +369,23 @@ class TensorCores:
         """Carry out MMAs that continue one another."""
         mma = group[0]
         shape, cta = mma.shape, mma.pipe.cta
-        actor = Actor(
-            mma.snapshot, cta.cluster.index, Proxy.ASYNC, Operation.TCGEN05_MMA, mma.role, mma.span, mma.time
-        )
-        actor.tcgen05 = True
-        actor.fenced = mma.snapshot.fenced
-        actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline
-        actor.own, actor.handed = mma.issue.own, mma.issue.handed
-        actor.issued = mma.issue.agent, mma.issued
         ctas = pair(cta) if mma.cta_group == 2 else [cta]
         if not all(c.alive for c in ctas):
             self.gpu.facts.record(MmaAtExit(Origin(mma.role, mma.role, cta.name, mma.span)))
             return
         rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
+        self.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(group))
+        if not self.gpu.data:
+            for which, extent, c in [("a", rows, c) for c in ctas] + [("b", columns, c) for c in ctas]:
+                self._operands.check(c.smem, group, which, extent)
+            return
+        operation = Operation.TCGEN05_MMA
+        actor = Actor(mma.snapshot, cta.cluster.index, Proxy.ASYNC, operation, mma.role, mma.span, mma.time)
+        actor.tcgen05 = True
+        actor.fenced = mma.snapshot.fenced
+        actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline
+        actor.own, actor.handed = mma.issue.own, mma.issue.handed
+        actor.issued = mma.issue.agent, mma.issued
         a = [self._operands.read(c.smem, group, "a", rows, actor) for c in ctas]
         b = [self._operands.read(c.smem, group, "b", columns, actor) for c in ctas]
         right = b[0] if len(b) == 1 else np.concatenate(b)
@@ -390,8 +393,6 @@ class TensorCores:
             right = -right
         for c, left in zip(ctas, a, strict=True):
             self._accumulate(c, mma, multiply(left, right), actor)
-        flops = 2.0 * shape.m * shape.n * shape.depth * len(group)
-        self.gpu.count("flops", flops)
 
     def _lost(self, cta: Cta, mma: Mma, columns: int, lost: Access) -> None:
         """Record that an MMA overwrites what nobody has read."""

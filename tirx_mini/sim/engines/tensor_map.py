@@ -8,7 +8,7 @@ rows XORed by the map's swizzle, which works on address bits (PTX ISA: "Tensor s
 from __future__ import annotations
 
 from enum import Enum, auto
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -80,16 +80,21 @@ class BoxCopier:
         self.box_bytes = tensor_map.box_bytes
         self.chunks = self.box_bytes // CHUNK
         self.swizzle = tensor_map.swizzle
-        data = memory.bytes[slot]
+        self._data = memory.bytes[slot]
         self.strides = (*tensor_map.strides[::-1], self.dtype.itemsize)
         self.last = sum((d - 1) * s for d, s in zip(self.dims, self.strides, strict=True)) + self.dtype.itemsize
-        if self.last > len(data):
-            raise ValueError(f"the tensor map of {self.name} describes {self.last} bytes; the array has {len(data)}")
-        typed = data[: len(data) // self.dtype.itemsize * self.dtype.itemsize].view(self.dtype)
-        self.tensor = np.lib.stride_tricks.as_strided(typed, self.dims, self.strides)
+        if self.last > len(self._data):
+            given = len(self._data)
+            raise ValueError(f"the tensor map of {self.name} describes {self.last} bytes; the array has {given}")
         self.segment = memory.segments.get(slot)
         self._first = -self.segment.start if self.segment is not None else 0
         self._pattern = self._granules() if self.segment is not None else None
+
+    @cached_property
+    def tensor(self) -> np.ndarray:
+        """The elements in global memory."""
+        typed = self._data[: len(self._data) // self.dtype.itemsize * self.dtype.itemsize].view(self.dtype)
+        return np.lib.stride_tricks.as_strided(typed, self.dims, self.strides)
 
     def _granules(self) -> np.ndarray:
         """Granule numbers of a box at the origin, relative to its first."""

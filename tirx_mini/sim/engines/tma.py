@@ -250,24 +250,29 @@ class TmaEngine:
         gpu.clock.at(done, copy, self._land_load, copy)
 
     def _land_load(self, copy: BulkCopy) -> None:
-        copier, recorder = copy.copier, self.gpu.recorder
+        copier, now, recorder = copy.copier, self.gpu.clock.now, self.gpu.recorder
         if recorder is not None:
             recorder.loaded(copy)
+        if self.gpu.data:
+            self._move_load(copy)
+        for _, barrier in copy.targets:
+            if barrier.cta.alive and barrier.expected:
+                barrier.complete_tx(copy.cta, copy.agent, copier.box_bytes, now, copy.role, copy.span)
+        copy.cta.cluster.causality.finish(copy.agent)
+
+    @staticmethod
+    def _move_load(copy: BulkCopy) -> None:
+        """The box comes into shared memory."""
+        copier = copy.copier
         actor = _actor(copy)
         copier.read_shadow(copy.coords, actor)
         data = copier.read(copy.coords)
         if copier.segment is None:  # nothing writes the source
             actor.value = KnownValue((copier.name, copy.coords, copy.offset))
-        now = self.gpu.clock.now
         for cta, _ in copy.targets:
-            if not cta.alive:
-                continue
-            cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
-            copier.write_smem(cta.smem, copy.offset, data)
-        for _, barrier in copy.targets:
-            if barrier.cta.alive and barrier.expected:
-                barrier.complete_tx(copy.cta, copy.agent, copier.box_bytes, now, copy.role, copy.span)
-        copy.cta.cluster.causality.finish(copy.agent)
+            if cta.alive:
+                cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
+                copier.write_smem(cta.smem, copy.offset, data)
 
     # -- stores --------------------------------------------------------------------------------------------------
 
@@ -305,21 +310,24 @@ class TmaEngine:
         gpu.clock.at(copy.read_time, copy, self._read_store, copy)
 
     def _read_store(self, copy: BulkCopy) -> None:
-        actor = _actor(copy)
-        smem = copy.cta.smem
-        smem.shadow.read(copy.offset, copy.offset + copy.copier.box_bytes, actor)
-        data = copy.copier.read_smem(smem, copy.offset)
-        written = smem.shadow.written(copy.offset, copy.offset + copy.copier.box_bytes)
-        copy.source = (copy.copier.tensor_map.var.name, copy.offset, written)
+        data: np.ndarray | None = None
+        if self.gpu.data:
+            smem = copy.cta.smem
+            smem.shadow.read(copy.offset, copy.offset + copy.copier.box_bytes, _actor(copy))
+            data = copy.copier.read_smem(smem, copy.offset)
+            written = smem.shadow.written(copy.offset, copy.offset + copy.copier.box_bytes)
+            copy.source = (copy.copier.tensor_map.var.name, copy.offset, written)
         copy.read_epoch = copy.agent.epoch
         copy.agent.advance()
         copy.read_done = True
         self._progress(copy)
         self.gpu.clock.at(copy.write_time, copy, self._write_store, copy, data)
 
-    def _write_store(self, copy: BulkCopy, data: np.ndarray) -> None:
+    def _write_store(self, copy: BulkCopy, data: np.ndarray | None) -> None:
         actor = _actor(copy)
-        if copy.reduce is None:
+        if data is None:
+            pass
+        elif copy.reduce is None:
             actor.value = KnownValue((copy.coords, copy.source), (copy.cta.cluster.index, copy.cta.rank))
             copy.copier.write_shadow(copy.coords, actor)
             copy.copier.write(copy.coords, data)

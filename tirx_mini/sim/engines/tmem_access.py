@@ -63,7 +63,7 @@ class PendingLoad:
     What depends on its registers waits for it (PTX ISA: "Register dependencies, same thread"), and for nothing else.
     """
 
-    def __init__(self, w: Warp, registers: Registers, values: np.ndarray, done: float) -> None:
+    def __init__(self, w: Warp, registers: Registers, values: np.ndarray | None, done: float) -> None:
         self.span = w.span
         self._warp = w
         self._registers = registers
@@ -75,7 +75,8 @@ class PendingLoad:
         """The registers hold the values, once."""
         if not self._delivered:
             self._delivered = True
-            self._registers.write(self._values)
+            if self._values is not None:
+                self._registers.write(self._values)
             self._warp.time = max(self._warp.time, self._done)
 
 
@@ -136,27 +137,32 @@ class WarpTmem:
     def load(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.ld: the registers hold the values when they are used, or after the wait."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_LD)
-        agent = self._start(Operation.TCGEN05_LD)
-        tmem = w.cta.tmem
-        tmem.shadow.read((w.warp_id % 4, where), self._actor(Operation.TCGEN05_LD, agent))
-        if lanes.shape[0] == where.stop - where.start and lanes.shape[1] == 32 and lane % 32 == 0:
-            values = tmem.words[lane : lane + 32, where].T.copy()
-            if not _is_rows(lanes):
-                values = tmem.words[lanes + lane, columns + where.start]
-        else:
-            values = tmem.words[lanes + lane, columns + where.start]
+        values: np.ndarray | None = None
+        if w.gpu.data:
+            values = self._values(lane, where, lanes, columns)
         begin = max(w.time, self._done)
         self._done = begin + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
         load = PendingLoad(w, registers, values, self._done)
-        registers.invalidate(len(values), load)
+        if values is not None:
+            registers.invalidate(len(values), load)
         self._loading.append(load)
+
+    def _values(self, lane: int, where: slice, lanes: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """What a load reads, uint32[registers, 32]."""
+        w, tmem = self._warp, self._warp.cta.tmem
+        agent = self._start(Operation.TCGEN05_LD)
+        tmem.shadow.read((w.warp_id % 4, where), self._actor(Operation.TCGEN05_LD, agent))
+        if lanes.shape == (where.stop - where.start, 32) and lane % 32 == 0 and _is_rows(lanes):
+            return tmem.words[lane : lane + 32, where].T.copy()
+        return tmem.words[lanes + lane, columns + where.start]
 
     def store(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.st."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_ST)
         agent = self._start(Operation.TCGEN05_ST)
         w.cta.tmem.shadow.write((w.warp_id % 4, where), self._actor(Operation.TCGEN05_ST, agent))
-        w.cta.tmem.words[lanes + lane, columns + where.start] = registers.read(len(lanes))
+        if w.gpu.data:
+            w.cta.tmem.words[lanes + lane, columns + where.start] = registers.read(len(lanes))
         self._stored = True
         self._done = max(w.time, self._done) + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
 

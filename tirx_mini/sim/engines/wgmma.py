@@ -205,6 +205,11 @@ class Warpgroup:
         mmas = [group.parts[0][position] for position in batch]
         mma = mmas[0]
         shape = mma.shape
+        self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
+        if not self.cta.gpu.data:
+            self._operands.check(self.cta.smem, mmas, "a", shape.m)
+            self._operands.check(self.cta.smem, mmas, "b", shape.n)
+            return
         clocks = [part[batch[0]].clocks for part in group.parts.values()]
         width = min(each.shape[1] for each in clocks)
         common = np.minimum.reduce([each[:, :width] for each in clocks])
@@ -216,7 +221,6 @@ class Warpgroup:
         product = fragments(multiply(left, right))
         for warp, part in group.parts.items():
             part[batch[0]].registers.accumulate(product[warp], mma.accumulate)
-        self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
 
 
 class WarpWgmma:
@@ -249,7 +253,7 @@ class WarpWgmma:
         w = self._warp
         if w.warp_id // WARPS * WARPS + WARPS > len(w.cta.warps):
             raise Fault(WarpgroupTooSmall(w.origin, len(w.cta.warps)))
-        if accumulate:
+        if accumulate and w.gpu.data:
             d.check_defined(shape.n // 2)
         flight = d.lend(shape.n // 2, w.span)
         if w.register_fences == 0 or d.array.touched == w.register_fences:

@@ -55,7 +55,7 @@ class _Span:
         self.index = index = active(w, index) if isinstance(index, np.ndarray) else int(index)
         inside = check_bounds(w, buffer, index, lanes)
         if lanes > 1:
-            _check_alignment(w, buffer, index, lanes)
+            check_alignment(w, buffer, index, lanes)
         if isinstance(buffer, SharedBuffer):
             smem = w.cta.smem
             self.items, offset = smem.view(width), buffer.byte_offset
@@ -119,7 +119,7 @@ def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> bool:
     raise Fault(fact)
 
 
-def _check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
+def check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
     width = lanes * buffer.dtype.itemsize
     bad = (index & (lanes - 1)).any() if isinstance(index, np.ndarray) else index & (lanes - 1)
     start = buffer.byte_offset if isinstance(buffer, SharedBuffer) else 0
@@ -228,18 +228,33 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
 
 
 def _spend(w: Warp, buffer: Buffer, span: _Span, write: bool) -> None:
-    """The time the access takes: issue and bank cycles in shared memory; latency and bandwidth beyond."""
-    traffic, sm, begin = w.gpu.traffic, w.cta.sm.traffic, w.time
     count = span.index.size if isinstance(span.index, np.ndarray) else 1
+    if isinstance(buffer, SharedBuffer):
+        spend_shared(w, count, span.width, write)
+        return
+    moved, missed = w.gpu.traffic.touch(buffer.slot, span.where, span.width, count)
+    spend_global(w, count, span.width, moved, missed, write)
+
+
+def spend_shared(w: Warp, count: int, width: int, write: bool) -> None:
+    """The time of `count` accesses of `width` bytes to shared memory: issue and bank cycles."""
+    begin = w.time
+    w.time += count / w.mask.count if count > 1 else 1
+    w.time = max(w.time, w.gpu.traffic.access(w.cta.sm.traffic, begin, count * width))
+    if not write:
+        w.time += w.gpu.spec.smem_latency
+
+
+def spend_global(w: Warp, count: int, width: int, moved: int, missed: int, write: bool) -> None:
+    """The time of `count` accesses of `width` bytes to global memory: issue, then latency and bandwidth.
+
+    moved, missed: the bytes that come through the L2, and those that it does not hold.
+    """
+    traffic, sm, begin = w.gpu.traffic, w.cta.sm.traffic, w.time
     issues = count / w.mask.count if count > 1 else 1
     w.time += issues
-    if isinstance(buffer, SharedBuffer):
-        w.time = max(w.time, traffic.access(sm, begin, count * span.width))
-        if not write:
-            w.time += w.gpu.spec.smem_latency
-        return
-    done = traffic.generic(sm, w.time, buffer.slot, span.where, span.width, count, write)
+    done = traffic.serve(sm, w.time, moved, missed, write)
     if write:
         w.gpu.lasts(done)
     else:
-        w.time = max(done, traffic.load(sm, begin, count * span.width, issues))
+        w.time = max(done, traffic.load(sm, begin, count * width, issues))

@@ -98,7 +98,7 @@ class ResidentCta:
         self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
         shared: Complain | None = gpu.watch_shared(self) if gpu.checks else None
         tensor: Complain | None = gpu.watch_tensor(self) if gpu.checks else None
-        self.smem = SharedMemory(gpu.image.launch.smem_bytes, gpu.image.shared, cluster.log, shared)
+        self.smem = SharedMemory(gpu.image.launch.smem_bytes, gpu.image.shared, cluster.log, shared, gpu.data)
         self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.mbarriers: dict[int, Mbarrier] = {}
         self.named = NamedBarriers(self)

@@ -105,6 +105,16 @@ class Gpu(Protocol):
         ...
 
     @property
+    def data(self) -> bool:
+        """Whether values are computed and moved, or only time passes."""
+        ...
+
+    @property
+    def footprints(self) -> dict[Hashable, Any]:
+        """What is known of the accesses of a run without data."""
+        ...
+
+    @property
     def spec(self) -> GpuSpec: ...
     @property
     def image(self) -> KernelImage: ...

@@ -35,6 +35,9 @@ class MisalignedMatrixRow(Fact):
 def load_matrices(w: Warp, registers: Registers, addresses: Any, count: int, transpose: bool) -> None:
     """ldmatrix: lanes 8i … 8i + 7 give the rows of block i, which register i receives."""
     offsets = _offsets(w, addresses, count, "ldmatrix")
+    if not w.gpu.data:
+        w.time += count + w.gpu.spec.smem_latency
+        return
     actor = w.loads
     actor.span, actor.time, actor.lanes = w.span, w.time, COLLECTIVE
     w.agent.scattered = True
@@ -49,6 +52,9 @@ def load_matrices(w: Warp, registers: Registers, addresses: Any, count: int, tra
 def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, transpose: bool) -> None:
     """stmatrix: register i holds block i, whose rows go where lanes 8i … 8i + 7 say."""
     offsets = _offsets(w, addresses, count, "stmatrix")
+    if not w.gpu.data:
+        w.time += count
+        return
     blocks = registers.read(count).reshape(count, 32).view(np.uint16).reshape(count, 8, 8)
     rows = np.ascontiguousarray(blocks.transpose(0, 2, 1) if transpose else blocks).reshape(count * 8, 8)
     smem = w.cta.smem

@@ -32,11 +32,17 @@ LANE_GROUPS = 4
 
 
 class SharedMemory:
-    """The dynamic shared memory of one CTA. size: bytes. complain: None where accesses are not checked."""
+    """The dynamic shared memory of one CTA. size: bytes. complain: None where accesses are not checked.
 
-    def __init__(self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain | None) -> None:
+    data: whether it holds the kernel's data, or in a run without only the little that control flow depends on.
+    """
+
+    def __init__(
+        self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain | None, data: bool = True
+    ) -> None:
         self.size = size
-        self.bytes = np.full(-(-size // 128) * 128, POISON, np.uint8)
+        nbytes = -(-size // 128) * 128
+        self.bytes = np.full(nbytes, POISON, np.uint8) if data else np.zeros(nbytes, np.uint8)
         self._views: dict[int, np.ndarray] = {}
         self._segments: dict[int, Segment | None] = {}
         ranges = partition(buffers, size) if complain is not None else []
@@ -185,6 +191,8 @@ def _overlapping(
 
 
 def _flat_bytes(array: np.ndarray) -> np.ndarray:
+    if array.ndim == 1 and array.dtype == np.uint8:
+        return array
     if not array.flags.c_contiguous:
         raise ValueError("kernel arguments are contiguous arrays")
     return array.reshape(-1).view(np.uint8)

@@ -11,6 +11,7 @@ What generated code uses (everything else is the simulator's own business):
     w.time            cycles; generated code adds the issue cost of the instructions it executes
     w.window          cluster_ctarank << 24: the shared::cluster address of the CTA's byte 0
     w.load, w.store, w.copy                                          plain accesses to shared and global memory
+    w.passes, w.passes_at                                            the same in a run without data
     w.shared_address, w.global_address, w.tensor_map                 values of AddressOf and tensor maps
     w.fault                                                          an instruction with operands that it does not take
     w.presume                                                        a buffer given to what is not modelled
@@ -32,7 +33,7 @@ from tirx_mini.isa import WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Lanes, Operation, Proxy, SyncClock
-from . import access, matrix
+from . import access, matrix, passing
 from .addresses import window
 from .counting import ClusterBarrier, NamedBarriers
 from .dtypes import numpy_dtype
@@ -321,6 +322,18 @@ class RunningWarp:
     def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
         """``dst[dst_index] = src[src_index]`` without looking at the values: both have element types of one width."""
         access.copy(self, dst, dst_index, src, src_index, lanes)
+
+    def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
+        """The time of a load or store whose values do not matter: of `lanes` elements a thread at start + pattern.
+
+        start: the same in all lanes. pattern: a static array that exists as long as the program; None for 0.
+        Faults, and records, what is out of bounds or misaligned, as `load` does.
+        """
+        passing.passes(self, buffer, start, pattern, lanes, write)
+
+    def passes_at(self, buffer: Buffer, index: Any, lanes: int, write: bool) -> None:
+        """`passes` where the lanes' places are known only now."""
+        passing.passes_at(self, buffer, index, lanes, write)
 
     def load_matrices(self, registers: Any, addresses: Any, count: int, transpose: bool) -> None:
         """ldmatrix."""

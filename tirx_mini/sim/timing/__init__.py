@@ -3,9 +3,9 @@
 from .bandwidth import WINDOW, Bandwidth
 from .clock import Clock, Event, EventOwner, HoldingClock
 from .fair_share import FairShare, Flow
-from .traffic import SmTraffic, Traffic
+from .traffic import LINE_BITS, SECTOR, SmTraffic, Traffic, sectors
 
 __all__ = [
-    "Bandwidth", "Clock", "Event", "EventOwner", "FairShare", "Flow", "HoldingClock", "SmTraffic", "Traffic",
-    "WINDOW",
+    "Bandwidth", "Clock", "Event", "EventOwner", "FairShare", "Flow", "HoldingClock", "LINE_BITS", "SECTOR",
+    "SmTraffic", "Traffic", "WINDOW", "sectors",
 ]  # fmt: skip

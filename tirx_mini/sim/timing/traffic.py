@@ -62,22 +62,40 @@ class Traffic:
 
     def generic(self, sm: SmTraffic, time: float, slot: int, where: Any, width: int, count: int, write: bool) -> float:
         """Loads or stores by a warp of items number `where` of `width` bytes; when the last one arrives."""
-        nbytes = count * width
-        moved = max(nbytes, SECTOR * _sectors(where, width))
+        return self.serve(sm, time, *self.touch(slot, where, width, count), write)
+
+    def touch(self, slot: int, where: Any, width: int, count: int) -> tuple[int, int]:
+        """(bytes that come through the L2, those that it does not hold) of items number `where` of `width` bytes."""
+        moved = max(count * width, SECTOR * sectors(where, width))
         if self._warm:
-            return self._serve(sm, time, moved, 0, write)
+            return moved, 0
         line = where * width >> LINE_BITS
-        top = int(line.max()) if isinstance(line, np.ndarray) else line
+        seen = self._seen(slot, int(line.max()) if isinstance(line, np.ndarray) else line)
+        missed = count - int(np.count_nonzero(seen[line]))
+        if missed:
+            seen[line] = True
+        return moved, missed * width
+
+    def touch_lines(self, slot: int, lines: np.ndarray, counts: np.ndarray, width: int) -> int:
+        """The bytes that the L2 does not hold of `counts` items of `width` bytes in each of these different lines."""
+        if self._warm:
+            return 0
+        seen = self._seen(slot, int(lines[-1]))
+        missing = ~seen[lines]
+        missed = int(counts[missing].sum())
+        if missed:
+            seen[lines] = True
+        return missed * width
+
+    def _seen(self, slot: int, top: int) -> np.ndarray:
+        """Which lines of an argument the L2 holds, at least up to line `top`."""
         seen = self._lines.get(slot)
         if seen is None or top >= len(seen):
             grown = np.zeros(max(top + 1, 2 * len(seen) if seen is not None else 1024), bool)
             if seen is not None:
                 grown[: len(seen)] = seen
             seen = self._lines[slot] = grown
-        missed = count - int(np.count_nonzero(seen[line]))
-        if missed:
-            seen[line] = True
-        return self._serve(sm, time, moved, missed * width, write)
+        return seen
 
     def load(self, sm: SmTraffic, time: float, nbytes: int, issues: float) -> float:
         """The time at which ordinary loads of `nbytes` by `issues` instructions are over, as the SM itself bounds them.
@@ -110,7 +128,7 @@ class Traffic:
 
     def store_tile(self, sm: SmTraffic, time: float, key: Any, nbytes: int) -> float:
         """A bulk store of the tile `key`; when its last byte has passed."""
-        return self._serve(sm, time, nbytes, self._missed(key, nbytes), write=True)
+        return self.serve(sm, time, nbytes, self._missed(key, nbytes), write=True)
 
     def _missed(self, key: Any, nbytes: int) -> int:
         """How many bytes of the tile `key` are not in the L2; now they are."""
@@ -126,7 +144,8 @@ class Traffic:
             self._tile_bytes -= tiles.popitem(last=False)[1]
         return nbytes
 
-    def _serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
+    def serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
+        """Carry `nbytes` between an SM and the L2 from `time` on, `missed` of them from HBM; when the last arrives."""
         spec = self.spec
         self.l2_bytes += nbytes
         now = self._clock.now
@@ -156,7 +175,7 @@ class Traffic:
         return {"l2_bytes": float(self.l2_bytes), "hbm_bytes": float(self.hbm_bytes)}
 
 
-def _sectors(where: Any, width: int) -> int:
+def sectors(where: Any, width: int) -> int:
     """The sectors that each instruction touches, added up; lanes side by side share one."""
     if not isinstance(where, np.ndarray):
         return 1

@@ -30,6 +30,8 @@ from tirx_mini.ir import (
 from tirx_mini.isa import written_params
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
+from .clock_only import ClockStatements
+from .needed import needed
 from .pressure import registers_of
 from .sameness import Samenesses
 from .statements import Statements
@@ -49,16 +51,18 @@ class Translation:
     image: KernelImage
 
 
-def translate(func: PrimFunc, scalars: tuple[Any, ...] = ()) -> Translation:
+def translate(func: PrimFunc, scalars: tuple[Any, ...] = (), *, data: bool = True) -> Translation:
     """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
 
-    Raises `TirxError` where the function is not lowered.
+    data: whether all values are computed, or only those that `needed` says.
+    Raises `TirxError` where the function is not lowered, and without data where it depends on them.
     """
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch: lower it first", func.span)
     writer = Writer(NAMESPACE)
     writer.prologue.append("    wid = w.warp_id")
-    statements = Statements(func, analyse(func), Samenesses(func, written_params(func)), writer)
+    parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
+    statements = Statements(*parts) if data else ClockStatements(*parts, needed(func))
     shared, globals_ = _declare_buffers(func, statements, writer)
     _declare_scalars(func, statements, scalars)
     statements.stmt(func.body)

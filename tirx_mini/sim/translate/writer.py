@@ -16,6 +16,9 @@ OWN = ("w", "wid", "tid", "window", "polls", "steps")
 """Names that the generated code has for itself."""
 
 
+_COST = re.compile(r"\s*w\.time \+= (\d+)$")
+
+
 class Writer:
     """Lines of a function's body, the names taken, and the namespace of the module around it."""
 
@@ -64,6 +67,22 @@ class Writer:
         if self._pending_cost:
             self.line(f"w.time += {self._pending_cost}")
             self._pending_cost = 0
+
+    @contextmanager
+    def dropped(self) -> Iterator[None]:
+        """Drop the lines written inside, and count what they cost."""
+        first, span = len(self.lines), self._span
+        yield
+        self._pending_cost += sum(int(match[1]) for line in self.lines[first:] if (match := _COST.match(line)))
+        del self.lines[first:]
+        self._span = span
+
+    @contextmanager
+    def free(self) -> Iterator[None]:
+        """What is written inside costs nothing: it has been counted before."""
+        cost = self._pending_cost
+        yield
+        self._pending_cost = cost
 
     # -- names ---------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from tirx_mini.diagnose import Activity, Interval, Timeline, Track
+from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
 from tirx_mini.report.timeline import Heading, timeline_svg
 
 from .pictures import SVG, arrows, boxes, titles, words
@@ -63,6 +63,63 @@ def test_copies_in_flight_at_once_lie_below_one_another(ring: Timeline) -> None:
     assert len({top for _, _, top, _ in found}) == 2
     for left, right, top, _ in found:
         assert not any(t == top and left < r - 0.1 and right > x + 0.1 for x, r, t, _ in found if x != left)
+
+
+def test_the_latency_of_a_copy_is_paler_than_its_transfer(ring: Timeline) -> None:
+    first = next(item for item in ring.intervals if item.name == "load A")
+    copy = replace(first, moved=(first.end - 200, first.end - 50))
+    timeline = replace(ring, intervals=tuple(copy if item is first else item for item in ring.intervals))
+    svg = timeline_svg(timeline, HEADING, [0], 0, 2960)
+    rects = list(ET.fromstring(svg).iter(f"{SVG}rect"))
+    whole = next(rect for rect in rects if rect.findtext(f"{SVG}title", "").startswith("load A, stage 0"))
+    transfer = rects[rects.index(whole) + 1]
+    assert "pale" in (whole.get("class") or "") and transfer.get("class") == "s0"
+    assert float(transfer.get("x") or 0) == pytest.approx(132 + (first.end - 200) / 4, abs=0.01)
+    assert float(transfer.get("width") or 0) == pytest.approx(150 / 4, abs=0.01)
+
+
+def test_narrow_instructions_that_follow_one_another_share_a_box() -> None:
+    issue = [
+        Interval(TMA, Activity.RUN, name, 10.0 * k, 10.0 * k + 10, None, (), 1)
+        for k, name in enumerate(["cp.async.bulk.tensor", "cp.async.bulk.tensor", "mbarrier.arrive.expect_tx"])
+    ]
+    later = Interval(TMA, Activity.RUN, "mbarrier.try_wait", 30.0, 40.0, None, (), 0)
+    timeline = Timeline(intervals=(*issue, later), roles={TMA: "TMA"}, cycles=2000.0)
+    assert list(titles(timeline_svg(timeline, HEADING, [0], 0, 2000))) == [
+        "cp.async.bulk.tensor ×2, mbarrier.arrive.expect_tx, stage 1: 30 cycles from 0",
+        "mbarrier.try_wait, stage 0: 10 cycles from 30",
+    ]
+
+
+def test_a_warp_that_only_stands_at_a_barrier_of_its_cta_has_no_row(ring: Timeline) -> None:
+    idle = Track(0, TrackKind.WARP, 5)
+    stands = Interval(idle, Activity.WAIT, "bar.sync 0", 100, 9000)
+    before = Interval(idle, Activity.RUN, "mbarrier.init", 0, 100)
+    timeline = replace(
+        ring, intervals=tuple(sorted((before, stands, *ring.intervals), key=lambda i: i.start)),
+        roles={**ring.roles, idle: "other"},
+    )  # fmt: skip
+    assert "other" not in words(timeline_svg(timeline, HEADING, [0], 3000, 6000))
+    assert "other" in words(timeline_svg(timeline, HEADING, [0], 0, 6000))
+
+
+def test_warps_share_a_row_within_a_warpgroup_and_those_that_issue_have_their_own() -> None:
+    roles = {8: "MMA", 9: "MMA", 11: "TMA", 10: "other", **dict.fromkeys(range(8), "write-back")}
+    tracks = {Track(0, TrackKind.WARP, warp): role for warp, role in roles.items()}
+    work = [Interval(track, Activity.RUN, "arithmetic", 0, 900) for track in tracks]
+    svg = timeline_svg(Timeline(intervals=tuple(work), roles=tracks, cycles=1000), HEADING, [0])
+    rows = [word for word in words(svg) if word in roles.values() or word.startswith("warp ")]
+    assert rows == [
+        "TMA", "warp 11", "MMA", "warp 8", "MMA", "warp 9", "write-back", "warp 0 of 0–3", "write-back",
+        "warp 4 of 4–7", "other", "warp 10",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("role", "name"), [("all", "all roles"), ("TMA, MMA", "TMA, MMA"), ("loads", "loads")])
+def test_a_warp_that_also_loads_stands_first(ring: Timeline, role: str, name: str) -> None:
+    timeline = replace(ring, roles={**ring.roles, MMA: role, TMA: "other"})
+    shown = [word for word in words(timeline_svg(timeline, HEADING, [0])) if word in (name, "tensor core", "other")]
+    assert shown == [name, "tensor core", "other"]
 
 
 def test_rows_stand_in_the_order_in_which_the_data_flow(ring: Timeline) -> None:

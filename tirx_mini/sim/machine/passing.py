@@ -1,0 +1,95 @@
+"""Plain loads and stores of a run without data: bounds, alignment and time, but no bytes.
+
+Where the places of the lanes are a start and a static pattern, all that follows from the pattern is worked out once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..timing import LINE_BITS, SECTOR, sectors
+from .access import Buffer, active, check_alignment, check_bounds, spend_global, spend_shared
+from .image import SharedBuffer
+from .interfaces import Warp
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Where the active lanes go, relative to a start.
+
+    pattern: element offsets. count: of them. low, high: the least and the greatest. aligned: to `lanes` elements.
+    places: by the start's byte in its line, the bytes that come through the L2, the lines, and the accesses to each.
+    """
+
+    pattern: np.ndarray
+    count: int
+    low: int
+    high: int
+    aligned: bool
+    places: dict[int, tuple[int, np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    def at(self, byte: int, itemsize: int, lanes: int) -> tuple[int, np.ndarray, np.ndarray]:
+        """(bytes through the L2, lines, accesses to each) for a start at `byte` of its line."""
+        found = self.places.get(byte)
+        if found is None:
+            width = itemsize * lanes
+            where = (self.pattern + byte // itemsize) * itemsize // width
+            lines, counts = np.unique(where * width >> LINE_BITS, return_counts=True)
+            moved = max(self.count * width, SECTOR * sectors(where, width))
+            found = self.places[byte] = moved, lines, counts
+        return found
+
+
+_ONE = np.zeros((), np.int64)
+
+
+def passes(w: Warp, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
+    """See `RunningWarp.passes`."""
+    footprint = _footprint(w, pattern, lanes)
+    size = buffer.dtype.itemsize
+    width, count = size * lanes, footprint.count
+    inside = start + footprint.low >= 0 and start + footprint.high <= buffer.size - lanes
+    if not inside or (lanes > 1 and (not footprint.aligned or start % lanes)):
+        passes_at(w, buffer, start + footprint.pattern if count > 1 else start, lanes, write, selected=True)
+        return
+    if isinstance(buffer, SharedBuffer):
+        if buffer.byte_offset % width:
+            check_alignment(w, buffer, start, lanes)
+        spend_shared(w, count, width, write)
+        return
+    first = start * size
+    byte = first % (1 << LINE_BITS)
+    moved, lines, counts = footprint.at(byte, size, lanes)
+    missed = w.gpu.traffic.touch_lines(buffer.slot, lines + (first >> LINE_BITS), counts, width)
+    spend_global(w, count, width, moved, missed, write)
+
+
+def passes_at(w: Warp, buffer: Buffer, index: Any, lanes: int, write: bool, selected: bool = False) -> None:
+    """See `RunningWarp.passes_at`. selected: whether `index` is of the active lanes only."""
+    index = active(w, index) if isinstance(index, np.ndarray) and not selected else index
+    check_bounds(w, buffer, index, lanes)
+    if lanes > 1:
+        check_alignment(w, buffer, index, lanes)
+    width = buffer.dtype.itemsize * lanes
+    count = index.size if isinstance(index, np.ndarray) else 1
+    if isinstance(buffer, SharedBuffer):
+        spend_shared(w, count, width, write)
+        return
+    moved, missed = w.gpu.traffic.touch(buffer.slot, index // lanes, width, count)
+    spend_global(w, count, width, moved, missed, write)
+
+
+def _footprint(w: Warp, pattern: Any, lanes: int) -> Footprint:
+    mask = w.mask
+    key = (id(pattern), mask.word, lanes)
+    known: dict[Any, Footprint] = w.gpu.footprints
+    found = known.get(key)
+    if found is None:
+        offsets = _ONE if pattern is None else np.asarray(active(w, pattern))
+        low, high = (int(offsets.min()), int(offsets.max())) if offsets.size else (0, 0)
+        found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any())
+    return found
+

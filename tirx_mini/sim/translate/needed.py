@@ -1,0 +1,191 @@
+"""What a run without data must compute: all that control flow, addresses, barriers and time depend on.
+
+The slice begins at the conditions and bounds of control flow, at the indices of accesses to memory and at the operands
+of instructions, and goes back through variables, registers and shared memory. What is left over are the values that a
+kernel only moves and computes with. Where the slice comes to data that only a run with data has (global memory, what
+an asynchronous copy brings, the registers of an MMA), the kernel cannot be run without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tirx_mini.ir import (
+    AddressOf,
+    Binary,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    PrimFunc,
+    Select,
+    Span,
+    Stmt,
+    TirxError,
+    Var,
+    While,
+    children,
+    walk,
+)
+from tirx_mini.isa import Memory, instruction_of
+
+
+@dataclass
+class Needed:
+    """What has to be computed.
+
+    vars: bound variables. buffers: registers and shared memory, by their declarations. Both by identity.
+    """
+
+    vars: set[Var] = field(default_factory=set)
+    buffers: set[Buffer] = field(default_factory=set)
+
+    def has(self, target: Var | Buffer) -> bool:
+        """Whether the values of a variable or a buffer are computed."""
+        return target in (self.vars if isinstance(target, Var) else self.buffers)
+
+
+def is_kept(expr: Expr) -> bool:
+    """Whether an expression is computed whatever its value is for.
+
+    It executes an instruction with an effect, or a condition guards one of its loads from memory.
+    """
+    for node in walk(expr):
+        if isinstance(node, Call) and has_effect(node):
+            return True
+        sides = (node.a, node.b) if isinstance(node, Select) else ()
+        if isinstance(node, Binary) and node.op in ("and", "or"):
+            sides = (node.b,)
+        if any(isinstance(load, BufferLoad) and load.buffer.scope != "local" for s in sides for load in walk(s)):
+            return True
+    return False
+
+
+def has_effect(call: Call) -> bool:
+    """Whether an instruction does more than compute its result."""
+    entry = instruction_of(call)
+    return entry is None or not entry.pure
+
+
+def extent(buffer: Buffer) -> tuple[Buffer, int, int]:
+    """(root, first byte, end) of what a buffer covers."""
+    offset, view = 0, buffer
+    while view is not None:
+        offset, view = offset + view.byte_offset, view.source
+    return buffer.root, offset, offset + buffer.size * buffer.dtype.itemsize
+
+
+def needed(func: PrimFunc) -> Needed:
+    """The slice of a lowered function.
+
+    Raises `TirxError` where it depends on data, at the place that reads these.
+    """
+    return _Slice(func).result
+
+
+class _Slice:
+    def __init__(self, func: PrimFunc) -> None:
+        self.result = Needed()
+        self._binds: dict[Var, Bind] = {}
+        self._stores: dict[Buffer, list[BufferStore]] = {}
+        self._instructions: dict[Buffer, list[Call]] = {}
+        self._todo: list[Expr] = []
+        nodes = list(walk(func.body))
+        for node in nodes:
+            self._note(node)
+        for node in nodes:
+            self._todo.extend(_roots(node))
+        while self._todo:
+            self._visit(self._todo.pop())
+
+    def _note(self, node: object) -> None:
+        if isinstance(node, Bind):
+            self._binds[node.var] = node
+        elif isinstance(node, BufferStore):
+            self._stores.setdefault(node.buffer, []).append(node)
+        elif isinstance(node, Call):
+            for argument in node.args:
+                if isinstance(argument, AddressOf):
+                    self._instructions.setdefault(argument.buffer, []).append(node)
+
+    def _visit(self, expr: Expr) -> None:
+        if isinstance(expr, Var):
+            if expr in self._binds and expr not in self.result.vars:
+                self.result.vars.add(expr)
+                self._todo.append(self._binds[expr].value)
+            return
+        if isinstance(expr, BufferLoad):
+            self._read(expr)
+        for child in children(expr):
+            if isinstance(child, Expr) and not _is_register(expr, child):
+                self._todo.append(child)
+
+    def _read(self, load: BufferLoad) -> None:
+        """The value of an element is needed: so is all that is stored there."""
+        buffer = load.buffer
+        if buffer.scope == "global":
+            raise _depends(buffer, load.span)
+        for other in self._aliases(buffer):
+            if other in self.result.buffers:
+                continue
+            self.result.buffers.add(other)
+            for call in self._instructions.get(other, ()):
+                if _brings_data(call, other):
+                    raise _depends(buffer, load.span)
+            for store in self._stores.get(other, ()):
+                self._todo.extend((store.value, *store.indices))
+
+    def _aliases(self, buffer: Buffer) -> list[Buffer]:
+        """The buffers that share memory with this one, itself included."""
+        root, first, end = extent(buffer)
+        found = [buffer]
+        for other in {*self._stores, *self._instructions}:
+            its_root, its_first, its_end = extent(other)
+            if other is not buffer and its_root is root and its_first < end and first < its_end:
+                found.append(other)
+        return found
+
+
+def _roots(node: object) -> Iterator[Expr]:
+    """The expressions of a node that are needed in any case."""
+    if isinstance(node, (If, While)):
+        yield node.cond
+    elif isinstance(node, For):
+        yield from (node.start, node.stop)
+    elif isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope != "local":
+        yield from node.indices
+    if isinstance(node, (Bind, BufferStore)) and is_kept(node.value):
+        yield node.value
+    elif isinstance(node, Evaluate):
+        yield from (argument for argument in node.call.args if not _is_register(node.call, argument))
+
+
+def _is_register(parent: Expr | Stmt, argument: Expr) -> bool:
+    """Whether an operand of an instruction is a place in registers, whose values are data."""
+    return isinstance(parent, Call) and isinstance(argument, AddressOf) and argument.buffer.scope == "local"
+
+
+def _brings_data(call: Call, buffer: Buffer) -> bool:
+    """Whether an instruction may write data to a buffer that it is given, which a run without data does not have."""
+    entry = instruction_of(call)
+    if entry is None or entry.opaque or entry.registers is not None:
+        return True
+    return buffer.scope == "local" or (bool(entry.writes & Memory.SHARED) and entry.completion is not None)
+
+
+def _depends(buffer: Buffer, span: Span | None) -> TirxError:
+    return TirxError(
+        f"control flow, an address or an operand of an instruction depends on data in {buffer.name}, which a run "
+        "without data does not have",
+        span,
+        "simulate this kernel with its data: leave out data=False",
+        kind="not-modelled",
+    )
+
+
