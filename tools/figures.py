@@ -1,26 +1,81 @@
-"""The pictures of the documentation, drawn anew: `make figures`, or `python -m tools.figures [FOLDER]`."""
+"""The pictures of the documentation, drawn anew: `make figures`, or `python -m tools.figures [FOLDER]`.
+
+A picture of a step shows the reference kernel on the modelled B200, so it changes with the kernel and with the clock.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.chart import chart_of_table
+from tirx_mini import simulate
+from tirx_mini.course import Traced, default_kernels, load_kernels, make_arguments
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
+from tirx_mini.report.timeline import timeline_svg
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def figures() -> Mapping[str, str]:
-    """The text of each picture by its path under `docs/`. They are the same on every machine."""
-    return {"h100.svg": chart_of_table(DOCS / "h100.csv", "The Hopper ladder on an H100, float16")}
+@dataclass(frozen=True)
+class Figure:
+    """A step of the ladder as a picture. shape: (M, N, K). ctas: those that are shown. note: what there is to see."""
+
+    step: int
+    shape: tuple[int, int, int]
+    ctas: tuple[int, ...]
+    note: str
+
+    @property
+    def path(self) -> str:
+        return f"figures/step{self.step:02}.svg"
+
+    def draw(self) -> str:
+        factory = load_kernels(default_kernels())[self.step]
+        kernel = factory(*self.shape)
+        report = simulate(kernel, *make_arguments(kernel), gpu=DEFAULT_GPU, trace=True, checks=False)
+        shape = " × ".join(map(str, self.shape))
+        traced = Traced(replace(report, kernel=factory.__name__), gpu_spec(DEFAULT_GPU), shape)
+        return timeline_svg(traced.timeline, replace(traced.heading, note=self.note), self.ctas)
+
+
+FIGURES = (
+    Figure(
+        4, (1024, 1024, 1024), (0,),
+        "One buffer: warp 0 waits for the loads, then for the MMA; the tensor core waits for both. Nothing overlaps.",
+    ),
+    Figure(
+        5, (1024, 1024, 1024), (0,),
+        "Two stages: TMA fills one while the tensor core reads the other. But one warp issues everything: it waits for "
+        "each MMA (mma_bar) before it starts the next load.",
+    ),
+    Figure(
+        7, (2048, 2048, 2048), (0,),
+        "A warp for each role: the producer runs ahead, and a tile is written back while the next one is multiplied. "
+        "Now the MMA warp waits for data (tma2mma): two stages do not hide the latency of a load.",
+    ),
+    Figure(
+        10, (2048, 2048, 2048), (0, 1),
+        "A pair of CTAs and two consumers: four stages are in flight, each tile of B serves two MMAs, and the tensor "
+        "cores of both SMs seldom stand still.",
+    ),
+)  # fmt: skip
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    """The path under `docs/` and the text of each picture. They are the same on every machine."""
+    yield "h100.svg", chart_of_table(DOCS / "h100.csv", "The Hopper ladder on an H100, float16")
+    for figure in FIGURES:
+        yield figure.path, figure.draw()
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=DOCS, help="where they are written (docs)")
     options = parser.parse_args()
-    for name, text in figures().items():
+    for name, text in pictures():
         path = options.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -1,6 +1,7 @@
 """Timelines as people read them: still pictures, two runs side by side, and a page to look around in."""
 
 from .against import Comparison, Difference, Run, as_data, compare, run_of
+from .against_text import against_text
 from .choice import FIRST, SLOWEST, ctas_shown
 from .marks import Heading
 from .page import page_html
@@ -17,6 +18,7 @@ __all__ = [
     "Heading",
     "Run",
     "against_svg",
+    "against_text",
     "as_data",
     "compare",
     "ctas_shown",

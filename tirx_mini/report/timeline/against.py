@@ -20,7 +20,7 @@ FUNCTIONS = ("TMA", "loads", "MMA", "write-back")
 LEAST = 0.02
 """Differences below this part of the longer run are not named."""
 MOST = 4
-"""So many differences are named, the largest first."""
+"""So many differences are named."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ def compare(before: Run, after: Run) -> Comparison:
     rows = (*_engines(before, after), *_waits(before, after))
     differences = tuple(sorted(rows, key=lambda row: -abs(row.change)))
     least = LEAST * max(before.whole_us, after.whole_us)
-    named = [row for row in differences if abs(row.change) >= least and row.who != str(TrackKind.TENSOR)][:MOST]
+    large = [row for row in differences if abs(row.change) >= least and row.who != str(TrackKind.TENSOR)]
+    named = sorted(large, key=_rank)[:MOST]
     sentences = [_headline(before, after), *_utilisation(before, after), *map(_sentence, named)]
     if not named:
         sentences.append(f"No wait differs by {100 * LEAST:.0f} % of the time.")
@@ -112,13 +113,13 @@ def family(name: str) -> str:
 
 
 def cause(timeline: Timeline, wait: Interval) -> str:
-    """Whose work a wait is for: "TMA loads", "MMAs", "its stores", "other warps"."""
+    """Whose work a wait is for: "TMA loads", "MMAs", "stores", "other warps"."""
     change = timeline.ended_by(wait)
     if change is not None:
-        kinds = {TrackKind.TMA_LOAD: "TMA loads", TrackKind.TENSOR: "MMAs", TrackKind.TMA_STORE: "its stores"}
+        kinds = {TrackKind.TMA_LOAD: "TMA loads", TrackKind.TENSOR: "MMAs", TrackKind.TMA_STORE: "stores"}
         return kinds.get(change.source.kind, "other warps")
     if wait.barrier is None and "group" in wait.name:
-        return "its stores"
+        return "stores"
     return "other warps"
 
 
@@ -146,7 +147,7 @@ def _busy(run: Run) -> Mapping[TrackKind, float]:
 def _waits(before: Run, after: Run) -> Iterable[Difference]:
     """A row for each thing that a role waits for: by the barrier's name where both have it, else by the cause."""
     first, second = _waiting(before), _waiting(after)
-    for role, old in _pairs(list(first), list(second)):
+    for role, old in _pairs(list(first), [role for role in second if _functions(role)]):
         who = f"{_words(role)} warp{'s' * (_warps(after, role) > 1)}"
         mine, theirs = dict(second[role]), dict(first.get(old, {}))
         for name in [name for name in mine if name in theirs]:
@@ -214,6 +215,14 @@ def _warps(run: Run, role: str) -> int:
 def _run_us(run: Run) -> float:
     """The run in µs, without its launch."""
     return run.timeline.cycles / run.clock_ghz / 1e3
+
+
+def _rank(row: Difference) -> tuple[bool, int]:
+    """What is named first: what keeps the tensor core from work, then what keeps the loads from it; waits at barriers
+    of the whole CTA, where warps stand that have nothing to do, come last."""
+    order = ("MMA", "issuing", "TMA", "loads", "write-back")
+    place = next((place for place, word in enumerate(order) if word in row.who), len(order))
+    return any(name.startswith(("bar.", "barrier.")) for name in row.names), place
 
 
 def _headline(before: Run, after: Run) -> str:

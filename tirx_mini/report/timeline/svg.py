@@ -74,7 +74,7 @@ def against_svg(
     for run, panel in zip(runs, panels, strict=True):
         words = f"{run.name}, {run.whole_us:.1f} µs"
         picture.text(16, panel.top - 8, words, "ink head")
-        picture.text(30 + 8.5 * len(words), panel.top - 8, _names(run.timeline, panel.ctas), "soft")
+        picture.text(30 + 9.2 * len(words), panel.top - 8, _names(run.timeline, panel.ctas), "soft")
         panel.draw(picture)
         if scale.sees(run.timeline.cycles, whole + 1) and run.timeline.stuck is None:
             x = scale.x(run.timeline.cycles)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tirx_mini.diagnose import Activity, Timeline, TrackKind
-from tirx_mini.report.timeline import Comparison, Heading, Run, against_svg, as_data, compare
+from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
+from tirx_mini.report.timeline import Comparison, Heading, Run, against_svg, against_text, as_data, compare
 
 from .pictures import boxes, words
 from .timelines import MMA, Ring
@@ -122,6 +122,38 @@ def test_the_data_for_the_page_are_json(deeper: Comparison) -> None:
     data = json.loads(json.dumps(as_data(deeper)))
     assert data["sentences"] == list(deeper.sentences) and data["after"] == {"name": "deep", "us": DEEP.whole_us}
     assert {row["who"] for row in data["differences"]} >= {"MMA warp", str(TrackKind.TENSOR), "write-back warps"}
+
+
+def test_the_text_has_the_sentences_and_a_table_in_eighty_columns(deeper: Comparison) -> None:
+    lines = against_text(deeper).splitlines()
+    assert lines[: len(deeper.sentences)] == list(deeper.sentences) and max(map(len, lines)) <= 80
+    old, new = waits(SHALLOW.timeline, "tma2mma"), waits(DEEP.timeline, "tma2mma")
+    (row,) = [line for line in lines if line.startswith("MMA warp: waits for tma2mma")]
+    assert row.split()[-2:] == [f"{old:.1f}", f"{new:.1f}"]
+    header = next(line for line in lines if line.endswith("deep"))
+    assert header.index("shallow") + len("shallow") == row.rindex(f"{old:.1f}") + len(f"{old:.1f}")
+
+
+def test_long_names_do_not_make_the_table_wider(deeper: Comparison) -> None:
+    long = compare(replace(SHALLOW, name="a_kernel_with_quite_a_long_name_of_its_own"), DEEP)
+    assert max(map(len, against_text(long).splitlines())) <= 80
+
+
+@pytest.mark.parametrize("role", ["all", "TMA, MMA"])
+def test_a_warp_with_several_roles_has_a_name_that_reads(role: str) -> None:
+    roles = {track: (role if track == MMA else name) for track, name in SHALLOW.timeline.roles.items()}
+    both = [replace(run, timeline=replace(run.timeline, roles=roles)) for run in (SHALLOW, DEEP)]
+    name = {"all": "issuing", "TMA, MMA": "TMA and MMA"}[role]
+    assert any(f"The {name} warp waits" in sentence for sentence in compare(*both).sentences)
+
+
+def test_what_keeps_the_tensor_core_from_work_is_named_first_and_idle_warps_last(deeper: Comparison) -> None:
+    idle = Track(0, TrackKind.WARP, 6)
+    stands = Interval(idle, Activity.WAIT, "bar.sync 0", 0, SHALLOW.timeline.cycles)
+    intervals, roles = (stands, *SHALLOW.timeline.intervals), {**SHALLOW.timeline.roles, idle: "other"}
+    crowded = replace(SHALLOW.timeline, intervals=intervals, roles=roles)
+    sentences = compare(replace(SHALLOW, timeline=crowded), DEEP).sentences
+    assert sentences[2].startswith("The MMA warp") and sentences == deeper.sentences
 
 
 def test_the_picture_has_both_runs_on_one_axis(deeper: Comparison) -> None:
