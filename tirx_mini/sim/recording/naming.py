@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.ir import TensorMap
 from tirx_mini.isa import Instruction, Operand, OperandKind
 
 from ..machine import WINDOW_BITS, Element, KernelImage, Locator, offset_of
@@ -58,7 +57,7 @@ class Names:
         try:
             key = use, operands, rank, *attrs.values()
             told = self._told.get(key)
-        except TypeError:  # an array, or a tensor map
+        except TypeError:  # an array
             return self.stage(entry, operands), self.operands(entry, operands, attrs, rank)
         if told is None:
             told = self._told[key] = self.stage(entry, operands), self.operands(entry, operands, attrs, rank)
@@ -120,10 +119,6 @@ def _number(value: Any, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) and value.ndim else str(value)
 
 
-def _tensor_map(value: Any, rank: int) -> str:
-    return value.buffer.name if isinstance(value, TensorMap) else str(value)
-
-
 def _tmem(value: Any, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) else f"lane {value >> 16}, column {value & 0xFFFF}"
 
@@ -133,7 +128,7 @@ def _condition(value: Any, rank: int) -> str:
 
 
 _TELLERS: Mapping[OperandKind, Callable[[Any, int], str]] = {
-    OperandKind.TENSOR_MAP: _tensor_map, OperandKind.TMEM: _tmem, OperandKind.PREDICATE: _condition,
+    OperandKind.TMEM: _tmem, OperandKind.PREDICATE: _condition
 }  # fmt: skip
 
 

@@ -28,13 +28,16 @@ class Use:
         self.cost = int(ISSUE_CYCLES[entry.cost]) if entry is not None else 0
 
 
-LOAD, GLOBAL_LOAD, STORE, COPY, POLL = Use("load"), Use("load"), Use("store"), Use("copy"), Use("poll")
+LOAD, STORE, COPY, POLL = Use("load"), Use("store"), Use("copy"), Use("poll")
+GLOBAL_LOAD, GLOBAL_STORE, GLOBAL_COPY = Use("load"), Use("store"), Use("copy")
+"""The same from global memory, and to it."""
 
 
 class Step(NamedTuple):
     """One step of a warp. begin: when it was called, after its issue. end: when the warp went on.
 
-    operands: without registers. awaited: of a wait for an mbarrier, which one and which phase.
+    operands: without registers, and tensor maps by the names of their buffers.
+    awaited: of a wait for an mbarrier, which one and which phase.
     """
 
     use: Use
@@ -73,6 +76,11 @@ class WarpLog:
         """All steps."""
         fields = iter(self.flat)
         return map(Step._make, zip(*[fields] * len(Step._fields), strict=True))
+
+    @property
+    def uses(self) -> set[Use]:
+        """What it does in any of its steps."""
+        return set(self.flat[:: len(Step._fields)])
 
 
 @dataclass(frozen=True)

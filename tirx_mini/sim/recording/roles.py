@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from tirx_mini.isa import Completion, Instruction, Memory
+from tirx_mini.isa import Completion, Memory
 
 from ..timeline import Track
-from .notes import COPY, GLOBAL_LOAD, STORE, WarpLog, Written
+from .notes import COPY, GLOBAL_COPY, GLOBAL_LOAD, GLOBAL_STORE, Use, WarpLog
 
 TMA, MMA, LOADS, WRITE_BACK = "TMA", "MMA", "loads", "write-back"
 _ORDER = (TMA, LOADS, MMA, WRITE_BACK)
@@ -19,7 +19,7 @@ def roles_of(logs: Sequence[WarpLog]) -> dict[Track, str]:
 
     It is that of all warps with its number in CTAs with its rank, since a CTA may have no tile to work on.
     """
-    issued = {log.track: frozenset(_parts(log)) for log in logs}
+    issued = {log.track: frozenset(filter(None, map(_part, log.uses))) for log in logs}
     there = frozenset().union(*issued.values())
     peers: dict[tuple[int, int | None], set[str]] = {}
     for log in logs:
@@ -33,24 +33,11 @@ def _name(parts: AbstractSet[str], there: frozenset[str]) -> str:
     return ", ".join(part for part in _ORDER if part in parts) or "other"
 
 
-def _parts(log: WarpLog) -> Iterator[str]:
-    known: dict[int, str] = {}
-    for step in log.steps:
-        use = step.use
-        if use.entry is not None:
-            part = known.get(id(use))
-            if part is None:
-                part = known[id(use)] = _part(use.entry)
-            if part:
-                yield part
-        elif use in (STORE, COPY) and isinstance(step.operands[0], Written):
-            yield WRITE_BACK
-        elif use in (COPY, GLOBAL_LOAD):
-            yield LOADS
-
-
-def _part(entry: Instruction) -> str:
-    """What an instruction belongs to; "" for what every role does."""
+def _part(use: Use) -> str:
+    """What a step belongs to; "" for what every role does."""
+    entry = use.entry
+    if entry is None:
+        return WRITE_BACK if use in (GLOBAL_STORE, GLOBAL_COPY) else LOADS if use in (GLOBAL_LOAD, COPY) else ""
     if entry.completion in (Completion.COMMIT, Completion.WGMMA_GROUP):
         return MMA
     if Memory.GLOBAL in entry.writes or (Memory.TENSOR in entry.reads and entry.completion is Completion.TCGEN05_WAIT):

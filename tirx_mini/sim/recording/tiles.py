@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..timeline import CtaTime, Tile
 from .engine_intervals import box_of, ranges
-from .notes import COPY, STORE, CopyNote, MmaNote, Notes, Written
+from .notes import GLOBAL_COPY, GLOBAL_STORE, CopyNote, MmaNote, Notes, Written
 
 Box = tuple[tuple[int, int], ...]
 
@@ -79,8 +79,10 @@ def _stores(notes: Notes) -> dict[int, list[_Store]]:
             found.setdefault(copy.cta, []).append(_of_copy(copy))
     shapes = {buffer.name: buffer.shape for buffer in notes.image.globals}
     for log in notes.warps:
+        if log.uses.isdisjoint((GLOBAL_STORE, GLOBAL_COPY)):
+            continue
         for step in log.steps:
-            if step.use in (STORE, COPY) and isinstance(step.operands[0], Written):
+            if step.use in (GLOBAL_STORE, GLOBAL_COPY):
                 written = step.operands[0]
                 box = _corners(shapes.get(written.buffer, ()), written)
                 found.setdefault(log.track.cta, []).append(_Store(step.begin, step.end, written.buffer, box))

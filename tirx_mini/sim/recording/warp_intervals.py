@@ -18,7 +18,7 @@ Operands = tuple[tuple[str, str], ...]
 class WarpIntervals:
     """The intervals of one warp, as they grow. now: the end of the last one.
 
-    What a warp executes is kept open, as (name, start, span, step, stage), since the next step may go on with it. A
+    What a warp executes is kept open, as (name, start, span, told, stage), since the next step may go on with it. A
     load waits for the next step, since an instruction at the same place may take its value for an operand.
     """
 
@@ -26,7 +26,7 @@ class WarpIntervals:
         self._log = log
         self._names = names
         self._done: list[Interval] = []
-        self._open: tuple[str, float, Span | None, Step | None, int | None] | None = None
+        self._open: tuple[str, float, Span | None, Operands, int | None] | None = None
         self._load: Step | None = None
         self.now = log.start
 
@@ -49,7 +49,7 @@ class WarpIntervals:
             else:
                 self._instruction(step, step.use.entry)
         self._settle()
-        self._run("arithmetic", self._log.end, None, None, None)
+        self._run("arithmetic", self._log.end, None)
         self._close()
         return self._done
 
@@ -60,11 +60,11 @@ class WarpIntervals:
         else:
             self._settle()
             self._idle_until(step.begin - step.use.cost, step.span)
-        stage = self._names.call(step.use, step.operands, step.attrs, self._log.rank)[0]
+        stage, operands = self._names.call(step.use, step.operands, step.attrs, self._log.rank)
         waits = bool(entry.awaits) or entry.barrier is BarrierEffect.WAIT
-        self._run(entry.name, step.begin if waits else step.end, step.span, step, stage)
-        if waits:
-            self._wait(step, self._awaited(step, entry), step.end, stage)
+        self._run(entry.name, step.begin if waits else step.end, step.span, operands, stage)
+        if waits and step.end > self.now:
+            self._wait(step, self._awaited(step, entry), step.end, operands, stage)
 
     def _settle(self) -> None:
         """A load that no instruction took for an operand stands for itself."""
@@ -74,7 +74,7 @@ class WarpIntervals:
 
     def _access(self, step: Step) -> None:
         self._idle_until(step.begin, step.span)
-        self._run(step.use.name, step.end, step.span, step, None)
+        self._run(step.use.name, step.end, step.span, plain_operands(step.operands))
 
     def _awaited(self, step: Step, entry: Instruction) -> str:
         """What the warp waits for."""
@@ -89,44 +89,35 @@ class WarpIntervals:
     def _idle_until(self, time: float, span: Span | None) -> None:
         """What comes before a step, where it is more than a few cycles."""
         if time - self.now > SMALL:
-            self._run("arithmetic", time, span, None, None)
+            self._run("arithmetic", time, span)
 
-    def _run(self, name: str, end: float, span: Span | None, step: Step | None, stage: int | None) -> None:
+    def _run(self, name: str, end: float, span: Span | None, operands: Operands = (), stage: int | None = None) -> None:
         """The warp executes `name` until `end`; the same at the same place just before is one interval with it."""
         if end <= self.now:
             return
         last = self._open
         if last is None or last[0] != name or last[2] is not span or last[4] != stage:
             self._close()
-            self._open = name, self.now, span, step, stage
+            self._open = name, self.now, span, operands, stage
         self.now = end
 
     def _close(self) -> None:
         """What the warp executed until now is over."""
         if self._open is not None:
-            name, start, span, step, stage = self._open
-            operands = self._operands(step) if step is not None else ()
+            name, start, span, operands, stage = self._open
             self._done.append(Interval(self._log.track, Activity.RUN, name, start, self.now, span, operands, stage))
             self._open = None
 
-    def _operands(self, step: Step) -> Operands:
-        if step.use.entry is None:
-            return plain_operands(step.operands)
-        return self._names.call(step.use, step.operands, step.attrs, self._log.rank)[1]
-
-    def _wait(self, step: Step, name: str, end: float, stage: int | None = None) -> None:
+    def _wait(
+        self, step: Step, name: str, end: float, operands: Operands = (), stage: int | None = None
+    ) -> None:  # fmt: skip
+        """The warp waits until `end`."""
         if end <= self.now:
             return
         self._close()
         place, parity, phase = step.awaited or (None, 0, None)
-        operands: Operands = ()
-        if place is not None:
-            operands = (("parity", str(parity)),)
-        elif step.use is not POLL:
-            operands = self._operands(step)
+        told = operands if place is None else (("parity", str(parity)),)
         self._done.append(
-            Interval(
-                self._log.track, Activity.WAIT, name, self.now, end, step.span, operands, stage, place, phase
-            )
-        )  # fmt: skip
+            Interval(self._log.track, Activity.WAIT, name, self.now, end, step.span, told, stage, place, phase)
+        )
         self.now = end

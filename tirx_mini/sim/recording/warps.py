@@ -13,10 +13,13 @@ from tirx_mini.isa import Instruction, OperandKind
 
 from ..machine import GlobalBuffer, KernelImage, RunningWarp, SharedBuffer, Wait
 from ..ordering import Agent
-from .notes import COPY, GLOBAL_LOAD, LOAD, POLL, STORE, Use, Written
+from .notes import COPY, GLOBAL_COPY, GLOBAL_LOAD, GLOBAL_STORE, LOAD, POLL, STORE, Use, Written
 
 Buffer = SharedBuffer | GlobalBuffer
 NOTHING: Mapping[str, Any] = {}
+_NAMED = (OperandKind.REGISTERS, OperandKind.TENSOR_MAP)
+"""Operands that are objects. Registers would keep their CTA alive, and tensor maps are dear to compare; an instruction
+has one of either."""
 
 
 class RecordedWarp(RunningWarp):
@@ -44,13 +47,15 @@ class RecordedWarp(RunningWarp):
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
         begin = self.time
         super().store(buffer, index, value, lanes, in_cta)
-        self.note((STORE, begin, self.time, self.span, (self._written(buffer, index, lanes),), NOTHING, None))
+        use = STORE if isinstance(buffer, SharedBuffer) else GLOBAL_STORE
+        self.note((use, begin, self.time, self.span, (self._written(buffer, index, lanes),), NOTHING, None))
 
     def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
         begin = self.time
         super().copy(dst, dst_index, src, src_index, lanes)
+        use = COPY if isinstance(dst, SharedBuffer) else GLOBAL_COPY
         written = self._written(dst, dst_index, lanes)
-        self.note((COPY, begin, self.time, self.span, (written, src.name), NOTHING, None))
+        self.note((use, begin, self.time, self.span, (written, src.name), NOTHING, None))
 
     def _written(self, buffer: Buffer, index: Any, lanes: int) -> Written | str:
         """Where a store goes: for global memory its extent, which may be an output tile's."""
@@ -79,11 +84,6 @@ def recorded(image: KernelImage) -> KernelImage:
 def _noting(entry: Instruction, execute: Callable[..., Any]) -> Callable[..., Any]:
     """A function that does what `execute` does, and notes it."""
     use = Use(entry.name, entry)
-    registers = {i for i, operand in enumerate(entry.operands) if operand.type.kind is OperandKind.REGISTERS}
-
-    def plain(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The operands without registers, which would keep their CTA alive."""
-        return tuple(None if i in registers else operand for i, operand in enumerate(operands))
 
     def blocking(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Generator[Wait, None, Any]:
         begin, span = w.time, w.span
@@ -98,15 +98,24 @@ def _noting(entry: Instruction, execute: Callable[..., Any]) -> Callable[..., An
         w.note((use, begin, w.time, w.span, operands, attrs, None))
         return result
 
-    def with_registers(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Any:
-        begin = w.time
-        result = execute(gpu, w, *operands, **attrs)
-        w.note((use, begin, w.time, w.span, plain(operands), attrs, None))
-        return result
-
     if entry.blocking:
         return blocking
-    return with_registers if registers else passing
+    at = next((i for i, operand in enumerate(entry.operands) if operand.type.kind in _NAMED), None)
+    return passing if at is None else _noting_names(use, execute, at)
+
+
+def _noting_names(use: Use, execute: Callable[..., Any], at: int) -> Callable[..., Any]:
+    """The same for an instruction with an object among its operands, number `at`: its name is noted, if it has one."""
+
+    def passing(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Any:
+        begin = w.time
+        result = execute(gpu, w, *operands, **attrs)
+        buffer = getattr(operands[at], "buffer", None)
+        plain = (*operands[:at], buffer and buffer.name, *operands[at + 1 :])
+        w.note((use, begin, w.time, w.span, plain, attrs, None))
+        return result
+
+    return passing
 
 
 def _noting_poll(poll: Callable[[Any], Wait]) -> Callable[[RecordedWarp], Wait]:
