@@ -6,16 +6,27 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..course import DTYPES, KernelFileError, Row, Task, ladder_tasks, run_tasks, shape_text
+from ..course import (
+    DTYPES,
+    KernelFileError,
+    Row,
+    Task,
+    change_text,
+    figures_of_row,
+    ladder_tasks,
+    run_tasks,
+    shape_text,
+    what_if_tasks,
+)
 from ..ir import TirxError
-from .arguments import INCOMPLETE, add_simulation_arguments, positive, step_list
-from .ladder_table import ladder_table
+from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, step_list
+from .ladder_table import ladder_table, why_table
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,14 +50,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             sms=options.sms,
             budget=options.budget,
         )
+        tasks = [replace(task, why=options.why) for task in tasks]
+        changed = what_if_tasks(tasks, options.what_if) if options.what_if else []
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
     except TirxError as error:
         console.print(str(error), markup=False, highlight=False, soft_wrap=True)
         return 1
-    rows = _run(tasks, options.jobs, console)
+    every = _run([*tasks, *(task for _, _, task in changed)], options.jobs, console)
+    rows = every[: len(tasks)]
     console.print(ladder_table(rows, options.gpu))
+    if options.why:
+        console.print(why_table(rows))
+    for (index, change, _), after in zip(changed, every[len(tasks) :], strict=True):
+        before = rows[index]
+        said = change_text(change, figures_of_row(before), figures_of_row(after))
+        console.print(f"step {before.step}, {shape_text(before.shape)}: {said}", markup=False, highlight=False)
     for row in rows:
         if row.detail:
             console.rule(f"step {row.step}, {shape_text(row.shape)}: {row.verdict}", align="left")
@@ -71,6 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--jobs", type=positive, default=min(2, os.cpu_count() or 1), metavar="N", help="rows at a time (default: 2)"
     )
+    parser.add_argument("--why", action="store_true", help="also say what bounds each step; needs more memory")
+    add_what_if(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write one JSON object a row")
     return parser
 

@@ -32,6 +32,19 @@ def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
     return table
 
 
+def why_table(rows: Sequence[Row]) -> Table:
+    """What bounds each row's kernel, in words; the rows that say it."""
+    table = Table(title="What bounds each step", box=None, pad_edge=False, title_justify="left")
+    table.add_column("step", justify="right", no_wrap=True)
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("bound by")
+    for row in rows:
+        if row.why:
+            said = Text(row.bound, style="bold")
+            table.add_row(str(row.step), shape_text(row.shape), said.append(f": {row.why}", "not bold"))
+    return table
+
+
 def _cells(row: Row) -> tuple[str | Text, ...]:
     return (
         shape_text(row.shape),

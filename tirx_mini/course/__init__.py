@@ -21,7 +21,7 @@ from .kernels import (
     load_module,
     student_file,
 )
-from .ladder import DTYPES, Row, Task, ladder_tasks, run_task, run_tasks
+from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks
 from .measured import StepTimes, measured_times
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
@@ -64,6 +64,7 @@ __all__ = [
     "default_kernels",
     "explaining",
     "figures_of",
+    "figures_of_row",
     "findings_book",
     "ladder_tasks",
     "load_kernel",
@@ -85,4 +86,5 @@ __all__ = [
     "student_file",
     "timeline_form",
     "what_if",
+    "what_if_tasks",
 ]

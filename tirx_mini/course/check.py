@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,8 @@ from .kernel_ref import KernelRef, load_kernel
 from .kernels import NO_CONSTANTS
 from .steps import Shape
 
+LARGEST_TRACED = 2048
+"""The size of the largest square product of which a check records the timeline."""
 _LARGEST_INTEGER = 8
 """Integer arguments are random numbers below it: they may be indices."""
 
@@ -72,7 +75,7 @@ def check_file(
     pedantic: bool = False,
     budget: int = BUDGET,
     constants: Mapping[str, Constant] = NO_CONSTANTS,
-    trace: bool = False,
+    trace: bool | None = None,
 ) -> Checked:
     """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
 
@@ -102,14 +105,15 @@ def check_kernel(
     limit: int | None = None,
     pedantic: bool = False,
     budget: int = BUDGET,
-    trace: bool = False,
+    trace: bool | None = None,
 ) -> Checked:
     """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
     name: the kernel's name in the report. schedules: how many orders of events to try, from `seed` on. limit: explore
-    all orders up to equivalence instead, in at most so many runs. pedantic, budget, trace: as in `simulate`. Raises
-    `ArgumentError` for a kernel with a scalar parameter, for which there are no random data, and `ValueError` for an
-    unknown GPU.
+    all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
+    record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
+    gigabytes. Raises `ArgumentError` for a kernel with a scalar parameter, for which there are no random data, and
+    `ValueError` for an unknown GPU.
     """
     arguments = make_arguments(kernel)
     exploration = None
@@ -119,7 +123,7 @@ def check_kernel(
     else:
         report = simulate(
             kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic,
-            budget=budget, trace=trace,
+            budget=budget, trace=_small(kernel) if trace is None else trace,
         )  # fmt: skip
     report = replace(report, kernel=name or report.kernel)
     if not report.comparable or product_shape(kernel) is None:
@@ -130,6 +134,12 @@ def check_kernel(
         return Checked(report, exploration=exploration)
     wrong = wrong_product(kernel, a, b, d, report.unwritten, state_notes(kernel))
     return Checked(replace(report, right=error.ok), error, wrong, exploration)
+
+
+def _small(kernel: PrimFunc) -> bool:
+    """Whether the timeline of a kernel takes little memory."""
+    shape = product_shape(kernel)
+    return shape is None or math.prod(shape) <= LARGEST_TRACED**3
 
 
 def product_text(checked: Checked) -> str:

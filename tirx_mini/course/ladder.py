@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
 import os
 import time
@@ -20,8 +21,11 @@ from ..driver import simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import PrimFunc, TirxError
 from ..report import product_error
+from .constants import Constant, ConstantError
+from .kernel_ref import KernelRef
 from .kernels import KernelFileError, arch_folder, default_kernels, load_kernels
 from .steps import STEPS, Shape
+from .what_if import Assignment, Change, Figures, changes_of
 
 DTYPES: Mapping[str, np.dtype] = MappingProxyType({
     "float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16),
@@ -39,6 +43,8 @@ class Task:
     seed: of the data, and of the first schedule.
     sms: how many multiprocessors of the GPU are modelled; None for all of them.
     budget: as in `simulate`.
+    why: whether to find out what bounds the kernel.
+    constants: other values for constants of the kernel's file, by name.
     """
 
     kernels: Path
@@ -50,6 +56,8 @@ class Task:
     seed: int = 0
     sms: int | None = None
     budget: int = BUDGET
+    why: bool = False
+    constants: tuple[tuple[str, Constant], ...] = ()
 
     @property
     def spec(self) -> GpuSpec:
@@ -77,6 +85,8 @@ class Row:
     peak_share: these as a share of the GPU's peak.
     wall_s: seconds to build and simulate the kernel.
     detail: the page about what is wrong; empty if nothing is.
+    bound, why: what bounds the kernel in a few words, and in a sentence; empty where nobody asked.
+    smem_bytes: shared memory of a CTA.
     """
 
     step: int
@@ -90,6 +100,9 @@ class Row:
     peak_share: float | None = None
     wall_s: float = 0.0
     detail: str = ""
+    bound: str = ""
+    why: str = ""
+    smem_bytes: int | None = None
 
     @property
     def ok(self) -> bool:
@@ -124,6 +137,36 @@ def ladder_tasks(
     ]
 
 
+def what_if_tasks(tasks: Sequence[Task], assignments: Sequence[Assignment]) -> list[tuple[int, Change, Task]]:
+    """(index of a task, change, task with the change), for the tasks whose kernels read the constants of `assignments`.
+
+    Raises `ConstantError` if none does, or for a value that a constant cannot take.
+    """
+    found: list[tuple[int, Change, Task]] = []
+    problem: ConstantError | None = None
+    for index, task in enumerate(tasks):
+        factory = load_kernels(task.kernels, arch_folder(task.spec.arch)).get(task.step)
+        if factory is None:
+            continue
+        ref = KernelRef(Path(inspect.unwrap(factory).__code__.co_filename), f"hgemm_v{task.step}")
+        for assignment in assignments:
+            try:
+                (change,) = changes_of(ref, [assignment])
+            except ConstantError as error:
+                problem = error
+                continue
+            found.append((index, change, replace(task, constants=tuple(change.then.items()))))
+    if problem is not None and not found:
+        raise problem
+    return found
+
+
+def figures_of_row(row: Row) -> Figures:
+    """The figures of a row, for the comparison with a changed kernel."""
+    problem = "" if row.ok else next((line for line in row.detail.splitlines() if line), "")
+    return Figures(row.verdict, problem, row.time_us, row.bound, row.smem_bytes)
+
+
 def run_tasks(tasks: Sequence[Task], jobs: int = 1) -> Iterator[tuple[int, Row]]:
     """(index of a task, its row), each as soon as it is there; `jobs` at a time, the largest first."""
     order = sorted(range(len(tasks)), key=lambda index: -tasks[index].flops)
@@ -149,13 +192,14 @@ def run_task(task: Task) -> Row:
         wall = time.perf_counter() - start
         return Row(task.step, task.shape, verdict, int(verdict == "fault"), wall_s=wall, detail=str(error))
     a, b, d = _data(task)
-    report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed, budget=task.budget)
+    report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed, budget=task.budget,
+                      trace=task.why)  # fmt: skip
     wall = time.perf_counter() - start
     return _judge(task, report, a, b, d, wall)
 
 
 def _build(task: Task) -> PrimFunc:
-    kernels = load_kernels(task.kernels, arch_folder(task.spec.arch), sms=task.sms)
+    kernels = load_kernels(task.kernels, arch_folder(task.spec.arch), sms=task.sms, constants=dict(task.constants))
     if task.step not in kernels:
         raise KernelFileError(f"{task.kernels} defines no hgemm_v{task.step}")
     return kernels[task.step](*task.shape, dtype=task.dtype)
@@ -184,6 +228,7 @@ def _judge(task: Task, report: Report, a: npt.NDArray, b: npt.NDArray, d: npt.ND
             detail = f"{wrong}\n\n{detail}" if detail else wrong
     tflops = None if report.time_us is None else task.flops / (report.time_us * 1e6)
     peak = task.spec.peak_tflops
+    bound = None if report.errors else report.bound
     return Row(
         step=task.step,
         shape=task.shape,
@@ -196,4 +241,7 @@ def _judge(task: Task, report: Report, a: npt.NDArray, b: npt.NDArray, d: npt.ND
         peak_share=None if tflops is None else tflops / peak,
         wall_s=wall,
         detail=detail,
+        bound=bound.cause.name if bound is not None else "",
+        why=bound.sentence if bound is not None else "",
+        smem_bytes=report.stats.get("smem_bytes"),
     )

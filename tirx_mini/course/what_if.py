@@ -91,9 +91,9 @@ def figures_of(checked: Checked) -> Figures:
     report = checked.report
     errors = [checked.wrong] if checked.wrong is not None else [f for f in report.causes if f.severity == "error"]
     verdict = "wrong" if checked.wrong is not None and report.verdict == "ok" else report.verdict
-    return Figures(
-        verdict, errors[0].message if errors else "", report.time_us, "", report.stats.get("smem_bytes")
-    )  # fmt: skip
+    bound = report.bound.cause.name if report.bound is not None else ""
+    problem = errors[0].message if errors else ""
+    return Figures(verdict, problem, report.time_us, bound, report.stats.get("smem_bytes"))
 
 
 def change_text(change: Change, before: Figures, after: Figures) -> str:

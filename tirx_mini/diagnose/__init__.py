@@ -22,6 +22,7 @@ from tirx_mini.sim import (
     TrackKind,
 )
 
+from .bound import Bound, Cause, LaneTime, Resource, Share, Usage, WaitShare
 from .deadlock import RULES, StuckRole, state_notes
 from .explore import DEFAULT_LIMIT, Exploration, explore
 from .findings import Finding, Report, as_dict, verdict_of, worst_first
@@ -32,6 +33,7 @@ from .proof import Proof
 
 __all__ = [
     "Activity", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
+    "Bound", "Cause", "LaneTime", "Resource", "Share", "Usage", "WaitShare",
     "BUDGET", "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind",
     "Proof",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",

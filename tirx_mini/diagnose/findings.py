@@ -12,6 +12,7 @@ from typing import Any
 from tirx_mini.ir import Diagnostic, Span
 from tirx_mini.sim import Timeline
 
+from .bound import Bound
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import KINDS, kind_of
 from .proof import Proof
@@ -87,6 +88,7 @@ class Report:
     schedules: how many were run; seed: the one that replays the worst finding.
     right: whether the results are right, where somebody compared them; the simulator alone does not know (None).
     proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
+    bound: what bounded a run that came to its end, and whose timeline was asked for; None for any other.
     """
 
     verdict: Verdict
@@ -103,6 +105,7 @@ class Report:
     right: bool | None = None
     proof: Proof | None = None
     unwritten: tuple[str, ...] = ()
+    bound: Bound | None = None
 
     @property
     def ok(self) -> bool:
@@ -173,6 +176,8 @@ class Report:
             head += f"\n{self.outlook}"
         if self.proof is not None:
             head += f"\n{self.proof}"
+        if self.bound is not None and not self.errors:
+            head += f"\n{self.bound}"
         head += "".join(f"\n{sentence}" for sentence in self.unwritten)
         pages = [finding.diagnostic.render() for finding in self.causes]
         if self.consequences:

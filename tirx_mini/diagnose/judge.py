@@ -10,6 +10,7 @@ from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Simulation, UnreadColumns, Unwritten, place_key
 
+from .bound import bound_of
 from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_notes, state_suspects, suspects
 from .findings import Finding, Report, verdict_of, worst_first
 from .kind import IN_FLIGHT_AT_EXIT, NOT_MODELLED, Explanation
@@ -160,13 +161,16 @@ def report_of(
     if verdict == "ok" and not data:
         verdict = "clock"
     known = outcome.open_orders if verdict == "ok" else None
+    trace, bound = outcome.trace, None
+    if trace is not None and trace.ctas and time_us is not None:
+        bound = bound_of(trace, spec, stats, time_us)
     return Report(
         verdict,
         worst_first(findings),
         time_us,
         flops / time_us / 1e6 if time_us and flops else None,
         outcome.cycles if finished else None,
-        outcome.trace,
+        trace,
         stats,
         func.name,
         spec.name,
@@ -174,6 +178,7 @@ def report_of(
         seed,
         proof=None if known is None else proof_of(known),
         unwritten=(*map(_unwritten_text, outcome.unwritten), *map(_unread_text, outcome.unread)),
+        bound=bound,
     )
 
 

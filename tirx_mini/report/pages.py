@@ -38,7 +38,7 @@ STYLES = {
 
 
 def report_page(report: Report) -> RenderableType:
-    """The verdict, the outlook if all errors are possible, the proof, and the findings, worst first.
+    """The verdict, the outlook if all errors are possible, the proof, what bounds the kernel, and the findings.
 
     The first findings have a page each; further ones, and those that follow from others, have a line.
     """
@@ -48,6 +48,8 @@ def report_page(report: Report) -> RenderableType:
         parts.append(Text(report.outlook, style="bold"))
     if report.proof is not None:
         parts.append(Text(str(report.proof), style="dim"))
+    if report.bound is not None and not report.errors:
+        parts.append(Text(str(report.bound)))
     causes = report.causes
     for number, finding in enumerate(causes[:MOST_PAGES], 1):
         parts += ["", Text(f"{number} of {len(causes)}", style="dim"), finding_page(finding)]

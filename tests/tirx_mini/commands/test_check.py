@@ -232,3 +232,16 @@ def test_a_run_ends_at_the_budget_of_the_command_line(capsys: pytest.CaptureFixt
     assert main(["check", STEP_1, "--budget", "201"]) == INCOMPLETE
     out = " ".join(capsys.readouterr().out.split())
     assert "hgemm_v1: incomplete" in out and "TX602" in out and "its budget of 201 iterations" in out
+
+
+def test_what_bounds_a_right_kernel_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", STEP_1, "--json", str(tmp_path / "report.json")]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "bound by the launch and the write-back: launch, set-up and write-back take " in out
+    bound = json.loads((tmp_path / "report.json").read_text())["bound"]
+    assert bound["causes"][0]["kind"] == "one-batch" and bound["shares"][0]["resource"] == "launch and set-up"
+
+
+def test_what_bounds_a_wrong_kernel_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", wrong(tmp_path, Edit(1, "mma_bar.ptr_to([0]), 1)", "mma_bar.ptr_to([0]), 2)"))]) == 1
+    assert "bound by" not in capsys.readouterr().out

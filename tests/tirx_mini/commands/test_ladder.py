@@ -92,3 +92,21 @@ def test_a_wrong_argument_is_explained(arguments: list[str], words: str, capsys:
     with pytest.raises(SystemExit, match="2"):
         main(["ladder", *arguments])
     assert words in capsys.readouterr().err
+
+
+def test_why_and_what_if_say_more_of_each_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.json"
+    options = ["--steps", "1,7", "--size", "256", "--jobs", "1", "--kernels", str(REFERENCES), "--json", str(path)]
+    assert main(["ladder", *options, "--why", "--what-if", "PIPE_DEPTH=1"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    said = " ".join(out.split())
+    assert "What bounds each step" in said and "a loop over K" in said
+    assert "step 7, 256: what if PIPE_DEPTH = 1 (now 2): " in said and "step 1, " not in said
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(rows) == 2 and all(row["why"] for row in rows)
+
+
+def test_a_constant_that_no_step_has_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ladder", "--steps", "7", "--kernels", str(REFERENCES), "--what-if", "DEPTH=1"]) == 2
+    assert "hgemm_v7 has no constant DEPTH; it has BLK_K = 64" in " ".join(capsys.readouterr().out.split())

@@ -59,6 +59,7 @@ class Traffic:
         self._tile_bytes = 0
         self.l2_bytes = 0
         self.hbm_bytes = 0
+        self.shared_bytes = 0.0
 
     def generic(self, sm: SmTraffic, time: float, slot: int, where: Any, width: int, count: int, write: bool) -> float:
         """Loads or stores by a warp of items number `where` of `width` bytes; when the last one arrives."""
@@ -158,11 +159,13 @@ class Traffic:
 
     def shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
         """An engine's transfer between the shared memory of an SM and elsewhere; when it is over."""
+        self.shared_bytes += nbytes
         return sm.shared.take(time, nbytes, self._clock.now)
 
     def access(self, sm: SmTraffic, time: float, nbytes: float) -> float:
         """A warp's transfer from or to the SM's shared memory or L1; when it is over. Warps go before the engines."""
         now = self._clock.now
+        self.shared_bytes += nbytes
         sm.shared.take(time, nbytes, now)
         return sm.accesses.take(time, nbytes, now)
 
@@ -171,8 +174,10 @@ class Traffic:
         return latency * self._rng.uniform(0.5, 2.0) if self._rng else latency
 
     def figures(self) -> dict[str, float]:
-        """Bytes through the L2 and from HBM."""
-        return {"l2_bytes": float(self.l2_bytes), "hbm_bytes": float(self.hbm_bytes)}
+        """Bytes through the L2, from HBM, and through the shared memories of all SMs."""
+        return {
+            "l2_bytes": float(self.l2_bytes), "hbm_bytes": float(self.hbm_bytes), "shared_bytes": self.shared_bytes,
+        }  # fmt: skip
 
 
 def sectors(where: Any, width: int) -> int:

@@ -1,0 +1,251 @@
+"""The figures of a run that say what bounded it: those of one SM, the one that ended last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tirx_mini.hardware import GpuSpec
+from tirx_mini.sim import Activity, CtaTime, Interval, Timeline, Track, TrackKind
+
+from .model import LaneTime, Usage, WaitShare
+from .path import Path, Resource, critical_path
+from .scene import Scene
+
+LEAST_SHARE = 0.005
+"""Waits that are shorter than this share of a lane are left out."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The work on one tile of a CTA, from its first MMA to its last.
+
+    batches: of MMAs, one for each tile of K. busy: cycles of the tensor core. last: when the last batch starts.
+    loads: when the CTA began to load.
+    """
+
+    cta: int
+    start: float
+    end: float
+    batches: int
+    busy: float
+    last: float
+    loads: float
+
+    @property
+    def steady(self) -> float:
+        """How long all batches take at the pace from the first to the last.
+
+        The loads of the first ones come before the loop.
+        """
+        if self.batches == 1:
+            return self.end - self.loads
+        return (self.last - self.start) * self.batches / (self.batches - 1)
+
+
+class Facts:
+    """What the rules ask about a run that came to its end.
+
+    stats: of its report. time_us: predicted. launch_us: the part of it that is the latency of the launch.
+    """
+
+    def __init__(self, timeline: Timeline, spec: GpuSpec, stats: Mapping[str, float], time_us: float) -> None:
+        self.timeline = timeline
+        self.spec = spec
+        self.stats = stats
+        self.time_us = time_us
+        self.clock_ghz = stats["clock_ghz"]
+        self.launch_us = time_us - timeline.cycles / (self.clock_ghz * 1e3)
+        last = max(timeline.ctas, key=lambda cta: (cta.end, -cta.sm))
+        self.scene = Scene(timeline, spec, last.sm)
+        self.path: Path = critical_path(self.scene)
+
+    def us(self, cycles: float) -> float:
+        """Cycles as microseconds."""
+        return cycles / (self.clock_ghz * 1e3)
+
+    # -- the grid ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def sms_used(self) -> int:
+        """SMs on which a CTA had something to multiply; on which one ran, where none multiplied."""
+        homes = {cta.cta: cta.sm for cta in self.timeline.ctas}
+        return len({homes[cta] for cta in self._working or homes})
+
+    @cached_property
+    def _working(self) -> set[int]:
+        """The CTAs that have something to multiply."""
+        return {interval.track.cta for interval in self.timeline.intervals if interval.name == "MMA"}
+
+    @cached_property
+    def tiles(self) -> int:
+        """Tiles of the output, of all CTAs; a pair works on two at once."""
+        return sum(tile.cta in self._working for tile in self.timeline.tiles)
+
+    # -- the work ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def loops(self) -> list[Loop]:
+        """The tiles of the SM, by start."""
+        found: list[Loop] = []
+        for cta in self.scene.ctas:
+            lane = self.scene.lane(cta.cta, TrackKind.TENSOR)
+            if lane is None:
+                continue
+            for tile in (tile for tile in self.timeline.tiles if tile.cta == cta.cta):
+                mmas = [m for m in lane.intervals if tile.start < m.end <= tile.end]
+                if mmas:
+                    busy = _measure((m.start, m.end) for m in mmas)
+                    end = max(m.end for m in mmas)
+                    loads = self.scene.first_work[cta.cta]
+                    found.append(Loop(cta.cta, mmas[0].start, end, len(mmas), busy, mmas[-1].start, loads))
+        return sorted(found, key=lambda loop: loop.start)
+
+    @cached_property
+    def loop_cycles(self) -> float:
+        """How long the SM was between the first and the last MMA of some tile."""
+        return _measure((loop.start, loop.end) for loop in self.loops)
+
+    @cached_property
+    def loop_gaps(self) -> float:
+        """How long the SM was in none of its loops, between the first and the last."""
+        if not self.loops:
+            return 0.0
+        return max(loop.end for loop in self.loops) - self.loops[0].start - self.loop_cycles
+
+    @cached_property
+    def _part(self) -> float:
+        """The SM's part of the work of the GPU."""
+        return len(self.loops) / self.tiles if self.tiles else 0.0
+
+    @cached_property
+    def usage(self) -> tuple[Usage, ...]:
+        """How busy the SM kept the tensor core, shared memory, the L2 and the HBM in its loops."""
+        spec = self.spec
+        if not self.loops:
+            return ()
+        together = sum(loop.end - loop.start for loop in self.loops) / self.loop_cycles
+        cycles = sum(loop.steady for loop in self.loops) / together
+        active = max(1, self.sms_used)
+        rates = (
+            ("tensor core", "tensor_cycles", 1.0),
+            ("shared memory", "shared_bytes", spec.smem_bytes_per_cycle),
+            ("L2", "l2_bytes", min(spec.port_bytes_per_cycle, spec.l2_bytes_per_cycle * spec.sms / active)),
+            ("HBM", "hbm_bytes", spec.hbm_bytes_per_cycle / active),
+        )
+        return tuple(Usage(name, min(1.0, self.in_loops(key) / (cycles * rate))) for name, key, rate in rates)
+
+    def in_loops(self, key: str) -> float:
+        """The SM's part of a figure of the statistics, without what the write-back adds to it.
+
+        What TMA stores is first written to shared memory, and read from there.
+        """
+        after = {"shared_bytes": 2.0, "l2_bytes": 1.0}.get(key, 0.0) * self.stats.get("tma_store_bytes", 0.0)
+        return max(0.0, self.stats.get(key, 0.0) - after) * self._part
+
+    def used(self, name: str) -> float:
+        """The usage of a part by name."""
+        return next((usage.share for usage in self.usage if usage.name == name), 0.0)
+
+    def per_batch(self, key: str) -> float:
+        """A figure of the statistics for one K tile of the SM."""
+        batches = sum(loop.batches for loop in self.loops)
+        return self.in_loops(key) / batches if batches else 0.0
+
+    # -- the path ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def path_cycles(self) -> dict[Resource, float]:
+        """The critical path by resource, with the latency of the launch; the longest part first."""
+        total = self.path.cycles()
+        total[Resource.LAUNCH] = total.get(Resource.LAUNCH, 0.0) + self.launch_us * self.clock_ghz * 1e3
+        return dict(sorted(total.items(), key=lambda part: -part[1]))
+
+    def share(self, *resources: Resource) -> float:
+        """The share of the predicted time that the critical path spends with these resources."""
+        whole = sum(self.path_cycles.values())
+        return sum(self.path_cycles.get(resource, 0.0) for resource in resources) / whole if whole else 0.0
+
+    # -- lanes -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def focus(self) -> CtaTime:
+        """The CTA of the SM that issued MMAs in the longest time; of a pair the one whose warp issues them."""
+        cluster = self.scene.cluster_of(max(self.scene.ctas, key=lambda cta: cta.end - cta.start).cta)
+        issuers = [n for n in sorted(cluster) if any("MMA" in self.role(t) for t in self.scene.warps(n))]
+        return self.scene.around[issuers[0] if issuers else min(cluster)]
+
+    def role(self, track: Track) -> str:
+        """What a warp does: "all" stands for loads, MMAs and write-back."""
+        role = self.scene.role(track)
+        return "TMA, MMA, write-back" if role == "all" else role
+
+    @cached_property
+    def window(self) -> tuple[float, float]:
+        """From the first load or MMA of the CTA in focus to its last MMA; its life where it has none."""
+        cta = self.focus
+        lane = self.scene.lane(cta.cta, TrackKind.TENSOR)
+        end = max((m.end for m in lane.intervals), default=cta.end) if lane is not None else cta.end
+        return min(self.scene.first_work[cta.cta], end), end
+
+    @cached_property
+    def lanes(self) -> tuple[LaneTime, ...]:
+        """The times of the roles and engines of the CTA in focus."""
+        roles: dict[str, list[Track]] = {}
+        for track in self.scene.warps(self.focus.cta):
+            if (role := self.scene.role(track)) != "other":
+                roles.setdefault(role, []).append(track)
+        lanes = [self._warps_time(role, tracks) for role, tracks in roles.items()]
+        for kind in (TrackKind.TENSOR, TrackKind.TMA_LOAD, TrackKind.TMA_STORE):
+            lane = self.scene.lane(self.focus.cta, kind)
+            if lane is not None:
+                busy = self._inside(lane.intervals) / self._length
+                lanes.append(LaneTime(str(kind), 0, busy, (), 1 - busy))
+        return tuple(lanes)
+
+    def lane_of(self, part: str) -> LaneTime | None:
+        """The time of the role that does `part`: "MMA"."""
+        full = ((lane, "TMA, MMA, write-back" if lane.name == "all" else lane.name) for lane in self.lanes)
+        return next((lane for lane, name in full if lane.warps and part in name.split(", ")), None)
+
+    @property
+    def _length(self) -> float:
+        start, end = self.window
+        return max(end - start, 1e-9)
+
+    def _inside(self, intervals: Iterable[Interval]) -> float:
+        start, end = self.window
+        return _measure((max(start, i.start), min(end, i.end)) for i in intervals if i.end > start and i.start < end)
+
+    def _warps_time(self, role: str, tracks: list[Track]) -> LaneTime:
+        start, end = self.window
+        busy = 0.0
+        waits: dict[str, float] = {}
+        for track in tracks:
+            for interval in self.scene.lanes[track].intervals:
+                cycles = min(end, interval.end) - max(start, interval.start)
+                if cycles > 0 and interval.activity is Activity.WAIT:
+                    name = base_name(interval.name)
+                    waits[name] = waits.get(name, 0.0) + cycles
+                elif cycles > 0:
+                    busy += cycles
+        whole = self._length * len(tracks)
+        longest = sorted(waits.items(), key=lambda wait: -wait[1])
+        shares = tuple(WaitShare(name, c / whole) for name, c in longest if c / whole >= LEAST_SHARE)
+        return LaneTime(role, len(tracks), busy / whole, shares, max(0.0, 1 - (busy + sum(waits.values())) / whole))
+
+
+def base_name(name: str) -> str:
+    """The name of a barrier without its index: "tma2mma" for "tma2mma[1]"."""
+    return name.partition("[")[0]
+
+
+def _measure(spans: Iterable[tuple[float, float]]) -> float:
+    """How long at least one of the spans lasts."""
+    total, reached = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        if end > reached:
+            total += end - max(start, reached)
+            reached = end
+    return total

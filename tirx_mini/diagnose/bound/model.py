@@ -1,0 +1,92 @@
+"""What bounded a run, as data: figures of its critical path, of warps and engines, and the causes in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .path import Resource
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of the critical path belongs to a resource. cycles: of the SM clock. share: of the predicted time."""
+
+    resource: Resource
+    cycles: float
+    share: float
+
+
+@dataclass(frozen=True)
+class WaitShare:
+    """A share of a warp's time. name: what it waits for: a barrier without its index, "bar.sync 0", "wgmma-group"."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class LaneTime:
+    """The time of a role or an engine, in shares of the time from the first load or MMA of its CTA to the last MMA.
+
+    name: "MMA", "TMA", "write-back", "tensor core", "TMA loads". warps: how many have the role; 0 for an engine.
+    waits: the longest first. idle: neither busy nor waiting.
+    """
+
+    name: str
+    warps: int
+    busy: float
+    waits: tuple[WaitShare, ...]
+    idle: float
+
+    @property
+    def waiting(self) -> float:
+        """The share of all waits."""
+        return sum(wait.share for wait in self.waits)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How much of what a part of the GPU can do was used between the first and the last MMA of the tiles.
+
+    name: "tensor core", "shared memory", "L2", "HBM". share: 1 is all that one SM can have.
+    """
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One thing that bounds a kernel. kind: a key. name: in a few words. sentence: with figures and a remedy."""
+
+    kind: str
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What bounded a run that came to its end.
+
+    causes: the one to remove first comes first; each rests on the ones before it being removed.
+    shares: of the critical path of the SM that ended last, the largest first; they add up to the predicted time.
+    lanes: roles, then engines, of the CTA of that SM. usage: of the parts of the GPU, as that SM sees them.
+    """
+
+    causes: tuple[Cause, ...]
+    shares: tuple[Share, ...]
+    lanes: tuple[LaneTime, ...]
+    usage: tuple[Usage, ...]
+
+    @property
+    def cause(self) -> Cause:
+        """The first cause."""
+        return self.causes[0]
+
+    @property
+    def sentence(self) -> str:
+        """The first cause, as a sentence."""
+        return self.cause.sentence
+
+    def __str__(self) -> str:
+        return f"bound by {self.cause.name}: {self.sentence}"

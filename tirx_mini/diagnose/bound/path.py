@@ -1,0 +1,286 @@
+"""The critical path of a run: what each moment of it was waited for, walked back from the end.
+
+The path through a warp is what it executes. A wait leads to who ended it: the warp or engine that made the last signal
+before the phase was complete. An engine's work leads to the work that kept the engine busy before, or to its issue. The
+start of a CTA leads to the end of the one before it on the same SM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tirx_mini.sim import Activity, CtaTime, Interval, Track, TrackKind
+
+from .scene import ACCESSES, EPSILON, Lane, Scene
+
+MOST_STEPS = 400_000
+"""Steps after which a walk gives up; each goes back in time, so that none goes on for ever."""
+
+
+class Resource(Enum):
+    """What a moment of the critical path belongs to. The values are words for a reader."""
+
+    TENSOR = "tensor core"
+    COMPLETION = "completion of MMAs"
+    LATENCY = "latency of loads"
+    L2 = "L2 bandwidth"
+    SHARED = "shared memory"
+    COPIES = "copies by threads"
+    WRITE_BACK = "write-back"
+    SIGNALS = "barriers"
+    ISSUE = "issue"
+    LAUNCH = "launch and set-up"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of the path, from `start` to `end`, in cycles. interval: what was done then; None for a gap."""
+
+    resource: Resource
+    start: float
+    end: float
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Path:
+    """A critical path. steps: the last one first."""
+
+    steps: tuple[Step, ...]
+
+    def cycles(self) -> dict[Resource, float]:
+        """How much of the path belongs to each resource that is on it."""
+        total: dict[Resource, float] = {}
+        for step in self.steps:
+            total[step.resource] = total.get(step.resource, 0.0) + step.end - step.start
+        return total
+
+
+def critical_path(scene: Scene) -> Path:
+    """The path through the SM of a scene, from its last event back to the launch."""
+    walk = _Walk(scene)
+    last = scene.ctas[-1]
+    for cta in scene.ctas:
+        if cta.end > last.end:
+            last = cta
+    walk.stores_after(last)
+    walk.cta_end(last, last.end)
+    return Path(tuple(walk.steps))
+
+
+class _Walk:
+    """A walk back through time. steps: what it has passed."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.spec = scene.spec
+        self.steps: list[Step] = []
+        self.at: tuple[Track, float] | None = None
+
+    def cta_end(self, cta: CtaTime, time: float) -> None:
+        """Walk from a time at which a CTA ends."""
+        self._to_last_warp(cta, time)
+        while self.at is not None and len(self.steps) < MOST_STEPS:
+            track, now = self.at
+            self.at = None
+            self._warp(track, now)
+
+    def stores_after(self, cta: CtaTime) -> None:
+        """The kernel ends when its last stores arrive, which may be after its last warp has ended."""
+        self._pass(Resource.WRITE_BACK, cta.end, self.scene.timeline.cycles)
+
+    def _pass(self, resource: Resource, start: float, end: float, interval: Interval | None = None) -> None:
+        if end - start > EPSILON:
+            self.steps.append(Step(resource, start, end, interval))
+
+    def _to_last_warp(self, cta: CtaTime, time: float) -> None:
+        """Go on with the warp of a CTA that was the last to do something before `time`."""
+        tracks = self.scene.warps(cta.cta)
+        ends = {track: last.end for track in tracks if (last := self.scene.lanes[track].ended(time)) is not None}
+        if ends:
+            track = max(ends, key=lambda track: ends[track])
+            self.at = track, time
+
+    # -- warps -------------------------------------------------------------------------------------------------------
+
+    def _warp(self, track: Track, now: float) -> None:
+        interval = self.scene.lanes[track].before(now)
+        if interval is None:
+            self._cta_start(self.scene.around[track.cta], now)
+            return
+        if interval.end < now - EPSILON:  # nothing is recorded from there on
+            self._pass(Resource.ISSUE, interval.end, now)
+            self.at = track, interval.end
+            return
+        if interval.activity is Activity.WAIT:
+            self._wait(track, interval, now)
+            return
+        self._pass(self.resource_of(track, interval), interval.start, now, interval)
+        self.at = track, interval.start
+
+    def _cta_start(self, cta: CtaTime, now: float) -> None:
+        """A CTA starts when another one on its SM has ended, or at the launch."""
+        before = [other for other in self.scene.ctas if other.end <= cta.start + EPSILON and other is not cta]
+        previous = max(before, key=lambda other: other.end, default=None)
+        self._pass(Resource.LAUNCH, previous.end if previous else 0.0, now)
+        if previous is not None:
+            self._to_last_warp(previous, previous.end)
+
+    def resource_of(self, track: Track, interval: Interval) -> Resource:
+        """What an instruction of a warp belongs to."""
+        scene, role = self.scene, self.scene.role(track)
+        if interval.start < scene.first_work[track.cta] - EPSILON and interval.name not in ACCESSES:
+            return Resource.LAUNCH
+        if role == "write-back" or scene.writes_back(track.cta, interval):
+            return Resource.WRITE_BACK
+        if interval.name in ACCESSES[:3]:
+            return Resource.COPIES
+        return Resource.ISSUE
+
+    def _wait(self, track: Track, wait: Interval, now: float) -> None:
+        if wait.barrier is not None:
+            self._mbarrier(track, wait, now)
+        elif wait.name.startswith(("bar", "barrier")):
+            self._meeting(track, wait, now)
+        elif wait.name.startswith("wgmma"):
+            self._tensor_wait(track, wait, now)
+        elif wait.name.startswith("tcgen05.alloc"):
+            self._columns(track, wait, now)
+        else:
+            self._pass(self.resource_of(track, wait), wait.start, now, wait)
+            self.at = track, wait.start
+
+    def _mbarrier(self, track: Track, wait: Interval, now: float) -> None:
+        change = self.scene.timeline.ended_by(wait)
+        if change is None or change.time <= wait.start + EPSILON or change.source.cta not in self.scene.around:
+            self._pass(Resource.SIGNALS, wait.start, now, wait)
+            self.at = track, wait.start
+            return
+        time = min(change.time, now)
+        self._pass(Resource.SIGNALS, time, now, wait)
+        source = change.source
+        if source.kind is TrackKind.WARP:
+            self.at = (source, time) if source in self.scene.lanes else (track, wait.start)
+        elif not self._engine(source, time):
+            self.at = track, wait.start
+
+    def _meeting(self, track: Track, wait: Interval, now: float) -> None:
+        """A barrier of the CTA or the cluster: whoever came last let the others go."""
+        scene = self.scene
+        ctas = scene.cluster_of(track.cta) if "cluster" in wait.name else {track.cta}
+        latest, who = wait.start, track
+        for other in scene.warps():
+            if other.cta not in ctas or other == track:
+                continue
+            met = scene.lanes[other].before(wait.end)
+            if met is not None and met.name == wait.name and abs(met.end - wait.end) < EPSILON and met.start > latest:
+                latest, who = met.start, other
+        resource = self.resource_of(track, wait)
+        quick = Resource.SIGNALS if resource in (Resource.COPIES, Resource.ISSUE) else resource
+        self._pass(quick, latest, now, wait)
+        self.at = who, latest
+
+    def _tensor_wait(self, track: Track, wait: Interval, now: float) -> None:
+        if not self._engine(Track(track.cta, TrackKind.TENSOR), now):
+            self._pass(Resource.SIGNALS, wait.start, now, wait)
+            self.at = track, wait.start
+
+    def _columns(self, track: Track, wait: Interval, now: float) -> None:
+        """Tensor memory that another CTA of the SM held."""
+        self._pass(Resource.LAUNCH, wait.start, now, wait)
+        holders = [cta for cta in self.scene.ctas if cta.cta != track.cta and wait.start < cta.end <= now + 1000]
+        holder = max((cta for cta in holders if cta.start < now), key=lambda cta: cta.end, default=None)
+        if holder is None:
+            self.at = track, wait.start
+            return
+        last = self.steps.pop()
+        self._pass(Resource.LAUNCH, min(holder.end, now), now, last.interval)
+        self._to_last_warp(holder, min(holder.end, now))
+
+    # -- engines -----------------------------------------------------------------------------------------------------
+
+    def _engine(self, track: Track, time: float) -> bool:
+        """Go through the work of an engine that ended at `time` or before; whether there was any."""
+        lane = self.scene.lanes.get(track)
+        work = lane.ended(time) if lane is not None else None
+        if work is None or lane is None:
+            return False
+        if track.kind is TrackKind.TENSOR:
+            self._pass(Resource.COMPLETION, work.end, time, work)
+            return self._multiply(lane, work)
+        self._pass(Resource.SIGNALS, work.end, time, work)
+        return self._load(lane, work)
+
+    def _multiply(self, lane: Lane, work: Interval) -> bool:
+        while True:
+            self._pass(Resource.TENSOR, work.start, work.end, work)
+            issue = self._issue(work, "mma")
+            earlier = lane.ended(work.start)
+            if earlier is None or earlier is work or (issue is not None and issue.start >= earlier.end):
+                break
+            # The core was still busy when this MMA was issued; after that, its operands came late from shared memory.
+            self._pass(Resource.SHARED, earlier.end, work.start, work)
+            work = earlier
+        if issue is None:
+            return False
+        self._pass(Resource.ISSUE, max(issue.start, min(issue.end, work.start)), work.start, issue)
+        self.at = issue.track, min(issue.end, work.start)
+        return True
+
+    def _load(self, lane: Lane, work: Interval) -> bool:
+        spec = self.spec
+        tail = spec.tma_latency - spec.l2_latency
+        while True:
+            first, last = work.moved or (work.start, work.end)
+            end = max(last, work.end - tail)
+            self._pass(Resource.LATENCY, end, work.end, work)
+            self._pass(Resource.SHARED, last, end, work)
+            self._pass(Resource.L2, first, last, work)
+            queued = first - work.start > spec.l2_latency + 1
+            ahead = _ahead(lane, work, first) if queued else None
+            if ahead is None:
+                break
+            self._pass(Resource.L2, ahead.moved[1] if ahead.moved else first, first, work)
+            work = Interval(
+                ahead.track, ahead.activity, ahead.name, ahead.start, ahead.moved[1] if ahead.moved else first,
+                ahead.span, ahead.operands, ahead.stage, ahead.barrier, ahead.phase, ahead.moved,
+            )  # fmt: skip
+            tail = 0.0
+        issue = self._issue(work, "bulk")
+        self._pass(Resource.LATENCY, work.start, first, work)
+        if issue is None:
+            return False
+        self.at = issue.track, work.start
+        return True
+
+    def _issue(self, work: Interval, word: str) -> Interval | None:
+        """What a warp executed when it issued the work of an engine."""
+        if word == "mma":
+            return self.scene.issue_of_mma(work)
+        found: Interval | None = None
+        for track in self.scene.warps():
+            if track.cta not in self.scene.cluster_of(work.track.cta):
+                continue
+            ran = self.scene.lanes[track].before(work.start)
+            if ran is None or ran.activity is not Activity.RUN or abs(ran.end - work.start) > 1:
+                continue
+            if found is None or word in ran.name:
+                found = ran
+        return found
+
+
+def _ahead(lane: Lane, work: Interval, first: float) -> Interval | None:
+    """The load whose bytes came right before those of `work`, which begin at `first`."""
+    best: Interval | None = None
+    for other in lane.intervals:
+        if other.start > work.start + EPSILON:
+            break
+        if other is work or other.moved is None or other.moved[1] > first + 1 or other.start == work.start:
+            continue
+        if best is None or best.moved is None or other.moved[1] > best.moved[1]:
+            best = other
+    return best if best is not None and best.moved is not None and first - best.moved[1] < 50 else None

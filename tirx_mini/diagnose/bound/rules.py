@@ -1,0 +1,253 @@
+"""The causes that bound a kernel, in the order in which they can be removed.
+
+Each rule looks at the facts of a run, and rests on the rules before it: a pipeline needs loads that nobody waits for by
+copying, roles need a loop over tiles, a bandwidth matters when enough loads are in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tirx_mini.sim import Activity, Interval, TrackKind
+
+from .facts import Facts, base_name
+from .model import Cause
+from .path import Resource
+from .stages import count, stages_of
+
+MUCH, SOME, LITTLE = 0.5, 0.2, 0.02
+"""Shares of a time that count as most of it, as a part that is worth removing, and as one that is worth a word."""
+BUSY, FULL = 0.85, 0.9
+"""The usage from which on a part of the GPU bounds a kernel, and from which on more requests in flight do not help.
+Both are less than 1, since requests come unevenly."""
+
+Rule = Callable[[Facts], "Cause | None"]
+
+
+def causes_of(facts: Facts) -> tuple[Cause, ...]:
+    """All causes that apply, the first one to remove first; at least one."""
+    return tuple(cause for rule in RULES if (cause := rule(facts)) is not None) or (_what_is_left(facts),)
+
+
+def one_batch(facts: Facts) -> Cause | None:
+    """A CTA has one tile of K to multiply, and all the rest of its time is overhead."""
+    fixed = facts.share(Resource.LAUNCH, Resource.WRITE_BACK)
+    if not facts.loops or fixed < MUCH or max(loop.batches for loop in facts.loops) > 1:
+        return None
+    busy = sum(loop.busy for loop in facts.loops)
+    return Cause(
+        "one-batch", "the launch and the write-back",
+        f"launch, set-up and write-back take {fixed * facts.time_us:.1f} of {facts.time_us:.1f} µs, for one tile of K, "
+        f"which the tensor core multiplies in {facts.us(busy):.2f} µs; a loop over K gives it more to do for the same "
+        "overhead",
+    )  # fmt: skip
+
+
+def one_cta(facts: Facts) -> Cause | None:
+    """The grid is so small that nearly all SMs have nothing to do."""
+    if len(facts.timeline.ctas) > 1 or facts.spec.sms < 4:
+        return None
+    inside = facts.us(facts.timeline.cycles)
+    return Cause(
+        "one-cta", "a grid of one CTA",
+        f"1 of {facts.spec.sms} SMs works, for {inside:.1f} µs, and the others are idle; a grid of CTAs, one for each "
+        "tile of D, gives them the other tiles of a larger product in the same time",
+    )  # fmt: skip
+
+
+def copies_by_threads(facts: Facts) -> Cause | None:
+    """Warps move the operands."""
+    share = facts.share(Resource.COPIES)
+    if not facts.loops or share < SOME:
+        return None
+    return Cause(
+        "copies-by-threads", "copies by threads",
+        f"the warps copy tiles to shared memory in {percent(share)} of the time, and the tensor core is busy for only "
+        f"{percent(facts.used('tensor core'))}; TMA copies a whole tile for one instruction of one thread",
+    )  # fmt: skip
+
+
+def one_stage(facts: Facts) -> Cause | None:
+    """The only buffer is loaded and multiplied in turns."""
+    stages = stages_of(facts)
+    share = facts.share(Resource.LATENCY, Resource.L2, Resource.SHARED)
+    lane = facts.lane_of("MMA")
+    if stages is None or stages.number > 1 or share < SOME or lane is None:
+        return None
+    wait = next((w for w in lane.waits if w.name == stages.loaded), None)
+    waits = f"{_the(lane.name)} waits {percent(wait.share)} of its time for {wait.name}: " if wait is not None else ""
+    return Cause(
+        "one-stage", "loads and MMAs in turns",
+        f"{waits}a load takes {facts.us(stages.load):.2f} µs and its MMAs {facts.us(stages.multiply):.2f} µs, one "
+        "after the other in one buffer; with two stages the next tile is loaded while this one is multiplied",
+    )  # fmt: skip
+
+
+def ctas_in_turn(facts: Facts) -> Cause | None:
+    """An SM runs CTAs one after the other, each for one tile."""
+    loops = facts.loops
+    share = facts.loop_gaps / facts.timeline.cycles
+    if len(loops) < 2 or len({loop.cta for loop in loops}) < len(loops) or share < LITTLE:
+        return None
+    together = round(sum(loop.end - loop.start for loop in loops) / facts.loop_cycles)
+    if together > 1:
+        turns = f"{count(len(loops), 'CTA')}, {number(together)} at a time, and multiplies for none of them in"
+    else:
+        gap = facts.us(facts.loop_gaps / (len(loops) - 1))
+        turns = f"{count(len(loops), 'CTA')} in turn; from the last MMA of one to the first MMA of the next pass "
+        turns += f"{gap:.1f} µs,"
+    return Cause(
+        "ctas-in-turn", "one CTA after the other",
+        f"an SM runs {turns} {percent(share)} of the time: write-back, launch, set-up, first load; a persistent CTA, "
+        "which loops over tiles, is set up once and can load its next tile early",
+    )  # fmt: skip
+
+
+def one_role(facts: Facts) -> Cause | None:
+    """The warp that issues the MMAs also loads: while it waits for one, it does nothing for the other."""
+    lane = facts.lane_of("MMA")
+    busy = facts.used("tensor core")
+    if lane is None or lane is not facts.lane_of("TMA") or busy > BUSY:
+        return None
+    if facts.share(Resource.ISSUE, Resource.COMPLETION, Resource.WRITE_BACK, Resource.SIGNALS) < SOME:
+        return None
+    own = _own_mmas(facts)
+    wait = next((w for w in lane.waits if w.name == own), None)
+    waits = f" It waits {percent(wait.share)} of its time for its own MMAs ({own})." if wait is not None else ""
+    first = "the same warp loads, multiplies and writes back" if "write" in lane.name or lane.name == "all" else (
+        "the same warp loads and multiplies")  # fmt: skip
+    written = facts.share(Resource.WRITE_BACK)
+    back = f" The write-back adds {percent(written)}, when nothing is loaded or multiplied." if written > 0.05 else ""
+    return Cause(
+        "one-role", "one warp for all",
+        f"{first}, so that the tensor core is busy for only {percent(busy)} of the K loop.{waits}{back} Warps of their "
+        "own for loads, MMAs and write-back do all three at once",
+    )  # fmt: skip
+
+
+def too_few_stages(facts: Facts) -> Cause | None:
+    """More loads in flight would hide their latency: nothing that they use is busy."""
+    stages = stages_of(facts)
+    lane = facts.lane_of("MMA")
+    if stages is None or lane is None or _busiest(facts)[1] > FULL or stages.needed <= stages.number:
+        return None
+    wait = next((wait for wait in lane.waits if wait.name == stages.loaded), None)
+    if wait is None or stages.room <= stages.number:
+        return None
+    fit = "" if stages.needed <= stages.room else f", and {number(stages.room)} fit in shared memory"
+    return Cause(
+        "too-few-stages", "the latency of loads",
+        f"{_the(lane.name)} waits {percent(wait.share)} of its time for {wait.name}: {count(stages.number, 'stage')} "
+        f"{'hides' if stages.number == 1 else 'hide'} {facts.us(stages.hidden):.2f} of the "
+        f"{facts.us(stages.turn):.2f} µs from a load until its stage is free again; {number(stages.needed)} would{fit}",
+    )  # fmt: skip
+
+
+def bandwidth(facts: Facts) -> Cause | None:
+    """A memory has no time to spare: it moves too many bytes for each MMA."""
+    tensor = facts.used("tensor core")
+    shared = _shares(facts)
+    names = ("shared memory",) if shared else ("L2", "HBM", "shared memory")
+    name = next((name for name in names if facts.used(name) >= max(BUSY, tensor)), None)
+    if name is None or (shared and _consumers(facts) > 1):
+        return None
+    loaded, through = facts.per_batch("tma_load_bytes") / 1024, facts.per_batch("shared_bytes") / 1024
+    moved = f"{loaded:.0f} KiB are loaded"
+    if name == "shared memory":
+        moved = f"{through:.0f} KiB go through it"
+    remedy = "a cluster of two CTAs that share a tile of B loads less for the same MMAs"
+    if shared:
+        remedy = "a second consumer in each CTA multiplies the same tile of B by rows of A of its own"
+    elif name == "shared memory" and facts.spec.arch == "sm_90a":
+        remedy = "a larger tile of D for each CTA uses each operand more often"
+    return Cause(
+        "bandwidth-of-pair" if shared else "bandwidth", f"the bandwidth of {_article(name)}",
+        f"{_article(name)} is busy for {percent(facts.used(name))} of the K loop and the tensor core for "
+        f"{percent(tensor)}: {moved} for every {facts.per_batch('tensor_cycles'):.0f} cycles of MMAs; {remedy}",
+    )  # fmt: skip
+
+
+RULES: tuple[Rule, ...] = (
+    one_batch, one_cta, copies_by_threads, one_stage, ctas_in_turn, one_role, too_few_stages, bandwidth,
+)  # fmt: skip
+
+
+def _what_is_left(facts: Facts) -> Cause:
+    """What bounds a kernel to which no rule applies: the part that is busiest, else the longest part of the path."""
+    name, share = _busiest(facts)
+    top = next(iter(facts.path_cycles))
+    if not facts.loops:
+        part = facts.share(top)
+        return Cause("path", f"{top}", f"{percent(part)} of the critical path is {top}")
+    said = [f"the tensor core is busy for {percent(facts.used('tensor core'))} of the K loop"]
+    if name != "tensor core" and share >= BUSY:
+        said[0] += f", which {_article(name)} ({percent(share)}) feeds no faster"
+    loop = facts.us(facts.loop_cycles)
+    rest = [
+        f"{part} {facts.share(resource) * facts.time_us:.1f} µs"
+        for part, resource in (("launch and set-up take", Resource.LAUNCH), ("write-back takes", Resource.WRITE_BACK))
+        if facts.share(resource) > 0.02
+    ]
+    said.append(f"the loop takes {loop:.1f} of {facts.time_us:.1f} µs" + (f", {' and '.join(rest)}" if rest else ""))
+    if facts.sms_used < facts.spec.sms:
+        said.append(f"{count(facts.tiles, 'tile')} keep {facts.sms_used} of {facts.spec.sms} SMs busy")
+    inside = facts.used("tensor core") * loop / facts.time_us
+    label = "the tensor core" if inside >= MUCH else "what is around the K loop"
+    return Cause("peak", label, "; ".join(said))
+
+
+# -- facts in words ----------------------------------------------------------------------------------------------------
+
+
+def percent(share: float) -> str:
+    """A share for a reader."""
+    return f"{share * 100:.0f} %"
+
+
+def number(value: int) -> str:
+    """A small number as a word."""
+    words = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight")
+    return words[value] if 0 <= value < len(words) else str(value)
+
+
+def _the(role: str) -> str:
+    return "the warp that does all" if role == "all" else f"the {role} warp"
+
+
+def _article(name: str) -> str:
+    return name if name == "shared memory" else f"the {name}"
+
+
+def _busiest(facts: Facts) -> tuple[str, float]:
+    usage = max(facts.usage, key=lambda usage: usage.share, default=None)
+    return (usage.name, usage.share) if usage is not None else ("", 0.0)
+
+
+def _own_mmas(facts: Facts) -> str:
+    """The barrier by which a warp that issues MMAs waits for their completion; "" for none."""
+    lane = facts.scene.lane(facts.focus.cta, TrackKind.TENSOR)
+    names = {base_name(m.barrier.name) for m in (lane.intervals if lane else ()) if m.barrier is not None}
+    found = facts.lane_of("MMA")
+    waits = [w.name for w in found.waits] if found is not None else []
+    return next((name for name in waits if name in names or name == "wgmma-group"), "")
+
+
+def _shares(facts: Facts) -> bool:
+    """Whether CTAs of a cluster share operands."""
+    return any(cta.rank for cta in facts.timeline.ctas)
+
+
+def _consumers(facts: Facts) -> int:
+    """How many roles of a cluster multiply: warps that issue tcgen05.mma, warpgroups that issue wgmma."""
+    cluster = facts.scene.cluster_of(facts.focus.cta)
+    issuers = {
+        (run.track.cta, run.track.warp if "tcgen05" in run.name else (run.track.warp or 0) // 4)
+        for track in facts.scene.warps(facts.focus.cta)
+        for run in facts.scene.lanes[track].intervals
+        if _multiplies(run) and run.track.cta in cluster
+    }
+    return len(issuers)
+
+
+def _multiplies(run: Interval) -> bool:
+    return run.activity is Activity.RUN and ".mma" in run.name

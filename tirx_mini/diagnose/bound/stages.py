@@ -1,0 +1,102 @@
+"""The stages of a pipeline: how many there are, how long one goes round, and how many would hide that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from statistics import median
+
+from tirx_mini.sim import Interval, TrackKind
+
+from .facts import Facts, base_name
+
+MARGIN = 1.1
+"""Turns are not all equally long: so much of the mean should be hidden."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The stages of a CTA's loads. Times are cycles, medians over the run.
+
+    number: of stages. loaded: the barrier that loads signal, without its index.
+    load: from the issue of the first load of a stage until all have landed.
+    turn: from there until the first load into the same stage again, which is the load, the MMAs and their signals.
+    multiply: what the MMAs of a stage take, from their issue until their completion is known.
+    work: the time of one stage where nothing is waited for: of its MMAs, or of its bytes.
+    room: how many stages the shared memory of a CTA can hold.
+    """
+
+    number: int
+    loaded: str
+    load: float
+    turn: float
+    multiply: float
+    work: float
+    room: int
+
+    @property
+    def hidden(self) -> float:
+        """How much of a turn the work on all stages covers."""
+        return self.number * self.work
+
+    @property
+    def needed(self) -> int:
+        """How many stages cover a turn."""
+        return ceil(MARGIN * self.turn / self.work) if self.work else self.number
+
+
+def stages_of(facts: Facts) -> Stages | None:
+    """The stages of the CTA in focus; None where TMA loads nothing that a tensor core multiplies."""
+    loads = facts.scene.lane(facts.focus.cta, TrackKind.TMA_LOAD)
+    mmas = facts.scene.lane(facts.focus.cta, TrackKind.TENSOR)
+    if loads is None or mmas is None:
+        return None
+    fills = _fills([load for load in loads.intervals if load.barrier is not None])
+    if not fills:
+        return None
+    by_stage: dict[int | None, list[tuple[float, float]]] = {}
+    for stage, start, end in fills:
+        by_stage.setdefault(stage, []).append((start, end))
+    turns = [after[0] - before[0] for row in by_stage.values() for before, after in pairwise(row)]
+    load = median(end - start for _, start, end in fills)
+    turn = _steady(turns) if turns else load
+    name = next((base_name(load.barrier.name) for load in loads.intervals if load.barrier is not None), "")
+    room = _room(facts, loads.intervals, len(by_stage), len(fills))
+    return Stages(len(by_stage), name, load, turn, max(0.0, turn - load), _work(facts), room)
+
+
+def _room(facts: Facts, loads: Sequence[Interval], stages: int, fills: int) -> int:
+    """How many stages fit in the shared memory of a CTA, beside what else it holds."""
+    size = sum(int(dict(load.operands).get("bytes", 0)) for load in loads) / fills
+    free = facts.spec.architecture.smem_per_cta - facts.stats.get("smem_bytes", 0)
+    return stages + int(free // size) if size else stages
+
+
+def _fills(loads: Sequence[Interval]) -> list[tuple[int | None, float, float]]:
+    """(stage, start, end) of the loads of one phase of a barrier together, by start."""
+    found: dict[tuple[object, int | None], tuple[int | None, float, float]] = {}
+    for load in loads:
+        key = load.barrier, load.phase
+        stage, start, end = found.get(key, (load.stage, load.start, load.end))
+        found[key] = stage, min(start, load.start), max(end, load.end)
+    return sorted(found.values(), key=lambda fill: fill[1])
+
+
+def _steady(turns: Sequence[float]) -> float:
+    """The usual turn: between tiles, one takes longer."""
+    return median(turns)
+
+
+def _work(facts: Facts) -> float:
+    """The cycles that a stage needs of the part of the GPU that it keeps busy longest."""
+    return max((usage.share for usage in facts.usage), default=0.0) * facts.loop_cycles / max(
+        1, sum(loop.batches for loop in facts.loops)
+    )
+
+
+def count(number: int, noun: str) -> str:
+    """ "two stages", "1 tile" """
+    words = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+    return f"{words.get(number, 'one' if number == 1 else number)} {noun}{'s' * (number != 1)}"
