@@ -38,7 +38,7 @@ def single_us(launch: Callable[[], Any], flush: torch.Tensor, rounds: int) -> fl
     times: list[float] = []
     for number in range(-3, rounds):
         flush.fill_(number & 1)
-        torch.cuda._sleep(QUEUE_CYCLES)
+        torch.cuda._sleep(QUEUE_CYCLES)  # pyright: ignore[reportPrivateUsage]
         before, behind = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         before.record()
         launch()
