@@ -58,7 +58,7 @@ def test_tab_reaches_every_control_lane_and_pane(show: Show, text: str) -> None:
             break
     lanes = page.locator("#labels button span").all_inner_texts()
     assert [name for name in reached if name in lanes] == lanes
-    controls = "theme help-open tab-timeline cta-0 zoom-in zoom-out zoom-steps zoom-all source".split()
+    controls = "theme help-open tab-timeline cta-0 zoom-in zoom-out zoom-steps zoom-all barriers source".split()
     assert [name for name in reached if name in controls] == controls
 
 

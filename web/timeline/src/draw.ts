@@ -110,7 +110,7 @@ export class Painter {
       const y = top + 2 + index * each, height = each - (lane.rows.length > 1 ? 1 : 0);
       const first = row.after(scene.view.from), last = row.after(scene.view.to);
       if (last - first > DENSE && !scene.place) this.bins(scene, row, y, height);
-      else this.intervals(scene, row, y, height, first, Math.min(last + 1, row.ids.length));
+      else this.intervals(scene, row, y, height, first, Math.min(last + 1, row.ids.length), lane.engine || index === 0);
     });
   }
 
@@ -133,7 +133,7 @@ export class Painter {
     c.globalAlpha = 1;
   }
 
-  private intervals(scene: Scene, row: Row, y: number, height: number, first: number, last: number): void {
+  private intervals(scene: Scene, row: Row, y: number, height: number, first: number, last: number, named: boolean): void {
     const c = this.context, { view, theme, place } = scene, { run } = row;
     const { activity, stage, name } = run.intervals;
     for (let at = first; at < last; at++) {
@@ -151,7 +151,7 @@ export class Painter {
         c.fillStyle = colour;
         this.work(run, id, from, wide > 3 ? wide - 0.5 : wide, y, height, view);
       }
-      if (wide > 34 && height >= 9) this.label(run.names[name[id]], activity[id], number, from, y, wide, height, scene);
+      if (wide > 34 && height >= 9 && named) this.label(run.names[name[id]], activity[id], number, from, y, wide, height, scene);
     }
     c.globalAlpha = 1;
     for (const [chosen, thick] of [[scene.hovered, 1], [scene.selected, 2]] as const) {
@@ -315,7 +315,7 @@ export class Painter {
     c.fillStyle = theme.line;
     c.fillRect(0, AXIS - 1, this.width, 1);
     const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
-    const digits = Math.max(0, Math.min(4, Math.ceil(-Math.log10(step / scene.clockGhz / 1000))));
+    const digits = Math.max(0, Math.min(4, 1 + Math.ceil(-Math.log10(step / scene.clockGhz / 1000))));
     ticks.forEach((at) => {
       const x = view.x(at);
       c.fillStyle = theme.muted;

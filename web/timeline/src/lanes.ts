@@ -42,7 +42,7 @@ export class Row {
 
 interface Box { top: number; height: number }
 export interface Heading extends Box { kind: "heading"; text: string; run: Run }
-export interface Lane extends Box { kind: "lane"; name: string; run: Run; cta: number; rows: Row[]; about: string }
+export interface Lane extends Box { kind: "lane"; name: string; run: Run; cta: number; rows: Row[]; about: string; engine: boolean }
 export interface Strip extends Box { kind: "strip"; name: string; run: Run; cta: number; barrier: number; expected: number; bytes: number }
 export type Item = Heading | Lane | Strip;
 
@@ -73,7 +73,7 @@ function rowsOf(run: Run, tracks: number[]): Row[] {
 }
 
 /** The items of the chosen CTAs, with their places; and the height of all. */
-export function layOut(chosen: { run: Run; ctas: number[] }[]): { items: Item[]; height: number } {
+export function layOut(chosen: { run: Run; ctas: number[] }[], barriers: boolean): { items: Item[]; height: number } {
   const items: Item[] = [];
   let top = 0;
   const add = <T extends Item>(item: Omit<T, "top">) => {
@@ -88,10 +88,10 @@ export function layOut(chosen: { run: Run; ctas: number[] }[]): { items: Item[];
       for (const lane of run.lanes.filter((each) => each.cta === cta)) {
         const rows = rowsOf(run, lane.tracks);
         const height = (rows.length <= 1 ? SINGLE : rows.length * Math.max(THIN, Math.ceil(SINGLE / rows.length))) + GAP;
-        add<Lane>({ kind: "lane", name: lane.name, run, cta, rows, height, about: aboutLane(run, lane.tracks) });
+        add<Lane>({ kind: "lane", name: lane.name, run, cta, rows, height, about: aboutLane(run, lane.tracks), engine: run.tracks[lane.tracks[0]].kind !== "warp" });
       }
       const strips = run.barriers.map((each, barrier) => ({ ...each, barrier })).filter((each) => each.cta === cta);
-      const used = strips.filter((each) => run.changesOf[each.barrier].length);
+      const used = strips.filter((each) => barriers && run.changesOf[each.barrier].length);
       if (used.length) add<Heading>({ kind: "heading", text: `mbarriers of ${name}`, run, height: HEADING });
       for (const { barrier, name } of used) {
         const { pending, tx } = run.changes;

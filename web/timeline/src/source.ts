@@ -11,7 +11,7 @@ function highlighted(text: string): (Node | string)[] {
   let done = 0;
   for (const match of text.matchAll(TOKENS)) {
     out.push(text.slice(done, match.index));
-    const kind = ["comment", "string", "keyword", "number"][match.slice(1).findIndex(Boolean)];
+    const kind = ["comment", "string", "keyword", "literal"][match.slice(1).findIndex(Boolean)];
     out.push(element("span", { class: kind }, match[0]));
     done = match.index + match[0].length;
   }

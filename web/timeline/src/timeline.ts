@@ -31,12 +31,15 @@ export class TimelineTab {
   private readonly view: View;
   private readonly details = new Details((chosen) => this.follow(chosen));
   private readonly source = new Source((run, place) => this.markPlace(run, place));
+  private readonly barriers = byId<HTMLInputElement>("barriers");
   private readonly pickers: HTMLSelectElement[] = [];
 
   constructor(private readonly page: Page) {
     this.view = new View(this.canvas, Math.max(...page.runs.map((run) => run.cycles), 1), OVERVIEW, () => this.redraw(),
       (by) => { this.scroller.scrollTop += by; });
     for (const run of page.runs) this.addPicker(run);
+    this.barriers.checked = page.runs.length === 1;
+    this.barriers.addEventListener("change", () => this.arrange());
     this.source.show(page.runs[0]);
     this.details.clear();
     this.scroller.addEventListener("scroll", () => this.redraw());
@@ -72,7 +75,7 @@ export class TimelineTab {
 
   private arrange(): void {
     const chosen = this.page.runs.map((run, index) => ({ run, ctas: run.groups[Number(this.pickers[index].value)]?.ctas ?? [] }));
-    const { items, height } = layOut(chosen);
+    const { items, height } = layOut(chosen, this.barriers.checked);
     this.items = items;
     this.laneOf.clear();
     for (const { run, ctas } of chosen) {
@@ -104,7 +107,7 @@ export class TimelineTab {
     if (width <= 0 || height <= 0) return;
     this.painter.resize(width, height);
     this.view.resize(width);
-    if (!this.shownOnce) this.showSteps();
+    if (!this.shownOnce && this.page.runs.length === 1) this.showSteps();
     this.shownOnce = true;
     this.redraw();
   }
@@ -298,7 +301,7 @@ export class TimelineTab {
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.target instanceof HTMLSelectElement) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target instanceof HTMLSelectElement || event.target instanceof HTMLInputElement) return;
     const { view } = this, span = view.to - view.from;
     const far = event.shiftKey ? 0.9 : 0.2;
     const actions: Record<string, () => void> = {
