@@ -98,7 +98,7 @@ def written(step: int, size: int, folder: Path) -> Path:
     kernel = load_kernels(default_kernels())[step](size, size, size)
     report = simulate(kernel, *make_arguments(kernel), checks=False, trace=True)
     path = folder / f"step{step:02d}.html"
-    path.write_text(page_html(report, title=f"step {step} at {size}³"), encoding="utf-8")
+    path.write_text(page_html(report, shape=f"{size}³"), encoding="utf-8")
     return path
 
 

@@ -67,7 +67,9 @@ class Traced:
 
 
 def _page(traced: Traced, view: View) -> str:
-    return page_html(traced.report, spec=traced.spec)
+    ctas = () if view.cta is None else view.ctas(traced.timeline)
+    window = None if view.start is None or view.end is None else (view.start, view.end)
+    return page_html(traced.report, spec=traced.spec, shape=traced.shape, ctas=ctas, window=window)
 
 
 def _picture(traced: Traced, view: View) -> str:

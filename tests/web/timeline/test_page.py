@@ -154,11 +154,12 @@ def test_a_run_that_hangs_says_so_and_ends_there(show: Show, tmp_path: Path) -> 
 
 
 def test_two_runs_share_the_axis(show: Show, report: Report, tmp_path: Path) -> None:
-    page = show(page_html(report, report_of(Ring(load=1600), tmp_path)))
+    page = show(page_html(report_of(Ring(load=1600), tmp_path), report))
     headings = page.locator("#labels h2").all_inner_texts()
     assert "A: ring, CTA (0, 0)" in headings and "B: ring, CTA (0, 0)" in headings
-    page.locator("#zoom-all").click()
-    assert seen(page)[1] > report.trace.cycles
+    assert seen(page)[0] == 0 and seen(page)[1] > report.trace.cycles
+    page.locator("#tab-bound").click()
+    assert "ring takes 62 % more than ring" in page.locator("#panel-bound").inner_text()
 
 
 @pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])

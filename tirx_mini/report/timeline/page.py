@@ -6,12 +6,14 @@ The page's script and style are written in `web/timeline/` and built into the fo
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
 from tirx_mini.diagnose import Report
 from tirx_mini.hardware import GpuSpec, gpu_spec
 
+from .against import compare, run_of
 from .columns import packed
 from .page_data import RunData
 from .palette import STAGES
@@ -19,24 +21,36 @@ from .palette import STAGES
 ASSETS = files(__package__ or "") / "assets"
 
 
-def page_html(report: Report, against: Report | None = None, *, spec: GpuSpec | None = None, title: str = "") -> str:
-    """The page of a run with a timeline, or of two on one time axis.
+def page_html(
+    report: Report,
+    against: Report | None = None,
+    *,
+    spec: GpuSpec | None = None,
+    shape: str = "",
+    ctas: Sequence[int] = (),
+    window: tuple[float, float] | None = None,
+) -> str:
+    """The page of a run with a timeline, or of two on one time axis: A is the run `against`, and B is the report.
 
-    spec: the GPU as it was simulated, where that is not the one of the report's name. title: by default the kernels'
-    names. Raises `ValueError` for a run without a timeline.
+    spec: the GPU as it was simulated, where that is not the one of the report's name. shape: the problem in words.
+    ctas: those that are shown first; without them the first of the run, or the first that hangs. window: from when to
+    when the page shows first, in cycles; without it a few steps of the pipeline, or all of two runs.
+    Raises `ValueError` for a run without a timeline.
     """
     runs: list[RunData] = []
-    for each in (report, against):
-        if each is None:
-            continue
-        if each.trace is None:
-            raise ValueError(
-                f"{each.kernel or 'the kernel'} was simulated without trace=True: there is no timeline to show"
-            )
+    for each in (report,) if against is None else (against, report):
+        run_of(each, spec)  # raises for a run without a timeline
         size = sum(len(run.payload) for run in runs)
-        runs.append(RunData(each, spec or gpu_spec(each.gpu), size))
-    title = title or " and ".join(run.header["kernel"] for run in runs)
-    header = {"title": title, "stages": STAGES, "runs": [run.header for run in runs], "differences": []}
+        runs.append(RunData(each, spec or gpu_spec(each.gpu), size, ctas if each is report else ()))
+    title = " against ".join(run.header["kernel"] for run in reversed(runs))
+    title = f"{title}, {shape}" if shape else title
+    header = {
+        "title": title,
+        "stages": STAGES,
+        "runs": [run.header for run in runs],
+        "window": window or (runs[0].window() if against is None else None),
+        "differences": [] if against is None else compare(run_of(against, spec), run_of(report, spec)).sentences,
+    }
     parts = {
         "title": escape(title),
         "style": _asset("style.css"),

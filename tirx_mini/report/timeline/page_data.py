@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +15,7 @@ from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Span
 
 from ..source import file_name
+from .choice import FIRST, SLOWEST, ctas_shown
 from .columns import ByIdentity, Columns, Names
 from .lanes import lanes_of
 from .roofline import roofline
@@ -28,11 +29,17 @@ MOST_FINDINGS = 5
 
 
 class RunData:
-    """One run: `header` for JSON, `payload` of its columns, which begins at byte `at` of all columns of the page."""
+    """One run: `header` for JSON, `payload` of its columns, which begins at byte `at` of all columns of the page.
 
-    def __init__(self, report: Report, spec: GpuSpec, at: int) -> None:
+    ctas: those that are shown first; without them the first of the run, or the first that hangs.
+    """
+
+    def __init__(self, report: Report, spec: GpuSpec, at: int = 0, ctas: Sequence[int] = ()) -> None:
         assert isinstance(report.trace, Timeline), "only a run with trace=True has a timeline"
         self.report, self.timeline, self.spec = report, report.trace, spec
+        if not ctas and self.timeline.ctas:
+            ctas = ctas_shown(self.timeline, FIRST if self.timeline.stuck is None else SLOWEST)
+        self.ctas = tuple(ctas)
         self._names: Names[str] = Names()
         self._operands: Names[tuple[tuple[str, str], ...]] = Names()
         self._places: Names[tuple[str, int]] = Names()
@@ -115,7 +122,6 @@ class RunData:
             "verdict": report.verdict,
             "cycles": timeline.cycles,
             "stuck": timeline.stuck,
-            "window": self._window(),
             "figures": figures(report),
             "findings": findings,
             "names": self._names.values,
@@ -128,16 +134,17 @@ class RunData:
             "signals": self._signals.values,
             "ctas": [asdict(cta) for cta in timeline.ctas],
             "tiles": [asdict(tile) for tile in timeline.tiles],
-            "groups": cta_groups(timeline.ctas),
+            "groups": cta_groups(timeline),
+            "shown": self.ctas,
             "roofline": None if roofs is None else {**asdict(roofs), "sentences": roofs.sentences},
             "bound": None,
             "columns": self._columns.index,
         }
 
-    def _window(self) -> tuple[float, float]:
-        """What the page shows first: some steps of the first CTA, to the very end where it hangs."""
-        ctas, cycles = self.timeline.ctas, self.timeline.cycles
-        start, end = window_of(self.timeline, ctas[0].cta) if ctas else (0.0, cycles)
+    def window(self) -> tuple[float, float]:
+        """From when to when, in cycles, a page begins: some steps of the first CTA shown; of a hang, its end."""
+        cycles = self.timeline.cycles
+        start, end = window_of(self.timeline, self.ctas[0]) if self.ctas else (0.0, cycles)
         return start, end if self.timeline.stuck is None else cycles
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
@@ -178,20 +185,19 @@ def figures(report: Report) -> list[tuple[str, str]]:
     return out
 
 
-def cta_groups(ctas: Sequence[CtaTime]) -> list[dict[str, Any]]:
+def cta_groups(timeline: Timeline) -> list[dict[str, Any]]:
     """What a reader chooses from: the first CTA, the slowest and each by its number; both of a pair together."""
+    if not timeline.ctas:
+        return []
     pairs: dict[tuple[int, int], list[CtaTime]] = defaultdict(list)
-    for cta in ctas:
+    for cta in timeline.ctas:
         pairs[cta.cluster, cta.rank // 2].append(cta)
     groups = [_group(pair) for pair in pairs.values()]
-    if not groups:
-        return []
-    slowest = max(pairs.values(), key=lambda pair: max(cta.end - cta.start for cta in pair))
-    named = [("First", next(iter(pairs.values()))), ("Slowest", slowest)]
-    return [{**_group(pair), "label": f"{what}: {_group(pair)['label']}"} for what, pair in named] + groups
+    shown = {what: list(ctas_shown(timeline, what)) for what in (FIRST, SLOWEST)}
+    named = [(what, group) for what, ctas in shown.items() for group in groups if group["ctas"] == ctas]
+    return [{**group, "label": f"{what.capitalize()}: {group['label']}"} for what, group in named] + groups
 
 
-def _group(ctas: Iterable[CtaTime]) -> dict[str, Any]:
-    ctas = list(ctas)
+def _group(ctas: Sequence[CtaTime]) -> dict[str, Any]:
     names = " + ".join(cta.name for cta in ctas)
     return {"label": f"{names}, SM {' + '.join(str(cta.sm) for cta in ctas)}", "ctas": [cta.cta for cta in ctas]}

@@ -17,15 +17,15 @@ export interface Roofline { flops: number; peak: Roof; memories: Roof[]; points:
 export interface Bound { sentence: string; shares: [string, number][]; paragraphs: string[] }
 
 interface RunHeader {
-  kernel: string; gpu: string; verdict: string; cycles: number; stuck: number | null; window: [number, number]; clockGhz: number;
+  kernel: string; gpu: string; verdict: string; cycles: number; stuck: number | null; clockGhz: number;
   figures: [string, string][]; findings: FindingText[]; sms: number;
   names: string[]; operands: [string, string][][]; places: Place[]; files: SourceFile[];
   tracks: Track[]; lanes: LaneOfRun[]; barriers: { cta: number; name: string }[]; signals: string[];
-  ctas: Cta[]; tiles: TileOfRun[]; groups: { label: string; ctas: number[] }[];
+  ctas: Cta[]; tiles: TileOfRun[]; groups: { label: string; ctas: number[] }[]; shown: number[];
   roofline: Roofline | null; bound: Bound | null; columns: Record<string, Column>;
 }
 
-export interface Header { title: string; stages: string[]; runs: RunHeader[]; differences: string[] }
+export interface Header { title: string; stages: string[]; runs: RunHeader[]; window: [number, number] | null; differences: string[] }
 
 /** Intervals as columns, those of one track together and by their start. */
 export interface Intervals {
@@ -54,7 +54,7 @@ export interface Run extends RunHeader {
   changesOf: Uint32Array[];
 }
 
-export interface Page { title: string; stages: string[]; runs: Run[]; differences: string[] }
+export interface Page { title: string; stages: string[]; runs: Run[]; window: [number, number] | null; differences: string[] }
 
 async function inflate(text: string): Promise<Uint8Array> {
   const binary = atob(text.trim());

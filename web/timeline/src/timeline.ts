@@ -67,6 +67,8 @@ export class TimelineTab {
   private addPicker(run: Run): void {
     const id = `cta-${run.index}`, picker = element("select", { id });
     run.groups.forEach(({ label }, index) => picker.append(element("option", { value: index }, label)));
+    const shown = run.groups.findIndex(({ ctas }) => ctas.some((cta) => run.shown.includes(cta)));
+    picker.value = String(Math.max(0, shown));
     picker.addEventListener("change", () => this.arrange());
     const label = this.page.runs.length > 1 ? `CTA of ${"AB"[run.index]}` : "CTA";
     byId("pickers").append(element("label", { for: id }, label), picker);
@@ -107,7 +109,7 @@ export class TimelineTab {
     if (width <= 0 || height <= 0) return;
     this.painter.resize(width, height);
     this.view.resize(width);
-    if (!this.shownOnce && this.page.runs.length === 1) this.showSteps();
+    if (!this.shownOnce) this.showSteps();
     this.shownOnce = true;
     this.redraw();
   }
@@ -188,7 +190,7 @@ export class TimelineTab {
 
   /** Some steps of the pipeline, where it runs steadily; the end of a run that hangs. */
   private showSteps(): void {
-    const [from, to] = this.page.runs[0].window;
+    const [from, to] = this.page.window ?? [0, this.view.cycles];
     this.view.show(from, to);
   }
 

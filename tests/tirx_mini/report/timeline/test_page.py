@@ -38,8 +38,8 @@ def test_the_page_asks_for_nothing_else(report: Report) -> None:
 
 
 def test_a_title_is_text(report: Report) -> None:
-    page = page_html(report, title="<script>{{data}}</script>")
-    assert "<title>&lt;script&gt;{{data}}&lt;/script&gt;</title>" in page
+    page = page_html(report, shape="<script>{{data}}</script>")
+    assert "<title>ring, &lt;script&gt;{{data}}&lt;/script&gt;</title>" in page
 
 
 def test_the_head_has_the_reports_figures(report: Report) -> None:
@@ -67,12 +67,20 @@ def test_the_source_is_the_kernels_function(report: Report) -> None:
 
 
 def test_the_first_and_the_slowest_ctas_come_first_and_pairs_together(tmp_path: Path) -> None:
-    ctas = report_of(Ring(), tmp_path, ctas=4).trace.ctas
-    slow = replace(ctas[3], end=ctas[3].end + 1000)
-    groups = cta_groups([*ctas[:3], slow])
+    timeline = report_of(Ring(), tmp_path, ctas=4).trace
+    slow = replace(timeline.ctas[3], end=timeline.ctas[3].end + 1000)
+    groups = cta_groups(replace(timeline, ctas=(*timeline.ctas[:3], slow)))
     assert [group["ctas"] for group in groups] == [[0, 1], [2, 3], [0, 1], [2, 3]]
     assert groups[0]["label"] == "First: CTA (0, 0) + CTA (1, 0), SM 0 + 1"
     assert groups[1]["label"].startswith("Slowest: ")
+
+
+def test_a_page_begins_where_it_is_asked_to(report: Report) -> None:
+    first = header(page_html(report))
+    assert first["runs"][0]["shown"] == [0, 1]
+    assert 0 <= first["window"][0] < first["window"][1] <= report.cycles
+    asked = header(page_html(report, ctas=[1], window=(100.0, 200.0)))
+    assert (asked["runs"][0]["shown"], asked["window"]) == ([1], [100, 200])
 
 
 def test_a_run_that_hangs_ends_in_the_stuck_state_with_its_finding(tmp_path: Path) -> None:
@@ -84,7 +92,11 @@ def test_a_run_that_hangs_ends_in_the_stuck_state_with_its_finding(tmp_path: Pat
 
 
 def test_two_runs_are_two_sets_of_columns_in_one_block(report: Report, tmp_path: Path) -> None:
-    first, second = header(page_html(report, report_of(Ring(depth=4), tmp_path)))["runs"]
+    data = header(page_html(report_of(Ring(depth=4), tmp_path), report))
+    first, second = data["runs"]
+    assert first["cycles"] == report.cycles != second["cycles"]
+    assert data["title"] == "ring against ring" and data["window"] is None
+    assert data["differences"][0].startswith("ring takes 39 % less than ring")
     ends = [column["at"] + column["width"] * column["length"] for column in first["columns"].values()]
     assert min(column["at"] for column in second["columns"].values()) == max(ends)
 
