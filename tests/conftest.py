@@ -16,6 +16,7 @@ persistent, one small problem with at least three tiles for each CTA. Their resu
 
 from __future__ import annotations
 
+import inspect
 import os
 import platform
 import shutil
@@ -196,7 +197,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     error = call.excinfo.value if call.excinfo else None
     if error is not None and is_step_test(item) and isinstance(error, page_errors()):
         path, line, _ = item.location
-        entry = ReprEntryNative([page_text(error)])
+        entry = ReprEntryNative([page_text(error) + timeline_hint(item, error)])
         crash = ReprFileLocation(path, (line or 0) + 1, headline(error))
         report.longrepr = ReprExceptionInfo(ReprTraceback([entry], None, "native"), crash)
     return report
@@ -210,6 +211,43 @@ def page_text(error: BaseException) -> str:
     if report is None:
         return f"{error}\n"
     return (f"{cause}\n\n" if cause else "") + plain(report_page(report))
+
+
+def timeline_hint(item: pytest.Function, error: BaseException) -> str:
+    """For a kernel that is too slow, or that hangs: the command that shows its time; "" for any other."""
+    from utils import TooSlow
+
+    report = getattr(error, "report", None)
+    slow, hangs = isinstance(error, TooSlow), report is not None and report.verdict == "deadlock"
+    if not (slow or hangs) or "hgemm" not in item.funcargs:
+        return ""
+    what = "where its time goes" if slow else "what each warp waits for"
+    return f"\nTo see {what}:\n\n    {timeline_command(item)}\n"
+
+
+def timeline_command(item: pytest.Function) -> str:
+    """``python -m tirx_mini trace …`` for the kernel of a step test, at its shape and on its modelled GPU."""
+    from tirx_mini.hardware import DEFAULT_GPU, nearest_gpu
+    from tirx_mini.target import Target
+    from utils import architecture
+
+    step, case = item.module.STEP, item.callspec.params["case"]
+    target = target_of(item.config)
+    chosen = Target(target)
+    gpu = chosen.detail if chosen.kind == "sim" else nearest_gpu(architecture(target)).name.lower()
+    words = ["python -m tirx_mini trace", kernel_place(item.funcargs["hgemm"])]
+    words.append(f"--shape {','.join(map(str, case.shape))}")
+    words += [f"--gpu {gpu}"] if gpu and gpu != DEFAULT_GPU else []
+    words += [f"--sms {case.sms}"] if case.sms else []
+    words += [f"--seed {item.config.getoption('--seed')}"] if item.config.getoption("--seed") else []
+    return " ".join([*words, f"-o step{step:02}.html"])
+
+
+def kernel_place(factory: Any) -> str:
+    """FILE.py:KERNEL of a factory, from the working directory where it lies below."""
+    source = Path(inspect.unwrap(factory).__code__.co_filename)
+    place = source.relative_to(Path.cwd()) if source.is_relative_to(Path.cwd()) else source
+    return f"{place}:{factory.__name__}"
 
 
 def headline(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
@@ -14,7 +15,7 @@ from .rows import Row, rows_of, window_of
 WIDTH, NAME, COLUMNS = 80, 19, 60
 """Characters of a line, of a row's name, and of its time."""
 WAITS, RUNS, LITTLE = ".", "#", " "
-LEGEND = f"0 1 2 … works on that stage   {RUNS} works   {WAITS} waits   blank: nothing to do"
+LEGEND = f"0 to 9: works on that stage   {RUNS}: works on no stage   {WAITS}: waits   blank: idle"
 MOST = 6
 """Waits that are named, the longest first."""
 LEAST = 0.02
@@ -35,7 +36,7 @@ def timeline_text(
     left, right = left if start is None else start, right if end is None else end
     if not 0 <= left < right or left >= timeline.cycles:
         raise ValueError(f"cycles {left:,.0f} to {right:,.0f} are no part of the run, which has {timeline.cycles:,.0f}")
-    rows = rows_of(timeline, ctas)
+    rows = [row for row in rows_of(timeline, ctas) if row.name != "other"]
     lines = [*wrap(heading.title, WIDTH), *wrap(heading.note, WIDTH)]
     lines += ["", LEGEND, ""]
     names = " and ".join(f"{cta.name} on SM {cta.sm}" for cta in lives)
@@ -56,7 +57,9 @@ def _picture(rows: Sequence[Row], start: float, end: float, several: bool) -> It
         if several and row.cta != before:
             yield ""
         before = row.cta
-        name = f"{row.name} ({_short(row.detail)})" if row.detail else row.name
+        name = _name(row)
+        if len(name) > NAME:
+            name = name.replace("write-back", "write")
         yield f"{name[:NAME]:<{NAME}} {_cells(row, start, end)}".rstrip()
     step = tick(end - start)
     marks = [" "] * (COLUMNS + 20)
@@ -70,9 +73,14 @@ def _picture(rows: Sequence[Row], start: float, end: float, several: bool) -> It
     yield " " * (NAME + 1) + "".join(marks).rstrip()
 
 
-def _short(detail: str) -> str:
-    """The warps of a role, as in "w0-3"."""
-    return detail.replace("warps ", "w").replace("warp ", "w").replace(" to ", "-")
+def _name(row: Row) -> str:
+    """An engine, or a role with its warps: "write-back (w0-3)"."""
+    numbers = [track.warp for track in row.tracks if track.warp is not None]
+    if not numbers:
+        return row.name
+    if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{row.name} (w{numbers[0]}-{numbers[-1]})"
+    return f"{row.name} (w{','.join(map(str, numbers))})"
 
 
 def _cells(row: Row, start: float, end: float) -> str:
@@ -109,18 +117,17 @@ def _most(parts: dict[str, float], width: float) -> str:
 
 
 def _waits(timeline: Timeline, rows: Sequence[Row], start: float, end: float) -> Iterator[str]:
-    """The longest waits of the rows, a line each."""
+    """The longest waits of the rows, a line each. Rows of one name, in both CTAs of a pair, count as their mean."""
     totals: dict[tuple[str, str, str], float] = {}
+    several = Counter(map(_name, rows))
     for row in rows:
-        if row.name == "other":
-            continue
+        who = _name(row)
         for interval in row.intervals:
             if interval.activity is Activity.WAIT:
-                who = f"{row.name} ({row.detail})" if row.detail else row.name
                 key = who, family(interval.name), cause(timeline, interval) if interval.barrier is not None else ""
-                totals[key] = totals.get(key, 0.0) + interval.cycles
+                totals[key] = totals.get(key, 0.0) + interval.cycles / several[who] / (end - start)
     longest = sorted(totals.items(), key=lambda item: -item[1])[:MOST]
-    named = [(key, time / (end - start)) for key, time in longest if time >= LEAST * (end - start)]
+    named = [(key, part) for key, part in longest if part >= LEAST]
     if named:
         yield "The longest waits, as parts of the whole time:"
     for (who, what, by), part in named:

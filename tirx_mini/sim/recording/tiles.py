@@ -45,12 +45,15 @@ def tiles_of(notes: Notes, ctas: Iterable[CtaTime]) -> list[Tile]:
 
 
 def _tiles(cta: CtaTime, mmas: Sequence[MmaNote], stores: list[_Store]) -> list[Tile]:
+    """The tiles of one CTA: none where it computes nothing, one where it only stores."""
     works: list[_Work] = []
     for mma in sorted(mmas, key=lambda mma: mma.start):
         if not works or works[-1].begun.intersection(mma.fresh):
             works.append(_Work())
         works[-1].begun.update(mma.fresh)
         works[-1].end = max(works[-1].end, mma.end)
+    if not works and not stores:
+        return []
     tiles: list[Tile] = []
     start = cta.start
     for number, work in enumerate(works or [_Work(cta.start)]):
