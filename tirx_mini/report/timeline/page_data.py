@@ -10,7 +10,18 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tirx_mini.diagnose import Activity, BarrierChange, CtaTime, Finding, Interval, Place, Report, Timeline, Track
+from tirx_mini.diagnose import (
+    Activity,
+    BarrierChange,
+    Bound,
+    CtaTime,
+    Finding,
+    Interval,
+    Place,
+    Report,
+    Timeline,
+    Track,
+)
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Span
 
@@ -137,7 +148,7 @@ class RunData:
             "groups": cta_groups(timeline),
             "shown": self.ctas,
             "roofline": None if roofs is None else {**asdict(roofs), "sentences": roofs.sentences},
-            "bound": None,
+            "bound": None if report.bound is None else _bound(report.bound),
             "columns": self._columns.index,
         }
 
@@ -167,6 +178,10 @@ class RunData:
     def _lanes(self) -> list[dict[str, Any]]:
         lanes = lanes_of(self._tracks.values, self.timeline.roles)
         return [{"cta": lane.cta, "name": lane.name, "tracks": list(map(self._tracks, lane.tracks))} for lane in lanes]
+
+
+def _bound(bound: Bound) -> dict[str, Any]:
+    return {**asdict(bound), "shares": [{**asdict(share), "resource": str(share.resource)} for share in bound.shares]}
 
 
 def _track_order(track: Track) -> tuple[int, bool, int, str]:

@@ -1,6 +1,6 @@
-// The tab "What bounds it": the sentence, and how each lane of a CTA spends its time.
+// The tab "What bounds it": the causes in words, the critical path, and what each lane does with its time.
 
-import { BUSY, type Page, type Run, RUN, WAIT } from "./data.ts";
+import { type Bound, BUSY, type Page, type Run, RUN, WAIT } from "./data.ts";
 import { byId, element, table } from "./dom.ts";
 import { cycles, duration, percent } from "./format.ts";
 import { timeOf } from "./lanes.ts";
@@ -8,28 +8,44 @@ import { timeOf } from "./lanes.ts";
 export function showBound(page: Page): void {
   const panel = byId("panel-bound");
   panel.replaceChildren(element("h2", { class: "sr" }, "What bounds it"), ...page.differences.map((text) => element("p", { class: "lead" }, text)));
-  for (const run of page.runs) panel.append(...ofRun(run, page.runs.length > 1));
+  for (const run of page.runs) {
+    if (page.runs.length > 1) panel.append(element("h3", {}, `${"AB"[run.index]}: ${run.kernel}`));
+    panel.append(...(run.bound ? ofBound(run, run.bound) : ofLanes(run)));
+  }
 }
 
-function ofRun(run: Run, several: boolean): HTMLElement[] {
-  const out: HTMLElement[] = [];
-  if (several) out.push(element("h3", {}, `${"AB"[run.index]}: ${run.kernel}`));
-  if (run.bound) {
-    out.push(element("p", { class: "lead" }, run.bound.sentence));
-    for (const text of run.bound.paragraphs) out.push(element("p", {}, text));
-    if (run.bound.shares.length) {
-      out.push(table("The critical path, by what it goes through", ["Through", "Share", "Drawn"],
-        run.bound.shares.map(([name, share]) => [name, percent(share), bar([["busy", share]])])));
-    }
-  }
-  const [first, slowest] = run.groups;
-  if (first) out.push(lanes(run, first.label, first.ctas));
-  if (slowest && String(slowest.ctas) !== String(first.ctas)) out.push(lanes(run, slowest.label, slowest.ctas));
+function ofBound(run: Run, bound: Bound): HTMLElement[] {
+  const [first, ...others] = bound.causes;
+  const words = element("div", {},
+    element("p", { class: "lead" }, element("b", {}, `Bound by ${first.name}: `), `${first.sentence}.`),
+    others.length > 0 && element("h3", {}, "Without that, what would bound it next"),
+    others.length > 0 && element("ol", {}, ...others.map((cause) => element("li", {}, element("b", {}, `${cause.name}: `), `${cause.sentence}.`))));
+  const path = table("The critical path: what the time went to", ["Through", "Its part", "Share", "Time"],
+    bound.shares.map((each) => [each.resource, bar([["busy", each.share]]), percent(each.share), duration(each.cycles, run.clockGhz)]));
+  const usage = table("Of what the GPU can do, used in the loops over K", ["Part", "Its part", "Share"],
+    bound.usage.map((each) => [each.name, bar([["busy", each.share]]), percent(each.share)]));
+  const lanes = table("From the first load or MMA to the last MMA, on the SM that ended last",
+    ["Lane", "Its time", "Busy", "Waiting", "Idle", "Waits for"],
+    bound.lanes.map(({ name, warps, busy, waits, idle }) => {
+      const waiting = waits.reduce((sum, each) => sum + each.share, 0);
+      return [
+        warps > 1 ? `${name}, ${warps} warps` : name, bar([["busy", busy], ["waits", waiting]]), percent(busy), warps ? percent(waiting) : "–",
+        percent(idle), waits.slice(0, 3).map((each) => `${each.name} ${percent(each.share)}`).join(", ") || "–",
+      ];
+    }));
+  return [element("div", { class: "columns" }, words, element("div", {}, path, usage)), lanes];
+}
+
+/** Of a run without a critical path: what each lane of the first and of the slowest CTA does. */
+function ofLanes(run: Run): HTMLElement[] {
+  const out: HTMLElement[] = [], [first, slowest] = run.groups;
+  if (first) out.push(lanesOf(run, first.label, first.ctas));
+  if (slowest && String(slowest.ctas) !== String(first.ctas)) out.push(lanesOf(run, slowest.label, slowest.ctas));
   return out;
 }
 
 /** Each lane of the CTAs: its shares of their time. */
-function lanes(run: Run, label: string, ctas: number[]): HTMLElement {
+function lanesOf(run: Run, label: string, ctas: number[]): HTMLElement {
   const rows = run.lanes.filter((lane) => ctas.includes(lane.cta)).map((lane) => {
     const { total, spent, waits } = timeOf(run, lane.tracks);
     const share = (value: number) => value / Math.max(total, 1e-9);

@@ -14,7 +14,12 @@ export interface FindingText { severity: string; code: string; message: string; 
 export interface Roof { name: string; value: number; unit: string; source: string }
 export interface Point { name: string; intensity: number; tflops: number }
 export interface Roofline { flops: number; peak: Roof; memories: Roof[]; points: Point[]; sentences: string[] }
-export interface Bound { sentence: string; shares: [string, number][]; paragraphs: string[] }
+export interface Bound {
+  causes: { name: string; sentence: string }[];
+  shares: { resource: string; cycles: number; share: number }[];
+  lanes: { name: string; warps: number; busy: number; idle: number; waits: { name: string; share: number }[] }[];
+  usage: { name: string; share: number }[];
+}
 
 interface RunHeader {
   kernel: string; gpu: string; verdict: string; cycles: number; stuck: number | null; clockGhz: number;

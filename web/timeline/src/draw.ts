@@ -151,7 +151,9 @@ export class Painter {
         c.fillStyle = colour;
         this.work(run, id, from, wide > 3 ? wide - 0.5 : wide, y, height, view);
       }
-      if (wide > 34 && height >= 9 && named) this.label(run.names[name[id]], activity[id], number, from, y, wide, height, scene);
+      // The words of a copy stand in its pale part.
+      const room = run.intervals.before[id] ? Math.min(wide, view.x(row.start[at] + run.intervals.before[id]) - from) : wide;
+      if (room > 34 && height >= 9 && named) this.label(run.names[name[id]], activity[id], number, from, y, room, height, scene, room < wide);
     }
     c.globalAlpha = 1;
     for (const [chosen, thick] of [[scene.hovered, 1], [scene.selected, 2]] as const) {
@@ -180,7 +182,7 @@ export class Painter {
     if (right > left) c.fillRect(left, y, right - left, height);
   }
 
-  private label(text: string, activity: number, stage: number | null, x: number, y: number, wide: number, height: number, scene: Scene): void {
+  private label(text: string, activity: number, stage: number | null, x: number, y: number, wide: number, height: number, scene: Scene, pale = false): void {
     const c = this.context, room = Math.floor((wide - 8) / LETTER);
     const whole = stage === null || text.endsWith("]") ? text : `${text} · ${stage}`;
     const shown = whole.length <= room ? whole : room > 5 ? `${whole.slice(0, room - 1)}…` : stage === null ? "" : String(stage);
@@ -190,7 +192,7 @@ export class Painter {
       c.fillStyle = scene.theme.paper;
       c.fillRect(x + 3, y + 2, shown.length * (height < 13 ? 5.5 : LETTER) + 3, height - 4);
     }
-    c.fillStyle = activity === WAIT || (activity === RUN && stage === null) ? scene.theme.ink : DARK;
+    c.fillStyle = pale || activity === WAIT || (activity === RUN && stage === null) ? scene.theme.ink : DARK;
     c.fillText(shown, x + 4, y + height / 2 + 0.5);
     c.font = FONT;
   }
@@ -231,7 +233,7 @@ export class Painter {
     }
     const x = (at: number) => (at < list.length ? Math.min(this.width, view.x(time[list[at]])) : Math.min(this.width, view.x(run.cycles)));
     let labelled = -1, from = 0;
-    if (low === 0 && list.length) {
+    if (low === 0) {
       c.fillStyle = theme.line;
       c.fillRect(0, top + 2, Math.max(0, x(0)), strip.height - 4);
     }

@@ -91,7 +91,7 @@ export function layOut(chosen: { run: Run; ctas: number[] }[], barriers: boolean
         add<Lane>({ kind: "lane", name: lane.name, run, cta, rows, height, about: aboutLane(run, lane.tracks), engine: run.tracks[lane.tracks[0]].kind !== "warp" });
       }
       const strips = run.barriers.map((each, barrier) => ({ ...each, barrier })).filter((each) => each.cta === cta);
-      const used = strips.filter((each) => barriers && run.changesOf[each.barrier].length);
+      const used = barriers ? strips : [];
       if (used.length) add<Heading>({ kind: "heading", text: `mbarriers of ${name}`, run, height: HEADING });
       for (const { barrier, name } of used) {
         const { pending, tx } = run.changes;

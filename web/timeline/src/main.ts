@@ -15,14 +15,16 @@ function head(page: Page): void {
     ...(page.runs.length > 1 ? [element("li", { class: "which" }, "AB"[index])] : []),
     ...run.figures.map(([name, value]) => element("li", {}, element("span", {}, `${name} `), element("b", {}, value))),
   ]));
+  byId("bound").hidden = !page.runs.some((run) => run.bound);
+  byId("bound").append(...page.runs.flatMap((run, index) => run.bound ? [element("li", {},
+    element("b", {}, `${page.runs.length > 1 ? `${"AB"[index]}: b` : "B"}ound by ${run.bound.causes[0].name}: `), `${run.bound.causes[0].sentence}.`)] : []));
   const shown = page.runs.flatMap((run) => run.findings);
   byId("findings").hidden = !shown.length;
   byId("findings").append(...shown.map((finding) => {
-    const box = element("details", { class: finding.severity },
-      element("summary", {}, element("b", {}, `${finding.severity}[${finding.code}] `), finding.message),
-      ...finding.notes.map((note) => element("p", {}, note)));
-    if (finding.hint) box.append(element("p", {}, element("b", {}, "Help: "), finding.hint));
-    return box;
+    const words = [element("b", {}, `${finding.severity}[${finding.code}]: `), finding.message,
+      finding.hint && element("span", { class: "quiet" }, ` Help: ${finding.hint}.`)];
+    if (!finding.notes.length) return element("p", { class: finding.severity }, ...words);
+    return element("details", { class: finding.severity }, element("summary", {}, ...words), ...finding.notes.map((note) => element("p", {}, note)));
   }));
 }
 

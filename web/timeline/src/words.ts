@@ -21,7 +21,7 @@ export const causeOf = (run: Run, id: number): number => run.intervals.cause[id]
 export function causeText(run: Run, id: number): string | null {
   const cause = causeOf(run, id);
   if (cause < 0) {
-    const open = run.stuck !== null && run.intervals.activity[id] === WAIT && run.intervals.end[id] >= run.stuck;
+    const open = run.stuck !== null && run.intervals.activity[id] === WAIT && run.intervals.end[id] > run.stuck - 1; // an eighth of a cycle is lost on the way
     return open ? "nothing: it waits for ever" : null;
   }
   return `${signalText(run, cause)} by ${trackName(run, run.changes.source[cause])}, at cycle ${cycles(run.changes.time[cause])}`;
