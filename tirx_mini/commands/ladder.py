@@ -14,6 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..course import (
     DTYPES,
+    FORMS,
+    LARGEST_TRACED,
     KernelFileError,
     Row,
     Task,
@@ -23,6 +25,7 @@ from ..course import (
     run_tasks,
     shape_text,
     what_if_tasks,
+    with_timelines,
 )
 from ..ir import TirxError
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, step_list
@@ -52,6 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         tasks = [replace(task, why=options.why) for task in tasks]
         changed = what_if_tasks(tasks, options.what_if) if options.what_if else []
+        if options.trace is not None:
+            if options.trace.is_file():
+                raise ValueError(f"{options.trace} is a file; --trace takes a folder")
+            options.trace.mkdir(parents=True, exist_ok=True)
+            tasks = with_timelines(tasks, options.trace, options.trace_as)
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
@@ -63,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(ladder_table(rows, options.gpu))
     if options.why:
         console.print(why_table(rows))
+    if options.trace is not None:
+        _say_timelines(tasks, options.trace, console)
     for (index, change, _), after in zip(changed, every[len(tasks) :], strict=True):
         before = rows[index]
         said = change_text(change, figures_of_row(before), figures_of_row(after))
@@ -92,9 +102,25 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=positive, default=min(2, os.cpu_count() or 1), metavar="N", help="rows at a time (default: 2)"
     )
     parser.add_argument("--why", action="store_true", help="also say what bounds each step; needs more memory")
+    parser.add_argument(
+        "--trace", type=Path, metavar="DIR", help="also write the timeline of each row to a file of this folder"
+    )
+    parser.add_argument(
+        "--trace-as", default=".html", choices=tuple(FORMS), metavar="SUFFIX",
+        help=f"what they are written as: {', '.join(FORMS)} (default: .html)",
+    )  # fmt: skip
     add_what_if(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write one JSON object a row")
     return parser
+
+
+def _say_timelines(tasks: Sequence[Task], folder: Path, console: Console) -> None:
+    """Where the timelines are, and which there are not."""
+    written = [task.timeline for task in tasks if task.timeline is not None and task.timeline.exists()]
+    said = f"wrote {len(written)} timeline{'s' * (len(written) != 1)} to {folder}"
+    if any(task.timeline is None for task in tasks):
+        said += f"; problems larger than {LARGEST_TRACED}³ have none"
+    console.print(said, markup=False, highlight=False)
 
 
 def _run(tasks: Sequence[Task], jobs: int, console: Console) -> list[Row]:

@@ -8,7 +8,7 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 """
 
 from .book import Book, Example, Section, findings_book
-from .check import Checked, check_file, check_kernel, make_arguments, product_text
+from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text
 from .constants import Constant, ConstantError, constants_of, converted, parse_file
 from .kernel_ref import KernelRef, load_kernel, named_kernel
 from .kernels import (
@@ -21,7 +21,7 @@ from .kernels import (
     load_module,
     student_file,
 )
-from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks
+from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
 from .measured import StepTimes, measured_times
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
@@ -31,6 +31,7 @@ from .what_if import Assignment, Change, Figures, change_text, changes_of, figur
 __all__ = [
     "DTYPES",
     "FORMS",
+    "LARGEST_TRACED",
     "STAGES",
     "STEPS",
     "Assignment",
@@ -87,4 +88,5 @@ __all__ = [
     "timeline_form",
     "what_if",
     "what_if_tasks",
+    "with_timelines",
 ]

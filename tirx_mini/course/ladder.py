@@ -6,6 +6,7 @@ import inspect
 import multiprocessing
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -21,10 +22,12 @@ from ..driver import simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import PrimFunc, TirxError
 from ..report import product_error
+from .check import LARGEST_TRACED
 from .constants import Constant, ConstantError
 from .kernel_ref import KernelRef
 from .kernels import KernelFileError, arch_folder, default_kernels, load_kernels
-from .steps import STEPS, Shape
+from .steps import STEPS, Shape, shape_text
+from .trace import Traced, timeline_form
 from .what_if import Assignment, Change, Figures, changes_of
 
 DTYPES: Mapping[str, np.dtype] = MappingProxyType({
@@ -45,6 +48,7 @@ class Task:
     budget: as in `simulate`.
     why: whether to find out what bounds the kernel.
     constants: other values for constants of the kernel's file, by name.
+    timeline: the file to write the run's timeline to, whose suffix is a key of `FORMS`; None for none.
     """
 
     kernels: Path
@@ -58,6 +62,7 @@ class Task:
     budget: int = BUDGET
     why: bool = False
     constants: tuple[tuple[str, Constant], ...] = ()
+    timeline: Path | None = None
 
     @property
     def spec(self) -> GpuSpec:
@@ -137,6 +142,20 @@ def ladder_tasks(
     ]
 
 
+def with_timelines(tasks: Sequence[Task], folder: Path, suffix: str = ".html") -> list[Task]:
+    """The tasks, with files in `folder` for their timelines: "step07.html", with the shape where a step has several.
+
+    A larger problem than `LARGEST_TRACED` gets none: its timeline is too large for a page.
+    """
+    rows = Counter(task.step for task in tasks)
+    found: list[Task] = []
+    for task in tasks:
+        shape = "" if rows[task.step] == 1 else f"_{'x'.join(map(str, task.shape))}"
+        small = task.flops <= 2 * LARGEST_TRACED**3
+        found.append(replace(task, timeline=folder / f"step{task.step:02}{shape}{suffix}" if small else None))
+    return found
+
+
 def what_if_tasks(tasks: Sequence[Task], assignments: Sequence[Assignment]) -> list[tuple[int, Change, Task]]:
     """(index of a task, change, task with the change), for the tasks whose kernels read the constants of `assignments`.
 
@@ -185,6 +204,8 @@ def run_tasks(tasks: Sequence[Task], jobs: int = 1) -> Iterator[tuple[int, Row]]
 def run_task(task: Task) -> Row:
     """Build the kernel, simulate it and judge the result. Never raises for what the kernel did wrong."""
     start = time.perf_counter()
+    if task.timeline is not None:
+        task.timeline.unlink(missing_ok=True)  # an old one would look like this row's
     try:
         kernel = _build(task)
     except (TirxError, KernelFileError, ValueError) as error:
@@ -193,8 +214,11 @@ def run_task(task: Task) -> Row:
         return Row(task.step, task.shape, verdict, int(verdict == "fault"), wall_s=wall, detail=str(error))
     a, b, d = _data(task)
     report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed, budget=task.budget,
-                      trace=task.why)  # fmt: skip
+                      trace=task.why or task.timeline is not None)  # fmt: skip
     wall = time.perf_counter() - start
+    if task.timeline is not None and report.trace is not None:
+        traced = Traced(replace(report, kernel=f"hgemm_v{task.step}"), task.spec, shape_text(task.shape))
+        task.timeline.write_text(timeline_form(traced, task.timeline.suffix), encoding="utf-8")
     return _judge(task, report, a, b, d, wall)
 
 

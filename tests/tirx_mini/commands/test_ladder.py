@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tirx_mini.__main__ import main
 from tirx_mini.commands.ladder_table import ladder_table
-from tirx_mini.course import STEPS, Row
+from tirx_mini.course import STEPS, Row, Task, with_timelines
 
 ROOT = Path(__file__).parents[3]
 REFERENCES = ROOT / "kernels_ref"
@@ -110,3 +110,24 @@ def test_why_and_what_if_say_more_of_each_row(tmp_path: Path, capsys: pytest.Cap
 def test_a_constant_that_no_step_has_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ladder", "--steps", "7", "--kernels", str(REFERENCES), "--what-if", "DEPTH=1"]) == 2
     assert "hgemm_v7 has no constant DEPTH; it has BLK_K = 64" in " ".join(capsys.readouterr().out.split())
+
+
+def test_trace_writes_the_timeline_of_each_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "timelines"
+    options = ["--steps", "1,7", "--size", "128", "--sms", "4", "--jobs", "1", "--kernels", str(REFERENCES)]
+    assert main(["ladder", *options, "--trace", str(folder), "--trace-as", ".txt"]) == 0
+    assert "wrote 2 timelines to" in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir()) == ["step01.txt", "step07.txt"]
+    assert (folder / "step07.txt").read_text(encoding="utf-8").startswith("hgemm_v7 on B200")
+
+
+def test_timelines_of_one_step_at_several_shapes_have_names_of_their_own(tmp_path: Path) -> None:
+    tasks = [Task(REFERENCES, 7, shape) for shape in ((256, 256, 256), (512, 512, 512), (4096, 4096, 4096))]
+    names = [task.timeline and task.timeline.name for task in with_timelines(tasks, tmp_path)]
+    assert names == ["step07_256x256x256.html", "step07_512x512x512.html", None]
+
+
+def test_a_file_is_no_folder_for_timelines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x").touch()
+    assert main(["ladder", "--steps", "1", "--kernels", str(REFERENCES), "--trace", str(tmp_path / "x")]) == 2
+    assert "x is a file; --trace takes a folder" in " ".join(capsys.readouterr().out.split())
