@@ -98,6 +98,22 @@ def test_keys_read_the_changes_of_an_mbarrier(show: Show, text: str) -> None:
     assert page.locator("#live").inner_text() != first
 
 
+def test_keys_go_from_tile_to_tile_in_the_wave(show: Show, text: str) -> None:
+    page = show(text)
+    page.locator("#tab-wave").click()
+    page.locator("#panel-wave canvas").focus()
+    said: list[str] = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft"):
+        page.keyboard.press(key)
+        said.append(page.locator("#panel-wave .hover").inner_text().split(", cycle")[0])
+    assert said == [
+        "SM 0: CTA (0, 0), D[0:128, 0:128]",
+        "SM 0: CTA (0, 0), D[0:128, 128:256]",
+        "SM 1: CTA (1, 0), D[0:128, 128:256]",
+        "SM 1: CTA (1, 0), D[0:128, 0:128]",
+    ]
+
+
 def test_keys_zoom_and_go_along_the_axis(show: Show, text: str) -> None:
     page = show(text)
     words = page.locator("#seen")

@@ -81,7 +81,7 @@ def test_a_lane_is_busy_waiting_and_idle_as_its_intervals_are(show: Show, report
     life = report.trace.ctas[0].end - report.trace.ctas[0].start
     waited = sum(each.cycles for each in of_role(report, "MMA"))
     ran = sum(each.cycles for each in of_role(report, "MMA", Activity.RUN))
-    assert row[1:3] == [f"{100 * ran / life:.0f} %", f"{100 * waited / life:.0f} %"]
+    assert row[1:3] == [f"{100 * ran / life:.0f}\u00a0%", f"{100 * waited / life:.0f}\u00a0%"]
     assert row[4].startswith(f"tma2mma: {waited:,.0f} cycles")
 
 

@@ -13,7 +13,7 @@ export function duration(value: number, clockGhz: number): string {
   return Math.abs(ns) < 1000 ? `${three.format(ns)} ns` : `${three.format(ns / 1000)} µs`;
 }
 
-export const percent = (share: number): string => `${whole.format(100 * share)} %`;
+export const percent = (share: number): string => `${whole.format(100 * share)}\u00a0%`;
 
 export const significant = (value: number): string => three.format(value);
 

@@ -9,25 +9,27 @@ import { readTheme, stageColour } from "./theme.ts";
 interface Block { sm: number; start: number; end: number; name: string; turn: number }
 
 const LEFT = 56, TOP = 24;
+const HINT = "Point at a block, or press Tab to the picture and an arrow key, to see its tile.";
 
 export class WaveTab {
-  private readonly pictures: { canvas: HTMLCanvasElement; run: Run; blocks: Block[]; cycles: number }[] = [];
+  private readonly pictures: { canvas: HTMLCanvasElement; run: Run; blocks: Block[]; cycles: number; chosen: Block | null }[] = [];
 
   constructor(page: Page) {
     const panel = byId("panel-wave"), longest = Math.max(...page.runs.map((run) => run.cycles), 1);
     panel.replaceChildren(element("h2", { class: "sr" }, "Wave"));
     for (const run of page.runs) {
-      const blocks = blocksOf(run), canvas = element("canvas", { role: "img", "aria-label": "The tiles of each SM; the table has the figures" });
-      const about = element("p", { class: "hover" }, "Point at a block to see its tile.");
-      canvas.addEventListener("pointermove", (event) => { about.textContent = this.blockAt(canvas, event) ?? "Point at a block to see its tile."; });
+      const blocks = blocksOf(run), canvas = element("canvas", { role: "application", tabindex: 0, "aria-label": "The tiles of each SM: arrow keys go from one to the next" });
+      const about = element("p", { class: "hover", "aria-live": "polite" }, HINT);
+      canvas.addEventListener("pointermove", (event) => this.choose(canvas, about, this.blockAt(canvas, event)));
+      canvas.addEventListener("keydown", (event) => this.key(canvas, about, event));
       if (page.runs.length > 1) panel.append(element("h3", {}, `${"AB"[run.index]}: ${run.kernel}`));
       panel.append(element("p", { class: "lead keep" }, sentence(run, blocks)), legend(blocks), canvas, about, figures(run, blocks));
-      this.pictures.push({ canvas, run, blocks, cycles: longest });
+      this.pictures.push({ canvas, run, blocks, cycles: longest, chosen: null });
     }
   }
 
   draw(): void {
-    for (const { canvas, run, blocks, cycles: length } of this.pictures) {
+    for (const { canvas, run, blocks, chosen, cycles: length } of this.pictures) {
       const width = byId("panel-wave").clientWidth - 40, row = this.rowHeight(run), height = TOP + run.sms * row, ratio = devicePixelRatio || 1;
       if (width <= 0) continue;
       canvas.width = width * ratio;
@@ -51,6 +53,11 @@ export class WaveTab {
         c.fillStyle = stageColour(block.turn, theme.plain);
         c.fillRect(LEFT + block.start * scale, TOP + block.sm * row, Math.max(0.5, (block.end - block.start) * scale - 1), row - Math.min(0.8, row / 5));
       }
+      if (chosen) {
+        c.strokeStyle = theme.ink;
+        c.lineWidth = 2;
+        c.strokeRect(LEFT + chosen.start * scale, TOP + chosen.sm * row, Math.max(2, (chosen.end - chosen.start) * scale), row);
+      }
     }
   }
 
@@ -59,11 +66,32 @@ export class WaveTab {
     return Math.max(2, Math.min(14, (byId("panel-wave").clientHeight - 160) / this.pictures.length / run.sms));
   }
 
-  private blockAt(canvas: HTMLCanvasElement, event: PointerEvent): string | null {
+  private blockAt(canvas: HTMLCanvasElement, event: PointerEvent): Block | null {
     const { run, blocks, cycles: length } = this.pictures.find((each) => each.canvas === canvas)!;
     const time = ((event.offsetX - LEFT) * length) / (canvas.clientWidth - LEFT), sm = Math.floor((event.offsetY - TOP) / this.rowHeight(run));
-    const block = blocks.find((each) => each.sm === sm && each.start <= time && time <= each.end);
-    return block ? `SM ${sm}: ${block.name}, cycle ${cycles(block.start)} to ${cycles(block.end)}, ${duration(block.end - block.start, run.clockGhz)}` : null;
+    return blocks.find((each) => each.sm === sm && each.start <= time && time <= each.end) ?? null;
+  }
+
+  private choose(canvas: HTMLCanvasElement, about: HTMLElement, block: Block | null): void {
+    const picture = this.pictures.find((each) => each.canvas === canvas)!;
+    if (block === picture.chosen) return;
+    picture.chosen = block;
+    about.textContent = block
+      ? `SM ${block.sm}: ${block.name}, cycle ${cycles(block.start)} to ${cycles(block.end)}, ${duration(block.end - block.start, picture.run.clockGhz)}`
+      : HINT;
+    this.draw();
+  }
+
+  /** Up and down go to the tile of the next SM with one that is nearest in time, left and right along the SM. */
+  private key(canvas: HTMLCanvasElement, about: HTMLElement, event: KeyboardEvent): void {
+    const { blocks, chosen } = this.pictures.find((each) => each.canvas === canvas)!;
+    const along = { ArrowRight: 1, ArrowLeft: -1 }[event.key], across = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!(along || across) || !blocks.length) return;
+    event.preventDefault();
+    const from = chosen ?? blocks[0];
+    const ahead = blocks.filter((each) => chosen && (along ? each.sm === from.sm && (each.turn - from.turn) * along > 0 : (each.sm - from.sm) * across! > 0));
+    const far = (each: Block) => (along ? Math.abs(each.turn - from.turn) : Math.abs(each.sm - from.sm) * 1e12 + Math.abs(each.start - from.start));
+    this.choose(canvas, about, ahead.sort((a, b) => far(a) - far(b))[0] ?? from);
   }
 }
 
@@ -103,7 +131,7 @@ function sentence(run: Run, blocks: Block[]): string {
   if (!blocks.length) return "No tile was finished.";
   const { used, most, mean, tail, occupied } = measure(run, blocks);
   return `${count(blocks.length, "tile")} on ${used} of ${run.sms} SMs: at most ${most} on one, ${mean.toFixed(2)} on average over all. ` +
-    `The SMs hold a tile for ${percent(occupied)} of the time; the last SM ends ${duration(tail, run.clockGhz)} after the first.`;
+    `The SMs hold a tile for ${percent(occupied)} of the time; ${tail < 1 ? "all end together" : `the last SM ends ${duration(tail, run.clockGhz)} after the first`}.`;
 }
 
 function figures(run: Run, blocks: Block[]): HTMLElement {
