@@ -11,10 +11,13 @@ from tirx_mini.sim import Timeline
 
 from .facts import Facts
 from .model import Bound, Cause, LaneTime, Share, Usage, WaitShare
-from .path import Resource
+from .path import Resource, critical_path
 from .rules import causes_of
+from .scene import Scene
 
-__all__ = ["Bound", "Cause", "LaneTime", "Resource", "Share", "Usage", "WaitShare", "bound_of"]
+__all__ = [
+    "Bound", "Cause", "LaneTime", "Resource", "Scene", "Share", "Usage", "WaitShare", "bound_of", "critical_path",
+]  # fmt: skip
 
 
 def bound_of(timeline: Timeline, spec: GpuSpec, stats: Mapping[str, float], time_us: float) -> Bound:

@@ -14,9 +14,6 @@ from tirx_mini.sim import Activity, CtaTime, Interval, Track, TrackKind
 
 from .scene import ACCESSES, EPSILON, Lane, Scene
 
-MOST_STEPS = 400_000
-"""Steps after which a walk gives up; each goes back in time, so that none goes on for ever."""
-
 
 class Resource(Enum):
     """What a moment of the critical path belongs to. The values are words for a reader."""
@@ -84,10 +81,16 @@ class _Walk:
     def cta_end(self, cta: CtaTime, time: float) -> None:
         """Walk from a time at which a CTA ends."""
         self._to_last_warp(cta, time)
-        while self.at is not None and len(self.steps) < MOST_STEPS:
+        seen: set[tuple[Track, float]] = set()
+        while self.at is not None:
             track, now = self.at
             self.at = None
-            self._warp(track, now)
+            if (track, now) in seen:  # two that wait for one another at one time: go on with what this one did before
+                before = self.scene.lanes[track].before(now)
+                self.at = (track, before.start) if before is not None else None
+            else:
+                seen.add((track, now))
+                self._warp(track, now)
 
     def stores_after(self, cta: CtaTime) -> None:
         """The kernel ends when its last stores arrive, which may be after its last warp has ended."""
@@ -220,7 +223,9 @@ class _Walk:
             self._pass(Resource.TENSOR, work.start, work.end, work)
             issue = self._issue(work, "mma")
             earlier = lane.ended(work.start)
-            if earlier is None or earlier is work or (issue is not None and issue.start >= earlier.end):
+            if earlier is None or earlier.start > work.start - EPSILON:
+                break
+            if issue is not None and issue.start >= earlier.end:
                 break
             # The core was still busy when this MMA was issued; after that, its operands came late from shared memory.
             self._pass(Resource.SHARED, earlier.end, work.start, work)
