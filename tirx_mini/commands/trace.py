@@ -20,6 +20,7 @@ from ..course import (
     check_file,
     named_kernel,
     timeline_form,
+    told_apart,
 )
 from ..hardware import gpu_spec
 from ..report import FIRST, SLOWEST, finding_page, report_page
@@ -52,24 +53,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     console = Console(highlight=False, stderr=options.output == TERMINAL)
     suffix = ".txt" if options.output == TERMINAL else options.output.suffix
+    view = View(options.cta, options.start, options.end, options.view == "wave")
+    kernels = [options.kernel] if options.against is None else [options.kernel, options.against]
     try:
-        ref = named_kernel(KernelRef.parse(options.kernel))
-        checked = check_file(
-            ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms,
-            schedules=options.schedules, seed=options.seed, budget=options.budget, trace=True,
-        )  # fmt: skip
+        refs = [named_kernel(KernelRef.parse(kernel)) for kernel in kernels]
+        runs = [_run(ref, options) for ref in refs]
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
-    spec = gpu_spec(options.gpu).with_sms(options.sms)
-    view = View(options.cta, options.start, options.end)
-    try:
-        text = timeline_form(Traced(checked.report, spec, _size(options)), suffix, view)
-    except ValueError as error:
-        if isinstance(error, NoTimeline):
+    for checked, traced in runs:
+        if not traced.ran:
             _show(checked, console)
+            console.print(f"error: {NoTimeline(traced)}", markup=False)
+            return 1
+    checked, traced = runs[0]
+    against = None
+    if options.against is not None:
+        traced, against = told_apart(traced, runs[1][1], (refs[0], refs[1]))
+    try:
+        text = timeline_form(traced, suffix, view, against)
+    except ValueError as error:
         console.print(f"error: {error}", markup=False)
-        return 1 if isinstance(error, NoTimeline) else 2
+        return 2
     if options.output == TERMINAL:
         print(text, end="")
     else:
@@ -104,8 +109,25 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--from", type=float, dest="start", metavar="CYCLE", help="where the part shown large begins")
     parser.add_argument("--to", type=float, dest="end", metavar="CYCLE", help="where it ends")
+    parser.add_argument(
+        "--view", choices=("timeline", "wave"), default="timeline",
+        help="wave: all SMs with their tiles, as .svg or text (default: timeline; a page has both)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--against", metavar="FILE.py:KERNEL",
+        help="also run this kernel, and show both on one time axis, and what differs in words",
+    )  # fmt: skip
     add_simulation_arguments(parser)
     return parser
+
+
+def _run(ref: KernelRef, options: argparse.Namespace) -> tuple[Checked, Traced]:
+    """A kernel's verdict and its timeline."""
+    checked = check_file(
+        ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms,
+        schedules=options.schedules, seed=options.seed, budget=options.budget, trace=True,
+    )  # fmt: skip
+    return checked, Traced(checked.report, gpu_spec(options.gpu).with_sms(options.sms), _size(options))
 
 
 def _size(options: argparse.Namespace) -> str:

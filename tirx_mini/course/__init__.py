@@ -25,7 +25,7 @@ from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, r
 from .measured import StepTimes, measured_times
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
-from .trace import FORMS, NoTimeline, Traced, View, timeline_form
+from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
 
 __all__ = [
@@ -86,6 +86,7 @@ __all__ = [
     "steps_from",
     "student_file",
     "timeline_form",
+    "told_apart",
     "what_if",
     "what_if_tasks",
     "with_timelines",

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ..diagnose import Report, Timeline
 from ..hardware import GpuSpec
-from ..report import FIRST, Heading, ctas_shown, page_html, timeline_svg, timeline_text, trace_json
+from ..report import (
+    FIRST,
+    Comparison,
+    Heading,
+    against_svg,
+    against_text,
+    compare,
+    ctas_shown,
+    page_html,
+    run_of,
+    timeline_svg,
+    timeline_text,
+    trace_json,
+    wave_svg,
+    wave_text,
+)
+from .kernel_ref import KernelRef
 
 
 class NoTimeline(ValueError):
     """A run of which there is nothing to show."""
+
+    def __init__(self, traced: Traced) -> None:
+        super().__init__(f"{traced.report.kernel or 'the kernel'} did not run, so there is no timeline to show")
 
 
 @dataclass(frozen=True)
@@ -20,12 +39,14 @@ class View:
     """What of a timeline is shown. Forms in which a reader looks around for himself take it for where he begins.
 
     cta: "first", "slowest" or a number; None for all where the form can show them, else the first. start, end: of the
-    part that is shown large, in cycles; None for a few steps of the pipeline.
+    part that is shown large, in cycles; None for a few steps of the pipeline, and of two runs for all of both. wave:
+    all SMs with their tiles, in the forms that show one thing at a time.
     """
 
     cta: str | int | None = None
     start: float | None = None
     end: float | None = None
+    wave: bool = False
 
     def ctas(self, timeline: Timeline) -> tuple[int, ...]:
         """The CTAs that are chosen."""
@@ -41,10 +62,15 @@ class Traced:
     shape: str = ""
 
     @property
+    def ran(self) -> bool:
+        """Whether there is a timeline."""
+        return self.report.trace is not None and bool(self.report.trace.ctas)
+
+    @property
     def timeline(self) -> Timeline:
         """Raises `NoTimeline` for a kernel that did not run."""
         if self.report.trace is None or not self.report.trace.ctas:
-            raise NoTimeline(f"{self.report.kernel or 'the kernel'} did not run, so there is no timeline to show")
+            raise NoTimeline(self)
         return self.report.trace
 
     @property
@@ -66,35 +92,77 @@ class Traced:
         return Heading(", ".join(part for part in parts if part), self.clock_ghz, cause)
 
 
-def _page(traced: Traced, view: View) -> str:
+def told_apart(traced: Traced, against: Traced, refs: tuple[KernelRef, KernelRef]) -> tuple[Traced, Traced]:
+    """Two runs with names that differ: those of kernels of one name get their files' names."""
+    if traced.report.kernel != against.report.kernel:
+        return traced, against
+    paths = [ref.path for ref in refs]
+    files = [path.name if paths[0].name != paths[1].name else str(path) for path in paths]
+    if files[0] == files[1]:
+        files[1] += ", again"
+    first, second = (
+        replace(run, report=replace(run.report, kernel=f"{run.report.kernel} of {file}"))
+        for run, file in zip((traced, against), files, strict=True)
+    )
+    return first, second
+
+
+def _page(traced: Traced, view: View, against: Traced | None) -> str:
     ctas = () if view.cta is None else view.ctas(traced.timeline)
     window = None if view.start is None or view.end is None else (view.start, view.end)
-    return page_html(traced.report, spec=traced.spec, shape=traced.shape, ctas=ctas, window=window)
+    other = None if against is None else against.report
+    return page_html(traced.report, other, spec=traced.spec, shape=traced.shape, ctas=ctas, window=window)
 
 
-def _picture(traced: Traced, view: View) -> str:
+def _picture(traced: Traced, view: View, against: Traced | None) -> str:
+    if against is not None:
+        comparison, heading = _compared(traced, against)
+        ctas = view.ctas(against.timeline), view.ctas(traced.timeline)
+        return against_svg(comparison, heading, ctas, view.start, view.end)
+    if view.wave:
+        return wave_svg(traced.timeline, traced.heading, traced.spec.sms)
     return timeline_svg(traced.timeline, traced.heading, view.ctas(traced.timeline), view.start, view.end)
 
 
-def _text(traced: Traced, view: View) -> str:
+def _text(traced: Traced, view: View, against: Traced | None) -> str:
+    if against is not None:
+        comparison, heading = _compared(traced, against)
+        return f"{heading.title}\n\n{against_text(comparison)}\n"
+    if view.wave:
+        return wave_text(traced.timeline, traced.heading, traced.spec.sms)
     return timeline_text(traced.timeline, traced.heading, view.ctas(traced.timeline), view.start, view.end)
 
 
-def _events(traced: Traced, view: View) -> str:
+def _events(traced: Traced, view: View, against: Traced | None) -> str:
     return trace_json(traced.report, traced.clock_ghz, None if view.cta is None else view.ctas(traced.timeline))
 
 
-FORMS: Mapping[str, Callable[[Traced, View], str]] = MappingProxyType(
+def _compared(traced: Traced, against: Traced) -> tuple[Comparison, Heading]:
+    """Both runs, and the words above them."""
+    before, after = (run_of(run.report, run.spec) for run in (against, traced))
+    names = f"{after.name} against {before.name} on {traced.report.gpu}"
+    return compare(before, after), Heading(f"{names}, {traced.shape}" if traced.shape else names, traced.clock_ghz)
+
+
+FORMS: Mapping[str, Callable[[Traced, View, Traced | None], str]] = MappingProxyType(
     {".html": _page, ".svg": _picture, ".json": _events, ".txt": _text}
 )
 """What a timeline can be written as, by the suffix of the file."""
+OF_ONE_RUN, OF_WAVES = frozenset({".json"}), frozenset({".svg", ".txt"})
+"""The forms that hold only one run, and those in which the wave is chosen."""
 
 
-def timeline_form(traced: Traced, suffix: str, view: View | None = None) -> str:
+def timeline_form(traced: Traced, suffix: str, view: View | None = None, against: Traced | None = None) -> str:
     """The timeline as the text of a file with this suffix, a key of `FORMS`.
 
-    Raises `NoTimeline` for a kernel that did not run, and `ValueError` for a view that the run does not have.
+    against: another run of the problem, to compare with. Raises `NoTimeline` for a kernel that did not run, and
+    `ValueError` for a view that the run, or this form, does not have.
     """
     view = view or View()
     view.ctas(traced.timeline)  # raises before anything is made
-    return FORMS[suffix](traced, view)
+    if against is not None and suffix in OF_ONE_RUN:
+        raise ValueError(f"{suffix} holds one run; write the other one to a file of its own")
+    if view.wave and (suffix not in OF_WAVES or against is not None):
+        what = "two runs" if against is not None else suffix
+        raise ValueError(f"there is no wave of {what}; -o x.svg and -o - show that of one run, a page has a tab for it")
+    return FORMS[suffix](traced, view, against)

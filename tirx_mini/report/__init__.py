@@ -6,18 +6,39 @@ from .pages import finding_page, headline, plain, report_page, to_json
 from .product import ProductError, accesses, product_error, product_shape, wrong_product
 from .stuck import ring, stuck_page
 from .svg import Paint, Picture
-from .timeline import FIRST, SLOWEST, Heading, ctas_shown, page_html, timeline_svg, timeline_text, trace_json
+from .timeline import (
+    FIRST,
+    SLOWEST,
+    Comparison,
+    Heading,
+    against_svg,
+    against_text,
+    compare,
+    ctas_shown,
+    page_html,
+    run_of,
+    timeline_svg,
+    timeline_text,
+    trace_json,
+    wave_note,
+    wave_svg,
+    wave_text,
+)
 
 __all__ = [
     "FIRST",
     "SLOWEST",
+    "Comparison",
     "Heading",
     "Mismatch",
     "Paint",
     "Picture",
     "ProductError",
     "accesses",
+    "against_svg",
+    "against_text",
     "barrier_table",
+    "compare",
     "ctas_shown",
     "explain_mismatch",
     "finding_page",
@@ -28,10 +49,14 @@ __all__ = [
     "product_shape",
     "report_page",
     "ring",
+    "run_of",
     "stuck_page",
     "timeline_svg",
     "timeline_text",
     "to_json",
     "trace_json",
+    "wave_note",
+    "wave_svg",
+    "wave_text",
     "wrong_product",
 ]

@@ -93,3 +93,72 @@ def test_a_kernel_that_cannot_be_built_has_no_timeline(tmp_path: Path, capsys: p
     assert main(["trace", f"{path}:hgemm_v7", "-o", str(tmp_path / "x.html")]) == 1
     assert "hgemm_v7 did not run, so there is no timeline to show" in capsys.readouterr().out
     assert not (tmp_path / "x.html").exists()
+
+
+STEP_5 = f"{SOURCES[5]}:hgemm_v5"
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".txt", ".html"])
+def test_two_runs_are_shown_side_by_side(suffix: str, tmp_path: Path) -> None:
+    text = written(suffix, tmp_path, [*STEP_7, "--against", STEP_5])
+    assert "hgemm_v5" in text and "hgemm_v7" in text
+
+
+def test_the_difference_is_named_in_sentences_and_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", *STEP_7, "--against", STEP_5]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.startswith("hgemm_v7 against hgemm_v5 on B200, 256 × 256 × 256\n")
+    assert " than hgemm_v5: " in out and "MMA warp: waits for TMA loads (tma_bar → tma2mma)" in out
+
+
+def test_kernels_of_one_name_are_told_apart_by_their_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(Edit(7, "PIPE_DEPTH = 2", "PIPE_DEPTH = 3").source(), encoding="utf-8")
+    assert main(["trace", f"{mine}:hgemm_v7", *STEP_7[1:], "--against", STEP_7[0]]) == 0
+    assert f"hgemm_v7 of mine.py against hgemm_v7 of {SOURCES[7].name}" in capsys.readouterr().out
+
+
+def test_a_kernel_that_hangs_is_compared_as_far_as_it_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", *hang(tmp_path), "--against", STEP_5]) == 1
+    assert "hgemm_v7 hangs after " in capsys.readouterr().out
+
+
+def test_the_wave_is_a_picture_or_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    svg = written(".svg", tmp_path, [*STEP_7, "--view", "wave"])
+    assert "tiles on 148 SMs" in svg and "SM 145" in svg
+    capsys.readouterr()
+    assert main(["trace", *STEP_7, "--view", "wave", "--sms", "2"]) == 0
+    assert "4 tiles on 2 SMs: 2 SMs have 2 tiles." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--against", STEP_5, "-o", "x.json"], ".json holds one run; write the other one to a file of its own"),
+        (["--against", "no.py:hgemm_v5"], "the kernel file no.py does not exist"),
+        (["--view", "wave", "-o", "x.html"], "there is no wave of .html; -o x.svg and -o - show that of one run"),
+        (["--view", "wave", "--against", STEP_5], "there is no wave of two runs"),
+    ],
+)
+def test_what_a_form_cannot_show_is_refused(
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert main(["trace", *STEP_7, *arguments]) == 2
+    output = capsys.readouterr()
+    assert sentence in " ".join((output.out + output.err).split()) and not list(tmp_path.iterdir())
+
+
+def test_the_other_kernel_that_cannot_be_built_shows_its_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text(Edit(5, "K_TILES = K // BLK_K", "K_TILES = K // BLK_Z").source(), encoding="utf-8")
+    assert main(["trace", *STEP_7, "--against", f"{broken}:hgemm_v5"]) == 1
+    output = capsys.readouterr()
+    said = output.out + output.err
+    assert "BLK_Z" in said and "hgemm_v5 did not run, so there is no timeline to show" in " ".join(said.split())

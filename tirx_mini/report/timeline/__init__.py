@@ -8,7 +8,7 @@ from .page import page_html
 from .svg import against_svg, timeline_svg
 from .text import timeline_text
 from .trace_events import trace_json
-from .wave import wave_note, wave_svg
+from .wave import wave_note, wave_svg, wave_text
 
 __all__ = [
     "FIRST",
@@ -29,4 +29,5 @@ __all__ = [
     "trace_json",
     "wave_note",
     "wave_svg",
+    "wave_text",
 ]

@@ -1,7 +1,7 @@
 """Two runs of a problem side by side: what each role and engine does with its time, and the difference in sentences.
 
-A run's times are those of an average CTA slot: the cycles that all CTAs spend on something, divided by the cycles that
-all CTAs live, times the cycles of the run. They compare a kernel of one tile a CTA with a persistent one.
+A run's times are those of an average CTA slot: the cycles that all working CTAs spend on something, divided by the
+cycles that they live, times the cycles of the run. They compare a kernel of one tile a CTA with a persistent one.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _busy(run: Run) -> Mapping[TrackKind, float]:
     for interval in run.timeline.intervals:
         if interval.activity is Activity.BUSY:
             by_track[interval.track].append((interval.start, interval.end))
-    lives = sum(item.end - item.start for item in run.timeline.ctas)
+    lives = sum(_lives(run).values())
     cycles: dict[TrackKind, float] = defaultdict(float)
     for track, spans in by_track.items():
         cycles[track.kind] += covered(spans)
@@ -162,20 +162,26 @@ def _waits(before: Run, after: Run) -> Iterable[Difference]:
 
 def _waiting(run: Run) -> Mapping[str, Mapping[tuple[str, str], float]]:
     """For each role, µs of an average slot by what it waits for: (name without the stage, cause)."""
-    lives = {item.cta: item.end - item.start for item in run.timeline.ctas}
+    lives = _lives(run)
     lived: dict[str, float] = defaultdict(float)
     for track, role in run.timeline.roles.items():
         lived[role] += lives.get(track.cta, 0.0)
     cycles: dict[str, dict[tuple[str, str], float]] = {role: defaultdict(float) for role in lived if role}
     for interval in run.timeline.intervals:
         role = run.timeline.roles.get(interval.track, "")
-        if interval.activity is Activity.WAIT and role:
+        if interval.activity is Activity.WAIT and role and interval.track.cta in lives:
             cycles[role][family(interval.name), cause(run.timeline, interval)] += interval.cycles
     return {
         role: {what: spent / lived[role] * _run_us(run) for what, spent in waits.items()}
         for role, waits in cycles.items()
         if lived[role]
     }
+
+
+def _lives(run: Run) -> dict[int, float]:
+    """How many cycles each CTA lives; without those that find no tile, which only wait for their end."""
+    busy = {interval.track.cta for interval in run.timeline.intervals if interval.activity is Activity.BUSY}
+    return {cta.cta: cta.end - cta.start for cta in run.timeline.ctas if cta.cta in busy or not busy}
 
 
 def _pairs(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]:
@@ -227,6 +233,9 @@ def _rank(row: Difference) -> tuple[bool, int]:
 
 def _headline(before: Run, after: Run) -> str:
     old, new = before.whole_us, after.whole_us
+    hung = [run for run in (before, after) if run.timeline.stuck is not None]
+    if hung:
+        return " ".join(f"{run.name} hangs after {_run_us(run):.1f} µs." for run in hung)
     if abs(new - old) < LEAST / 2 * max(old, new):
         return f"{after.name} takes as long as {before.name}: {old:.1f} and {new:.1f} µs."
     joint = "as" if new > 2 * old else "than"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from .spans import covered
 TALLEST, LOWEST = 16.0, 3.0
 """Of the row of an SM, in user units."""
 ROOM = 460.0
+TEXT_WIDTH, TEXT_NAME, TEXT_ROWS = 80, 12, 25
+"""Of the wave as text: columns, those of a name, and rows at most."""
 MOST = 500
 """So many blocks have their words as titles; more are one path a colour, and the file stays small."""
 LINES = {f"line-s{stage}": Paint("stroke", colour, colour) for stage, colour in enumerate(STAGES)}
@@ -37,10 +40,10 @@ class Block:
 def blocks_of(timeline: Timeline) -> list[Block]:
     """The blocks of all SMs, by SM and start."""
     ctas = {item.cta: item for item in timeline.ctas}
-    tiled = {tile.cta for tile in timeline.tiles}
     owned = [(ctas[tile.cta], tile) for tile in timeline.tiles if tile.cta in ctas]
     pieces = [(cta.sm, tile.start, tile.end, f"{cta.name}, {tile.name}") for cta, tile in owned]
-    pieces += [(item.sm, item.start, item.end, item.name) for item in timeline.ctas if item.cta not in tiled]
+    if not pieces:
+        pieces = [(item.sm, item.start, item.end, item.name) for item in timeline.ctas]
     found: list[Block] = []
     free: dict[int, list[float]] = {}
     turns: Counter[int] = Counter()
@@ -73,6 +76,27 @@ def wave_note(timeline: Timeline, sms: int, clock_ghz: float) -> str:
         f"{100 * worked / (sms * timeline.cycles):.0f} % of the time. The first of them runs out of work "
         f"{duration(left, clock_ghz)} before the end, after {100 * tail / timeline.cycles:.0f} % of the time."
     )
+
+
+def wave_text(timeline: Timeline, heading: Heading, sms: int) -> str:
+    """The same in eighty columns: rows of SMs, of which each shows its first, and a digit for each tile."""
+    note = heading.note or wave_note(timeline, sms, heading.clock_ghz)
+    lines = [*textwrap.wrap(heading.title, TEXT_WIDTH), *textwrap.wrap(note, TEXT_WIDTH), ""]
+    blocks = blocks_of(timeline)
+    together = -(-sms // TEXT_ROWS)
+    columns = TEXT_WIDTH - TEXT_NAME
+    cycles = max(timeline.cycles, 1.0) / columns
+    for first in range(0, sms, together):
+        last = min(first + together, sms) - 1
+        name = f"SM {first}" if first == last else f"SM {first}–{last}"
+        cells = [" "] * columns
+        for block in (block for block in blocks if block.sm == first):
+            for column in range(round(block.start / cycles), round(block.end / cycles)):
+                cells[column] = str((block.turn + 1) % 10)
+        lines.append(f"{name:<{TEXT_NAME}}{''.join(cells)}".rstrip())
+    kind = "tile" if timeline.tiles else "CTA"
+    lines += ["", f"1, 2, …: the first {kind} of an SM, the second, …; {duration(cycles, heading.clock_ghz)} a column"]
+    return "\n".join(lines) + "\n"
 
 
 def wave_svg(timeline: Timeline, heading: Heading, sms: int) -> str:

@@ -118,6 +118,23 @@ def test_two_ctas_that_do_the_same_do_not_double_the_times(deeper: Comparison) -
         assert twice == replace(row, before=pytest.approx(row.before))
 
 
+def test_a_cta_without_a_tile_does_not_count(deeper: Comparison) -> None:
+    timeline = SHALLOW.timeline
+    empty = replace(timeline.ctas[0], cta=1)
+    lone = Interval(replace(MMA, cta=1), Activity.WAIT, "bar.sync 0", 0, timeline.cycles)
+    more = replace(
+        timeline, intervals=(lone, *timeline.intervals), ctas=(*timeline.ctas, empty),
+        roles={**timeline.roles, replace(MMA, cta=1): "MMA"},
+    )  # fmt: skip
+    assert compare(replace(SHALLOW, timeline=more), DEEP).sentences == deeper.sentences
+
+
+def test_a_run_that_hangs_is_said_to_hang() -> None:
+    hung = Run("mine", Ring().timeline(stuck=True), clock_ghz=2.0)
+    first = compare(DEEP, hung).sentences[0]
+    assert first == f"mine hangs after {hung.timeline.cycles / 2e3:.1f} µs."
+
+
 def test_the_data_for_the_page_are_json(deeper: Comparison) -> None:
     data = json.loads(json.dumps(as_data(deeper)))
     assert data["sentences"] == list(deeper.sentences) and data["after"] == {"name": "deep", "us": DEEP.whole_us}

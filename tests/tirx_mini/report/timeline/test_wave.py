@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tirx_mini.diagnose import CtaTime, Tile, Timeline
-from tirx_mini.report.timeline import Heading, wave_note, wave_svg
+from tirx_mini.report.timeline import Heading, wave_note, wave_svg, wave_text
 
 from .pictures import SVG, boxes, words
 
@@ -58,8 +58,23 @@ def test_a_run_in_which_no_cta_began_says_so() -> None:
     assert "No CTA has run." in words(wave_svg(Timeline(), Heading("wave", 2.0), sms=4))
 
 
+def test_a_cta_without_a_tile_is_no_block() -> None:
+    timeline = persistent(4, 3)
+    assert len(timeline.ctas) == 4
+    assert wave_note(timeline, 4, 2.0).startswith("3 tiles on 4 SMs: 3 SMs have 1 tile, 1 SM has none.")
+    assert not boxes(wave_svg(timeline, Heading("wave", 2.0), sms=4), "SM 3")
+
+
 def test_a_large_wave_stays_small() -> None:
     svg = wave_svg(persistent(148, 4096), Heading("wave", 2.0), sms=148)
     lines = [path.get("d", "") for path in ET.fromstring(svg).iter(f"{SVG}path")]
     assert sum(line.count("M") for line in lines) == 4096 and len(lines) == 8
     assert len(svg) < 100_000 and "and again" in words(svg)
+
+
+def test_the_text_has_a_row_for_some_sms_and_a_digit_for_each_tile() -> None:
+    lines = wave_text(persistent(50, 75), Heading("wave", 2.0), sms=50).splitlines()
+    rows = [line for line in lines if line.startswith("SM ")]
+    assert len(rows) == 25 and rows[0].startswith("SM 0–1") and max(map(len, lines)) <= 80
+    assert rows[0][12:] == "1" * 34 + "2" * 34 and rows[-1][12:] == "1" * 34
+    assert "75 tiles on 50 SMs" in " ".join(lines)
