@@ -19,6 +19,8 @@ FUNCTIONS = ("TMA", "loads", "MMA", "write-back")
 """What warps do, in the order in which the data flow; a role is one of them, several, or "all"."""
 LEAST = 0.02
 """Differences below this part of the longer run are not named."""
+LONGER = 5
+"""From so many times on, the factor says less than the figures."""
 MOST = 4
 """So many differences are named."""
 
@@ -113,13 +115,15 @@ def family(name: str) -> str:
 
 
 def cause(timeline: Timeline, wait: Interval) -> str:
-    """Whose work a wait is for: "TMA loads", "MMAs", "stores", "other warps"."""
+    """What a wait is for: "TMA loads", "MMAs", "stores", "tensor memory", "other warps"."""
     change = timeline.ended_by(wait)
     if change is not None:
         kinds = {TrackKind.TMA_LOAD: "TMA loads", TrackKind.TENSOR: "MMAs", TrackKind.TMA_STORE: "stores"}
         return kinds.get(change.source.kind, "other warps")
     if wait.barrier is None and "group" in wait.name:
         return "stores"
+    if wait.name.startswith("tcgen05."):
+        return "tensor memory"
     return "other warps"
 
 
@@ -263,7 +267,8 @@ def _sentence(row: Difference) -> str:
         return f"The {row.who} now {verb}{goal}: {after:.1f} µs, before not at all."
     if after <= small:
         return f"The {row.who} no longer {verb}{goal}: {before:.1f} µs before."
-    return f"The {row.who} {verb} {_more(before, after)}{goal}: {before:.1f} → {after:.1f} µs."
+    more = "longer" if after > LONGER * before else _more(before, after)
+    return f"The {row.who} {verb} {more}{goal}: {before:.1f} → {after:.1f} µs."
 
 
 def _named(row: Difference) -> str:

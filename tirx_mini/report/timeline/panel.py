@@ -9,7 +9,7 @@ from dataclasses import replace
 from tirx_mini.diagnose import Activity, BarrierChange, Interval, Place, Signal, Timeline, Track
 
 from ..svg import Picture, number, points
-from .marks import LEFT, RIGHT, WIDTH, Scale, fitting, hatching
+from .marks import LEFT, WIDTH, Scale, fitting, hatching
 from .palette import stage_class
 from .phases import Phase, phases_of
 from .rows import Row, rows_of
@@ -31,6 +31,7 @@ class Panel:
     def __init__(self, timeline: Timeline, ctas: Sequence[int], scale: Scale, top: float, strips: bool = True) -> None:
         self.timeline, self.ctas, self.scale, self.top = timeline, ctas, scale, top
         rows = rows_of(timeline, ctas)
+        self.lives = {item.cta: (item.start, item.end) for item in timeline.ctas}
         self.rows = [row for row in rows if row.works(scale.start, scale.end)] or rows
         self.barriers = barriers_in(timeline, ctas, scale) if strips else []
         self.levels = [stacked(merged(row.intervals, scale), scale) for row in self.rows]
@@ -58,10 +59,11 @@ class Panel:
         return f"Cycles {number(self.scale.start)} to {number(self.scale.end)}: {shares}."
 
     def share(self, row: Row) -> tuple[Row, str, float]:
-        """What a row says of itself: for how much of the window, as far as the run goes, its warp waits or its engine
+        """What a row says of itself: for how much of the window, as far as the CTA lives, its warp waits or its engine
         is busy."""
         activity, verb = (Activity.WAIT, "waits") if row.detail else (Activity.BUSY, "busy")
-        return row, verb, row.share(activity, self.scale.start, min(self.scale.end, self.timeline.cycles))
+        begin, end = self.lives.get(row.cta, (0.0, self.timeline.cycles))
+        return row, verb, row.share(activity, max(begin, self.scale.start), min(end, self.scale.end))
 
     def draw(self, picture: Picture) -> None:
         for index in range(len(self.rows)):
@@ -79,7 +81,8 @@ class Panel:
         if len(self.ctas) > 1 and (index == 0 or self.rows[index - 1].cta != row.cta):
             names = {item.cta: item.name for item in self.timeline.ctas}
             picture.text(16, top - 7, names.get(row.cta, f"CTA {row.cta}"), "ink")
-        picture.rect(LEFT, top, WIDTH - RIGHT - LEFT, bottom - top, "lane")
+        left, right = map(self.scale.x, self.lives.get(row.cta, (self.scale.start, self.scale.end)))
+        picture.rect(left, top, max(right - left, 0.5), bottom - top, "lane")
         middle = (top + bottom) / 2
         picture.text(LEFT - 8, middle + (-1 if row.detail else 4), row.name, "ink", text_anchor="end")
         if row.detail:

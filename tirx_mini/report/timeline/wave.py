@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tirx_mini.diagnose import Timeline
+from tirx_mini.diagnose import Activity, Timeline
 
 from ..svg import Paint, Picture
 from .marks import LEFT, RULES, WIDTH, Heading, Scale, axis, duration, fitting, wrapped
@@ -38,10 +38,19 @@ class Block:
 
 
 def blocks_of(timeline: Timeline) -> list[Block]:
-    """The blocks of all SMs, by SM and start."""
+    """The blocks of all SMs, by SM and start. A CTA's first tile begins with the first work of an engine for it: until
+    then the CTA may only wait for the tensor memory of the one before.
+    """
+    begun: dict[int, float] = {}
+    for interval in timeline.intervals:
+        if interval.activity is Activity.BUSY:
+            begun[interval.track.cta] = min(begun.get(interval.track.cta, interval.start), interval.start)
     ctas = {item.cta: item for item in timeline.ctas}
     owned = [(ctas[tile.cta], tile) for tile in timeline.tiles if tile.cta in ctas]
-    pieces = [(cta.sm, tile.start, tile.end, f"{cta.name}, {tile.name}") for cta, tile in owned]
+    pieces = [
+        (cta.sm, max(tile.start, min(begun.get(tile.cta, 0.0), tile.end)), tile.end, f"{cta.name}, {tile.name}")
+        for cta, tile in owned
+    ]
     if not pieces:
         pieces = [(item.sm, item.start, item.end, item.name) for item in timeline.ctas]
     found: list[Block] = []
@@ -92,7 +101,8 @@ def wave_text(timeline: Timeline, heading: Heading, sms: int) -> str:
         cells = [" "] * columns
         for block in (block for block in blocks if block.sm == first):
             for column in range(round(block.start / cycles), round(block.end / cycles)):
-                cells[column] = str((block.turn + 1) % 10)
+                if column < columns and cells[column] == " ":  # of CTAs that live at once, the first is shown
+                    cells[column] = str((block.turn + 1) % 10)
         lines.append(f"{name:<{TEXT_NAME}}{''.join(cells)}".rstrip())
     kind = "tile" if timeline.tiles else "CTA"
     lines += ["", f"1, 2, …: the first {kind} of an SM, the second, …; {duration(cycles, heading.clock_ghz)} a column"]
@@ -134,7 +144,8 @@ def _blocks(picture: Picture, blocks: Sequence[Block], scale: Scale, top: float,
             paths.setdefault(kind, []).append(f"M{left:.1f} {y + height / 2:.1f}h{max(right - left - 0.3, 0.2):.1f}")
             continue
         words = f"SM {block.sm}: {block.name}, cycles {block.start:,.0f} to {block.end:,.0f}"
-        picture.rect(left, y + 0.15, max(right - left, 0.5), height - 0.3, f"{kind} edge", words)
+        edged = f"{kind} edge" if height >= 2.5 else kind  # lines would hide what is lower
+        picture.rect(left, y + 0.15, max(right - left, 0.5), height - 0.3, edged, words)
         if height >= 11 and (label := fitting([block.name.split(", ", 1)[-1], str(block.turn + 1)], right - left)):
             picture.text((left + right) / 2, y + height / 2 + 3.5, label, "on small", text_anchor="middle")
     for kind, pieces in paths.items():

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tirx_mini.diagnose import CtaTime, Tile, Timeline
+from tirx_mini.diagnose import Activity, CtaTime, Interval, Tile, Timeline, Track, TrackKind
 from tirx_mini.report.timeline import Heading, wave_note, wave_svg, wave_text
 
 from .pictures import SVG, boxes, words
@@ -50,12 +50,28 @@ def test_a_run_without_tiles_shows_its_ctas_and_those_that_live_at_once_lie_belo
     timeline = Timeline(ctas=ctas, cycles=500.0)
     svg = wave_svg(timeline, Heading("wave", 2.0), sms=1)
     assert len({top for _, _, top, _ in boxes(svg, "SM 0: CTA")}) == 3 and "1st CTA" in words(svg)
+    (row,) = [line for line in wave_text(timeline, Heading("wave", 2.0), 1).splitlines() if line.startswith("SM 0")]
+    assert row.split()[-1] == "1" * 41 + "2" * 13 + "3" * 14
     assert wave_note(timeline, 1, 2.0).startswith("3 CTAs on 1 SM: 1 SM has 3 CTAs. The SMs work 100 % of the time.")
 
 
 def test_a_run_in_which_no_cta_began_says_so() -> None:
     assert wave_note(Timeline(), 4, 2.0) == "No CTA has run."
     assert "No CTA has run." in words(wave_svg(Timeline(), Heading("wave", 2.0), sms=4))
+
+
+def test_a_tile_begins_with_the_work_for_it_and_not_with_the_wait_for_its_turn() -> None:
+    """The second CTA of an SM lives from the start on, but gets tensor memory when the first one has ended."""
+    loads = [
+        Interval(Track(cta, TrackKind.TMA_LOAD), Activity.BUSY, "load A", start, start + 100)
+        for cta, start in ((0, 50.0), (1, 1050.0))
+    ]
+    ctas = tuple(CtaTime(cta, f"CTA ({cta}, 0)", 0, cta, 0, 0.0, end) for cta, end in ((0, 1000.0), (1, 2000.0)))
+    tiles = tuple(Tile(cta.cta, 0.0, cta.end, f"tile {cta.cta}") for cta in ctas)
+    timeline = Timeline(intervals=tuple(loads), ctas=ctas, tiles=tiles, cycles=2000.0)
+    svg = wave_svg(timeline, Heading("wave", 2.0), sms=1)
+    assert len({top for _, _, top, _ in boxes(svg, "SM 0")}) == 1
+    assert boxes(svg, "SM 0: CTA (1, 0), tile 1, cycles 1,050 to 2,000")
 
 
 def test_a_cta_without_a_tile_is_no_block() -> None:
