@@ -17,6 +17,8 @@ from .spans import covered
 TALLEST, LOWEST = 16.0, 3.0
 """Of the row of an SM, in user units."""
 ROOM = 460.0
+SLACK = 0.02
+"""A tile may begin by this part of itself before the one above it ends, as the first loads of the next CTA do."""
 TEXT_WIDTH, TEXT_NAME, TEXT_ROWS = 80, 12, 25
 """Of the wave as text: columns, those of a name, and rows at most."""
 MOST = 500
@@ -58,7 +60,8 @@ def blocks_of(timeline: Timeline) -> list[Block]:
     turns: Counter[int] = Counter()
     for sm, start, end, name in sorted(pieces):
         ends = free.setdefault(sm, [])
-        level = next((level for level, until in enumerate(ends) if until <= start), len(ends))
+        slack = SLACK * (end - start)
+        level = next((level for level, until in enumerate(ends) if until <= start + slack), len(ends))
         ends[level : level + 1] = [end]
         found.append(Block(sm, start, end, name, turns[sm], level))
         turns[sm] += 1
