@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tirx_mini.diagnose import Activity, Timeline
+from tirx_mini.diagnose import Timeline
 
 from ..svg import Paint, Picture
 from .marks import LEFT, RULES, WIDTH, Heading, Scale, axis, duration, fitting, wrapped
@@ -40,19 +40,10 @@ class Block:
 
 
 def blocks_of(timeline: Timeline) -> list[Block]:
-    """The blocks of all SMs, by SM and start. A CTA's first tile begins with the first work of an engine for it: until
-    then the CTA may only wait for the tensor memory of the one before.
-    """
-    begun: dict[int, float] = {}
-    for interval in timeline.intervals:
-        if interval.activity is Activity.BUSY:
-            begun[interval.track.cta] = min(begun.get(interval.track.cta, interval.start), interval.start)
+    """The blocks of all SMs, by SM and start."""
     ctas = {item.cta: item for item in timeline.ctas}
     owned = [(ctas[tile.cta], tile) for tile in timeline.tiles if tile.cta in ctas]
-    pieces = [
-        (cta.sm, max(tile.start, min(begun.get(tile.cta, 0.0), tile.end)), tile.end, f"{cta.name}, {tile.name}")
-        for cta, tile in owned
-    ]
+    pieces = [(cta.sm, tile.start, tile.end, f"{cta.name}, {tile.name}") for cta, tile in owned]
     if not pieces:
         pieces = [(item.sm, item.start, item.end, item.name) for item in timeline.ctas]
     found: list[Block] = []

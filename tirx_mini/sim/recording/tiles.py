@@ -6,7 +6,7 @@ results leave by the stores that come between the end of its MMAs and the end of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..timeline import CtaTime, Tile
@@ -34,18 +34,23 @@ class _Store:
     box: Box
 
 
-def tiles_of(notes: Notes, ctas: Iterable[CtaTime]) -> list[Tile]:
-    """The tiles of all CTAs, by CTA, then by start."""
+def tiles_of(notes: Notes, ctas: Iterable[CtaTime], held: Mapping[int, float]) -> list[Tile]:
+    """The tiles of all CTAs, by CTA, then by start. held: of a CTA that waited for tensor memory, until when: its first
+    tile begins after that."""
     mmas: dict[int, list[MmaNote]] = {}
     for mma in notes.mmas:
         for cta in mma.ctas:
             mmas.setdefault(cta, []).append(mma)
     stores = _stores(notes)
-    return [tile for cta in ctas for tile in _tiles(cta, mmas.get(cta.cta, ()), stores.get(cta.cta, []))]
+    return [
+        tile
+        for cta in ctas
+        for tile in _tiles(cta, max(cta.start, held.get(cta.cta, 0.0)), mmas.get(cta.cta, ()), stores.get(cta.cta, []))
+    ]
 
 
-def _tiles(cta: CtaTime, mmas: Sequence[MmaNote], stores: list[_Store]) -> list[Tile]:
-    """The tiles of one CTA: none where it computes nothing, one where it only stores."""
+def _tiles(cta: CtaTime, start: float, mmas: Sequence[MmaNote], stores: list[_Store]) -> list[Tile]:
+    """The tiles of one CTA from `start` on: none where it computes nothing, one where it only stores."""
     works: list[_Work] = []
     for mma in sorted(mmas, key=lambda mma: mma.start):
         if not works or works[-1].begun.intersection(mma.fresh):
@@ -55,7 +60,6 @@ def _tiles(cta: CtaTime, mmas: Sequence[MmaNote], stores: list[_Store]) -> list[
     if not works and not stores:
         return []
     tiles: list[Tile] = []
-    start = cta.start
     for number, work in enumerate(works or [_Work(cta.start)]):
         last = number + 1 >= len(works)
         own = [s for s in stores if s.start >= work.end and (last or s.start < works[number + 1].end)]

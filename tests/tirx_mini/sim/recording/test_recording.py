@@ -11,7 +11,7 @@ import pytest
 import tirx_mini as tvm
 from tirx_mini.course import default_kernels, load_kernels
 from tirx_mini.diagnose import Report
-from tirx_mini.hardware import gpu_spec
+from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.sim import Activity, Interval, Signal, Timeline, Track, TrackKind
 
@@ -19,7 +19,7 @@ SHAPES = {4: (128, 256, 256), 7: (256, 256, 512), 9: (512, 512, 256), 10: (512, 
 STAGED = (7, 9, 10)
 
 
-def simulated(kernel: PrimFunc, shape: tuple[int, int, int], gpu: str, **options: bool) -> Report:
+def simulated(kernel: PrimFunc, shape: tuple[int, int, int], gpu: str | GpuSpec, **options: bool) -> Report:
     m, n, k = shape
     rng = np.random.default_rng(1)
     a, b = (rng.standard_normal(size).astype(np.float16) for size in ((m, k), (n, k)))
@@ -150,6 +150,15 @@ def test_tiles_tell_where_their_results_go() -> None:
     for tile in found.tiles:
         cta = found.ctas[tile.cta]
         assert cta.start <= tile.start <= tile.end <= cta.end
+
+
+def test_the_tile_of_a_cta_begins_when_it_gets_its_tensor_memory() -> None:
+    """Two CTAs live on one SM, and each wants all columns: the second one waits for the first."""
+    kernel = load_kernels(default_kernels())[4](*SHAPES[4])
+    found = simulated(kernel, SHAPES[4], gpu_spec("b200").with_sms(1), trace=True).trace
+    assert found is not None and len(found.tiles) == 2
+    (wait,) = {i.end for i in found.intervals if i.activity is Activity.WAIT and i.name == "tcgen05.alloc"}
+    assert found.ctas[1].start < wait - 1000 and found.tiles[1].start == wait
 
 
 def test_a_warpgroup_of_hopper_is_recorded_too() -> None:
