@@ -37,8 +37,8 @@ def kernel(tmp_path: Path) -> Callable[..., Path]:
 @pytest.mark.parametrize(
     ("step", "lanes"),
     [
-        (3, ["all", "tensor core"]),
-        (5, ["all", "TMA loads", "tensor core", "write-back", "TMA stores"]),
+        (3, ["all roles", "tensor core"]),
+        (5, ["all roles", "TMA loads", "tensor core", "write-back", "TMA stores"]),
         (7, ["TMA", "TMA loads", "MMA", "tensor core", "write-back", "TMA stores"]),
         (10, ["TMA", "TMA loads", "MMA", "tensor core", "write-back 0", "write-back 1", "TMA stores"]),
     ],

@@ -12,6 +12,7 @@ ENGINES = {TrackKind.TMA_LOAD: 1, TrackKind.TENSOR: 3, TrackKind.TMA_STORE: 5}
 """Where engines stand: each below the role that issues to it."""
 ROLES = (("TMA", 0), ("loads", 0), ("all", 0), ("MMA", 2), ("write", 4))
 LAST = 6
+NAMES = {"all": "all roles", "": "other"}
 WARPGROUP = 4
 
 
@@ -27,6 +28,11 @@ class Lane:
     tracks: tuple[Track, ...]
 
 
+def role_name(role: str) -> str:
+    """The name of a row of this role, for a reader: some need more words than the timeline has for them."""
+    return NAMES.get(role, role)
+
+
 def place_of(track: Track, role: str = "") -> int:
     """Where a track stands among those of its CTA: a role by the first of the engines that it issues to."""
     if track.kind in ENGINES:
@@ -38,7 +44,7 @@ def lanes_of(tracks: Iterable[Track], roles: Mapping[Track, str]) -> list[Lane]:
     """The lanes of these tracks by CTA, from the loads through the tensor core to the stores."""
     found: dict[tuple[int, int, int, str], list[Track]] = {}
     for track in sorted(tracks, key=lambda track: (track.cta, track.warp or 0)):
-        name = str(track.kind) if track.warp is None else roles.get(track) or "other"
+        name = str(track.kind) if track.warp is None else role_name(roles.get(track, ""))
         group = 0 if track.warp is None else track.warp // WARPGROUP
         found.setdefault((track.cta, place_of(track, name), group, name), []).append(track)
     alike = Counter((cta, name) for cta, _, _, name in found)

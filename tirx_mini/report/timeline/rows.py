@@ -7,15 +7,12 @@ from dataclasses import dataclass
 
 from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
 
-from .lanes import place_of
+from .lanes import place_of, role_name
 
 STEPS = 7
 """How many steps of the pipeline a window covers, about."""
 AROUND = 1.3
 """A write-back covers at most the inverse of this part of a window."""
-
-ROLES = {"all": "all roles", "": "other"}
-"""The names of roles that need more words than the timeline has for them."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ def rows_of(timeline: Timeline, ctas: Sequence[int]) -> list[Row]:
             elif any(interval.activity is Activity.RUN for interval in by_track[track]):
                 groups.setdefault(_group(timeline.roles.get(track, ""), track.warp or 0), []).append(track)
         for (role, *_), tracks in groups.items():
-            row = Row(cta, ROLES.get(role, role), _warps(tracks), tuple(tracks), tuple(by_track[tracks[0]]))
+            row = Row(cta, role_name(role), _warps(tracks), tuple(tracks), tuple(by_track[tracks[0]]))
             rows.append((place, place_of(tracks[0], role), tracks[0].warp or 0, row))
     return [row for *_, row in sorted(rows, key=lambda item: item[:3])]
 
