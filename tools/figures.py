@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.chart import chart_of_table
 from tirx_mini import simulate
-from tirx_mini.course import Traced, default_kernels, load_kernels, make_arguments
+from tirx_mini.course import Traced, View, default_kernels, load_kernels, make_arguments, timeline_form
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.report.timeline import timeline_svg
 
@@ -33,12 +33,16 @@ class Figure:
         return f"figures/step{self.step:02}.svg"
 
     def draw(self) -> str:
-        factory = load_kernels(default_kernels())[self.step]
-        kernel = factory(*self.shape)
-        report = simulate(kernel, *make_arguments(kernel), gpu=DEFAULT_GPU, trace=True, checks=False)
-        shape = " × ".join(map(str, self.shape))
-        traced = Traced(replace(report, kernel=factory.__name__), gpu_spec(DEFAULT_GPU), shape)
-        return timeline_svg(traced.timeline, replace(traced.heading, note=self.note), self.ctas)
+        run = traced(self.step, self.shape)
+        return timeline_svg(run.timeline, replace(run.heading, note=self.note), self.ctas)
+
+
+def traced(step: int, shape: tuple[int, int, int]) -> Traced:
+    """A run of the reference of a step with its timeline."""
+    factory = load_kernels(default_kernels())[step]
+    kernel = factory(*shape)
+    report = simulate(kernel, *make_arguments(kernel), gpu=DEFAULT_GPU, trace=True, checks=False)
+    return Traced(replace(report, kernel=factory.__name__), gpu_spec(DEFAULT_GPU), " × ".join(map(str, shape)))
 
 
 FIGURES = (
@@ -69,6 +73,9 @@ def pictures() -> Iterator[tuple[str, str]]:
     yield "h100.svg", chart_of_table(DOCS / "h100.csv", "The Hopper ladder on an H100, float16")
     for figure in FIGURES:
         yield figure.path, figure.draw()
+    shape = (1024, 1024, 1024)
+    yield "figures/step05-step07.svg", timeline_form(traced(7, shape), ".svg", against=traced(5, shape))
+    yield "figures/wave05.svg", timeline_form(traced(5, (2048, 2048, 2048)), ".svg", View(wave=True))
 
 
 def main() -> int:

@@ -121,7 +121,10 @@ def _picture(traced: Traced, view: View, against: Traced | None) -> str:
         return against_svg(comparison, heading, ctas, view.start, view.end)
     if view.wave:
         return wave_svg(traced.timeline, traced.heading, traced.spec.sms)
-    return timeline_svg(traced.timeline, traced.heading, view.ctas(traced.timeline), view.start, view.end)
+    heading, bound = traced.heading, traced.report.bound
+    if bound is not None and not heading.note:
+        heading = replace(heading, note=f"{str(bound)[:1].upper()}{str(bound)[1:]}.")
+    return timeline_svg(traced.timeline, heading, view.ctas(traced.timeline), view.start, view.end)
 
 
 def _text(traced: Traced, view: View, against: Traced | None) -> str:

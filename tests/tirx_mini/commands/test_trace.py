@@ -126,6 +126,13 @@ def test_a_kernel_that_hangs_is_compared_as_far_as_it_goes(
     assert "hgemm_v7 hangs after " in capsys.readouterr().out
 
 
+def test_a_picture_says_what_bounds_the_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    svg = written(".svg", tmp_path, STEP_7)
+    description = svg.split("<desc", 1)[1].split(">", 1)[1].split("</desc>")[0]
+    said = " ".join(capsys.readouterr().out.split())
+    assert description.startswith("Bound by ") and f"bound by {description[9:40]}" in said
+
+
 def test_the_wave_is_a_picture_or_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     svg = written(".svg", tmp_path, [*STEP_7, "--view", "wave"])
     assert "tiles on 148 SMs" in svg and "SM 145" in svg
