@@ -91,6 +91,14 @@ class Traced:
         cause = f"{report.causes[0].code}: {report.causes[0].message}" if report.errors else ""
         return Heading(", ".join(part for part in parts if part), self.clock_ghz, cause)
 
+    @property
+    def bounded(self) -> Heading:
+        """The same; of a kernel in which nothing went wrong, what bounds it."""
+        heading, bound = self.heading, self.report.bound
+        if bound is not None and not heading.note:
+            return replace(heading, note=f"{str(bound)[:1].upper()}{str(bound)[1:]}.")
+        return heading
+
 
 def told_apart(traced: Traced, against: Traced, refs: tuple[KernelRef, KernelRef]) -> tuple[Traced, Traced]:
     """Two runs with names that differ: those of kernels of one name get their files' names."""
@@ -121,10 +129,7 @@ def _picture(traced: Traced, view: View, against: Traced | None) -> str:
         return against_svg(comparison, heading, ctas, view.start, view.end)
     if view.wave:
         return wave_svg(traced.timeline, traced.heading, traced.spec.sms)
-    heading, bound = traced.heading, traced.report.bound
-    if bound is not None and not heading.note:
-        heading = replace(heading, note=f"{str(bound)[:1].upper()}{str(bound)[1:]}.")
-    return timeline_svg(traced.timeline, heading, view.ctas(traced.timeline), view.start, view.end)
+    return timeline_svg(traced.timeline, traced.bounded, view.ctas(traced.timeline), view.start, view.end)
 
 
 def _text(traced: Traced, view: View, against: Traced | None) -> str:
@@ -133,7 +138,7 @@ def _text(traced: Traced, view: View, against: Traced | None) -> str:
         return f"{heading.title}\n\n{against_text(comparison)}\n"
     if view.wave:
         return wave_text(traced.timeline, traced.heading, traced.spec.sms)
-    return timeline_text(traced.timeline, traced.heading, view.ctas(traced.timeline), view.start, view.end)
+    return timeline_text(traced.timeline, traced.bounded, view.ctas(traced.timeline), view.start, view.end)
 
 
 def _events(traced: Traced, view: View, against: Traced | None) -> str:

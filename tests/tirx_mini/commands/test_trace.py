@@ -30,7 +30,7 @@ def test_the_terminal_shows_roles_engines_and_waits_in_eighty_columns(capsys: py
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert out.startswith("hgemm_v7 on B200, 256 × 256 × 256, ") and "MMA (w4)" in out and "tensor core" in out
-    assert "MMA (w4) for tma2mma, which TMA loads complete" in out
+    assert "MMA (w4) for tma2mma, which TMA loads complete" in out and "Bound by " in out
 
 
 @pytest.mark.parametrize(

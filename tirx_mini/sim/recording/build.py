@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..machine import RunningWarp
-from ..timeline import Activity, CtaTime, Timeline
+from ..timeline import Activity, CtaTime, Timeline, Track, TrackKind
 from .changes import barrier_changes
 from .engine_intervals import copy_intervals, mma_intervals
 from .naming import Names
@@ -22,7 +22,8 @@ ALLOC = "tcgen05.alloc"
 def build(notes: Notes, live: Sequence[RunningWarp], now: float, stuck: bool) -> Timeline:
     """The timeline of a run that ended at `now`. live: the warps that have not ended. stuck: whether none can go on."""
     names = Names(notes.image)
-    intervals = [interval for log in notes.warps for interval in WarpIntervals(log, names).all()]
+    waits = {Track(warp.cta.number, TrackKind.WARP, warp.warp_id): warp.waiting for warp in live}
+    intervals = [each for log in notes.warps for each in WarpIntervals(log, names, waits.get(log.track)).all()]
     intervals += open_waits(live, now)
     intervals += copy_intervals(notes.copies, names)
     intervals += mma_intervals(notes.mmas, names)

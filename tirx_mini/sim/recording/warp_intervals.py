@@ -5,6 +5,7 @@ from __future__ import annotations
 from tirx_mini.ir import Span
 from tirx_mini.isa import BarrierEffect, Instruction
 
+from ..machine import Wait
 from ..timeline import Activity, Interval
 from .naming import Names, plain_operands
 from .notes import LOAD, POLL, Step, WarpLog
@@ -16,14 +17,15 @@ Operands = tuple[tuple[str, str], ...]
 
 
 class WarpIntervals:
-    """The intervals of one warp, as they grow. now: the end of the last one.
+    """The intervals of one warp, as they grow. now: the end of the last one. last: the wait that the run ended in.
 
     What a warp executes is kept open, as (name, start, span, told, stage), since the next step may go on with it. A
     load waits for the next step, since an instruction at the same place may take its value for an operand.
     """
 
-    def __init__(self, log: WarpLog, names: Names) -> None:
+    def __init__(self, log: WarpLog, names: Names, last: Wait | None = None) -> None:
         self._log = log
+        self._last = last
         self._names = names
         self._done: list[Interval] = []
         self._open: tuple[str, float, Span | None, Operands, int | None] | None = None
@@ -49,6 +51,8 @@ class WarpIntervals:
             else:
                 self._instruction(step, step.use.entry)
         self._settle()
+        if self._last is not None:
+            self._run(self._last.instruction, self._log.end, self._last.span)
         self._run("arithmetic", self._log.end, None)
         self._close()
         return self._done
@@ -62,7 +66,7 @@ class WarpIntervals:
             self._idle_until(step.begin - step.use.cost, step.span)
         stage, operands = self._names.call(step.use, step.operands, step.attrs, self._log.rank)
         waits = bool(entry.awaits) or entry.barrier is BarrierEffect.WAIT
-        self._run(entry.name, step.begin if waits else step.end, step.span, operands, stage)
+        self._run(step.use.name, step.begin if waits else step.end, step.span, operands, stage)
         if waits and step.end > self.now:
             self._wait(step, self._awaited(step, entry), step.end, operands, stage)
 

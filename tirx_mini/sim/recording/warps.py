@@ -83,7 +83,7 @@ def recorded(image: KernelImage) -> KernelImage:
 
 def _noting(entry: Instruction, execute: Callable[..., Any]) -> Callable[..., Any]:
     """A function that does what `execute` does, and notes it."""
-    use = Use(entry.name, entry)
+    use = Use(entry.awaits if entry.waits_at_named_barrier else entry.name, entry)
 
     def blocking(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Generator[Wait, None, Any]:
         begin, span = w.time, w.span
