@@ -145,6 +145,16 @@ def _events(traced: Traced, view: View, against: Traced | None) -> str:
     return trace_json(traced.report, traced.clock_ghz, None if view.cta is None else view.ctas(traced.timeline))
 
 
+def _check_same_problem(traced: Traced, against: Traced) -> None:
+    """Raise `ValueError` for two runs whose MMAs make another number of operations; one that hangs makes any."""
+    reports = traced.report, against.report
+    known = [(report.tflops, report.time_us) for report in reports]
+    work = {round(tflops * time_us) for tflops, time_us in known if tflops is not None and time_us is not None}
+    if len(work) > 1:
+        names = " and ".join(report.kernel for report in reports)
+        raise ValueError(f"{names} solve different problems, so their times do not compare; give both one --shape")
+
+
 def _compared(traced: Traced, against: Traced) -> tuple[Comparison, Heading]:
     """Both runs, and the words above them."""
     before, after = (run_of(run.report, run.spec) for run in (against, traced))
@@ -168,6 +178,8 @@ def timeline_form(traced: Traced, suffix: str, view: View | None = None, against
     """
     view = view or View()
     view.ctas(traced.timeline)  # raises before anything is made
+    if against is not None:
+        _check_same_problem(traced, against)
     if against is not None and suffix in OF_ONE_RUN:
         raise ValueError(f"{suffix} holds one run; write the other one to a file of its own")
     if view.wave and (suffix not in OF_WAVES or against is not None):

@@ -148,6 +148,7 @@ def test_the_wave_is_a_picture_or_text(tmp_path: Path, capsys: pytest.CaptureFix
         (["--against", "no.py:hgemm_v5"], "the kernel file no.py does not exist"),
         (["--view", "wave", "-o", "x.html"], "there is no wave of .html; -o x.svg and -o - show that of one run"),
         (["--view", "wave", "--against", STEP_5], "there is no wave of two runs"),
+        (["--from", "9", "--to", "5", "-o", "x.svg"], "no picture from cycle 9 to 5: the run has cycles 0 to"),
     ],
 )
 def test_what_a_form_cannot_show_is_refused(
@@ -158,6 +159,14 @@ def test_what_a_form_cannot_show_is_refused(
     assert main(["trace", *STEP_7, *arguments]) == 2
     output = capsys.readouterr()
     assert sentence in " ".join((output.out + output.err).split()) and not list(tmp_path.iterdir())
+
+
+def test_kernels_that_solve_different_problems_are_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """--size leaves step 1 its one tile."""
+    assert main(["trace", STEP_7[0], "--size", "256", "--against", f"{SOURCES[1]}:hgemm_v1"]) == 2
+    output = capsys.readouterr()
+    said = " ".join((output.out + output.err).split())
+    assert "hgemm_v7 and hgemm_v1 solve different problems" in said and "give both one --shape" in said
 
 
 def test_the_other_kernel_that_cannot_be_built_shows_its_error(
