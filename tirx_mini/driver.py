@@ -124,6 +124,7 @@ def simulate(
     log_barriers: bool = False,
     checks: bool = True,
     data: bool = True,
+    sampled: bool = False,
     pedantic: bool = False,
     budget: int = BUDGET,
 ) -> Report:
@@ -139,6 +140,9 @@ def simulate(
     data: whether to compute values. Without, a run is several times as fast and predicts the same time. It finds faults
         and deadlocks but no hazards, reads and writes no argument (each may be None, or all of them left out), and its
         verdict is "clock" where it finds nothing. A kernel whose control flow depends on data is refused.
+    sampled: whether a run without data may leave out most waves of CTAs and most iterations of the longest loops, and
+        work the time of the whole out of runs of parts (seconds at 8192³). It is run in full where it is small, or
+        where its time does not grow evenly. The report says so (`Report.sampled`). Needs data=False.
     pedantic: whether to note what only the letter of the ISA demands, and what kernels in production omit.
     budget: the iterations of loops that a run may make, all warps together; a CTA counts as 200. A run that would make
         more ends there, and its verdict is "incomplete".
@@ -150,13 +154,16 @@ def simulate(
     func = kernel_of(kernel, "simulate")
     schedules, seed = whole_number("schedules", schedules), whole_number("seed", seed, 0)
     budget = whole_number("budget", budget)
+    if sampled and data:
+        raise ValueError("sampled=True works out the time alone: pass data=False, too")
     try:
         lowered = lower(func)
     except TirxError as error:
         return failed(func.name, error, gpu_spec(gpu).name)
     return simulate_lowered(
         lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks,
-        data=data, pedantic=pedantic, budget=budget,
+        data=data, sampled=sampled,
+        pedantic=pedantic, budget=budget,
     )  # fmt: skip
 
 

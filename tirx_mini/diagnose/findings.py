@@ -87,6 +87,7 @@ class Report:
         in tensor memory, in sentences.
     schedules: how many were run; seed: the one that replays the worst finding.
     right: whether the results are right, where somebody compared them; the simulator alone does not know (None).
+    sampled: a sentence about the parts that were run instead of the whole launch; "" where all of it was run.
     proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
     bound: what bounded a run that came to its end, and whose timeline was asked for; None for any other.
     """
@@ -106,6 +107,7 @@ class Report:
     proof: Proof | None = None
     unwritten: tuple[str, ...] = ()
     bound: Bound | None = None
+    sampled: str = ""
 
     @property
     def ok(self) -> bool:
@@ -172,6 +174,8 @@ class Report:
             head += f", {self.tflops:.0f} TFLOPS"
         if self.verdict == "clock":
             head += "\nvalues were not computed: nothing is known of the results, and hazards were not looked for"
+        if self.sampled:
+            head += f"\n{self.sampled}"
         if self.outlook:
             head += f"\n{self.outlook}"
         if self.proof is not None:

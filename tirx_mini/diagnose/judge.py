@@ -8,7 +8,7 @@ from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Simulation, UnreadColumns, Unwritten, place_key
+from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Sampled, Simulation, UnreadColumns, Unwritten, place_key
 
 from .bound import bound_of
 from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_notes, state_suspects, suspects
@@ -41,8 +41,8 @@ class SimulationError(Exception):
 
 def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
              seed: int = 0, trace: bool = False, log_barriers: bool = False,
-             checks: bool = True, data: bool = True, pedantic: bool = False,
-             budget: int = BUDGET) -> Report:  # fmt: skip
+             checks: bool = True, data: bool = True, sampled: bool = False,
+             pedantic: bool = False, budget: int = BUDGET) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
@@ -55,6 +55,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
     checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
     data: compute values; without, only time passes, hazards are not looked for, and the verdict is "clock" where the
         run comes to its end. Arguments may then be None.
+    sampled: without data, run parts of a large launch and work the time of the whole out of theirs.
     pedantic: note what only the letter of the ISA demands, too.
     budget: iterations of loops that a run may make, all its warps together; a CTA counts as 200. A run that would make
         more ends, and is incomplete.
@@ -77,7 +78,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
         def run(mixed: Ends, late: bool, number: int = number) -> Outcome:
             return simulation.run(
                 seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks,
-                pedantic=pedantic, budget=budget, mixed=mixed, late=late,
+                pedantic=pedantic, budget=budget, mixed=mixed, late=late, sampled=sampled and not trace,
             )  # fmt: skip
 
         report = judged(func, simulation, run, number + 1, seed + number)
@@ -177,8 +178,19 @@ def report_of(
         schedules,
         seed,
         proof=None if known is None else proof_of(known),
+        sampled="" if outcome.sampled is None else _sampled_text(outcome.sampled),
         unwritten=(*map(_unwritten_text, outcome.unwritten), *map(_unread_text, outcome.unread)),
         bound=bound,
+    )
+
+
+def _sampled_text(sampled: Sampled) -> str:
+    """A sentence about the parts of a launch that were run instead of it."""
+    whole, sizes = sampled.whole, sampled.sizes
+    waves, trips = max(size.waves for size in sizes), max(size.trips for size in sizes)
+    return (
+        f"the time is worked out from {len(sizes)} runs of parts: up to {waves} of {whole.waves} waves, and {trips} of "
+        f"{whole.trips} iterations of the longest loop"
     )
 
 

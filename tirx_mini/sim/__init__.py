@@ -52,7 +52,7 @@ from .engines import (
     WrongTmemLane,
 )
 from .facts import Entry, Fact, Fault, NotModelled, OperandRule, Origin, place_key
-from .gpu import Gpu, Outcome
+from .gpu import Gpu, Outcome, Sampled, Size
 from .hazards import Extent, Hazard, HazardKind, LaneHazard, LastWait, Space
 from .launch import (
     ClusterTooLarge,
@@ -163,4 +163,5 @@ __all__ = [
     "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait", "WgmmasDiffer", "WideRegisters",
     "WrongRegisterDirection", "WrongTmemLane", "boxes_of", "numpy_dtype", "place_key", "selected", "thread_values",
     "translate",
+    "Sampled", "Size",
 ]  # fmt: skip

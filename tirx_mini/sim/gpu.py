@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.hardware import GpuSpec
+from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
 
 from .budget import BUDGET, Budget, check_budget
 from .doubts import Doubts, Ends, OpenOrder, Tests
@@ -37,6 +37,22 @@ from .timing import Clock, Traffic
 
 
 @dataclass(frozen=True)
+class Size:
+    """How much of a launch a run makes. waves: of CTAs or of rounds over tiles. trips: iterations of its long loops."""
+
+    waves: int
+    trips: int
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What was run instead of the whole. whole: its size. sizes: of the runs."""
+
+    whole: Size
+    sizes: tuple[Size, ...]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a run left behind.
 
@@ -51,6 +67,7 @@ class Outcome:
     repeats: waits of an mbarrier that found the same phase complete again.
     unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end. unread: results of
         MMAs that no thread read, likewise.
+    sampled: of which parts it was worked out; None where all of the launch was run.
     """
 
     cycles: float
@@ -66,6 +83,15 @@ class Outcome:
     tested: bool = False
     unwritten: tuple[Unwritten, ...] = ()
     unread: tuple[UnreadColumns, ...] = ()
+    sampled: Sampled | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run of a part of a launch. clusters: the first ones, that many. weight: of loads, as in `Traffic`."""
+
+    clusters: int
+    weight: float = 1.0
 
 
 class Gpu(Services):
@@ -82,6 +108,7 @@ class Gpu(Services):
     budget: iterations of loops that the run may make, all warps together.
     mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
     late: whether tests of mbarriers come before completions, where another order has them there.
+    part: what is run of the launch; None for all of it.
     """
 
     def __init__(
@@ -100,6 +127,7 @@ class Gpu(Services):
         budget: int = BUDGET,
         mixed: Ends | None = None,
         late: bool = False,
+        part: Part | None = None,
     ) -> None:
         self.mixed: Ends = mixed or {}
         self.recorder = TimelineRecorder(image) if trace else None
@@ -141,6 +169,9 @@ class Gpu(Services):
         if self.rng:
             self.rng.shuffle(self._groups)
         self._waiting = range(image.launch.num_ctas // size)
+        if part is not None:
+            self._waiting = self._waiting[: part.clusters]
+            self.traffic.weight = part.weight
 
     # -- running -------------------------------------------------------------------------------------------------
 
@@ -269,6 +300,16 @@ class Gpu(Services):
         self.clusters.remove(cluster)
         while self._waiting and self._fits(group):
             self._start(group, time + self.spec.cta_launch_latency)
+
+
+def resident_clusters(image: KernelImage, spec: GpuSpec) -> int:
+    """How many clusters the GPU holds at a time; at least one."""
+    launch = image.launch
+    sm, threads = spec.architecture, launch.warps * 32
+    rooms = [sm.ctas_per_sm, sm.threads_per_sm // threads, sm.smem_per_sm // (launch.smem_bytes + sm.smem_reserved)]
+    if image.registers:
+        rooms.append(REGISTERS_PER_SM // (threads * image.registers))
+    return max(1, spec.sms // launch.cluster_size * min(rooms))
 
 
 def _unflatten(number: int, shape: Sequence[int]) -> tuple[int, int, int]:

@@ -18,10 +18,11 @@ from .arguments import bind_arguments
 from .budget import BUDGET
 from .doubts import Ends
 from .facts import Entry, Origin
-from .gpu import Gpu, Outcome
+from .gpu import Gpu, Outcome, Part
 from .outputs import NothingWritten, unwritten
+from .sampling import Sampling
 from .timing import Clock
-from .translate import translate
+from .translate import Cut, translate
 
 GC_THRESHOLD = (20_000, 5, 100)
 """Of the garbage collector while a run lasts: about forty CTAs that have ended are kept between two collections."""
@@ -40,9 +41,9 @@ class Simulation:
         self.func = func
         self.spec = spec
         self.data = data
-        self._arrays, scalars = bind_arguments(func, args, data=data)
+        self._arrays, self._scalars = bind_arguments(func, args, data=data)
         check_target(func, spec.arch)
-        self.image = translate(func, scalars, data=data).image
+        self.image = translate(func, self._scalars, data=data).image
         self._written = [buffer.slot for buffer in self.image.globals if buffer.written and data]
         self._originals: dict[int, np.ndarray] = {}
 
@@ -77,8 +78,14 @@ class Simulation:
         budget: int = BUDGET,
         mixed: Ends | None = None,
         late: bool = False,
+        sampled: bool = False,
     ) -> Outcome:
-        """Execute the kernel once. The arguments are those of `Gpu`."""
+        """Execute the kernel once. The arguments are those of `Gpu`.
+
+        sampled: whether a run without data may execute parts of the launch, and work the rest out (`sampling`).
+        """
+        if sampled and not self.data:
+            return self._sampled(seed, budget)
         with np.errstate(all="ignore"), _unscanned():
             machine = Gpu(
                 self.image, self._arrays, self.spec,
@@ -91,6 +98,17 @@ class Simulation:
         facts = (*outcome.facts, *self._no_effect(machine))
         missed = tuple(machine.unread.values())
         return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)), unread=missed)
+
+    def _sampled(self, seed: int | None, budget: int) -> Outcome:
+        """The outcome of a launch of which parts are run."""
+
+        def run(cut: Cut, part: Part) -> Outcome:
+            image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
+            with np.errstate(all="ignore"), _unscanned():
+                return Gpu(image, self._arrays, self.spec, seed=seed, budget=budget, data=False, part=part).run()
+
+        outcome, sampled = Sampling(self.func, self.image, self.spec, run).outcome()
+        return replace(outcome, sampled=sampled)
 
     def _no_effect(self, machine: Gpu) -> tuple[Entry, ...]:
         """The fact that a run wrote no argument, for a kernel that computes with some and has one for the result.

@@ -55,8 +55,12 @@ class Traffic:
         self._answers = FairShare(clock, spec.l2_bytes_per_cycle * spec.sms, spec.port_bytes_per_cycle)
         self._hbm = Bandwidth(spec.hbm_bytes_per_cycle)
         self._lines: dict[int, np.ndarray] = {}
-        self._tiles: OrderedDict[Any, int] = OrderedDict()
-        self._tile_bytes = 0
+        self._tiles: OrderedDict[Any, float] = OrderedDict()
+        self._tile_bytes = 0.0
+        self._touched: dict[Any, float] = {}
+        self._tile_time: float | None = None
+        self.weight = 1.0
+        """How many bytes of the L2 a loaded byte stands for, in a run that leaves most loads out."""
         self.l2_bytes = 0
         self.hbm_bytes = 0
         self.shared_bytes = 0.0
@@ -112,7 +116,7 @@ class Traffic:
 
         Where SMs contend for the L2, its slices are not equally busy, and the last bytes come from the busiest.
         """
-        spec, now, missed = self.spec, self._clock.now, self._missed(key, nbytes)
+        spec, now, missed = self.spec, self._clock.now, self._missed(key, nbytes, self.weight)
         self.l2_bytes += nbytes
         latency, there = spec.l2_latency, now
         if missed:
@@ -129,21 +133,32 @@ class Traffic:
 
     def store_tile(self, sm: SmTraffic, time: float, key: Any, nbytes: int) -> float:
         """A bulk store of the tile `key`; when its last byte has passed."""
+        if self._tile_time is None:
+            self._tile_time = self._clock.now
         return self.serve(sm, time, nbytes, self._missed(key, nbytes), write=True)
 
-    def _missed(self, key: Any, nbytes: int) -> int:
-        """How many bytes of the tile `key` are not in the L2; now they are."""
+    def _missed(self, key: Any, nbytes: int, weight: float = 1.0) -> int:
+        """How many bytes of the tile `key` are not in the L2; now they are, and take `weight` times as many.
+
+        In a run that leaves loads out, a tile that was loaded a short while ago is there: CTAs that work side by side
+        are as many iterations apart as in the whole run, while two waves are fewer.
+        """
         tiles = self._tiles
         if self._warm:
             return 0
+        recent = False
+        if self.weight > 1.0:
+            now, last = self._clock.now, self._touched.get(key)
+            recent = last is not None and (self._tile_time is None or 2 * (now - last) < self._tile_time)
+            self._touched[key] = now
         if key in tiles:
             tiles.move_to_end(key)
             return 0
-        tiles[key] = nbytes
-        self._tile_bytes += nbytes
+        tiles[key] = nbytes * weight
+        self._tile_bytes += nbytes * weight
         while self._tile_bytes > self.spec.l2_bytes:
             self._tile_bytes -= tiles.popitem(last=False)[1]
-        return nbytes
+        return 0 if recent else nbytes
 
     def serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
         """Carry `nbytes` between an SM and the L2 from `time` on, `missed` of them from HBM; when the last arrives."""

@@ -33,6 +33,7 @@ from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .clock_only import ClockStatements
 from .needed import needed
 from .pressure import registers_of
+from .repeats import Cut, Repeats, repeats
 from .sameness import Samenesses
 from .statements import Statements
 from .storage import Place
@@ -51,10 +52,12 @@ class Translation:
     image: KernelImage
 
 
-def translate(func: PrimFunc, scalars: tuple[Any, ...] = (), *, data: bool = True) -> Translation:
+def translate(
+    func: PrimFunc, scalars: tuple[Any, ...] = (), *, data: bool = True, cut: Cut | None = None
+) -> Translation:
     """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
 
-    data: whether all values are computed, or only those that `needed` says.
+    data: whether all values are computed, or only those that `needed` says. cut: what a run without data leaves out.
     Raises `TirxError` where the function is not lowered, and without data where it depends on them.
     """
     if func.launch is None:
@@ -62,7 +65,7 @@ def translate(func: PrimFunc, scalars: tuple[Any, ...] = (), *, data: bool = Tru
     writer = Writer(NAMESPACE)
     writer.prologue.append("    wid = w.warp_id")
     parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
-    statements = Statements(*parts) if data else ClockStatements(*parts, needed(func))
+    statements = Statements(*parts) if data else ClockStatements(*parts, needed(func), cut or Cut())
     shared, globals_ = _declare_buffers(func, statements, writer)
     _declare_scalars(func, statements, scalars)
     statements.stmt(func.body)
@@ -169,6 +172,6 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
 
 
 __all__ = [
-    "DivisionByZero", "EndlessLoop", "Poll", "RunawayLoop", "Translation", "registers_of", "selected", "thread_values",
-    "translate",
+    "Cut", "DivisionByZero", "EndlessLoop", "Poll", "Repeats", "RunawayLoop", "Translation", "registers_of", "repeats",
+    "selected", "thread_values", "translate",
 ]  # fmt: skip

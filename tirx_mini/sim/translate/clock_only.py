@@ -6,9 +6,27 @@ text is dropped. An access to memory becomes a `passes` of the warp, which takes
 
 from __future__ import annotations
 
-from tirx_mini.ir import Bind, Buffer, BufferLoad, BufferStore, Expr, PrimFunc, Ramp, Span, walk
+from dataclasses import replace
+
+from tirx_mini.ir import (
+    Binary,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    PrimFunc,
+    Ramp,
+    Span,
+    While,
+    const,
+    int_value,
+    walk,
+)
 
 from .needed import Needed, is_kept
+from .repeats import Cut
 from .sameness import Samenesses
 from .statements import Statements
 from .uniformity import Uniformity
@@ -19,10 +37,24 @@ class ClockStatements(Statements):
     """Translates one function's body for a run without data."""
 
     def __init__(
-        self, func: PrimFunc, facts: Uniformity, same: Samenesses, writer: Writer, needed: Needed
+        self, func: PrimFunc, facts: Uniformity, same: Samenesses, writer: Writer, needed: Needed, cut: Cut
     ) -> None:
         super().__init__(func, facts, same, writer)
         self.needed = needed
+        self.cut = cut
+
+    def _numbers(self, stmt: For, numbers: str) -> str:
+        if stmt not in self.cut.middle:
+            return numbers
+        first, stop = self.cut.middle[stmt]
+        whole = range(int_value(stmt.start) or 0, int_value(stmt.stop) or 0)
+        return self.out.object("K", (*whole[:first], *whole[stop:]))
+
+    def _condition(self, stmt: While) -> Expr:
+        if stmt not in self.cut.tiles:
+            return stmt.cond
+        assert isinstance(stmt.cond, Binary)
+        return replace(stmt.cond, b=const(self.cut.tiles[stmt], stmt.cond.b.dtype))
 
     def _Bind(self, stmt: Bind) -> None:
         if self.needed.has(stmt.var) or is_kept(stmt.value):

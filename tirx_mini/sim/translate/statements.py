@@ -311,11 +311,20 @@ class Statements:
         step = f", {stmt.step}" if stmt.step != 1 else ""
         first = "" if start.known == 0 and not step else f"{start.code}, "
         each = self.iterations.begin(stmt, start, stop, early=any(leaves(stmt.body)))
-        with self._loop(Loop(stmt), f"for {name} in range({first}{stop.code}{step}):"):
+        numbers = self._numbers(stmt, f"range({first}{stop.code}{step})")
+        with self._loop(Loop(stmt), f"for {name} in {numbers}:"):
             self.out.spend(2)
             if each:
                 self.iterations.one(stmt.body)
             self.stmt(stmt.body)
+
+    def _numbers(self, stmt: For, numbers: str) -> str:
+        """The text of what the loop variable goes through. A run that leaves iterations out has another one."""
+        return numbers
+
+    def _condition(self, stmt: While) -> Expr:
+        """The condition of a loop, likewise."""
+        return stmt.cond
 
     def _loop_var(self, stmt: For, start: Value, stop: Value) -> str:
         name = self.out.fresh(stmt.var.name)
@@ -340,7 +349,7 @@ class Statements:
         with self._loop(Loop(stmt), "while True:"):
             self.out.at(stmt.cond.span or stmt.span)
             self.out.spend(2)
-            cond = self.expressions.value(stmt.cond)
+            cond = self.expressions.value(self._condition(stmt))
             self.out.settle()
             self.out.line(f"if not {cond.code}: break")
             if state is not None:
@@ -370,7 +379,7 @@ class Statements:
         with self._loop(loop, "while True:"):
             self.out.line(f"w.select({loop.live})")
             self.out.at(stmt.cond.span or stmt.span)
-            cond = self.expressions.value(stmt.cond)
+            cond = self.expressions.value(self._condition(stmt))
             self.out.line(f"{loop.live} = {loop.live}.where({cond.code})")
             self.out.line(f"if not {loop.live}: break")
             self._count_iteration(stmt)
@@ -382,7 +391,8 @@ class Statements:
         outer, loop = self._ragged_head(stmt)
         if not (start.lanes or stop.lanes):
             name = self._loop_var(stmt, start, stop)
-            with self._loop(loop, f"for {name} in range({start.code}, {stop.code}, {stmt.step}):"):
+            numbers = self._numbers(stmt, f"range({start.code}, {stop.code}, {stmt.step})")
+            with self._loop(loop, f"for {name} in {numbers}:"):
                 self.iterations.one(stmt.body)
                 self._ragged_body(loop, stmt.body)
                 self.out.line(f"if not {loop.live}: break")

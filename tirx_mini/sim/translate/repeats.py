@@ -1,0 +1,166 @@
+"""What a kernel does over and over: the long loops of its roles, and the rounds of a persistent kernel over its tiles.
+
+A shorter run leaves some of it out, and is otherwise the same kernel: the loops of all roles leave out the same
+iterations in the middle, a whole number of times around their pipelines, and a persistent kernel ends so many rounds
+earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import lcm
+
+from tirx_mini.ir import (
+    AddressOf,
+    Binary,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    Expr,
+    For,
+    PrimFunc,
+    Special,
+    Stmt,
+    Var,
+    While,
+    int_value,
+    walk,
+)
+
+LEAST = 8
+"""Iterations of a loop that is worth being shortened."""
+RING = 32
+"""A pipeline has at most so many stages."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What a shorter run leaves out.
+
+    middle: of each long loop, the iterations [first, stop). tiles: of each persistent loop, the bound that replaces its
+    own.
+    """
+
+    middle: dict[For, tuple[int, int]] = field(default_factory=dict)
+    tiles: dict[While, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """The long loops with their trip counts, and the persistent loops.
+
+    trips: of each long loop; all of them are close to the greatest. period: of their pipelines, in iterations.
+    tiles: what the persistent loops count to; step: how far all their roles are after whole rounds.
+    """
+
+    loops: dict[For, int]
+    period: int
+    persistent: tuple[While, ...] = ()
+    tiles: int = 0
+    step: int = 0
+
+    @property
+    def trips(self) -> int:
+        """Iterations of the longest loop; 0 where none is long."""
+        return max(self.loops.values(), default=0)
+
+    def cut(self, trips: int, tiles: int) -> Cut:
+        """A run whose longest loop makes about `trips` iterations, and whose persistent loops count to `tiles`."""
+        left_out = (self.trips - trips) // self.period * self.period
+        head = trips // 2
+        middle = dict.fromkeys(self.loops, (head, head + left_out)) if left_out > 0 else {}
+        return Cut(middle, dict.fromkeys(self.persistent, tiles) if tiles < self.tiles else {})
+
+
+def repeats(func: PrimFunc) -> Repeats:
+    """What a lowered function does over and over."""
+    loops = _long_loops(func.body)
+    rings = [size for loop in loops for size in _rings(loop)]
+    persistent, tiles, step = _persistent(func.body)
+    return Repeats(loops, 2 * lcm(*rings) if rings else 2, persistent, tiles, step)
+
+
+def _long_loops(body: Stmt) -> dict[For, int]:
+    """The innermost loops with instructions that are more than half as long as the longest."""
+    found: dict[For, int] = {}
+    for loop in walk(body):
+        if isinstance(loop, For) and not loop.parallel and loop.step == 1:
+            start, stop = int_value(loop.start), int_value(loop.stop)
+            if start is not None and stop is not None and stop - start >= LEAST and _works(loop):
+                found[loop] = stop - start
+    inner = {loop: n for loop, n in found.items() if not any(o in found for o in walk(loop.body) if isinstance(o, For))}
+    longest = max(inner.values(), default=0)
+    return {loop: n for loop, n in inner.items() if 2 * n > longest}
+
+
+def _works(loop: For) -> bool:
+    return any(isinstance(node, Call) for node in walk(loop.body))
+
+
+def _rings(loop: For) -> Iterator[int]:
+    """The sizes of the rings in which the state of a loop goes round: of what it divides by, and compares with."""
+    for node in walk(loop.body):
+        if not isinstance(node, Binary):
+            continue
+        size = int_value(node.b) if isinstance(node.b, Const) else None
+        if size is None or not 1 < size <= RING or not _goes_round(node.a, loop.var):
+            continue
+        if node.op in ("%", "//"):
+            yield size
+        elif node.op == ">>":
+            yield 1 << size
+        elif node.op == "&":
+            yield size + 1
+        elif node.op in ("==", ">=") and not any(child is loop.var for child in walk(node.a)):
+            yield size
+
+
+def _goes_round(expr: Expr, var: Var) -> bool:
+    """Whether a value changes from iteration to iteration, and is neither an address nor a thread's own."""
+    nodes = list(walk(expr))
+    if any(isinstance(node, (AddressOf, Special)) for node in nodes):
+        return False
+    return any(node is var or (isinstance(node, BufferLoad) and node.buffer.scope == "local") for node in nodes)
+
+
+def _persistent(body: Stmt) -> tuple[tuple[While, ...], int, int]:
+    """(the persistent loops, what all of them count to, how far they are after whole rounds), if these agree.
+
+    Such a loop ends when a scalar that it raises by constants reaches a constant.
+    """
+    found: list[While] = []
+    bounds: set[int] = set()
+    rounds: list[int] = []
+    for loop in walk(body):
+        if not isinstance(loop, While):
+            continue
+        cond = loop.cond
+        bound = int_value(cond.b) if isinstance(cond, Binary) and cond.op == "<" else None
+        if bound is None or not isinstance(cond, Binary) or not isinstance(cond.a, BufferLoad):
+            return (), 0, 0
+        advance = _advance(loop, cond.a.buffer)
+        if not advance:
+            return (), 0, 0
+        found.append(loop)
+        bounds.add(bound)
+        rounds.append(advance)
+    return (tuple(found), bounds.pop(), lcm(*rounds)) if len(bounds) == 1 else ((), 0, 0)
+
+
+def _advance(loop: While, counter: Buffer) -> int:
+    """By how much an iteration raises a scalar; 0 where that is not known."""
+    total = 0
+    for node in walk(loop.body):
+        if not isinstance(node, BufferStore) or node.buffer is not counter:
+            continue
+        value = node.value
+        step = int_value(value.b) if isinstance(value, Binary) and value.op == "+" else None
+        if step is None or not isinstance(value, Binary) or not isinstance(value.a, BufferLoad):
+            return 0
+        if value.a.buffer is not counter:
+            return 0
+        total += step
+    return total
