@@ -35,8 +35,9 @@ from .ladder_table import ladder_table, why_table
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the ladder and print its table.
 
-    The exit status is 0 if all rows are ok, 1 if one is wrong, 2 for bad input, and `INCOMPLETE` if none is wrong but
-    one is not wholly modelled.
+    Shapes beyond those that the simulator checks in seconds are predicted without their data. The exit status is 0 if
+    all rows are ok or predicted, 1 if one is wrong, 2 for bad input, and `INCOMPLETE` if none is wrong but one is not
+    wholly modelled.
     """
     options = _parser().parse_args(argv)
     console = Console()
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sms=options.sms,
             budget=options.budget,
         )
-        tasks = [replace(task, why=options.why) for task in tasks]
+        tasks = [replace(task, why=options.why and task.data) for task in tasks]
         changed = what_if_tasks(tasks, options.what_if) if options.what_if else []
         if options.trace is not None:
             if options.trace.is_file():
@@ -94,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--steps", type=step_list, metavar="LIST", help="as in 1-3 or 1,4,7 (default: all)")
     parser.add_argument("--size", type=positive, metavar="N", help="one size for each step instead of the course's")
-    parser.add_argument("--full", action="store_true", help="also the sizes that take the simulator minutes")
+    parser.add_argument("--full", action="store_true", help="check 4096 and 8192 with their data, too (many minutes)")
     add_simulation_arguments(parser)
     parser.add_argument("--dtype", default="float16", choices=sorted(DTYPES), help="the type of A, B and D")
     parser.add_argument("--kernels", type=Path, metavar="PATH", help="kernel file or folder (default: the references)")

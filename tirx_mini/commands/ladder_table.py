@@ -9,14 +9,15 @@ from rich.text import Text
 
 from ..course import Row, shape_text
 
-_STYLES = {"ok": "green", "wrong": "bold red", "incomplete": "yellow"}
+_STYLES = {"ok": "green", "clock": "cyan", "wrong": "bold red", "incomplete": "yellow"}
 
 
 def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
     """The rows, in the order given. Times are predictions of the simulator's clock."""
     table = Table(
         title=f"The ladder in the simulator, {gpu.upper()}",
-        caption="max err: against float64. µs, TFLOPS, peak: by a rough clock. wall s: to build and simulate.",
+        caption="max err: against float64. µs, TFLOPS, peak: predicted. wall s: to build and simulate. "
+        "clock: the time alone; values and hazards are not checked.",
         box=None,
         pad_edge=False,
         title_justify="left",

@@ -26,7 +26,7 @@ from .check import LARGEST_TRACED
 from .constants import Constant, ConstantError
 from .kernel_ref import KernelRef
 from .kernels import KernelFileError, arch_folder, default_kernels, load_kernels
-from .steps import STEPS, Shape, shape_text
+from .steps import CLOCK_SIZES, STEPS, Shape, shape_text
 from .trace import Traced, timeline_form
 from .what_if import Assignment, Change, Figures, changes_of
 
@@ -49,6 +49,7 @@ class Task:
     why: whether to find out what bounds the kernel.
     constants: other values for constants of the kernel's file, by name.
     timeline: the file to write the run's timeline to, whose suffix is a key of `FORMS`; None for none.
+    data: whether values are computed and the product is checked; else the time alone is predicted.
     """
 
     kernels: Path
@@ -63,6 +64,7 @@ class Task:
     why: bool = False
     constants: tuple[tuple[str, Constant], ...] = ()
     timeline: Path | None = None
+    data: bool = True
 
     @property
     def spec(self) -> GpuSpec:
@@ -75,13 +77,22 @@ class Task:
         m, n, k = self.shape
         return 2 * m * n * k
 
+    @property
+    def effort(self) -> float:
+        """How long the task takes in comparison with others, roughly."""
+        return self.flops if self.data else self.flops * _CLOCK_SHARE
+
+
+_CLOCK_SHARE = 0.02
+"""How long a task without data takes, as a share of the same with data, roughly."""
+
 
 @dataclass(frozen=True)
 class Row:
     """The outcome of one task.
 
-    verdict: the simulator's; "wrong" if the result is and no other error happened, "refused" if the kernel does not
-        take the shape, "error" if there is no kernel.
+    verdict: the simulator's; "clock" for a time without values; "wrong" if the result is and no other error happened,
+        "refused" if the kernel does not take the shape, "error" if there is no kernel.
     findings: how many there are, warnings included.
     max_abs_error: of the result, against float64.
     rounding_error: the same for a correctly rounded result.
@@ -111,7 +122,8 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        return self.verdict == "ok"
+        """Whether nothing is known to be wrong: the product is right, or only the time was predicted."""
+        return self.verdict in ("ok", "clock")
 
 
 def ladder_tasks(
@@ -130,16 +142,20 @@ def ladder_tasks(
     """The rows of a table, in its order.
 
     kernels: a file or folder; by default the references. steps: by default all that it defines. size: one size for
-    each step instead of its own. full: the large shapes too. sms, budget: as in `Task`. Raises `KernelFileError` if
+    each step instead of its own. full: the large shapes too, with their data; without it, shapes beyond the step's own
+    are predicted by the clock alone. sms, budget: as in `Task`. Raises `KernelFileError` if
     there are no kernels, `TirxError` for a mistake in their file, `ValueError` for an unknown GPU.
     """
     kernels = kernels or default_kernels()
     present = load_kernels(kernels, arch_folder(gpu_spec(gpu).with_sms(sms).arch))
-    return [
-        Task(kernels, step, shape, gpu, dtype, schedules, seed, sms, budget)
-        for step in steps or [step for step in present if step in STEPS]
-        for shape in ((STEPS[step].shape(size),) if size else STEPS[step].all_shapes(full))
-    ]
+    tasks: list[Task] = []
+    for step in (STEPS[number] for number in steps or [number for number in present if number in STEPS]):
+        checked = step.all_shapes(full)
+        shapes = (step.shape(size),) if size else tuple(dict.fromkeys((*checked, *step.clock_shapes())))
+        for shape in shapes:
+            data = shape in checked or (full and bool(size)) or max(shape) < min(CLOCK_SIZES)
+            tasks.append(Task(kernels, step.number, shape, gpu, dtype, schedules, seed, sms, budget, data=data))
+    return tasks
 
 
 def with_timelines(tasks: Sequence[Task], folder: Path, suffix: str = ".html") -> list[Task]:
@@ -188,7 +204,7 @@ def figures_of_row(row: Row) -> Figures:
 
 def run_tasks(tasks: Sequence[Task], jobs: int = 1) -> Iterator[tuple[int, Row]]:
     """(index of a task, its row), each as soon as it is there; `jobs` at a time, the largest first."""
-    order = sorted(range(len(tasks)), key=lambda index: -tasks[index].flops)
+    order = sorted(range(len(tasks)), key=lambda index: -tasks[index].effort)
     if jobs <= 1 or len(tasks) == 1:
         yield from ((index, run_task(tasks[index])) for index in order)
         return
@@ -212,6 +228,9 @@ def run_task(task: Task) -> Row:
         verdict = "fault" if isinstance(error, TirxError) else "refused" if isinstance(error, ValueError) else "error"
         wall = time.perf_counter() - start
         return Row(task.step, task.shape, verdict, int(verdict == "fault"), wall_s=wall, detail=str(error))
+    if not task.data:
+        report = simulate(kernel, gpu=task.spec, budget=task.budget, data=False, sampled=True)
+        return _predicted(task, report, time.perf_counter() - start)
     a, b, d = _data(task)
     report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed, budget=task.budget,
                       trace=task.why or task.timeline is not None)  # fmt: skip
@@ -220,6 +239,16 @@ def run_task(task: Task) -> Row:
         traced = Traced(replace(report, kernel=f"hgemm_v{task.step}"), task.spec, shape_text(task.shape))
         task.timeline.write_text(timeline_form(traced, task.timeline.suffix), encoding="utf-8")
     return _judge(task, report, a, b, d, wall)
+
+
+def _predicted(task: Task, report: Report, wall: float) -> Row:
+    """The row of a run without data."""
+    detail = str(report) if report.findings else ""
+    row = Row(task.step, task.shape, report.verdict, len(report.findings), wall_s=wall, detail=detail)
+    if report.time_us is None:
+        return row
+    tflops = task.flops / (report.time_us * 1e6)
+    return replace(row, time_us=report.time_us, tflops=tflops, peak_share=tflops / task.spec.peak_tflops)
 
 
 def _build(task: Task) -> PrimFunc:

@@ -17,6 +17,8 @@ Shape = tuple[int, int, int]
 """(M, N, K) of D (M, N) = A (M, K) @ B (N, K).T."""
 
 _TILE: Shape = (128, 128, 64)
+CLOCK_SIZES = (4096, 8192)
+"""The sizes at which a kernel is judged on a GPU, and the simulator predicts its time without data."""
 _LIST = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
 
@@ -58,6 +60,10 @@ class Step:
     def all_shapes(self, full: bool = False) -> tuple[Shape, ...]:
         """`shapes`, and with `full` the large ones too."""
         return self.shapes + self.large if full else self.shapes
+
+    def clock_shapes(self) -> tuple[Shape, ...]:
+        """Further shapes, of which the simulator predicts the time in seconds, without their data."""
+        return tuple(self.shape(size) for size in CLOCK_SIZES) if self.free == "MNK" else ()
 
     def tile(self, folder: str = architecture_of(DEFAULT_ARCH).kernels) -> Shape:
         """The shape of which M, N and K are multiples in the references of a folder, as in "sm90"."""

@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[3]
 REFERENCES = ROOT / "kernels_ref"
 
 
-@pytest.mark.parametrize(("verdict", "time_us"), [("deadlock", 123456.7), ("incomplete", 1234.5)])
+@pytest.mark.parametrize(("verdict", "time_us"), [("deadlock", 123456.7), ("incomplete", 1234.5), ("clock", 3256.1)])
 def test_the_table_fits_80_columns(verdict: str, time_us: float) -> None:
     rows = [
         Row(step, shape, verdict, 12, 0.125, 0.125, time_us, 1234.5, 0.55, 123.4)
         for step in STEPS
-        for shape in STEPS[step].all_shapes(full=True)
+        for shape in (*STEPS[step].all_shapes(full=True), *STEPS[step].clock_shapes())
     ]
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(ladder_table(rows, "b200"))
@@ -62,6 +62,13 @@ def test_a_run_ends_at_the_budget_of_the_command_line(capsys: pytest.CaptureFixt
     options = ["--steps", "1", "--jobs", "1", "--kernels", str(REFERENCES), "--budget", "201"]
     assert main(["ladder", *options]) == 3
     assert "its budget of 201 iterations" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_large_size_is_predicted_and_the_caption_says_what_that_means(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--steps", "10", "--size", "4096", "--sms", "148", "--jobs", "1", "--kernels", str(REFERENCES)]
+    assert main(["ladder", *options]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "10 4096 clock 0 – " in out and "clock: the time alone; values and hazards are not checked" in out
 
 
 def test_a_missing_kernel_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
