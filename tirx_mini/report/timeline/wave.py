@@ -17,6 +17,8 @@ from .spans import covered
 TALLEST, LOWEST = 16.0, 3.0
 """Of the row of an SM, in user units."""
 ROOM = 460.0
+TOGETHER = 0.005
+"""SMs that end within this part of the run end together."""
 SLACK = 0.02
 """A tile may begin by this part of itself before the one above it ends, as the first loads of the next CTA do."""
 TEXT_WIDTH, TEXT_NAME, TEXT_ROWS = 80, 12, 25
@@ -74,10 +76,14 @@ def wave_note(timeline: Timeline, sms: int, clock_ghz: float) -> str:
     last = {block.sm: block.end for block in sorted(blocks, key=lambda block: block.end)}
     tail = min(last.values())
     left = timeline.cycles - tail
+    end = (
+        f"The first of them runs out of work {duration(left, clock_ghz)} before the end, after "
+        f"{100 * tail / timeline.cycles:.0f} % of the time."
+    )
     return (
         f"{number_of(len(blocks), kind)} on {number_of(sms, 'SM')}: {shares}. The SMs work "
-        f"{100 * worked / (sms * timeline.cycles):.0f} % of the time. The first of them runs out of work "
-        f"{duration(left, clock_ghz)} before the end, after {100 * tail / timeline.cycles:.0f} % of the time."
+        f"{100 * worked / (sms * timeline.cycles):.0f} % of the time. "
+        + (end if left >= TOGETHER * timeline.cycles else "Those that have work end together.")
     )
 
 

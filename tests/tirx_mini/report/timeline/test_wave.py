@@ -36,7 +36,9 @@ def test_the_note_counts_tiles_idle_sms_and_the_tail() -> None:
         "6 tiles on 5 SMs: 2 SMs have 1 tile, 2 SMs have 2 tiles, 1 SM has none. The SMs work 60 % of the time. The "
         "first of them runs out of work 500 ns before the end, after 50 % of the time."
     )
-    assert "1 SM has 1 tile." in wave_note(persistent(1, 1), 1, 2.0)
+    assert wave_note(persistent(1, 1), 1, 2.0) == (
+        "1 tile on 1 SM: 1 SM has 1 tile. The SMs work 100 % of the time. Those that have work end together."
+    )
 
 
 def test_the_note_is_on_the_picture_and_in_its_description() -> None:
