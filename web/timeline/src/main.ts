@@ -15,9 +15,12 @@ function head(page: Page): void {
     ...(page.runs.length > 1 ? [element("li", { class: "which" }, "AB"[index])] : []),
     ...run.figures.map(([name, value]) => element("li", {}, element("span", {}, `${name} `), element("b", {}, value))),
   ]));
-  byId("bound").hidden = !page.runs.some((run) => run.bound);
-  byId("bound").append(...page.runs.flatMap((run, index) => run.bound ? [element("li", {},
-    element("b", {}, `${page.runs.length > 1 ? `${"AB"[index]}: b` : "B"}ound by ${run.bound.causes[0].name}: `), `${run.bound.causes[0].sentence}.`)] : []));
+  // Of two runs, how they differ; the tab has what bounds each.
+  const [bound] = page.runs.map((run) => run.bound?.causes[0]);
+  const words = page.differences.length ? [page.differences.slice(0, 3).join(" ")]
+    : bound ? [element("b", {}, `Bound by ${bound.name}: `), `${bound.sentence}.`] : [];
+  byId("bound").hidden = !words.length;
+  byId("bound").replaceChildren(...words);
   const shown = page.runs.flatMap((run) => run.findings);
   byId("findings").hidden = !shown.length;
   byId("findings").append(...shown.map((finding) => {
