@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -12,19 +12,22 @@ from rich.text import Text
 from ..course import (
     FORMS,
     Checked,
+    Constant,
     KernelFileError,
     KernelRef,
     NoTimeline,
     Traced,
     View,
+    changes_of,
     check_file,
     named_kernel,
     timeline_form,
     told_apart,
+    what_if,
 )
 from ..hardware import gpu_spec
 from ..report import FIRST, SLOWEST, finding_page, report_page
-from .arguments import INCOMPLETE, add_simulation_arguments, argument, positive, shape
+from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, argument, positive, shape
 
 TERMINAL = Path("-")
 """As the file: eighty columns of text on the terminal."""
@@ -57,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     kernels = [options.kernel] if options.against is None else [options.kernel, options.against]
     try:
         refs = [named_kernel(KernelRef.parse(kernel)) for kernel in kernels]
+        changes = changes_of(refs[0], options.what_if) if options.what_if else []
         runs = [_run(ref, options) for ref in refs]
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
@@ -83,6 +87,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _show(checked, console)
     if options.output != TERMINAL:
         console.print(Text(f"wrote {options.output} ({_bytes(len(text.encode()))})"))
+    for line in what_if(changes, checked, lambda constants: _check(refs[0], options, constants)):
+        console.print(Text(line))
     if checked.report.verdict == "incomplete":
         return INCOMPLETE
     return 0 if checked.ok else 1
@@ -118,15 +124,21 @@ def _parser() -> argparse.ArgumentParser:
         help="also run this kernel, and show both on one time axis, and what differs in words",
     )  # fmt: skip
     add_simulation_arguments(parser)
+    add_what_if(parser)
     return parser
+
+
+def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, Constant]) -> Checked:
+    """A kernel's verdict, with a timeline."""
+    return check_file(
+        ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms, schedules=options.schedules,
+        seed=options.seed, budget=options.budget, trace=True, constants=constants,
+    )  # fmt: skip
 
 
 def _run(ref: KernelRef, options: argparse.Namespace) -> tuple[Checked, Traced]:
     """A kernel's verdict and its timeline."""
-    checked = check_file(
-        ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms,
-        schedules=options.schedules, seed=options.seed, budget=options.budget, trace=True,
-    )  # fmt: skip
+    checked = _check(ref, options, {})
     return checked, Traced(checked.report, gpu_spec(options.gpu).with_sms(options.sms), _size(options))
 
 

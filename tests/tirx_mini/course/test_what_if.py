@@ -78,3 +78,8 @@ def test_a_constant_that_the_kernel_cannot_have_is_bad_input(
 def test_the_only_kernel_of_a_file_needs_no_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(SOURCES[7]), "--shape", "128,128,128", "--what-if", "PIPE_DEPTH=1"]) == 0
     assert "what if PIPE_DEPTH = 1 (now 2): " in capsys.readouterr().out
+
+
+def test_a_trace_says_what_changes_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", STEP_7, "--shape", "128,128,128", "--what-if", "PIPE_DEPTH=1"]) == 0
+    assert "what if PIPE_DEPTH = 1 (now 2): " in capsys.readouterr().err

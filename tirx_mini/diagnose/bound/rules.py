@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tirx_mini.sim import Activity, Interval, TrackKind
+from tirx_mini.sim import Activity, Interval, Signal, TrackKind
 
 from .facts import Facts, base_name
 from .model import Cause
@@ -125,6 +125,21 @@ def one_role(facts: Facts) -> Cause | None:
     )  # fmt: skip
 
 
+def one_accumulator(facts: Facts) -> Cause | None:
+    """The MMAs of a tile wait until the write-back has read the tile before."""
+    lane = facts.lane_of("MMA")
+    if lane is None or not lane.waits or lane.waits[0].share < SOME:
+        return None
+    wait = lane.waits[0]
+    if wait.name not in _freed_by_write_back(facts):
+        return None
+    return Cause(
+        "one-accumulator", "the write-back",
+        f"{_the(lane.name)} waits {percent(wait.share)} of its time for {wait.name}, until the write-back has read the "
+        "tile before; a second accumulator lets the next tile begin meanwhile, and a larger K needs it less",
+    )  # fmt: skip
+
+
 def too_few_stages(facts: Facts) -> Cause | None:
     """More loads in flight would hide their latency: nothing that they use is busy."""
     stages = stages_of(facts)
@@ -168,7 +183,8 @@ def bandwidth(facts: Facts) -> Cause | None:
 
 
 RULES: tuple[Rule, ...] = (
-    one_batch, one_cta, copies_by_threads, one_stage, ctas_in_turn, one_role, too_few_stages, bandwidth,
+    one_batch, one_cta, copies_by_threads, one_stage, ctas_in_turn, one_role, one_accumulator,
+    too_few_stages, bandwidth,
 )  # fmt: skip
 
 
@@ -230,6 +246,15 @@ def _own_mmas(facts: Facts) -> str:
     found = facts.lane_of("MMA")
     waits = [w.name for w in found.waits] if found is not None else []
     return next((name for name in waits if name in names or name == "wgmma-group"), "")
+
+
+def _freed_by_write_back(facts: Facts) -> set[str]:
+    """The barriers at which only warps of the write-back arrive."""
+    arrived: dict[str, set[str]] = {}
+    for change in facts.scene.timeline.changes:
+        if change.kind is not Signal.COMPLETE:
+            arrived.setdefault(base_name(change.barrier.name), set()).add(facts.scene.role(change.source))
+    return {name for name, roles in arrived.items() if roles == {"write-back"}}
 
 
 def _shares(facts: Facts) -> bool:

@@ -18,7 +18,7 @@ MARGIN = 1.1
 
 @dataclass(frozen=True)
 class Stages:
-    """The stages of a CTA's loads. Times are cycles, medians over the run.
+    """The stages of a CTA's loads. Times are cycles, medians over the run; a turn is inside of a tile.
 
     number: of stages. loaded: the barrier that loads signal, without its index.
     load: from the issue of the first load of a stage until all have landed.
@@ -59,9 +59,11 @@ def stages_of(facts: Facts) -> Stages | None:
     by_stage: dict[int | None, list[tuple[float, float]]] = {}
     for stage, start, end in fills:
         by_stage.setdefault(stage, []).append((start, end))
-    turns = [after[0] - before[0] for row in by_stage.values() for before, after in pairwise(row)]
+    pairs = [(before[0], after[0]) for row in by_stage.values() for before, after in pairwise(row)]
+    ends = [loop.end for loop in facts.loops]
+    inside = [pair for pair in pairs if not any(pair[0] < end < pair[1] for end in ends)]
     load = median(end - start for _, start, end in fills)
-    turn = _steady(turns) if turns else load
+    turn = median(after - before for before, after in inside or pairs) if pairs else load
     name = next((base_name(load.barrier.name) for load in loads.intervals if load.barrier is not None), "")
     room = _room(facts, loads.intervals, len(by_stage), len(fills))
     return Stages(len(by_stage), name, load, turn, max(0.0, turn - load), _work(facts), room)
@@ -82,11 +84,6 @@ def _fills(loads: Sequence[Interval]) -> list[tuple[int | None, float, float]]:
         stage, start, end = found.get(key, (load.stage, load.start, load.end))
         found[key] = stage, min(start, load.start), max(end, load.end)
     return sorted(found.values(), key=lambda fill: fill[1])
-
-
-def _steady(turns: Sequence[float]) -> float:
-    """The usual turn: between tiles, one takes longer."""
-    return median(turns)
 
 
 def _work(facts: Facts) -> float:

@@ -83,3 +83,9 @@ def test_copies_and_loads_are_told_apart() -> None:
     parts = [{share.resource: share.share for share in bound.shares} for bound in (three, four)]
     assert parts[0][Resource.COPIES] > 0.4 and Resource.LATENCY not in parts[0]
     assert parts[1][Resource.LATENCY] > 0.2 and Resource.COPIES not in parts[1]
+
+
+def test_a_short_loop_waits_for_the_write_back() -> None:
+    bound = run(8, k=128).bound
+    assert bound is not None and bound.cause.kind == "one-accumulator", bound
+    assert re.search(r"the MMA warp waits \d\d % of its time for ld2mma, .* a second accumulator", bound.sentence)
