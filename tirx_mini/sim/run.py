@@ -86,7 +86,7 @@ class Simulation:
         """
         if sampled and not self.data:
             return self._sampled(seed, budget)
-        with np.errstate(all="ignore"), _unscanned():
+        with np.errstate(all="ignore"), _unscanned(4 if trace else 1):
             machine = Gpu(
                 self.image, self._arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
@@ -132,14 +132,15 @@ class Simulation:
 
 
 @contextmanager
-def _unscanned() -> Iterator[None]:
+def _unscanned(times: int = 1) -> Iterator[None]:
     """Keep the garbage collector from scanning all that was there before a run, again and again while it lasts.
 
-    It also looks less often: of what a run allocates, only CTAs that have ended are garbage in cycles.
+    It also looks less often: of what a run allocates, only CTAs that have ended are garbage in cycles. times: how much
+    less often than `GC_THRESHOLD` says, since what a recorded run notes is no garbage.
     """
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(*GC_THRESHOLD)
+    gc.set_threshold(times * GC_THRESHOLD[0], *GC_THRESHOLD[1:])
     try:
         yield
     finally:
