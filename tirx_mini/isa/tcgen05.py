@@ -122,18 +122,16 @@ def tcgen05_mma(
     Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
     and of D's.
     """
-    a, b, shape = (
-        _decode(thread, "operand A", lambda: SmemDescriptor.decode(a_desc & ~_START)),
-        _decode(thread, "operand B", lambda: SmemDescriptor.decode(b_desc & ~_START)),
-        _decode(thread, "the instruction", lambda: InstructionDescriptor.decode(idesc, kind, cta_group)),
-    )
+    a = _decode(thread, "operand A", SmemDescriptor.decode, a_desc & ~_START)
+    b = _decode(thread, "operand B", SmemDescriptor.decode, b_desc & ~_START)
+    shape = _decode(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, a, (a_desc & _START) << 4, b, (b_desc & _START) << 4, shape, accumulate, cta_group)
 
 
-def _decode(thread: Thread, what: str, decode: Callable[[], Any]) -> Any:
+def _decode(thread: Thread, what: str, decode: Callable[..., Any], *word: Any) -> Any:
     try:
-        return decode()
+        return decode(*word)
     except ValueError as error:
         raise thread.fault(
             "bad-descriptor",

@@ -8,12 +8,11 @@ registers. MMAs are committed in groups; a wait_group leaves the most recent one
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal
 
 from .core import instruction
-from .descriptors import WGMMA, Format, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
+from .descriptors import WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
 from .facts import Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import UpdatedRegisters, WgmmaDescriptor, pred
@@ -87,26 +86,24 @@ def wgmma_mma_async(
             f"N of a wgmma is {n}; it must be a multiple of 8 from 8 to 256",
             rule="PTX ISA: wgmma.mma_async, shapes",
         )
-    kind, fmt = mma_format(DTYPES[dtype])
-    shape = _shape(n, fmt, mma_depth(kind), bool(transpose_a), bool(transpose_b))
+    shape = _shape(n, dtype, bool(transpose_a), bool(transpose_b))
     a_word, b_word = thread.uniform(a_desc, "operand A"), thread.uniform(b_desc, "operand B")
-    a, b = (
-        _decode(thread, name, lambda word=word: SmemDescriptor.decode(word & ~_START, WGMMA))
-        for name, word in (("A", a_word), ("B", b_word))
-    )
+    a, b = _decode(thread, "A", a_word & ~_START), _decode(thread, "B", b_word & ~_START)
     adds = bool(thread.uniform(accumulate, "scale-d"))
     thread.wgmma.issue(d, a, (a_word & _START) << 4, b, (b_word & _START) << 4, shape, adds)
 
 
 @lru_cache(maxsize=256)
-def _shape(n: int, fmt: Format, depth: int, transpose_a: bool, transpose_b: bool) -> InstructionDescriptor:
+def _shape(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> InstructionDescriptor:
     """The computation of one instruction; equal shapes share one object."""
+    kind, fmt = mma_format(DTYPES[dtype])
+    depth = mma_depth(kind)
     return InstructionDescriptor(ROWS, n, fmt, fmt, "float32", depth, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-def _decode(thread: Thread, name: str, decode: Callable[[], SmemDescriptor]) -> SmemDescriptor:
+def _decode(thread: Thread, name: str, word: int) -> SmemDescriptor:
     try:
-        return decode()
+        return SmemDescriptor.decode(word, WGMMA)
     except ValueError as error:
         raise thread.fault(
             "bad-descriptor",

@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tirx_mini.hardware import GpuSpec
-from tirx_mini.ir import PrimFunc
+from tirx_mini.hardware import TMEM_COLUMNS, GpuSpec
+from tirx_mini.ir import Call, PrimFunc, int_value, walk
+from tirx_mini.isa import instruction_of
 
 from .gpu import Outcome, Part, Sampled, Size, resident_clusters
 from .machine import KernelImage
@@ -46,7 +47,7 @@ class Sampling:
         self._run = run
         self._repeats: Repeats = repeats(func)
         self._clusters = launch.num_ctas // launch.cluster_size
-        self._slots = resident_clusters(image, spec)
+        self._slots = _at_work(func, image, spec)
         self._outcomes: dict[Size, Outcome] = {}
 
     @property
@@ -137,6 +138,20 @@ class Sampling:
         last = self._at(Size(waves[-1], trips[-1]))
         cycles = figures.pop(_CYCLES)
         return replace(last, cycles=cycles, stats=figures)
+
+
+def _at_work(func: PrimFunc, image: KernelImage, spec: GpuSpec) -> int:
+    """How many clusters work at a time: as many as the GPU holds, or fewer where they wait for tensor memory."""
+    resident = resident_clusters(image, spec)
+    columns = 0
+    for node in walk(func.body):
+        entry = instruction_of(node) if isinstance(node, Call) else None
+        if isinstance(node, Call) and entry is not None and entry.writes and entry.cost == "alloc":
+            columns += int_value(entry.argument(node, "n_cols")) or 0
+    if not columns:
+        return resident
+    groups = spec.sms // image.launch.cluster_size
+    return max(1, min(resident, groups * max(1, TMEM_COLUMNS // columns)))
 
 
 class _PartFailedError(Exception):

@@ -127,6 +127,7 @@ class Warpgroup:
         self.flow = Flow()
         self.free = self.done = 0.0
         self._operands = Operands()
+        self._checked: set[tuple[int, int, int, int, int]] = set()
 
     @property
     def cluster_index(self) -> int:
@@ -144,9 +145,9 @@ class Warpgroup:
         if number == len(self.groups):
             self.groups.append(Group(number))
         group = self.groups[number]
-        for other in group.parts.values():
-            if [mma.same for mma in other] != [mma.same for mma in issued]:
-                raise Fault(WgmmasDiffer(w.origin, self.name))
+        first = next(iter(group.parts.values()), None)
+        if first is not None and [mma.same for mma in first] != [mma.same for mma in issued]:
+            raise Fault(WgmmasDiffer(w.origin, self.name))
         group.parts[w.warp_id % WARPS] = issued
         group.time = max(group.time, w.time)
         if len(group.parts) == WARPS:
@@ -184,14 +185,10 @@ class Warpgroup:
 
     def _complete(self) -> None:
         group = self.running.popleft()
-        batch: list[int] = []
-        for position in range(len(group.parts[0])):
-            if batch and not all(p[position].continues(p[batch[0]]) for p in group.parts.values()):
-                self._execute(group, batch)
-                batch = []
-            batch.append(position)
-        if batch:
-            self._execute(group, batch)
+        if self.cta.gpu.data:
+            self._execute_all(group)
+        else:
+            self._check(group)
         group.done = True
         now = self.cta.gpu.clock.now
         waiters, self.waiters = self.waiters, {}
@@ -200,16 +197,36 @@ class Warpgroup:
 
     # -- effects -------------------------------------------------------------------------------------------------
 
+    def _check(self, group: Group) -> None:
+        """What remains of a group without data: its operands are in shared memory, and it is counted."""
+        flops = 0.0
+        for mma in group.parts[0]:
+            shape = mma.shape
+            flops += 2.0 * shape.m * shape.n * shape.depth
+            place = id(mma.a), mma.a_start, id(mma.b), mma.b_start, id(shape)
+            if place not in self._checked:
+                self._checked.add(place)
+                self._operands.check(self.cta.smem, [mma], "a", shape.m)
+                self._operands.check(self.cta.smem, [mma], "b", shape.n)
+        self.cta.gpu.count("flops", flops)
+
+    def _execute_all(self, group: Group) -> None:
+        """Carry out the MMAs of a group."""
+        batch: list[int] = []
+        for position in range(len(group.parts[0])):
+            if batch and not all(p[position].continues(p[batch[0]]) for p in group.parts.values()):
+                self._execute(group, batch)
+                batch = []
+            batch.append(position)
+        if batch:
+            self._execute(group, batch)
+
     def _execute(self, group: Group, batch: list[int]) -> None:
         """Carry out MMAs that continue one another."""
         mmas = [group.parts[0][position] for position in batch]
         mma = mmas[0]
         shape = mma.shape
         self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
-        if not self.cta.gpu.data:
-            self._operands.check(self.cta.smem, mmas, "a", shape.m)
-            self._operands.check(self.cta.smem, mmas, "b", shape.n)
-            return
         clocks = [part[batch[0]].clocks for part in group.parts.values()]
         width = min(each.shape[1] for each in clocks)
         common = np.minimum.reduce([each[:, :width] for each in clocks])
