@@ -7,10 +7,11 @@ Sources, by letter:
 
     A  PTX ISA 9.0 and CUDA C++ Programming Guide, "Compute Capabilities" (limits)
     B  NVIDIA Hopper, Blackwell data sheets and HGX specifications (SMs, memory, dense tensor throughput)
-    C  published micro-benchmarks of B200 and B300: tcgen05.mma throughput (SemiAnalysis), the latency model of
-       Triton's modulo scheduler (Meta), arXiv 2512.02189; of Hopper: arXiv 2501.12084
+    C  published micro-benchmarks of B200 and B300: tcgen05.mma throughput, latency from die to die (SemiAnalysis,
+       "Dissecting Nvidia Blackwell"), clock and L2 (Chips and Cheese, "Nvidia's B200"), the latency model of Triton's
+       modulo scheduler (Meta), arXiv 2512.02189; of Hopper: arXiv 2501.12084
     D  derived from the others
-    E  fitted to published times of the assignment's reference kernels on a B200
+    E  fitted to measured times: docs/h100.csv, and docs/b200.csv with what cuBLAS reaches there
 
 Latencies and costs are cycles of the SM clock.
 """
@@ -148,6 +149,8 @@ class GpuSpec:
     tensor_flops_per_cycle: dense fp16 operations of one SM in one cycle.
     hbm_tbps: TB/s of the memory that a kernel reaches.
     l2_bytes: the size of the L2.
+    l2_partitions: its parts; each keeps what the SMs beside it read.
+    l2_far_latency: cycles that the last lines of a tile take longer where one partition has them from another.
     port_bytes_per_cycle: bytes a cycle between one SM and the L2.
     l2_bytes_per_cycle: bytes a cycle that the whole L2 serves, divided by `sms`.
     l2_latency: cycles of an access that hits the L2.
@@ -199,6 +202,8 @@ class GpuSpec:
     hidden_latency_us: float = 0.9  # E
     sustained_utilisation: float = 1.0
     l2_unevenness: float = 0.0
+    l2_partitions: int = 1
+    l2_far_latency: float = 0.0
     # C
     smem_latency: float = 29
     mbarrier_latency: float = 30
@@ -230,6 +235,11 @@ class GpuSpec:
         return replace(self, sms=sms)
 
     @property
+    def l2_shared_bytes(self) -> float:
+        """How much the L2 holds of what all SMs read."""
+        return self.l2_bytes / self.l2_partitions
+
+    @property
     def peak_tflops(self) -> float:
         """Dense fp16 with fp32 accumulation."""
         return self.sms * self.tensor_flops_per_cycle * self.rated_ghz / 1e3
@@ -250,18 +260,21 @@ class GpuSpec:
 
 B200 = GpuSpec(
     name="B200", cuda_name="NVIDIA B200", architecture=BLACKWELL, sms=148,               # B
-    clock_ghz=1.86, rated_ghz=1.86, tensor_flops_per_cycle=8192,    # D: 2250 TFLOPS / 148 SMs / 8192; C
+    clock_ghz=1.965, rated_ghz=1.86, tensor_flops_per_cycle=8192,   # C: as nvidia-smi reports; D: 2250 / 148 / 8192; C
     hbm_tbps=7.2, l2_bytes=126 << 20,                               # C
-    port_bytes_per_cycle=170, l2_bytes_per_cycle=72,                # C: TMA's 6 cycles a KiB; E
+    l2_partitions=2, l2_far_latency=300,                            # C: one on each die; from die to die
+    port_bytes_per_cycle=128, l2_bytes_per_cycle=72,                # E: as an H100; E
     l2_latency=310, hbm_latency=700,                                # C
     tma_latency=410, mma_latency=120,                               # C: TMA's 460 less the waiting thread's 50
     smem_bytes_per_cycle=122, l1_fill_bytes_per_cycle=64,           # E: of 128; C
-    launch_latency_us=3.0, cluster_launch_latency_us=3.0,           # E: launches in a stream
+    launch_latency_us=3.0, cluster_launch_latency_us=2.4,           # E: launches in a stream
+    sustained_utilisation=0.45,                                     # E: at 1000 W
 )  # fmt: skip
 
-# B: 148 SMs, 2250 TFLOPS of dense fp16 and 7.7 TB/s of memory, as a B200 (HGX B300); D: so are clocks and caches. Its
-# power limit of 1100 W instead of 1000 W leaves it at least the clock of a B200.
-B300 = replace(B200, name="B300", cuda_name="NVIDIA B300 SXM6 AC", architecture=BLACKWELL_ULTRA)
+B300 = replace(
+    B200, name="B300", cuda_name="NVIDIA B300 SXM6 AC", architecture=BLACKWELL_ULTRA,    # B: SMs, throughput, memory
+    sustained_utilisation=0.50,                                     # D: at 1100 W; clocks and caches as on a B200
+)  # fmt: skip
 
 H100 = GpuSpec(
     name="H100", cuda_name="NVIDIA H100 80GB HBM3", architecture=HOPPER, sms=132,        # B

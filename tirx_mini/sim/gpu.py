@@ -88,7 +88,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Part:
-    """A run of a part of a launch. clusters: the first ones, that many. weight: of loads, as in `Traffic`."""
+    """A run of a part of a launch. clusters: the first ones, that many. weight: of loads, as in `L2`."""
 
     clusters: int
     weight: float = 1.0
@@ -171,7 +171,7 @@ class Gpu(Services):
         self._waiting = range(image.launch.num_ctas // size)
         if part is not None:
             self._waiting = self._waiting[: part.clusters]
-            self.traffic.weight = part.weight
+            self.traffic.cached.weight = part.weight
 
     # -- running -------------------------------------------------------------------------------------------------
 

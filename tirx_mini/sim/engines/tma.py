@@ -303,7 +303,8 @@ class TmaEngine:
         sm.stores_free = max(begin + nbytes / spec.tma_store_bytes_per_cycle, moved)
         copy.read_time = sm.stores_free + gpu.traffic.jitter(spec.tma_store_read_latency)
         passed = gpu.traffic.store_tile(sm.traffic, begin, (copy.copier.slot, copy.coords), nbytes)
-        copy.write_time = max(copy.read_time, passed) + spec.tma_store_latency - spec.l2_latency
+        latency = spec.tma_store_latency - spec.l2_latency + spec.l2_far_latency  # of the last lines' acknowledgement
+        copy.write_time = max(copy.read_time, passed) + latency
         gpu.lasts(copy.write_time)
         gpu.count("tma_store_bytes", nbytes)
         copy.moved = begin, copy.read_time

@@ -35,7 +35,8 @@ class Multiprocessor:
         self.threads_free = spec.architecture.threads_per_sm
         self.registers_free = REGISTERS_PER_SM
         self.ctas_free = spec.architecture.ctas_per_sm
-        self.traffic = SmTraffic(spec)
+        # CTAs are placed on the GPCs in turn, and a cluster within one: neighbouring pairs are on different sides.
+        self.traffic = SmTraffic(spec, index // 2 % spec.l2_partitions)
         self.tensor = FairShare(clock, rate=1.0, most=1.0)
         self.tensor_free = 0.0
         self.stores_free = 0.0

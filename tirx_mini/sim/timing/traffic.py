@@ -1,15 +1,14 @@
 """Time and bandwidth of memories: the shared memory of an SM and its port to the L2, the L2 and the HBM.
 
-Each carries a number of bytes a cycle. The L2 holds the most recently used lines, up to its size; the rest comes from
-HBM. Times are those of one of many launches in a row, so arguments that fit in the L2 together are there already, from
-the launch before. It answers the TMA loads of all SMs in turns (`FairShare`). Ordinary loads are bound by the L1 before
+Each carries a number of bytes a cycle. The L2 holds the most recently used tiles (`L2`); the rest comes from HBM. Times
+are those of one of many launches in a row, so arguments that fit in the L2 together are there already, from the launch
+before. It answers the TMA loads of all SMs in turns (`FairShare`). Ordinary loads are bound by the L1 before
 the L2: one sector a cycle arrives, in the memory that is also the SM's shared memory.
 """
 
 from __future__ import annotations
 
 import random
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from tirx_mini.hardware import GpuSpec
 from .bandwidth import Bandwidth
 from .clock import Clock
 from .fair_share import FairShare, Flow
+from .l2 import L2
 
 LINE_BITS = 7
 """Ordinary accesses are followed in lines of 128 bytes."""
@@ -31,12 +31,13 @@ class SmTraffic:
     """The paths of one SM.
 
     port: to the L2. shared: of its shared memory, for warps and engines; accesses: for warps alone, which go first.
-    loads: what its TMA has asked the L2 for.
+    loads: what its TMA has asked the L2 for. partition: of the L2, the one beside it.
     """
 
-    __slots__ = ("accesses", "loads", "port", "shared")
+    __slots__ = ("accesses", "loads", "partition", "port", "shared")
 
-    def __init__(self, spec: GpuSpec) -> None:
+    def __init__(self, spec: GpuSpec, partition: int = 0) -> None:
+        self.partition = partition
         self.port = Bandwidth(spec.port_bytes_per_cycle)
         self.shared = Bandwidth(spec.smem_bytes_per_cycle)
         self.accesses = Bandwidth(spec.smem_bytes_per_cycle)
@@ -48,19 +49,14 @@ class Traffic:
 
     def __init__(self, spec: GpuSpec, clock: Clock, rng: random.Random | None, nbytes: float = float("inf")) -> None:
         self.spec = spec
-        self._warm = nbytes <= spec.l2_bytes
+        self._warm = nbytes <= spec.l2_shared_bytes
         self._clock = clock
         self._rng = rng
         self._l2 = Bandwidth(spec.l2_bytes_per_cycle * spec.sms)
         self._answers = FairShare(clock, spec.l2_bytes_per_cycle * spec.sms, spec.port_bytes_per_cycle)
         self._hbm = Bandwidth(spec.hbm_bytes_per_cycle)
         self._lines: dict[int, np.ndarray] = {}
-        self._tiles: OrderedDict[Any, float] = OrderedDict()
-        self._tile_bytes = 0.0
-        self._touched: dict[Any, float] = {}
-        self._tile_time: float | None = None
-        self.weight = 1.0
-        """How many bytes of the L2 a loaded byte stands for, in a run that leaves most loads out."""
+        self.cached = L2(spec)
         self.l2_bytes = 0
         self.hbm_bytes = 0
         self.shared_bytes = 0.0
@@ -116,16 +112,19 @@ class Traffic:
 
         Where SMs contend for the L2, its slices are not equally busy, and the last bytes come from the busiest.
         """
-        spec, now, missed = self.spec, self._clock.now, self._missed(key, nbytes, self.weight)
+        spec, now = self.spec, self._clock.now
         self.l2_bytes += nbytes
-        latency, there = spec.l2_latency, now
-        if missed:
-            self.hbm_bytes += missed
-            latency, there = spec.hbm_latency, self._hbm.take(now, missed, now)
-        latency = self.jitter(latency)
+        there = (now, now) if self._warm else self.cached.read(sm.partition, key, nbytes, now)
+        if there is None:
+            self.hbm_bytes += nbytes
+            beyond = self.jitter(spec.hbm_latency - spec.l2_latency)
+            passed = self._hbm.take(now, nbytes, now)
+            there = self.cached.fill(sm.partition, key, nbytes, (now + beyond, passed + beyond), now)
+        begins, ends = there
+        latency = self.jitter(spec.l2_latency)
 
         def answered(took: float) -> None:
-            last = max(self._clock.now, there) + latency
+            last = max(self._clock.now + max(0.0, begins - now), ends) + latency
             contention = max(0.0, took - nbytes / (2 * spec.l2_bytes_per_cycle))
             arrived(last - took, last + spec.l2_unevenness * contention)
 
@@ -133,32 +132,13 @@ class Traffic:
 
     def store_tile(self, sm: SmTraffic, time: float, key: Any, nbytes: int) -> float:
         """A bulk store of the tile `key`; when its last byte has passed."""
-        if self._tile_time is None:
-            self._tile_time = self._clock.now
-        return self.serve(sm, time, nbytes, self._missed(key, nbytes), write=True)
-
-    def _missed(self, key: Any, nbytes: int, weight: float = 1.0) -> int:
-        """How many bytes of the tile `key` are not in the L2; now they are, and take `weight` times as many.
-
-        In a run that leaves loads out, a tile that was loaded a short while ago is there: CTAs that work side by side
-        are as many iterations apart as in the whole run, while two waves are fewer.
-        """
-        tiles = self._tiles
-        if self._warm:
-            return 0
-        recent = False
-        if self.weight > 1.0:
-            now, last = self._clock.now, self._touched.get(key)
-            recent = last is not None and (self._tile_time is None or 2 * (now - last) < self._tile_time)
-            self._touched[key] = now
-        if key in tiles:
-            tiles.move_to_end(key)
-            return 0
-        tiles[key] = nbytes * weight
-        self._tile_bytes += nbytes * weight
-        while self._tile_bytes > self.spec.l2_bytes:
-            self._tile_bytes -= tiles.popitem(last=False)[1]
-        return 0 if recent else nbytes
+        if not self._warm:
+            self.cached.begin_store(self._clock.now)
+        missed = 0
+        if not self._warm and not self.cached.holds(key):
+            self.cached.write(key, nbytes)
+            missed = nbytes
+        return self.serve(sm, time, nbytes, missed, write=True)
 
     def serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
         """Carry `nbytes` between an SM and the L2 from `time` on, `missed` of them from HBM; when the last arrives."""

@@ -402,7 +402,7 @@ def test_the_second_load_of_a_tile_comes_from_the_l2() -> None:
             yield from block(w, "mbarrier.try_wait", address(w, "bar"), turn & 1)
             w.gpu.seen[turn] = w.time - before
 
-    spec = replace(B200, l2_bytes=12_288)
+    spec = replace(B200, l2_bytes=2 * 12_288)
     result = run(program, shared=TILE, arrays={"A": array}, maps=[tensor_map("A", array, (64, 64), 0)], spec=spec)
     assert result.kinds == []
     assert result.seen[0] - result.seen[1] >= 300

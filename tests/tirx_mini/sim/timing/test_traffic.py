@@ -34,6 +34,8 @@ def loaded(spec: GpuSpec, sms: int, nbytes: int, times: int = 1) -> list[float]:
     for i in range(sms):
         traffic.load_tile(SmTraffic(spec), ("tile", i), nbytes, lambda first, last: None)
     clock.run()
+    clock.at(clock.now + 10_000, None, lambda: None)  # until all of them are there
+    clock.run()
     start, traffic.hbm_bytes = clock.now, 0
     for i in range(sms):
         sm = SmTraffic(spec)

@@ -1,0 +1,110 @@
+"""What the L2 holds: in each of its partitions, the most recently used tiles.
+
+A partition keeps what the SMs beside it read, also where the memory belongs to the other one. So data that all SMs read
+is there once in each, and only the size of a partition is left for it (NVIDIA A100 white paper, L2 cache; on a B200,
+the partitions are the two dies). The last of a tile's lines come from the other partition, or from its memory.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from tirx_mini.hardware import GpuSpec
+
+Arrival = tuple[float, float]
+"""When the first and the last bytes of a tile are there."""
+
+
+@dataclass
+class Partition:
+    """One partition. tiles: bytes by key, the most recently used ones last; nbytes: all of them together.
+
+    arrivals: when the first and the last of a tile's bytes come; until then, those who ask for it again wait as well.
+    touched: of a run that leaves loads out, when each tile was last asked for, and its arrival.
+    """
+
+    tiles: OrderedDict[Any, float] = field(default_factory=OrderedDict)
+    arrivals: dict[Any, Arrival] = field(default_factory=dict)
+    touched: dict[Any, tuple[float, Arrival]] = field(default_factory=dict)
+    nbytes: float = 0.0
+
+    def keep(self, key: Any, nbytes: float, there: Arrival, room: float) -> None:
+        """Hold a tile, instead of the least recently used ones where there is no room."""
+        self.tiles[key] = nbytes
+        self.arrivals[key] = there
+        self.nbytes += nbytes
+        while self.nbytes > room:
+            oldest, freed = self.tiles.popitem(last=False)
+            del self.arrivals[oldest]
+            self.nbytes -= freed
+
+
+class L2:
+    """The tiles that the L2 of a GPU holds. All times are cycles.
+
+    weight: how many bytes a loaded byte stands for, in a run that leaves most loads out. There, a tile that was loaded a
+    short while ago is held: CTAs that work side by side are as many iterations apart as in the whole run, while two
+    waves are fewer.
+    """
+
+    def __init__(self, spec: GpuSpec) -> None:
+        self.weight = 1.0
+        self._partitions = [Partition() for _ in range(spec.l2_partitions)]
+        self._room = spec.l2_shared_bytes
+        self._far = spec.l2_far_latency
+        self._first_store: float | None = None
+
+    def begin_store(self, now: float) -> None:
+        """A tile is stored: the first one ends what "a short while" is measured by."""
+        if self._first_store is None:
+            self._first_store = now
+
+    def holds(self, key: Any) -> bool:
+        """Whether a tile is in any partition, or comes to it; if so, it is now among those used most recently."""
+        found = [partition for partition in self._partitions if key in partition.tiles]
+        for partition in found:
+            partition.tiles.move_to_end(key)
+        return bool(found)
+
+    def read(self, number: int, key: Any, nbytes: int, now: float) -> Arrival | None:
+        """When a tile comes to a partition, for one of its SMs; None where none has it, and HBM must (`fill`)."""
+        mine = self._partitions[number]
+        there = self._arrival(mine, key, now)
+        if there is None:
+            others = [self._arrival(other, key, now) for other in self._partitions if other is not mine]
+            found = [arrival for arrival in others if arrival is not None]
+            if not found:
+                return None
+            first, last = min(found)
+            there = max(now, first) + self._far, max(now, last) + self._far
+        self._use(mine, key, nbytes, there, now)
+        return there
+
+    def fill(self, number: int, key: Any, nbytes: int, arrival: Arrival, now: float) -> Arrival:
+        """A tile comes from HBM, half of it from that of another partition; when it comes to this one."""
+        there = arrival[0] + self._far, arrival[1] + self._far
+        self._use(self._partitions[number], key, nbytes, there, now)
+        return there
+
+    def write(self, key: Any, nbytes: int) -> None:
+        """A tile is written, to the partitions that its lines belong to."""
+        for partition in self._partitions:
+            partition.keep(key, nbytes / len(self._partitions), (0.0, 0.0), self._room)
+
+    def _arrival(self, partition: Partition, key: Any, now: float) -> Arrival | None:
+        there = partition.arrivals.get(key)
+        if there is None and key in partition.touched:
+            when, arrival = partition.touched[key]
+            if self._first_store is None or 2 * (now - when) < self._first_store:
+                return arrival
+        return there
+
+    def _use(self, partition: Partition, key: Any, nbytes: int, there: Arrival, now: float) -> None:
+        if key in partition.tiles:
+            partition.tiles.move_to_end(key)
+        else:
+            partition.keep(key, nbytes * self.weight, there, self._room)
+        if self.weight > 1.0:
+            partition.touched[key] = now, there
