@@ -127,6 +127,7 @@ def simulate(
     sampled: bool = False,
     pedantic: bool = False,
     budget: int = BUDGET,
+    single: bool = False,
 ) -> Report:
     """Run a kernel on a simulated GPU and return a report. Results are written into the arguments in place.
 
@@ -146,6 +147,8 @@ def simulate(
     pedantic: whether to note what only the letter of the ISA demands, and what kernels in production omit.
     budget: the iterations of loops that a run may make, all warps together; a CTA counts as 200. A run that would make
         more ends there, and its verdict is "incomplete".
+    single: whether to predict, besides the time in a row of launches, that of one by itself (`Report.single_us`). It
+        costs another run without data where the arguments fit in the L2.
 
     The report contains every mistake of the kernel, including those that prevent lowering. Raises only for arguments
     that do not match the parameters of the kernel (`ArgumentError`), for a kernel that is none (`TypeError`), and for
@@ -162,8 +165,7 @@ def simulate(
         return failed(func.name, error, gpu_spec(gpu).name)
     return simulate_lowered(
         lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks,
-        data=data, sampled=sampled,
-        pedantic=pedantic, budget=budget,
+        data=data, sampled=sampled, pedantic=pedantic, budget=budget, single=single,
     )  # fmt: skip
 
 

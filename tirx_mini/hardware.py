@@ -162,6 +162,8 @@ class GpuSpec:
     launch_latency_us: microseconds of a launch in addition to its CTAs, in a row of launches.
     cluster_launch_latency_us: microseconds that a launch of clusters takes longer.
     hidden_latency_us: microseconds of a launch that a programmatic launch hides.
+    single_launch_latency_us: microseconds of a launch by itself in addition to its CTAs.
+    single_cluster_latency_us: microseconds that a launch of clusters by itself takes longer.
     sustained_utilisation: share of the time that the tensor cores may be busy before the power limit lowers the clock.
     l2_unevenness: delay of a TMA load's completion, in cycles for each cycle of contention for the L2.
     smem_latency: cycles of a load from shared memory.
@@ -200,6 +202,8 @@ class GpuSpec:
     launch_latency_us: float
     cluster_launch_latency_us: float
     hidden_latency_us: float = 0.9  # E
+    single_launch_latency_us: float = 2.2  # E: docs/h200_single.csv
+    single_cluster_latency_us: float = 0.7  # E: as in a CUDA graph on an H100
     sustained_utilisation: float = 1.0
     l2_unevenness: float = 0.0
     l2_partitions: int = 1

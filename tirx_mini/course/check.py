@@ -123,7 +123,7 @@ def check_kernel(
     else:
         report = simulate(
             kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic,
-            budget=budget, trace=_small(kernel) if trace is None else trace,
+            budget=budget, trace=_small(kernel) if trace is None else trace, single=True,
         )  # fmt: skip
     report = replace(report, kernel=name or report.kernel)
     if not report.comparable or product_shape(kernel) is None:

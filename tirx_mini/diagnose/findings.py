@@ -81,15 +81,16 @@ class Finding:
 class Report:
     """The outcome of a simulation.
 
-    findings: worst first. time_us, tflops: predicted on the modelled GPU (None where the kernel did not finish, or
-        executed no MMA). cycles: of the SM clock. trace: the timeline, where it was asked for. stats: figures by name.
-    unwritten: what no thread wrote of the arguments that the kernel writes elsewhere, and what none read of the results
-        in tensor memory, in sentences.
+    findings: worst first. time_us, tflops: of one of many launches in a row, predicted on the modelled GPU (None where
+        the kernel did not finish, or executed no MMA). cycles: of the SM clock. trace: the timeline, where it was asked
+        for. stats: figures by name. unwritten: what no thread wrote of the arguments that the kernel writes elsewhere,
+        and what none read of the results in tensor memory, in sentences.
     schedules: how many were run; seed: the one that replays the worst finding.
     right: whether the results are right, where somebody compared them; the simulator alone does not know (None).
     sampled: a sentence about the parts that were run instead of the whole launch; "" where all of it was run.
     proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
     bound: what bounded a run that came to its end, and whose timeline was asked for; None for any other.
+    single_us: predicted for one launch by itself, with nothing in the L2; None where it was not asked for.
     """
 
     verdict: Verdict
@@ -108,6 +109,7 @@ class Report:
     unwritten: tuple[str, ...] = ()
     bound: Bound | None = None
     sampled: str = ""
+    single_us: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -169,7 +171,9 @@ class Report:
         name = self.kernel or "kernel"
         head = f"{name}: {self.verdict}"
         if self.time_us is not None:
-            head += f", {self.time_us:.1f} us predicted on {self.gpu}"
+            head += f", {self.time_us:.1f} us predicted on {self.gpu} in a row of launches"
+        if self.single_us is not None:
+            head += f" ({self.single_us:.1f} us by itself)"
         if self.tflops is not None:
             head += f", {self.tflops:.0f} TFLOPS"
         if self.verdict == "clock":

@@ -17,6 +17,7 @@ from .kind import IN_FLIGHT_AT_EXIT, NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 from .proof import proof_of
 from .roots import causes_first, consequence, with_suspects
+from .times import predicted_time, single_time
 
 MOST_BOXES = 4
 """How many parts of an argument that no thread writes are named."""
@@ -42,7 +43,7 @@ class SimulationError(Exception):
 def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
              seed: int = 0, trace: bool = False, log_barriers: bool = False,
              checks: bool = True, data: bool = True, sampled: bool = False,
-             pedantic: bool = False, budget: int = BUDGET) -> Report:  # fmt: skip
+             pedantic: bool = False, budget: int = BUDGET, single: bool = False) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
@@ -59,6 +60,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
     pedantic: note what only the letter of the ISA demands, too.
     budget: iterations of loops that a run may make, all its warps together; a CTA counts as 200. A run that would make
         more ends, and is incomplete.
+    single: predict the time of a launch by itself, too (`single_time`).
 
     Whatever the kernel does wrong is in the report. Raises `ArgumentError` for arguments that do not fit the kernel,
     and `ValueError` for an unknown GPU.
@@ -86,6 +88,8 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
         if not report.comparable:
             break
     assert worst is not None
+    if single and worst.cycles is not None:
+        worst = replace(worst, single_us=single_time(func, args, spec, budget, worst.cycles))
     return worst
 
 
@@ -207,19 +211,6 @@ def _unread_text(part: UnreadColumns) -> str:
     """A sentence about a result in tensor memory that no thread read."""
     columns = f"columns {part.first} to {part.last} of tensor memory"
     return f"no thread reads {columns}, which the MMA of {line(part.span)} writes"
-
-
-def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[float, float]:
-    """(microseconds, GHz) of one of many launches in a row, at the clock that the GPU's power limit leaves it."""
-    launch, launch_us = func.launch, spec.launch_latency_us
-    assert launch is not None
-    if launch.cluster_size > 1:
-        launch_us += spec.cluster_launch_latency_us
-    if launch.programmatic:
-        launch_us -= spec.hidden_latency_us
-    busy = outcome.stats.get("tensor_cycles", 0.0) / spec.sms
-    clock_ghz = spec.clock_under(busy / (outcome.cycles + launch_us * spec.clock_ghz * 1e3))
-    return launch_us + outcome.cycles / (clock_ghz * 1e3), clock_ghz
 
 
 # -- findings ----------------------------------------------------------------------------------------------------------

@@ -87,7 +87,9 @@ def headline(report: Report) -> Text:
     if said:
         text.append(f" ({', '.join(said)})")
     if report.time_us is not None:
-        text.append(f", {report.time_us:.1f} µs predicted on {report.gpu}")
+        text.append(f", {report.time_us:.1f} µs predicted on {report.gpu} in a row of launches")
+    if report.single_us is not None:
+        text.append(f" ({report.single_us:.1f} µs by itself)")
     if report.tflops is not None:
         text.append(f", {report.tflops:.0f} TFLOPS")
     if not report.ok and report.seed:

@@ -109,6 +109,7 @@ class Gpu(Services):
     mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
     late: whether tests of mbarriers come before completions, where another order has them there.
     part: what is run of the launch; None for all of it.
+    cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Gpu(Services):
         mixed: Ends | None = None,
         late: bool = False,
         part: Part | None = None,
+        cold: bool = False,
     ) -> None:
         self.mixed: Ends = mixed or {}
         self.recorder = TimelineRecorder(image) if trace else None
@@ -152,7 +154,8 @@ class Gpu(Services):
         watch = HazardWatch(self, self.tmem, Space.GLOBAL, None) if self.checks else None
         self.memory = GlobalMemory(image.globals, arrays, watch)
         self.memory.log.pedantic = pedantic
-        self.traffic = Traffic(spec, self.clock, self.rng, sum(buffer.nbytes for buffer in image.globals))
+        nbytes = float("inf") if cold else sum(buffer.nbytes for buffer in image.globals)
+        self.traffic = Traffic(spec, self.clock, self.rng, nbytes)
         self.tma = TmaEngine(self)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines()

@@ -47,6 +47,11 @@ class Simulation:
         self._written = [buffer.slot for buffer in self.image.globals if buffer.written and data]
         self._originals: dict[int, np.ndarray] = {}
 
+    @property
+    def fits_l2(self) -> bool:
+        """Whether the L2 holds all arguments, from one launch to the next."""
+        return sum(buffer.nbytes for buffer in self.image.globals) <= self.spec.l2_shared_bytes
+
     def keep(self) -> None:
         """Remember what the arguments hold now, for `restore`."""
         self._originals = {slot: self._arrays[slot].copy() for slot in self._written}
@@ -79,6 +84,7 @@ class Simulation:
         mixed: Ends | None = None,
         late: bool = False,
         sampled: bool = False,
+        cold: bool = False,
     ) -> Outcome:
         """Execute the kernel once. The arguments are those of `Gpu`.
 
@@ -90,7 +96,7 @@ class Simulation:
             machine = Gpu(
                 self.image, self._arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
-                pedantic=pedantic, budget=budget, mixed=mixed, late=late,
+                pedantic=pedantic, budget=budget, mixed=mixed, late=late, cold=cold,
             )  # fmt: skip
             outcome = machine.run()
         if outcome.fault is not None or outcome.blocked or not self.data:

@@ -161,7 +161,10 @@ def test_a_report_of_possible_errors_says_what_is_to_be_expected(right: bool | N
 @pytest.mark.parametrize(
     ("report", "text"),
     [
-        (Report("ok", (), 12.34, 567.8, kernel="v3", gpu="B200"), "v3: ok, 12.3 µs predicted on B200, 568 TFLOPS"),
+        (Report("ok", (), 12.34, 567.8, kernel="v3", gpu="B200"),
+         "v3: ok, 12.3 µs predicted on B200 in a row of launches, 568 TFLOPS"),
+        (Report("ok", (), 12.34, None, kernel="v3", gpu="B200", single_us=14.0),
+         "v3: ok, 12.3 µs predicted on B200 in a row of launches (14.0 µs by itself)"),
         (Report("ok", (Finding("race", "warning", "m"),), kernel="v3"), "v3: ok (1 warning)"),
         (
             Report("hazard", (*possible, Finding("race", "error", "m"), Finding("not-modelled", "note", "m"))),

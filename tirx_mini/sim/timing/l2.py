@@ -44,8 +44,8 @@ class Partition:
 class L2:
     """The tiles that the L2 of a GPU holds. All times are cycles.
 
-    weight: how many bytes a loaded byte stands for, in a run that leaves most loads out. There, a tile that was loaded a
-    short while ago is held: CTAs that work side by side are as many iterations apart as in the whole run, while two
+    weight: how many bytes a loaded byte stands for, in a run that leaves most loads out. There, a tile that was loaded
+    a short while ago is held: CTAs that work side by side are as many iterations apart as in the whole run, while two
     waves are fewer.
     """
 

@@ -42,7 +42,7 @@ def test_the_critical_path_is_all_of_the_predicted_time(step: int, gpu: str) -> 
     assert report.bound is not None and report.time_us is not None
     assert sum(share.share for share in report.bound.shares) == pytest.approx(1)
     inside = sum(share.cycles for share in report.bound.shares) / (report.stats["clock_ghz"] * 1e3)
-    assert inside == pytest.approx(report.time_us, rel=0.03)
+    assert inside == pytest.approx(report.time_us, rel=0.04)
 
 
 @pytest.mark.parametrize("step", CAUSES)
