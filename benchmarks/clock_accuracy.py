@@ -11,7 +11,7 @@ in whole microseconds), and with --single those of docs/h200_single.csv. The pub
 one by one by a host that took about 13 µs for each: five kernels of different lengths take 12 to 15 µs at 1024. A
 shorter prediction is shown as that. Ratio: predicted by measured. The order of steps is right where of two whose
 measured times differ by more than a twentieth, whatever they were rounded from, the faster one is predicted to be
-faster; two for which the host is too slow have no predicted order. Only time is simulated.
+faster; two for which the host is too slow have no predicted order. Only time is simulated, above 4096 of samples.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Prediction:
 def predict(gpu: str, step: int, size: int, dtype: str, measured_us: float, single: bool) -> Prediction:
     """Simulate the reference kernel of a step."""
     kernel = load_kernels(default_kernels(), arch_folder(gpu_spec(gpu).arch))[step](size, size, size, dtype=dtype)
-    report = simulate(kernel, gpu=gpu, data=False, single=single)
+    report = simulate(kernel, gpu=gpu, data=False, sampled=size > max(FULL_SIZES), single=single)
     us = report.single_us if single else report.time_us
     if us is None:
         raise RuntimeError(f"step {step} at {size} on {gpu}:\n{report}")

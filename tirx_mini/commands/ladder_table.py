@@ -16,8 +16,8 @@ def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
     """The rows, in the order given. Times are predictions of the simulator's clock."""
     table = Table(
         title=f"The ladder in the simulator, {gpu.upper()}",
-        caption="max err: against float64. µs, TFLOPS, peak: predicted. wall s: to build and simulate. "
-        "clock: the time alone; values and hazards are not checked.",
+        caption="max err: against float64. µs, TFLOPS, peak: predicted, in a row of launches. wall s: to build and "
+        "simulate. clock: the time alone; values and hazards are not checked.",
         box=None,
         pad_edge=False,
         title_justify="left",
