@@ -10,6 +10,7 @@ Each module holds rules: `barriers`, `hazards`, `accesses`, `instructions`, `ten
 from tirx_mini.sim import (
     BUDGET,
     Activity,
+    Awaited,
     BarrierChange,
     BarrierEvent,
     CtaTime,
@@ -32,7 +33,7 @@ from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
 from .proof import Proof
 
 __all__ = [
-    "Activity", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
+    "Activity", "Awaited", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
     "Bound", "Cause", "LaneTime", "Resource", "Share", "Usage", "WaitShare",
     "BUDGET", "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind",
     "Proof",

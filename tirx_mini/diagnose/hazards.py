@@ -243,9 +243,9 @@ def _barrier_notes(fact: Hazard) -> Notes:
         return between(cluster, fact.earlier, fact.operation, fact.origin.role)
     if fact.extent.space is Space.TENSOR and fact.operation is Operation.TCGEN05_MMA:
         return ()
-    if fact.waited is not None:
-        return ((f"{fact.origin.role} waited last for {fact.waited.barrier}, here", fact.waited.span),)
-    return missing_wait(cluster, fact.operation)
+    if (notes := missing_wait(cluster, fact.operation, fact.origin.role)) or fact.waited is None:
+        return notes
+    return ((f"{fact.origin.role} waited last for {fact.waited.barrier}, here", fact.waited.span),)
 
 
 def _buffer(extent: Extent) -> str | None:

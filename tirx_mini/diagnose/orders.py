@@ -45,21 +45,31 @@ def between(cluster: HostCluster, earlier: Access, operation: Operation, role: s
     return ()
 
 
-def _others_wait(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: str, waiter: str) -> Notes:
-    """Notes on a barrier that tells of an operation, and that others of the same CTA wait for."""
+def _others_wait(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: str | None, waiter: str) -> Notes:
+    """Notes on a barrier that tells of an operation (of any role, if `by` is None), and for which others of the CTA
+    wait.
+    """
     for barrier, signal in _signalled(barriers, signals, by):
         for wait in barrier.history.waits.values():
             if wait.role.partition(" of CTA")[2] == waiter.partition(" of CTA")[2]:
                 return (
-                    (f"{waiter} never waits for {barrier.name}, which {by} signals here", signal.span),
+                    (f"{waiter} never waits for {barrier.name}, which {signal.role} signals here", signal.span),
                     (f"{wait.role} waits for it here", wait.span),
                 )
     return ()
 
 
-def missing_wait(cluster: HostCluster, operation: Operation) -> Notes:
-    """A note on a barrier that tells of what an operation reads, and that nobody waits for; for the end of the run."""
-    return _never_waited(_barriers(cluster), _BEFORE.get(operation, ()), None)
+def missing_wait(cluster: HostCluster, operation: Operation, role: str) -> Notes:
+    """Notes on a barrier that tells of what an operation of `role` reads, and that no thread waits for, or only other
+    threads of its CTA; for the end of the run.
+    """
+    barriers, signals = _barriers(cluster), _BEFORE.get(operation, ())
+    if notes := _never_waited(barriers, signals, None):
+        return notes
+    told = [barrier for barrier, _ in _signalled(barriers, signals, None)]
+    if any(role in barrier.history.waits for barrier in told):
+        return ()
+    return _others_wait(told, signals, None, role)
 
 
 def _barriers(cluster: HostCluster) -> list[Mbarrier]:

@@ -124,7 +124,7 @@ from .ordering import Access, EarlyAccess, Operation
 from .outputs import NothingWritten, Unwritten, boxes_of
 from .run import Simulation
 from .services import BadCtaMask, ForeignBarrier, ForeignLoadBarrier, ForeignStoreSource, NoSharedMemory, NoSuchRank
-from .timeline import Activity, BarrierChange, CtaTime, Interval, Place, Tile, Timeline, Track, TrackKind
+from .timeline import Activity, Awaited, BarrierChange, CtaTime, Interval, Place, Tile, Timeline, Track, TrackKind
 from .timing import Event, HoldingClock
 from .translate import (
     DivisionByZero,
@@ -138,7 +138,7 @@ from .translate import (
 )
 
 __all__ = [
-    "Activity", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
+    "Activity", "Awaited", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
     "BUDGET", "BudgetExceeded", "Ends", "ForeignBarrier", "GridOverBudget", "MemoryOverBudget",
     "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "BadAllocation",
     "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount", "BarrierEvent",

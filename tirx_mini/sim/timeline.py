@@ -49,6 +49,31 @@ class Activity(Enum):
         return self.value
 
 
+class Awaited(Enum):
+    """What a warp waits for that is not an mbarrier, by the word that names the wait (`isa.Instruction.awaits`)."""
+
+    THREADS = "bar.sync"
+    CLUSTER = "barrier.cluster"
+    COLUMNS = "tcgen05.alloc"
+    TENSOR_LOADS = "tcgen05.ld"
+    TENSOR_STORES = "tcgen05.st"
+    WARPGROUP_MMAS = "wgmma-group"
+    BULK_COPIES = "bulk-group"
+    COPIES = "cp.async-group"
+    REGISTERS = "setmaxnreg"
+
+    @classmethod
+    def named(cls, name: str) -> Awaited | None:
+        """What the wait of this name is for: THREADS for "bar.sync 0"."""
+        word = name.split(" ")[0]
+        return cls(word) if word in cls._value2member_map_ else None
+
+    @property
+    def threads(self) -> bool:
+        """Whether it is for other threads, at a barrier."""
+        return self in (Awaited.THREADS, Awaited.CLUSTER)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """An mbarrier. cta: whose shared memory holds it. name: as the source has it, "tma2mma[1]"."""
@@ -84,6 +109,12 @@ class Interval:
     barrier: Place | None = None
     phase: int | None = None
     moved: tuple[float, float] | None = None
+
+    @property
+    def awaited(self) -> Awaited | None:
+        """Of a wait, what it is for; None for an mbarrier, and for memory that another thread writes."""
+        waits = self.activity is Activity.WAIT and self.barrier is None
+        return Awaited.named(self.name) if waits else None
 
     @property
     def cycles(self) -> float:

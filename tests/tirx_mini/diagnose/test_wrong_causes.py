@@ -95,7 +95,7 @@ KERNELS = (
         name="one of two consumers does not wait for data",
         edit=Edit(step=10, old=FULL, new=f"if warp_id == 0:\n                                        {FULL}"),
         verdict="hazard",
-        kind="race",
+        kind="uninitialised-read",
         line=MMA,
         page_says=("the MMA of warp 1 of warpgroup 2", "warp 1 of warpgroup 2 of CTA 0 never waits for tma2mma[0]"),
         also_shows=FULL,

@@ -243,7 +243,7 @@ def value(op: str, expected: Any, *operands: Any) -> Callable[[RunningWarp], Any
 
 def clock(w: RunningWarp) -> Any:
     first = do(w, "globaltimer")
-    w.time += 1860
+    w.time += 1000 * w.gpu.spec.clock_ghz
     assert do(w, "globaltimer") == first + 1000
     yield from ()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tirx_mini.sim import Activity, CtaTime, Interval, Track, TrackKind
+from tirx_mini.sim import Activity, Awaited, CtaTime, Interval, Track, TrackKind
 
 from .scene import ACCESSES, EPSILON, Lane, Scene
 
@@ -147,11 +147,11 @@ class _Walk:
     def _wait(self, track: Track, wait: Interval, now: float) -> None:
         if wait.barrier is not None:
             self._mbarrier(track, wait, now)
-        elif wait.name.startswith(("bar", "barrier")):
+        elif wait.awaited is not None and wait.awaited.threads:
             self._meeting(track, wait, now)
-        elif wait.name.startswith("wgmma"):
+        elif wait.awaited is Awaited.WARPGROUP_MMAS:
             self._tensor_wait(track, wait, now)
-        elif wait.name.startswith("tcgen05.alloc"):
+        elif wait.awaited is Awaited.COLUMNS:
             self._columns(track, wait, now)
         else:
             self._pass(self.resource_of(track, wait), wait.start, now, wait)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from tirx_mini.diagnose import Activity, Interval, Report, Timeline, Track, TrackKind
+from tirx_mini.diagnose import Activity, Awaited, Interval, Report, Timeline, Track, TrackKind
 from tirx_mini.hardware import GpuSpec, gpu_spec
 
 from .spans import covered
@@ -114,17 +115,19 @@ def family(name: str) -> str:
     return name.split("[")[0]
 
 
+_CAUSES: Mapping[Awaited | None, str] = MappingProxyType({
+    Awaited.BULK_COPIES: "stores", Awaited.COPIES: "copies", Awaited.WARPGROUP_MMAS: "MMAs",
+    Awaited.COLUMNS: "tensor memory", Awaited.TENSOR_LOADS: "tensor memory", Awaited.TENSOR_STORES: "tensor memory",
+})  # fmt: skip
+
+
 def cause(timeline: Timeline, wait: Interval) -> str:
     """What a wait is for: "TMA loads", "MMAs", "stores", "tensor memory", "other warps"."""
     change = timeline.ended_by(wait)
     if change is not None:
         kinds = {TrackKind.TMA_LOAD: "TMA loads", TrackKind.TENSOR: "MMAs", TrackKind.TMA_STORE: "stores"}
         return kinds.get(change.source.kind, "other warps")
-    if wait.barrier is None and "group" in wait.name:
-        return "stores"
-    if wait.name.startswith("tcgen05."):
-        return "tensor memory"
-    return "other warps"
+    return _CAUSES.get(wait.awaited, "other warps")
 
 
 def _engines(before: Run, after: Run) -> Iterable[Difference]:
@@ -232,7 +235,8 @@ def _rank(row: Difference) -> tuple[bool, int]:
     of the whole CTA, where warps stand that have nothing to do, come last."""
     order = ("MMA", "issuing", "TMA", "loads", "write-back")
     place = next((place for place, word in enumerate(order) if word in row.who), len(order))
-    return any(name.startswith(("bar.", "barrier.")) for name in row.names), place
+    awaited = [Awaited.named(name) for name in row.names]
+    return any(what is not None and what.threads for what in awaited), place
 
 
 def _headline(before: Run, after: Run) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..machine import RunningWarp
-from ..timeline import Activity, CtaTime, Timeline, Track, TrackKind
+from ..timeline import Awaited, CtaTime, Timeline, Track, TrackKind
 from .changes import barrier_changes
 from .engine_intervals import copy_intervals, mma_intervals
 from .naming import Names
@@ -14,9 +14,6 @@ from .open_waits import open_waits
 from .roles import roles_of
 from .tiles import tiles_of
 from .warp_intervals import WarpIntervals
-
-ALLOC = "tcgen05.alloc"
-"""The wait of a CTA for tensor memory that another one on its SM holds."""
 
 
 def build(notes: Notes, live: Sequence[RunningWarp], now: float, stuck: bool) -> Timeline:
@@ -29,7 +26,7 @@ def build(notes: Notes, live: Sequence[RunningWarp], now: float, stuck: bool) ->
     intervals += mma_intervals(notes.mmas, names)
     intervals.sort(key=lambda interval: interval.start)
     ctas = _ctas(notes, {warp.cta.number for warp in live}, now)
-    held = {i.track.cta: i.end for i in intervals if i.activity is Activity.WAIT and i.name == ALLOC}
+    held = {i.track.cta: i.end for i in intervals if i.awaited is Awaited.COLUMNS}
     return Timeline(
         tuple(intervals), tuple(barrier_changes(notes.signals)), tuple(ctas), tuple(tiles_of(notes, ctas, held)),
         roles_of(notes.warps), now, now if stuck else None,
