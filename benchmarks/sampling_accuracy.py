@@ -59,8 +59,10 @@ def main() -> int:
     cases = list(itertools.product(options.steps, map(int, options.sizes.split(","))))
     worst = 0.0
     with ProcessPoolExecutor(options.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        wholes = [None if options.no_whole else pool.submit(timed, options.gpu, *case, False) for case in cases[::-1]]
-        parts = [pool.submit(timed, options.gpu, *case, True) for case in cases]
+        wholes = [
+            None if options.no_whole else pool.submit(timed, options.gpu, step, n, False) for step, n in cases[::-1]
+        ]
+        parts = [pool.submit(timed, options.gpu, step, n, True) for step, n in cases]
         for (step, size), part, whole in zip(cases, parts, wholes[::-1], strict=True):
             us, seconds = part.result()
             row = [str(step), str(size), f"{us:.1f}"]
