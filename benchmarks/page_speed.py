@@ -109,7 +109,7 @@ def main() -> int:
     options = parser.parse_args()
     browser_path = shutil.which("chromium") or shutil.which("google-chrome")
     if browser_path is None:
-        parser.error("there is no chromium on PATH: install it, as with apt-get install chromium")
+        parser.error("chromium is not on PATH: install it, for example with apt-get install chromium")
     table = Table(title=f"The page of a timeline at {options.size}³")
     bounds = ("", f"MB (≤ {BOUNDS['MB']:g})", f"opens, ms (≤ {BOUNDS['open']:g})", f"zooms, ms (≤ {BOUNDS['zoom']:g})")
     for column in (*bounds, f"frames a second (≥ {BOUNDS['fps']:g})", f"frames in {PAN_S:g} s"):

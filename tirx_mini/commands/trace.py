@@ -39,7 +39,7 @@ def parse_cta(text: str) -> str | int:
         return text
     if text.isdecimal():
         return int(text)
-    raise ValueError(f"{text!r} is no CTA; write first, slowest or a number")
+    raise ValueError(f"{text!r} is not a CTA; write first, slowest or a number")
 
 
 def parse_file(text: str) -> Path:

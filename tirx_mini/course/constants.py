@@ -115,7 +115,7 @@ def _unknown(tree: ast.Module, function: str, name: str, known: Mapping[str, Con
 
 
 def _places(tree: ast.Module) -> Iterator[_Place]:
-    """All names that the module, and the functions in it that are no kernels, give a value."""
+    """All names that the module, and the functions in it other than kernels, give a value."""
     yield from _assigned(tree.body)
     for function in _functions(tree.body):
         yield from _defaults(function)

@@ -92,7 +92,7 @@ class Row:
     """The outcome of one task.
 
     verdict: the simulator's; "clock" for a time without values; "wrong" if the result is and no other error happened,
-        "refused" if the kernel does not take the shape, "error" if there is no kernel.
+        "refused" if the kernel does not take the shape, "error" if the file defines no kernel.
     findings: how many there are, warnings included.
     max_abs_error: of the result, against float64.
     rounding_error: the same for a correctly rounded result.
@@ -245,10 +245,15 @@ def _predicted(task: Task, report: Report, wall: float) -> Row:
     """The row of a run without data."""
     detail = str(report) if report.findings else ""
     row = Row(task.step, task.shape, report.verdict, len(report.findings), wall_s=wall, detail=detail)
-    if report.time_us is None:
+    return _timed(task, row, report.time_us)
+
+
+def _timed(task: Task, row: Row, time_us: float | None) -> Row:
+    """The row with the predicted time, and what follows from it."""
+    if time_us is None:
         return row
-    tflops = task.flops / (report.time_us * 1e6)
-    return replace(row, time_us=report.time_us, tflops=tflops, peak_share=tflops / task.spec.peak_tflops)
+    tflops = task.flops / (time_us * 1e6)
+    return replace(row, time_us=time_us, tflops=tflops, peak_share=tflops / task.spec.peak_tflops)
 
 
 def _build(task: Task) -> PrimFunc:
@@ -279,22 +284,18 @@ def _judge(task: Task, report: Report, a: npt.NDArray, b: npt.NDArray, d: npt.ND
             verdict = "wrong"
             wrong = f"D differs from A @ B.T by up to {error:.3g}; rounding explains {product.allowed:.3g}"
             detail = f"{wrong}\n\n{detail}" if detail else wrong
-    tflops = None if report.time_us is None else task.flops / (report.time_us * 1e6)
-    peak = task.spec.peak_tflops
     bound = None if report.errors else report.bound
-    return Row(
+    row = Row(
         step=task.step,
         shape=task.shape,
         verdict=verdict,
         findings=len(report.findings),
         max_abs_error=error,
         rounding_error=rounding,
-        time_us=report.time_us,
-        tflops=tflops,
-        peak_share=None if tflops is None else tflops / peak,
         wall_s=wall,
         detail=detail,
         bound=bound.cause.name if bound is not None else "",
         why=bound.sentence if bound is not None else "",
         smem_bytes=report.stats.get("smem_bytes"),
     )
+    return _timed(task, row, report.time_us)

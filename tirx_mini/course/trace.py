@@ -184,5 +184,6 @@ def timeline_form(traced: Traced, suffix: str, view: View | None = None, against
         raise ValueError(f"{suffix} holds one run; write the other one to a file of its own")
     if view.wave and (suffix not in OF_WAVES or against is not None):
         what = "two runs" if against is not None else suffix
-        raise ValueError(f"there is no wave of {what}; -o x.svg and -o - show that of one run, a page has a tab for it")
+        forms = "-o x.svg and -o - draw one run, and a page has a tab for it"
+        raise ValueError(f"--view wave does not draw {what}; {forms}")
     return FORMS[suffix](traced, view, against)

@@ -21,6 +21,8 @@ from tirx_mini.sim import (
     Timeline,
     Track,
     TrackKind,
+    base_name,
+    covered,
 )
 
 from .bound import Bound, Cause, LaneTime, Resource, Share, Usage, WaitShare
@@ -34,6 +36,7 @@ from .proof import Proof
 
 __all__ = [
     "Activity", "Awaited", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
+    "base_name", "covered",
     "Bound", "Cause", "LaneTime", "Resource", "Share", "Usage", "WaitShare",
     "BUDGET", "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind",
     "Proof",

@@ -8,6 +8,7 @@ from .core import Instruction
 from .debug import CONVERSION
 from .descriptors import (
     PTX_TYPES,
+    START_BITS,
     Format,
     InstructionDescriptor,
     SmemDescriptor,
@@ -28,7 +29,8 @@ from .tma import POLICIES, multicasts
 __all__ = [
     "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion", "DivergentThread",
     "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory",
-    "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "Scope", "SmemDescriptor", "ThreadVerbs",
-    "WgmmaVerbs", "check_target", "describe", "instruction_of", "instructions", "mma_depth", "mma_format",
-    "multicasts", "named_params", "not_in_table", "operand_chunks", "prints", "swizzle_bytes", "written_params",
+    "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "START_BITS", "Scope", "SmemDescriptor",
+    "ThreadVerbs", "WgmmaVerbs", "check_target", "describe", "instruction_of", "instructions", "mma_depth",
+    "mma_format", "multicasts", "named_params", "not_in_table", "operand_chunks", "prints", "swizzle_bytes",
+    "written_params",
 ]  # fmt: skip

@@ -16,6 +16,8 @@ import numpy as np
 CHUNK = 16
 TCGEN05, WGMMA = "tcgen05", "wgmma"
 INSTRUCTION = "instruction"
+START_BITS = 0x3FFF
+"""The bits of a shared-memory descriptor that hold the operand's address, in units of 16 bytes."""
 """The kinds of descriptor: of a matrix for tcgen05 or for wgmma, and the instruction descriptor of tcgen05.mma."""
 _SWIZZLE_CODES: Mapping[str, Mapping[int, int]] = {
     TCGEN05: {0: 0, 2: 128, 4: 64, 6: 32},

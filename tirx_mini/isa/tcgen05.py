@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .core import instruction
-from .descriptors import InstructionDescriptor, SmemDescriptor
+from .descriptors import START_BITS, InstructionDescriptor, SmemDescriptor
 from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import (
@@ -35,9 +35,6 @@ MASK16 = """{
     %s
 }"""
 """An instruction with `mask`, the CTAs of a multicast, which PTX takes in a register."""
-
-_START = 0x3FFF
-"""The bits of a shared-memory descriptor that hold the operand's address."""
 
 
 @instruction(
@@ -122,11 +119,11 @@ def tcgen05_mma(
     Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
     and of D's.
     """
-    a = _decode(thread, "operand A", SmemDescriptor.decode, a_desc & ~_START)
-    b = _decode(thread, "operand B", SmemDescriptor.decode, b_desc & ~_START)
+    a = _decode(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
+    b = _decode(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
     shape = _decode(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     for _ in range(thread.mask.count):
-        gpu.mma(thread, d, a, (a_desc & _START) << 4, b, (b_desc & _START) << 4, shape, accumulate, cta_group)
+        gpu.mma(thread, d, a, (a_desc & START_BITS) << 4, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group)
 
 
 def _decode(thread: Thread, what: str, decode: Callable[..., Any], *word: Any) -> Any:

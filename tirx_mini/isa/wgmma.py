@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from .core import instruction
-from .descriptors import WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
+from .descriptors import START_BITS, WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
 from .facts import Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import UpdatedRegisters, WgmmaDescriptor, pred
@@ -21,8 +21,6 @@ ROWS = 64
 """M of every wgmma."""
 DTYPES = {"f16": "float16", "bf16": "bfloat16"}
 """Operand types, as PTX and as the IR name them."""
-_START = 0x3FFF
-"""The bits of a descriptor that hold the operand's address."""
 
 
 @instruction(
@@ -88,9 +86,9 @@ def wgmma_mma_async(
         )
     shape = _shape(n, dtype, bool(transpose_a), bool(transpose_b))
     a_word, b_word = thread.uniform(a_desc, "operand A"), thread.uniform(b_desc, "operand B")
-    a, b = _decode(thread, "A", a_word & ~_START), _decode(thread, "B", b_word & ~_START)
+    a, b = _decode(thread, "A", a_word & ~START_BITS), _decode(thread, "B", b_word & ~START_BITS)
     adds = bool(thread.uniform(accumulate, "scale-d"))
-    thread.wgmma.issue(d, a, (a_word & _START) << 4, b, (b_word & _START) << 4, shape, adds)
+    thread.wgmma.issue(d, a, (a_word & START_BITS) << 4, b, (b_word & START_BITS) << 4, shape, adds)
 
 
 @lru_cache(maxsize=256)

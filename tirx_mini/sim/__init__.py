@@ -124,7 +124,20 @@ from .ordering import Access, EarlyAccess, Operation
 from .outputs import NothingWritten, Unwritten, boxes_of
 from .run import Simulation
 from .services import BadCtaMask, ForeignBarrier, ForeignLoadBarrier, ForeignStoreSource, NoSharedMemory, NoSuchRank
-from .timeline import Activity, Awaited, BarrierChange, CtaTime, Interval, Place, Tile, Timeline, Track, TrackKind
+from .timeline import (
+    Activity,
+    Awaited,
+    BarrierChange,
+    CtaTime,
+    Interval,
+    Place,
+    Tile,
+    Timeline,
+    Track,
+    TrackKind,
+    base_name,
+    covered,
+)
 from .timing import Event, HoldingClock
 from .translate import (
     DivisionByZero,
@@ -139,6 +152,7 @@ from .translate import (
 
 __all__ = [
     "Activity", "Awaited", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
+    "base_name", "covered",
     "BUDGET", "BudgetExceeded", "Ends", "ForeignBarrier", "GridOverBudget", "MemoryOverBudget",
     "Access", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "BadAllocation",
     "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount", "BadTensorMap", "BadThreadCount", "BarrierEvent",

@@ -257,20 +257,15 @@ class Gpu(Services):
                     self._start(group, time)
                     placed = True
 
-    def _needs(self) -> tuple[int, int, int]:
-        launch = self.image.launch
-        threads = launch.warps * 32
-        return launch.smem_bytes + self.spec.architecture.smem_reserved, threads, threads * self.image.registers
-
     def _fits(self, group: list[Multiprocessor]) -> bool:
-        smem, threads, registers = self._needs()
+        smem, threads, registers = _needs(self.image, self.spec)
         return all(
             sm.smem_room >= smem and sm.threads_free >= threads and sm.registers_free >= registers and sm.ctas_free >= 1
             for sm in group
         )
 
     def _take(self, group: Sequence[Multiprocessor], sign: int) -> None:
-        smem, threads, registers = self._needs()
+        smem, threads, registers = _needs(self.image, self.spec)
         for sm in group:
             sm.smem_room -= sign * smem
             sm.threads_free -= sign * threads
@@ -307,12 +302,19 @@ class Gpu(Services):
 
 def resident_clusters(image: KernelImage, spec: GpuSpec) -> int:
     """How many clusters the GPU holds at a time; at least one."""
+    sm = spec.architecture
+    smem, threads, registers = _needs(image, spec)
+    rooms = [sm.ctas_per_sm, sm.threads_per_sm // threads, sm.smem_per_sm // smem]
+    if registers:
+        rooms.append(REGISTERS_PER_SM // registers)
+    return max(1, spec.sms // image.launch.cluster_size * min(rooms))
+
+
+def _needs(image: KernelImage, spec: GpuSpec) -> tuple[int, int, int]:
+    """What a CTA takes of its SM: (bytes of shared memory, threads, registers)."""
     launch = image.launch
-    sm, threads = spec.architecture, launch.warps * 32
-    rooms = [sm.ctas_per_sm, sm.threads_per_sm // threads, sm.smem_per_sm // (launch.smem_bytes + sm.smem_reserved)]
-    if image.registers:
-        rooms.append(REGISTERS_PER_SM // (threads * image.registers))
-    return max(1, spec.sms // launch.cluster_size * min(rooms))
+    threads = launch.warps * 32
+    return launch.smem_bytes + spec.architecture.smem_reserved, threads, threads * image.registers
 
 
 def _unflatten(number: int, shape: Sequence[int]) -> tuple[int, int, int]:

@@ -142,7 +142,7 @@ def _unscanned(times: int = 1) -> Iterator[None]:
     """Keep the garbage collector from scanning all that was there before a run, again and again while it lasts.
 
     It also looks less often: of what a run allocates, only CTAs that have ended are garbage in cycles. times: how much
-    less often than `GC_THRESHOLD` says, since what a recorded run notes is no garbage.
+    less often than `GC_THRESHOLD` says, since a recorded run keeps what it notes.
     """
     before = gc.get_threshold()
     gc.freeze()

@@ -7,7 +7,7 @@ CTA. Renderers and rules read a `Timeline`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -207,3 +207,18 @@ class Timeline:
             else:
                 last[phase] = change
         return ends
+
+
+def base_name(name: str) -> str:
+    """The name of a barrier without its index: "tma2mma" for "tma2mma[1]"."""
+    return name.partition("[")[0]
+
+
+def covered(spans: Iterable[tuple[float, float]]) -> float:
+    """How long at least one of the spans, (start, end), lasts."""
+    total, reached = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        if end > reached:
+            total += end - max(start, reached)
+            reached = end
+    return total

@@ -64,7 +64,7 @@ def test_the_text_and_the_events_of_a_hang_say_where_it_is_stuck_and_why(tmp_pat
     [
         (["-o", "x.png"], ".png is not a form of a timeline; the file ends in .html, .svg, .json, .txt, or is -"),
         (["-o", "x"], "no suffix is not a form of a timeline"),
-        (["--cta", "last"], "'last' is no CTA; write first, slowest or a number"),
+        (["--cta", "last"], "'last' is not a CTA; write first, slowest or a number"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +77,7 @@ def test_wrong_arguments_are_explained(arguments: list[str], said: str, capsys: 
     ("arguments", "said"),
     [
         (["--cta", "999"], "there is no CTA 999: the run has CTAs 0 to 147"),
-        (["--from", "1e9"], "no part of the run"),
+        (["--from", "1e9"], "are not in the run, which has"),
     ],
 )
 def test_what_the_run_does_not_have_is_bad_input(
@@ -146,8 +146,8 @@ def test_the_wave_is_a_picture_or_text(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["--against", STEP_5, "-o", "x.json"], ".json holds one run; write the other one to a file of its own"),
         (["--against", "no.py:hgemm_v5"], "the kernel file no.py does not exist"),
-        (["--view", "wave", "-o", "x.html"], "there is no wave of .html; -o x.svg and -o - show that of one run"),
-        (["--view", "wave", "--against", STEP_5], "there is no wave of two runs"),
+        (["--view", "wave", "-o", "x.html"], "--view wave does not draw .html; -o x.svg and -o - draw one run"),
+        (["--view", "wave", "--against", STEP_5], "--view wave does not draw two runs"),
         (["--from", "9", "--to", "5", "-o", "x.svg"], "no picture from cycle 9 to 5: the run has cycles 0 to"),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tirx_mini.hardware import GpuSpec
-from tirx_mini.sim import Activity, CtaTime, Interval, Timeline, Track, TrackKind
+from tirx_mini.sim import Activity, CtaTime, Interval, Timeline, Track, TrackKind, base_name, covered
 
 from .model import LaneTime, Usage, WaitShare
 from .path import Path, Resource, critical_path
@@ -96,7 +96,7 @@ class Facts:
             for tile in (tile for tile in self.timeline.tiles if tile.cta == cta.cta):
                 mmas = [m for m in lane.intervals if tile.start < m.end <= tile.end]
                 if mmas:
-                    busy = _measure((m.start, m.end) for m in mmas)
+                    busy = covered((m.start, m.end) for m in mmas)
                     end = max(m.end for m in mmas)
                     loads = self.scene.first_work[cta.cta]
                     found.append(Loop(cta.cta, mmas[0].start, end, len(mmas), busy, mmas[-1].start, loads))
@@ -105,7 +105,7 @@ class Facts:
     @cached_property
     def loop_cycles(self) -> float:
         """How long the SM was between the first and the last MMA of some tile."""
-        return _measure((loop.start, loop.end) for loop in self.loops)
+        return covered((loop.start, loop.end) for loop in self.loops)
 
     @cached_property
     def loop_gaps(self) -> float:
@@ -216,7 +216,7 @@ class Facts:
 
     def _inside(self, intervals: Iterable[Interval]) -> float:
         start, end = self.window
-        return _measure((max(start, i.start), min(end, i.end)) for i in intervals if i.end > start and i.start < end)
+        return covered((max(start, i.start), min(end, i.end)) for i in intervals if i.end > start and i.start < end)
 
     def _warps_time(self, role: str, tracks: list[Track]) -> LaneTime:
         start, end = self.window
@@ -234,18 +234,3 @@ class Facts:
         longest = sorted(waits.items(), key=lambda wait: -wait[1])
         shares = tuple(WaitShare(name, c / whole) for name, c in longest if c / whole >= LEAST_SHARE)
         return LaneTime(role, len(tracks), busy / whole, shares, max(0.0, 1 - (busy + sum(waits.values())) / whole))
-
-
-def base_name(name: str) -> str:
-    """The name of a barrier without its index: "tma2mma" for "tma2mma[1]"."""
-    return name.partition("[")[0]
-
-
-def _measure(spans: Iterable[tuple[float, float]]) -> float:
-    """How long at least one of the spans lasts."""
-    total, reached = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        if end > reached:
-            total += end - max(start, reached)
-            reached = end
-    return total

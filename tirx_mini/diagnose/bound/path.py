@@ -7,7 +7,7 @@ start of a CTA leads to the end of the one before it on the same SM.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from tirx_mini.sim import Activity, Awaited, CtaTime, Interval, Track, TrackKind
@@ -174,7 +174,7 @@ class _Walk:
     def _meeting(self, track: Track, wait: Interval, now: float) -> None:
         """A barrier of the CTA or the cluster: whoever came last let the others go."""
         scene = self.scene
-        ctas = scene.cluster_of(track.cta) if "cluster" in wait.name else {track.cta}
+        ctas = scene.cluster_of(track.cta) if wait.awaited is Awaited.CLUSTER else {track.cta}
         latest, who = wait.start, track
         for other in scene.warps():
             if other.cta not in ctas or other == track:
@@ -221,7 +221,7 @@ class _Walk:
     def _multiply(self, lane: Lane, work: Interval) -> bool:
         while True:
             self._pass(Resource.TENSOR, work.start, work.end, work)
-            issue = self._issue(work, "mma")
+            issue = self.scene.issue_of_mma(work)
             earlier = lane.ended(work.start)
             if earlier is None or earlier.start > work.start - EPSILON:
                 break
@@ -250,22 +250,17 @@ class _Walk:
             if ahead is None:
                 break
             self._pass(Resource.L2, ahead.moved[1] if ahead.moved else first, first, work)
-            work = Interval(
-                ahead.track, ahead.activity, ahead.name, ahead.start, ahead.moved[1] if ahead.moved else first,
-                ahead.span, ahead.operands, ahead.stage, ahead.barrier, ahead.phase, ahead.moved,
-            )  # fmt: skip
+            work = replace(ahead, end=ahead.moved[1] if ahead.moved else first)
             tail = 0.0
-        issue = self._issue(work, "bulk")
+        issue = self._issue_of_load(work)
         self._pass(Resource.LATENCY, work.start, first, work)
         if issue is None:
             return False
         self.at = issue.track, work.start
         return True
 
-    def _issue(self, work: Interval, word: str) -> Interval | None:
-        """What a warp executed when it issued the work of an engine."""
-        if word == "mma":
-            return self.scene.issue_of_mma(work)
+    def _issue_of_load(self, work: Interval) -> Interval | None:
+        """What a warp executed when it issued a load."""
         found: Interval | None = None
         for track in self.scene.warps():
             if track.cta not in self.scene.cluster_of(work.track.cta):
@@ -273,7 +268,7 @@ class _Walk:
             ran = self.scene.lanes[track].before(work.start)
             if ran is None or ran.activity is not Activity.RUN or abs(ran.end - work.start) > 1:
                 continue
-            if found is None or word in ran.name:
+            if found is None or "bulk" in ran.name:
                 found = ran
         return found
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tirx_mini.sim import Activity, Interval, Signal, TrackKind
+from tirx_mini.sim import Awaited, Signal, TrackKind, base_name
 
-from .facts import Facts, base_name
+from .facts import Facts
 from .model import Cause
 from .path import Resource
-from .stages import count, stages_of
+from .scene import multiplies
+from .stages import count, number, stages_of
 
 MUCH, SOME, LITTLE = 0.5, 0.2, 0.02
 """Shares of a time that count as most of it, as a part that is worth removing, and as one that is worth a word."""
@@ -220,12 +221,6 @@ def percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-def number(value: int) -> str:
-    """A small number as a word."""
-    words = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight")
-    return words[value] if 0 <= value < len(words) else str(value)
-
-
 def _the(role: str) -> str:
     return "the warp that does all" if role == "all" else f"the {role} warp"
 
@@ -245,7 +240,7 @@ def _own_mmas(facts: Facts) -> str:
     names = {base_name(m.barrier.name) for m in (lane.intervals if lane else ()) if m.barrier is not None}
     found = facts.lane_of("MMA")
     waits = [w.name for w in found.waits] if found is not None else []
-    return next((name for name in waits if name in names or name == "wgmma-group"), "")
+    return next((name for name in waits if name in names or name == Awaited.WARPGROUP_MMAS.value), "")
 
 
 def _freed_by_write_back(facts: Facts) -> set[str]:
@@ -269,10 +264,6 @@ def _consumers(facts: Facts) -> int:
         (run.track.cta, run.track.warp if "tcgen05" in run.name else (run.track.warp or 0) // 4)
         for track in facts.scene.warps(facts.focus.cta)
         for run in facts.scene.lanes[track].intervals
-        if _multiplies(run) and run.track.cta in cluster
+        if multiplies(run) and run.track.cta in cluster
     }
     return len(issuers)
-
-
-def _multiplies(run: Interval) -> bool:
-    return run.activity is Activity.RUN and ".mma" in run.name

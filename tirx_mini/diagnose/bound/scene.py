@@ -12,7 +12,7 @@ from tirx_mini.sim import Activity, CtaTime, Interval, Timeline, Track, TrackKin
 EPSILON = 1e-3
 """Cycles: times that are nearer are equal."""
 ACCESSES = ("load", "store", "copy", "arithmetic")
-"""What a warp executes that is no instruction of the table."""
+"""What a warp executes beside the instructions of the table."""
 
 
 class Lane:
@@ -58,7 +58,7 @@ class Scene:
         self.first_work = {number: self._first_work(number) for number in self.around}
         self._products = {number: self._last_products(number) for number in self.around}
         self._issues = sorted(
-            (run for track in self.warps() for run in self.lanes[track].intervals if _multiplies(run)),
+            (run for track in self.warps() for run in self.lanes[track].intervals if multiplies(run)),
             key=lambda run: run.start,
         )
         self._issue_starts = [run.start for run in self._issues]
@@ -95,7 +95,6 @@ class Scene:
         ][:1]
         return min(starts, default=self.around[cta].end)
 
-
     def _last_products(self, cta: int) -> list[tuple[float, float, float]]:
         """(start, end of the last MMA, end) of each tile of a CTA."""
         lane = self.lane(cta, TrackKind.TENSOR)
@@ -127,5 +126,6 @@ class Scene:
         return found
 
 
-def _multiplies(interval: Interval) -> bool:
+def multiplies(interval: Interval) -> bool:
+    """Whether a warp issues an MMA."""
     return interval.activity is Activity.RUN and ".mma" in interval.name

@@ -8,9 +8,9 @@ from itertools import pairwise
 from math import ceil
 from statistics import median
 
-from tirx_mini.sim import Interval, TrackKind
+from tirx_mini.sim import Interval, TrackKind, base_name
 
-from .facts import Facts, base_name
+from .facts import Facts
 
 MARGIN = 1.1
 """Turns are not all equally long: so much of the mean should be hidden."""
@@ -93,7 +93,12 @@ def _work(facts: Facts) -> float:
     )
 
 
-def count(number: int, noun: str) -> str:
-    """ "two stages", "1 tile" """
-    words = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-    return f"{words.get(number, 'one' if number == 1 else number)} {noun}{'s' * (number != 1)}"
+def number(value: int) -> str:
+    """A small number as a word."""
+    words = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+    return words[value - 1] if 1 <= value <= len(words) else str(value)
+
+
+def count(value: int, noun: str) -> str:
+    """ "two stages", "one tile" """
+    return f"{number(value)} {noun}{'s' * (value != 1)}"

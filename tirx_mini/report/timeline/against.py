@@ -11,10 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tirx_mini.diagnose import Activity, Awaited, Interval, Report, Timeline, Track, TrackKind
+from tirx_mini.diagnose import Activity, Awaited, Interval, Report, Timeline, Track, TrackKind, base_name, covered
 from tirx_mini.hardware import GpuSpec, gpu_spec
-
-from .spans import covered
 
 FUNCTIONS = ("TMA", "loads", "MMA", "write-back")
 """What warps do, in the order in which the data flow; a role is one of them, several, or "all"."""
@@ -110,11 +108,6 @@ def as_data(comparison: Comparison) -> dict[str, object]:
     }
 
 
-def family(name: str) -> str:
-    """The name of a barrier without its stage: "tma2mma" for "tma2mma[1]"."""
-    return name.split("[")[0]
-
-
 _CAUSES: Mapping[Awaited | None, str] = MappingProxyType({
     Awaited.BULK_COPIES: "stores", Awaited.COPIES: "copies", Awaited.WARPGROUP_MMAS: "MMAs",
     Awaited.COLUMNS: "tensor memory", Awaited.TENSOR_LOADS: "tensor memory", Awaited.TENSOR_STORES: "tensor memory",
@@ -177,7 +170,7 @@ def _waiting(run: Run) -> Mapping[str, Mapping[tuple[str, str], float]]:
     for interval in run.timeline.intervals:
         role = run.timeline.roles.get(interval.track, "")
         if interval.activity is Activity.WAIT and role and interval.track.cta in lives:
-            cycles[role][family(interval.name), cause(run.timeline, interval)] += interval.cycles
+            cycles[role][base_name(interval.name), cause(run.timeline, interval)] += interval.cycles
     return {
         role: {what: spent / lived[role] * _run_us(run) for what, spent in waits.items()}
         for role, waits in cycles.items()

@@ -14,6 +14,7 @@ ROLES = (("TMA", 0), ("loads", 0), ("all", 0), ("MMA", 2), ("write", 4))
 LAST = 6
 NAMES = {"all": "all roles", "": "other"}
 WARPGROUP = 4
+"""Warps of a warpgroup."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from .marks import LEFT, WIDTH, Scale, fitting, hatching
 from .palette import stage_class
 from .phases import Phase, phases_of
 from .rows import Row, rows_of
+from .spans import levels
 
 LANE, THIN, GAP, STRIP = 26.0, 12.0, 8.0, 13.0
 DEEPEST = 8
@@ -185,18 +186,8 @@ class Panel:
 
 def stacked(intervals: Sequence[Interval], scale: Scale) -> list[tuple[Interval, int]]:
     """The intervals in the window with their levels: each on the first one that is free."""
-    free: list[float] = []
-    placed: list[tuple[Interval, int]] = []
-    for interval in intervals:
-        if not scale.sees(interval.start, interval.end):
-            continue
-        level = next((level for level, end in enumerate(free) if end <= interval.start), len(free))
-        if level == len(free) < DEEPEST:
-            free.append(interval.end)
-        level = min(level, DEEPEST - 1)
-        free[level] = max(free[level], interval.end)
-        placed.append((interval, level))
-    return placed
+    seen = [interval for interval in intervals if scale.sees(interval.start, interval.end)]
+    return list(zip(seen, levels(seen, DEEPEST), strict=True))
 
 
 def merged(intervals: Sequence[Interval], scale: Scale) -> list[Interval]:

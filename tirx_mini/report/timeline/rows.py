@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
 
-from .lanes import place_of, role_name
+from .lanes import WARPGROUP, place_of, role_name
 
 STEPS = 7
 """How many steps of the pipeline a window covers, about."""
@@ -81,7 +81,7 @@ def rows_of(timeline: Timeline, ctas: Sequence[int]) -> list[Row]:
 def _group(role: str, warp: int) -> tuple[str, bool, int]:
     """Which warps share a row: those of a warpgroup that do the same together. TMA and MMA are issued by one warp."""
     alone = role == "all" or any(part in role for part in ("TMA", "MMA"))
-    return role, alone, warp if alone else warp // 4
+    return role, alone, warp if alone else warp // WARPGROUP
 
 
 def window_of(timeline: Timeline, cta: int) -> tuple[float, float]:

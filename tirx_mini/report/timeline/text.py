@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from tirx_mini.diagnose import Activity, Timeline
+from tirx_mini.diagnose import Activity, Timeline, base_name
 
-from .against import cause, family
+from .against import cause
 from .marks import Heading, duration, tick
 from .rows import Row, rows_of, window_of
 
@@ -35,7 +35,7 @@ def timeline_text(
     left, right = window_of(timeline, ctas[0])
     left, right = left if start is None else start, right if end is None else end
     if not 0 <= left < right or left >= timeline.cycles:
-        raise ValueError(f"cycles {left:,.0f} to {right:,.0f} are no part of the run, which has {timeline.cycles:,.0f}")
+        raise ValueError(f"cycles {left:,.0f} to {right:,.0f} are not in the run, which has {timeline.cycles:,.0f}")
     rows = [row for row in rows_of(timeline, ctas) if row.name != "other"]
     lines = [*wrap(heading.title, WIDTH), *wrap(heading.note, WIDTH)]
     lines += ["", LEGEND, ""]
@@ -124,7 +124,7 @@ def _waits(timeline: Timeline, rows: Sequence[Row], start: float, end: float) ->
         who = _name(row)
         for interval in row.intervals:
             if interval.activity is Activity.WAIT:
-                key = who, family(interval.name), cause(timeline, interval) if interval.barrier is not None else ""
+                key = who, base_name(interval.name), cause(timeline, interval) if interval.barrier is not None else ""
                 totals[key] = totals.get(key, 0.0) + interval.cycles / several[who] / (end - start)
     longest = sorted(totals.items(), key=lambda item: -item[1])[:MOST]
     named = [(key, part) for key, part in longest if part >= LEAST]

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tirx_mini.diagnose import Timeline
+from tirx_mini.diagnose import Timeline, covered
 
 from ..svg import Paint, Picture
 from .marks import LEFT, RULES, WIDTH, Heading, Scale, axis, duration, fitting, wrapped
 from .palette import PAINTS, STAGES, stage_class
-from .spans import covered
 
 TALLEST, LOWEST = 16.0, 3.0
 """Of the row of an SM, in user units."""

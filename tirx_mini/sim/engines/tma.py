@@ -325,21 +325,25 @@ class TmaEngine:
         self.gpu.clock.at(copy.write_time, copy, self._write_store, copy, data)
 
     def _write_store(self, copy: BulkCopy, data: np.ndarray | None) -> None:
+        if data is not None:
+            self._move_store(copy, data)
+        copy.write_done = True
+        if self.gpu.recorder is not None:
+            self.gpu.recorder.stored(copy)
+        self._progress(copy)
+        copy.cta.cluster.causality.finish(copy.agent)
+
+    @staticmethod
+    def _move_store(copy: BulkCopy, data: np.ndarray) -> None:
+        """The box comes into global memory."""
         actor = _actor(copy)
-        if data is None:
-            pass
-        elif copy.reduce is None:
+        if copy.reduce is None:
             actor.value = KnownValue((copy.coords, copy.source), (copy.cta.cluster.index, copy.cta.rank))
             copy.copier.write_shadow(copy.coords, actor)
             copy.copier.write(copy.coords, data)
         else:
             copy.copier.reduce_shadow(copy.coords, actor)
             copy.copier.add(copy.coords, data)
-        copy.write_done = True
-        if self.gpu.recorder is not None:
-            self.gpu.recorder.stored(copy)
-        self._progress(copy)
-        copy.cta.cluster.causality.finish(copy.agent)
 
     def _progress(self, copy: BulkCopy) -> None:
         groups = copy.groups

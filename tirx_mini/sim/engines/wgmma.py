@@ -198,7 +198,7 @@ class Warpgroup:
     # -- effects -------------------------------------------------------------------------------------------------
 
     def _check(self, group: Group) -> None:
-        """What remains of a group without data: its operands are in shared memory, and it is counted."""
+        """Check that the operands of a group lie in shared memory, and count its operations: a run without data."""
         flops = 0.0
         for mma in group.parts[0]:
             shape = mma.shape

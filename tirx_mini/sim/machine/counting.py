@@ -30,10 +30,6 @@ class CountingWait(Wait):
     barrier: CountingBarrier
     agent: Agent | None = field(default=None, init=False)
 
-    @property
-    def subject(self) -> str:
-        return self.barrier.name
-
 
 @dataclass
 class NamedBarrierWait(CountingWait):
@@ -42,6 +38,10 @@ class NamedBarrierWait(CountingWait):
     instruction: ClassVar[str] = "bar.sync"
     number: int
     threads: int
+
+    @property
+    def subject(self) -> str:
+        return f"{self.instruction} {self.number}"
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..timing import LINE_BITS, SECTOR, sectors
+from ..timing import LINE_BITS, through_l2
 from .access import Buffer, active, check_alignment, check_bounds, spend_global, spend_shared
 from .image import SharedBuffer
 from .interfaces import Warp
@@ -38,8 +38,7 @@ class Footprint:
             width = itemsize * lanes
             where = (self.pattern + byte // itemsize) * itemsize // width
             lines, counts = np.unique(where * width >> LINE_BITS, return_counts=True)
-            moved = max(self.count * width, SECTOR * sectors(where, width))
-            found = self.places[byte] = moved, lines, counts
+            found = self.places[byte] = through_l2(where, width, self.count), lines, counts
         return found
 
 

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.isa import Instruction, Operand, OperandKind
+from tirx_mini.isa import START_BITS, Instruction, Operand, OperandKind
 
 from ..machine import WINDOW_BITS, Element, KernelImage, Locator, offset_of
 from .notes import Use, Written
 
-_START = 0x3FFF
-"""The bits of a shared-memory descriptor that hold the operand's address, in units of 16 bytes."""
 _UNTOLD = (OperandKind.REGISTERS, OperandKind.INSTRUCTION_DESCRIPTOR, OperandKind.GLOBAL)
 """Operands that say nothing to a reader."""
 
@@ -75,7 +73,7 @@ class Names:
             if tile is None and kind is OperandKind.SHARED:
                 tile = self.element(offset_of(value))[1]
             elif tile is None and kind.is_descriptor and kind is not OperandKind.INSTRUCTION_DESCRIPTOR:
-                tile = self.element((value & _START) << 4)[1]
+                tile = self.element((value & START_BITS) << 4)[1]
         return tile
 
     def operands(
@@ -111,7 +109,7 @@ class Names:
         if kind.in_shared_memory:
             return self.shared
         if kind.is_descriptor:
-            return lambda value, rank: self.shared((value & _START) << 4 | rank << WINDOW_BITS, rank)
+            return lambda value, rank: self.shared((value & START_BITS) << 4 | rank << WINDOW_BITS, rank)
         return _TELLERS.get(kind, _number)
 
 

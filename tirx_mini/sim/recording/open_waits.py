@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..engines import BulkWait
-from ..machine import CountingWait, MbarrierWait, NamedBarrierWait, RunningWarp, Wait
+from ..machine import MbarrierWait, RunningWarp, Wait
 from ..timeline import Activity, Interval, Track, TrackKind
 from .mbarriers import RecordedMbarrier
 
@@ -25,17 +24,9 @@ def open_waits(live: Iterable[RunningWarp], now: float) -> Iterator[Interval]:
 
 
 def _interval(track: Track, wait: Wait, now: float) -> Interval:
-    base = track, Activity.WAIT, _name(wait), wait.since, now, wait.span
+    base = track, Activity.WAIT, wait.subject, wait.since, now, wait.span
     if isinstance(wait, MbarrierWait) and isinstance(wait.barrier, RecordedMbarrier):
         barrier = wait.barrier
         parity = (("parity", str(wait.parity)),)
         return Interval(*base, parity, barrier.element.stage, barrier.place, barrier.phase)
     return Interval(*base)
-
-
-def _name(wait: Wait) -> str:
-    if isinstance(wait, NamedBarrierWait):
-        return f"{wait.instruction} {wait.number}"
-    if isinstance(wait, (CountingWait, BulkWait)):
-        return wait.instruction
-    return wait.subject

@@ -94,5 +94,5 @@ class TimelineRecorder:
 
     def timeline(self, live: Sequence[RunningWarp], now: float, stuck: bool) -> Timeline:
         """The timeline. live: the warps that have not ended, at the time `now`. stuck: whether they wait for ever."""
-        gc.freeze()  # nothing of the notes is garbage; `Simulation.run` lets go of them
+        gc.freeze()  # the collector would scan all notes for nothing; `Simulation.run` unfreezes them
         return build(self.notes, live, now, stuck)

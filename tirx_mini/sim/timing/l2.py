@@ -31,7 +31,7 @@ class Partition:
     nbytes: float = 0.0
 
     def keep(self, key: Any, nbytes: float, there: Arrival, room: float) -> None:
-        """Hold a tile, instead of the least recently used ones where there is no room."""
+        """Hold a tile; evict the least recently used ones where it does not fit."""
         self.tiles[key] = nbytes
         self.arrivals[key] = there
         self.nbytes += nbytes

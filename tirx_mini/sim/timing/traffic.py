@@ -67,7 +67,7 @@ class Traffic:
 
     def touch(self, slot: int, where: Any, width: int, count: int) -> tuple[int, int]:
         """(bytes that come through the L2, those that it does not hold) of items number `where` of `width` bytes."""
-        moved = max(count * width, SECTOR * sectors(where, width))
+        moved = through_l2(where, width, count)
         if self._warm:
             return moved, 0
         line = where * width >> LINE_BITS
@@ -175,7 +175,12 @@ class Traffic:
         }  # fmt: skip
 
 
-def sectors(where: Any, width: int) -> int:
+def through_l2(where: Any, width: int, count: int) -> int:
+    """The bytes that come through the L2 for `count` items number `where` of `width` bytes: whole sectors."""
+    return max(count * width, SECTOR * _sectors(where, width))
+
+
+def _sectors(where: Any, width: int) -> int:
     """The sectors that each instruction touches, added up; lanes side by side share one."""
     if not isinstance(where, np.ndarray):
         return 1
