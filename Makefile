@@ -3,7 +3,7 @@
 # make lint    ruff and pyright
 # make web     build the script and the style of the timeline's page
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
-# make figures draw the pictures of the documentation anew
+# make figures draw the pictures of the documentation, and fill in the figures that its pages quote
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
 # make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
 # make clean   remove the environment and the caches

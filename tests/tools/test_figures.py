@@ -1,91 +1,46 @@
-"""The pictures of the documentation: the committed ones are those that are drawn today."""
+"""The pictures and figures of the documentation: the committed ones are those that are made today."""
 
 from __future__ import annotations
 
-import csv
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
 import pytest
 
-from tirx_mini import simulate
-from tirx_mini.course import default_kernels, load_kernels
-from tirx_mini.report.timeline import against_text, compare, run_of
-from tools.figures import DOCS, pictures
+from tools.figures import DOCS, filled, pages, passages, pictures, quoted, topics
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture(scope="module")
-def drawn() -> dict[str, str]:
-    return dict(pictures())
-
-
-def test_the_committed_pictures_are_current(drawn: dict[str, str]) -> None:
-    stale = [name for name, text in drawn.items() if (DOCS / name).read_text(encoding="utf-8") != text]
+@pytest.mark.parametrize("topic", topics())
+def test_the_committed_pictures_and_passages_of_a_topic_are_current(topic: str) -> None:
+    module = topics()[topic]
+    stale = [name for name, text in pictures(module) if (DOCS / name).read_text(encoding="utf-8") != text]
+    texts = dict(passages(module))
+    stale += [page.name for page in pages() if filled(before := page.read_text(encoding="utf-8"), texts) != before]
     assert stale == [], "run make figures"
+    missing = texts.keys() - {name for page in pages() for name in quoted(page.read_text(encoding="utf-8"))}
+    assert not missing, "no page quotes these"
 
 
-def test_no_picture_is_left_behind(drawn: dict[str, str]) -> None:
-    assert {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.svg")} == set(drawn)
+def test_every_picture_is_drawn_by_a_topic_and_shown_on_a_page() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in (DOCS.parent / "tools/figures").glob("*.py"))
+    shown = "".join(page.read_text(encoding="utf-8") for page in pages())
+    for path in DOCS.rglob("*.svg"):
+        assert path.name in shown, f"no page shows {path.name}"
+        assert path.name in source or path.stem.rstrip("0123456789") in source, f"no topic draws {path.name}"
 
 
-def test_pictures_are_small_xml_and_read_on_both_kinds_of_pages(drawn: dict[str, str]) -> None:
-    for name, text in drawn.items():
+def test_pictures_are_small_xml_and_read_on_both_kinds_of_pages() -> None:
+    for path in DOCS.rglob("*.svg"):
+        text = path.read_text(encoding="utf-8")
         style = ET.fromstring(text).findtext(f"{SVG}style") or ""
-        assert "prefers-color-scheme:dark" in style and len(text.encode()) < 100_000, name
-        assert ET.fromstring(text).findtext(f"{SVG}desc"), name
+        assert "prefers-color-scheme:dark" in style and len(text.encode()) < 100_000, path
+        assert ET.fromstring(text).findtext(f"{SVG}desc"), path
 
 
-def test_every_picture_is_shown_on_a_page(drawn: dict[str, str]) -> None:
-    pages = {page: page.read_text(encoding="utf-8") for page in (DOCS.parent / "README.md", *DOCS.glob("*.md"))}
-    for name in drawn:
-        assert any(name in text for text in pages.values()), name
-
-
-def test_every_measured_time_of_a_square_is_a_bar(drawn: dict[str, str]) -> None:
-    bars = {
-        title.text
-        for rect in ET.fromstring(drawn["h100.svg"]).iter(f"{SVG}rect")
-        for title in rect.findall(f"{SVG}title")
-    }
-    with (DOCS / "h100.csv").open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["M"] == row["N"] == row["K"] and row["dtype"] == "float16"]
-    assert len(rows) > 30
-    assert bars == {f"{row['M']}, {row['kernel']}: {float(row['tflops']):.0f} TFLOPS" for row in rows}
-
-
-def test_the_pictures_of_the_steps_show_what_they_say(drawn: dict[str, str]) -> None:
-    """Step 4 never loads while it multiplies, step 5 does; step 7 stores meanwhile; step 10 has a pair of CTAs."""
-    rows = {step: boxes_by_row(drawn[f"figures/step{step:02}.svg"]) for step in (4, 5, 7, 10)}
-    assert not overlap(rows[4]["load"], rows[4]["MMA"]) and overlap(rows[5]["load"], rows[5]["MMA"])
-    assert overlap(rows[7]["store"], rows[7]["MMA"]) and overlap(rows[7]["store"], rows[7]["load"])
-    words = [text.text for text in ET.fromstring(drawn["figures/step10.svg"]).iter(f"{SVG}text")]
-    assert words.count("MMA") == 2 and words.count("tensor core") == 2
-
-
-def test_the_comparison_of_the_docs_is_current() -> None:
-    """docs/timeline.md quotes what `trace --against` says of steps 5 and 7."""
-    runs = []
-    for step in (5, 7):
-        factory = load_kernels(default_kernels())[step]
-        report = simulate(factory(2048, 2048, 2048), trace=True, data=False)
-        runs.append(run_of(replace(report, kernel=factory.__name__)))
-    said = against_text(compare(*runs)).split("\n\n")[0]
-    assert said in (DOCS / "timeline.md").read_text(encoding="utf-8"), said
-
-
-def boxes_by_row(svg: str) -> dict[str, list[tuple[float, float]]]:
-    """Left and right of the boxes of loads, MMAs and stores."""
-    found: dict[str, list[tuple[float, float]]] = {"load": [], "MMA": [], "store": []}
-    for rect in ET.fromstring(svg).iter(f"{SVG}rect"):
-        word = rect.findtext(f"{SVG}title", "").replace(",", " ").split(" ")[0].rstrip(":")
-        if word in found:
-            left = float(rect.get("x") or 0)
-            found[word].append((left, left + float(rect.get("width") or 0)))
-    return found
-
-
-def overlap(some: list[tuple[float, float]], others: list[tuple[float, float]]) -> bool:
-    assert some and others
-    return any(left < end - 1 and right > start + 1 for left, right in some for start, end in others)
+def test_a_passage_is_filled_in_and_the_rest_of_the_page_stays() -> None:
+    page = "a\n<!-- figures: one -->\nold\n<!-- /figures -->\nb\n<!-- figures: two -->\n<!-- /figures -->\n"
+    assert quoted(page) == ["one", "two"]
+    after = filled(page, {"one": "new\n"})
+    assert after == page.replace("old\n", "\nnew\n\n")
+    assert filled(after, {"one": "new"}) == after

@@ -1,22 +1,16 @@
-"""The pictures of the documentation, drawn anew: `make figures`, or `python -m tools.figures [FOLDER]`.
-
-A picture of a step shows the reference kernel on the modelled B200, so it changes with the kernel and with the clock.
-"""
+"""Timelines of the reference kernels on the modelled B200, and the measured times of the Hopper ladder."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from benchmarks.chart import chart_of_table
 from tirx_mini import simulate
 from tirx_mini.course import Traced, View, default_kernels, load_kernels, make_arguments, timeline_form
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.report.timeline import timeline_svg
-
-DOCS = Path(__file__).parents[1] / "docs"
+from tools.figures import DOCS
 
 
 @dataclass(frozen=True)
@@ -69,26 +63,10 @@ FIGURES = (
 
 
 def pictures() -> Iterator[tuple[str, str]]:
-    """The path under `docs/` and the text of each picture. They are the same on every machine."""
+    """The path under `docs/` and the text of each picture."""
     yield "h100.svg", chart_of_table(DOCS / "h100.csv", "The Hopper ladder on an H100, float16")
     for figure in FIGURES:
         yield figure.path, figure.draw()
     shape = (1024, 1024, 1024)
     yield "figures/step05-step07.svg", timeline_form(traced(7, shape), ".svg", against=traced(5, shape))
     yield "figures/wave05.svg", timeline_form(traced(5, (2048, 2048, 2048)), ".svg", View(wave=True))
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=DOCS, help="where they are written (docs)")
-    options = parser.parse_args()
-    for name, text in pictures():
-        path = options.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        print(path)
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
