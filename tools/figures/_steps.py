@@ -1,0 +1,184 @@
+"""The figures of the pages of the steps, `docs/steps/stepNN.md`: times, what bounds them, diffs of code, timelines.
+
+`steps_low` and `steps_high` are the topics that use it, with the steps 1 to 5 and 6 to 10.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import cache
+from pathlib import Path
+
+from tirx_mini import simulate
+from tirx_mini.course import Shape, StepTimes, Traced, default_kernels, load_kernels, make_arguments
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
+from tirx_mini.report.timeline import timeline_svg
+from tools.figures import DOCS
+
+DTYPE = "float16"
+CONTEXT = 2
+"""Lines around a change in a diff."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A timeline. path: of the picture under `docs/`. shape: (M, N, K). note: what there is to see.
+
+    ctas: those that are shown. start, end: of the window in cycles; None for the steady state of the first CTA.
+    """
+
+    path: str
+    shape: Shape
+    note: str
+    ctas: tuple[int, ...] = (0,)
+    start: float | None = None
+    end: float | None = None
+
+
+@dataclass(frozen=True)
+class StepPage:
+    """What the page of a step quotes.
+
+    times: the shapes in its table. bounds: those of which it says what bounds the kernel. drawing: its timeline,
+    unless another topic draws it.
+    """
+
+    step: int
+    times: tuple[Shape, ...]
+    bounds: tuple[Shape, ...]
+    drawing: Drawing | None = None
+
+    @property
+    def path(self) -> Path:
+        return DOCS / f"steps/step{self.step:02}.md"
+
+    def picture(self) -> Iterator[tuple[str, str]]:
+        """The path and the text of the timeline."""
+        if (drawing := self.drawing) is not None:
+            run = traced(self.step, drawing.shape)
+            heading = replace(run.heading, note=drawing.note)
+            yield drawing.path, timeline_svg(run.timeline, heading, drawing.ctas, drawing.start, drawing.end)
+
+    def passages(self) -> Iterator[tuple[str, str]]:
+        """`stepNN-times`, `stepNN-bound`, and from step 2 on `stepNN-diff`."""
+        name = f"step{self.step:02}"
+        yield f"{name}-times", times_table(self.step, self.times)
+        yield f"{name}-bound", "\n>\n".join(bound_text(self.step, shape) for shape in self.bounds)
+        if self.step > 1:
+            yield f"{name}-diff", diff_text(self.step)
+
+
+@cache
+def traced(step: int, shape: Shape) -> Traced:
+    """A run of the reference of a step, with its values, its timeline and what bounds it."""
+    factory = load_kernels(default_kernels())[step]
+    kernel = factory(*shape)
+    # Without the data, copies by threads do not show, and they are what bounds steps 2 and 3.
+    report = simulate(kernel, *make_arguments(kernel), gpu=DEFAULT_GPU, trace=True, checks=False)
+    return Traced(replace(report, kernel=factory.__name__), gpu_spec(DEFAULT_GPU), extents(shape))
+
+
+def extents(shape: Shape) -> str:
+    """The shape in words: `128 × 128 × 64`."""
+    return " × ".join(map(str, shape))
+
+
+def bound_text(step: int, shape: Shape) -> str:
+    """What bounds the reference of a step, as a quotation."""
+    bound = traced(step, shape).report.bound
+    if bound is None:
+        raise ValueError(f"step {step} at {shape} did not come to its end")
+    return f"> At {extents(shape)}, step {step} is bound by **{bound.cause.name}**: {bound.sentence}."
+
+
+def times_table(step: int, shapes: tuple[Shape, ...]) -> str:
+    """Predicted and measured times of a step; a column without any figure is left out."""
+    b200, h100 = (StepTimes.read(DOCS / f"{gpu}.csv") for gpu in ("b200", "h100"))
+    factory = load_kernels(default_kernels())[step]
+    columns: dict[str, list[str]] = {
+        "M × N × K": [extents(shape) for shape in shapes],
+        "B200, predicted": [],
+        "B200, measured": [],
+        "H100, measured": [],
+    }
+    for shape in shapes:
+        predicted = simulate(factory(*shape), gpu=DEFAULT_GPU, data=False).time_us
+        columns["B200, predicted"].append(_speed(shape, predicted))
+        for name, table in (("B200, measured", b200), ("H100, measured", h100)):
+            ms = table.ms(step, shape, DTYPE)
+            columns[name].append(_speed(shape, None if ms is None else ms * 1000))
+    shown = {name: cells for name, cells in columns.items() if any(cells)}
+    rows = [list(shown), ["---", *("---:" for _ in list(shown)[1:])], *zip(*shown.values(), strict=True)]
+    return "\n".join("| " + " | ".join(cell or "–" for cell in row) + " |" for row in rows)
+
+
+def _speed(shape: Shape, us: float | None) -> str:
+    if us is None:
+        return ""
+    m, n, k = shape
+    tflops = 2 * m * n * k / us / 1e6
+    return f"{us:.1f} µs, {tflops:.1f} TFLOPS" if tflops < 10 else f"{us:.1f} µs, {tflops:.0f} TFLOPS"
+
+
+def diff_text(step: int) -> str:
+    """The change from the reference of the step before, folded, without documentation and comments on their own."""
+    before, after = (_code(number, step) for number in (step - 1, step))
+    hunks = list(_hunks(before, after))
+    added, removed = (sum(line[:1] == sign for hunk in hunks for line in hunk) for sign in "+-")
+    body = "\n@@\n".join("\n".join(hunk) for hunk in hunks)
+    files = " → ".join(_reference(number).name for number in (step - 1, step))
+    summary = f"{files}: {added} lines added, {removed} removed"
+    return f'<details markdown="1"><summary>{summary}</summary>\n\n```diff\n{body}\n```\n\n</details>'
+
+
+def _reference(step: int) -> Path:
+    folder = DOCS.parent / "kernels_ref/sm100"
+    return next(folder.glob(f"step{step:02}_*.py"))
+
+
+def _code(step: int, shown: int) -> list[str]:
+    """The lines of a reference below its documentation; its function has the name that it has in step `shown`."""
+    text = _reference(step).read_text(encoding="utf-8")
+    document = ast.parse(text).body[0]
+    lines = text.splitlines()[document.end_lineno :]
+    return [re.sub(rf"\bhgemm_v{step}\b", f"hgemm_v{shown}", line) for line in lines]
+
+
+def _hunks(before: list[str], after: list[str]) -> Iterator[list[str]]:
+    """Groups of changed lines and their context, as `diff -w` finds them: indentation alone is no change."""
+    matcher = SequenceMatcher(None, [_words(line) for line in before], [_words(line) for line in after], autojunk=False)
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        hunk: list[str] = []
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                hunk += [f" {line}" for line in after[j1:j2]]
+            else:
+                hunk += [f"-{line}" for line in before[i1:i2]] + [f"+{line}" for line in after[j1:j2]]
+        if any(_matters(line) for line in hunk):
+            yield _dedented(hunk)
+
+
+def _words(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _matters(line: str) -> bool:
+    words = line[1:].strip()
+    return line[0] in "+-" and bool(words) and not words.startswith("#")
+
+
+def _dedented(hunk: list[str]) -> list[str]:
+    """Without the indentation that all lines have, and without empty lines around it."""
+    margin = min(len(line) - 1 - len(line[1:].lstrip()) for line in hunk if line[1:].strip())
+    lines = [(line[0] + line[1 + margin :]).rstrip() for line in hunk]
+    shown = [number for number, line in enumerate(lines) if line]
+    return lines[shown[0] : shown[-1] + 1]
+
+
+def cube(size: int) -> Shape:
+    """M = N = K = `size`."""
+    return size, size, size

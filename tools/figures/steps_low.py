@@ -1,0 +1,38 @@
+"""The pages of the steps 1 to 5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tools.figures._steps import Drawing, StepPage, cube
+
+PAGES = (
+    StepPage(
+        1, times=((128, 128, 64),), bounds=((128, 128, 64),),
+        drawing=Drawing("figures/step01-timeline.svg", (128, 128, 64), "NOTE"),
+    ),
+    StepPage(
+        2, times=tuple((128, 128, k) for k in (512, 1024, 4096)), bounds=((128, 128, 1024),),
+        drawing=Drawing("figures/step02-timeline.svg", (128, 128, 1024), "NOTE"),
+    ),
+    StepPage(
+        3, times=(cube(512), cube(1024), cube(2048)), bounds=(cube(1024),),
+        drawing=Drawing("figures/step03-timeline.svg", cube(1024), "NOTE"),
+    ),
+    StepPage(4, times=(cube(512), cube(1024), cube(2048)), bounds=(cube(1024),)),
+    StepPage(5, times=(cube(512), cube(1024), cube(2048)), bounds=(cube(1024), cube(2048))),
+)  # fmt: skip
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    """The timelines that no other topic draws, of the pages that exist."""
+    for page in PAGES:
+        if page.path.exists():
+            yield from page.picture()
+
+
+def passages() -> Iterator[tuple[str, str]]:
+    """Of the pages that exist."""
+    for page in PAGES:
+        if page.path.exists():
+            yield from page.passages()
