@@ -1,0 +1,266 @@
+"""An mbarrier page: three rounds of a producer and a consumer, event by event, and the parities of a ring of stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from tirx_mini.diagnose import Activity, BarrierChange, Interval, Signal, Timeline, TrackKind
+from tirx_mini.report.svg import Paint, Picture, number
+from tools.figures._page_code import code_of
+
+PAGE = "concepts/mbarriers.md"
+STAGES = 2
+WIDTH, TOP, ROW, BOTTOM = 960.0, 128.0, 36.0, 62.0
+EMPTY, PRODUCER, ENGINE, FULL, CONSUMER = 158.0, 350.0, 492.0, 664.0, 856.0
+"""The middles of the columns, in user units."""
+BARRIER, WIDE, NARROW = 178.0, 160.0, 112.0
+"""The widths of the columns of barriers, of the boxes of warps, and of those of the engine."""
+PAINTS = {
+    "page": Paint("fill", "#ffffff", "#14181d"),
+    "ink": Paint("fill", "#1f2328", "#e8ebef"),
+    "soft": Paint("fill", "#57606a", "#a5aeb9"),
+    "line": Paint("stroke", "#c3cad2", "#3a434d"),
+    "arrow": Paint("stroke", "#1f2328", "#e8ebef"),
+    "tip": Paint("fill", "#1f2328", "#e8ebef"),
+    "p0": Paint("fill", "#cde7f8", "#1d4259"),
+    "p1": Paint("fill", "#fbe3b5", "#5c4310"),
+    "e0": Paint("stroke", "#0072b2", "#56b4e9"),
+    "e1": Paint("stroke", "#b37a00", "#e69f00"),
+    "act": Paint("fill", "#e8ebef", "#333c46"),
+    "wait": Paint("fill", "#8a94a0", "#77828e"),
+    "halo": Paint("stroke", "#ffffff", "#14181d"),
+}
+RULES = (
+    "text{font-size:13px}.head{font-size:15px;font-weight:600}.bold{font-weight:600}.tiny{font-size:12.5px}.e0,.e1{stroke-width:2.5}"
+    ".arrow{fill:none;stroke-width:1.6}.dash{stroke-dasharray:5 4}.line{stroke-width:1}"
+    ".halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}"
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A row of the picture. actor: the middle of the column of who acts. words: what it does.
+
+    change: of the barrier in the column at `barrier`, the state after it. done: the phase it completes, if it does.
+    starts, passes: whether a blocked wait begins, or ends, here; test: whether this row tests the barrier.
+    """
+
+    time: float
+    actor: float
+    words: str
+    barrier: float | None = None
+    change: BarrierChange | None = None
+    done: int | None = None
+    starts: bool = False
+    passes: bool = False
+    test: bool = False
+
+
+@cache
+def traced(depth: int, rounds: int) -> Timeline:
+    """The run of the page's ring."""
+    page = code_of(PAGE)
+    report = page.run(page.ring(depth=depth, rounds=rounds), trace=True)
+    assert report.ok and report.trace is not None
+    return report.trace
+
+
+def steps_of(timeline: Timeline) -> list[Step]:
+    """What happens to the barriers of the one stage, in order."""
+    steps = [*waits(timeline.intervals), *changes(timeline.changes)]
+    return sorted(steps, key=lambda step: (step.time, step.test))
+
+
+def column(barrier: str) -> float:
+    return FULL if barrier.startswith("full") else EMPTY
+
+
+def waits(intervals: Sequence[Interval]) -> Iterator[Step]:
+    """The tests of a parity, which pass or block, and the ends of the waits."""
+    blocked = {(item.track, item.start): item for item in intervals if item.activity is Activity.WAIT and item.barrier}
+    for item in intervals:
+        operands = dict(item.operands)
+        if item.name != "mbarrier.try_wait" or item.activity is not Activity.RUN:
+            continue
+        actor, bar = (PRODUCER if item.track.warp == 0 else CONSUMER), operands["bar"]
+        wait = blocked.get((item.track, item.end))
+        yield Step(
+            item.start, actor, f"wait({bar}, {operands['phase']})", column(bar), starts=wait is not None,
+            passes=wait is None, test=True,
+        )  # fmt: skip
+        if wait is not None:
+            yield Step(wait.end, actor, "passes", column(bar), passes=True)
+
+
+def changes(every: Sequence[BarrierChange]) -> Iterator[Step]:
+    """The arrivals and bytes; each with the completion that it leads to."""
+    for index, change in enumerate(every):
+        if change.kind in (Signal.COMPLETE, Signal.EXPECT_TX):
+            continue
+        then = every[index + 1] if index + 1 < len(every) else None
+        done = change.phase if then is not None and then.kind is Signal.COMPLETE else None
+        if change.kind is Signal.TMA_LOAD:
+            actor, words = ENGINE, f"{traced_bytes(every)} bytes land"
+        elif change.source.warp == 0:
+            actor, words = PRODUCER, f"arrive.expect_tx({change.tx})"
+        else:
+            actor, words = CONSUMER, "32 threads arrive"
+        yield Step(change.time, actor, words, column(change.barrier.name), change, done)
+
+
+def traced_bytes(every: Sequence[BarrierChange]) -> int:
+    return max(change.tx for change in every)
+
+
+def stepped() -> str:
+    """Three rounds of one stage, a row for each event."""
+    timeline = traced(1, 3)
+    steps = steps_of(timeline)
+    height = TOP + ROW * len(steps) + BOTTOM
+    picture = Picture(
+        WIDTH, height, "A producer and a consumer share one stage for three rounds",
+        "A sequence diagram of a simulated run. Each row is an event at the barriers full and empty, with the phase, "
+        "the pending arrivals and the tx-count after it. The producer's first wait, for parity 1 of empty, passes at "
+        "once; every later wait passes when a phase completes.",
+        PAINTS, RULES,
+    )  # fmt: skip
+    picture.raw(
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        '<path d="M0 0L8 4L0 8z" class="tip"/></marker><pattern id="wait" width="6" height="6" '
+        'patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="2.4" height="6" class="wait"/>'
+        "</pattern></defs>"
+    )
+    picture.rect(0, 0, WIDTH, height, "page")
+    headings(picture, height)
+    for middle in (EMPTY, FULL):
+        phases(picture, middle, steps)
+    for middle in (PRODUCER, CONSUMER):
+        blocked(picture, middle, steps)
+    for index, step in enumerate(steps):
+        row(picture, step, TOP + ROW * (index + 0.5))
+    y = height - 40
+    picture.rect(16, y - 12, 24, 14, "blocked", fill="url(#wait)")
+    picture.text(46, y, "blocked in a wait", "soft")
+    picture.add("path", d=f"M190 {number(y - 5)}h34", class_="arrow", marker_end="url(#tip)")
+    picture.text(232, y, "changes the barrier", "soft")
+    picture.add("path", d=f"M390 {number(y - 5)}h34", class_="arrow dash", marker_end="url(#tip)")
+    picture.text(432, y, "lets the warp pass", "soft")
+    picture.text(16, y + 24, "Cycles are from the launch on, on the modelled B200. Counts are those after the "
+                 "event; the colour of a barrier is the parity of its current phase.", "soft")  # fmt: skip
+    return str(picture)
+
+
+def headings(picture: Picture, height: float) -> None:
+    """Who the columns are, and a line down each of those who act."""
+    picture.text(16, 26, "One stage, three rounds: what happens to its two barriers", "ink head")
+    picture.text(52, 108, "cycle", "soft tiny", text_anchor="end")
+    for middle, name, what in (
+        (EMPTY, "empty", "init(32): the stage is free"),
+        (PRODUCER, "warp 0", "producer, one thread"),
+        (ENGINE, "TMA engine", "writes the tile"),
+        (FULL, "full", "init(1): the stage is filled"),
+        (CONSUMER, "warp 1", "consumer, 32 threads"),
+    ):
+        picture.text(middle, 62, name, "ink head", text_anchor="middle")
+        picture.text(middle, 82, what, "soft tiny", text_anchor="middle")
+    for middle in (PRODUCER, ENGINE, CONSUMER):
+        picture.add("line", x1=middle, x2=middle, y1=94, y2=height - BOTTOM, class_="line")
+    for middle in (EMPTY, FULL):
+        picture.text(middle - 58, 108, "phase", "soft tiny", text_anchor="middle")
+        picture.text(middle + 1, 108, "pending", "soft tiny", text_anchor="middle")
+        picture.text(middle + 62, 108, "tx-count", "soft tiny", text_anchor="middle")
+
+
+def phases(picture: Picture, middle: float, steps: Sequence[Step]) -> None:
+    """The phases of a barrier from top to bottom, and its counts after each change."""
+    mine = [(index, step) for index, step in enumerate(steps) if step.change is not None and step.barrier == middle]
+    ends = [index for index, step in mine if step.done is not None]
+    left = middle - BARRIER / 2
+    start = TOP - 8
+    for phase, end in enumerate([*ends, len(steps) - 1]):
+        bottom = TOP + ROW * (end + 1)
+        parity = phase % 2
+        if bottom - start > 1:
+            picture.rect(left, start + 2, BARRIER, bottom - start - 4, f"p{parity} e{parity}", rx=6)
+            top = start + (24 if phase else 30)
+            picture.text(middle - 58, top, str(phase), "ink head", text_anchor="middle")
+            if bottom - start > 44:
+                picture.text(middle - 58, top + 18, f"parity {parity}", "ink tiny", text_anchor="middle")
+        start = bottom
+    expected = max(step.change.pending for _, step in mine if step.change) or (32 if middle == EMPTY else 1)
+    counts(picture, middle, TOP + ROW * 0.5, expected, 0, False)
+    for index, step in mine:
+        assert step.change is not None
+        y = TOP + ROW * (index + 0.5)
+        counts(picture, middle, y, step.change.pending, step.change.tx, step.done is not None)
+        if step.done is not None and index + 1 < len(steps):
+            counts(picture, middle, y + ROW, expected, 0, False)
+
+
+def counts(picture: Picture, middle: float, y: float, pending: int, tx: int, done: bool) -> None:
+    style = "ink bold" if done else "ink"
+    picture.text(middle + 1, y + 4.5, str(pending), style, text_anchor="middle")
+    picture.text(middle + 62, y + 4.5, str(tx), style, text_anchor="middle")
+    if done:
+        picture.text(middle - BARRIER / 2 + 8, y + 4.5, "complete", "ink bold tiny")
+
+
+def blocked(picture: Picture, middle: float, steps: Sequence[Step]) -> None:
+    """A hatched bar from the row in which a wait blocks to the one in which it passes."""
+    begin: int | None = None
+    for index, step in enumerate(steps):
+        if step.actor != middle or step.change is not None:
+            continue
+        if step.starts:
+            begin = index
+        elif step.passes and begin is not None:
+            top, bottom = TOP + ROW * (begin + 0.5), TOP + ROW * (index + 0.5)
+            picture.rect(middle - 7, top, 14, bottom - top, "blocked", fill="url(#wait)")
+            begin = None
+
+
+def row(picture: Picture, step: Step, y: float) -> None:
+    """One event: the cycle, what is done, and an arrow to or from the barrier."""
+    picture.text(52, y + 4.5, f"{step.time:,.0f}", "soft tiny", text_anchor="end")
+    barrier = step.barrier
+    assert barrier is not None
+    right = barrier > step.actor
+    near = barrier + (-BARRIER / 2 if right else BARRIER / 2)
+    width = NARROW if step.actor == ENGINE else WIDE
+    side = step.actor + (width / 2 if right else -width / 2)
+    if step.change is not None:
+        picture.add("line", x1=side, x2=near, y1=y, y2=y, class_="arrow", marker_end="url(#tip)")
+    elif step.passes:
+        picture.add("line", x1=near, x2=side, y1=y, y2=y, class_="arrow dash", marker_end="url(#tip)")
+    words = step.words
+    if step.test:
+        words += ": passes" if step.passes else ": blocks"
+    picture.rect(step.actor - width / 2, y - 13, width, 26, "act line", rx=5)
+    picture.text(step.actor, y + 4.5, words, "ink", text_anchor="middle")
+
+
+def parities() -> str:
+    """The stage and the parity of each wait of a ring of two stages, from the run's own waits."""
+    tests: dict[int, list[tuple[str, str]]] = {0: [], 1: []}
+    for item in traced(STAGES, 6).intervals:
+        operands = dict(item.operands)
+        if item.name == "mbarrier.try_wait" and item.track.kind is TrackKind.WARP:
+            tests[item.track.warp or 0].append((operands["bar"], operands["phase"]))
+    lines = ["| k | stage | producer: `empty.wait(stage, phase)` | consumer: `full.wait(stage, phase)` |",
+             "| ---: | ---: | --- | --- |"]  # fmt: skip
+    for k, ((empty, waits_for), (full, uses)) in enumerate(zip(tests[0], tests[1], strict=True)):
+        free = ", passes at once" if k < STAGES else ""
+        lines.append(f"| {k} | {k % STAGES} | `{empty}`, parity {waits_for}{free} | `{full}`, parity {uses} |")
+    return "\n".join(lines)
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    """The path under `docs/` and the text of each picture."""
+    yield "figures/mbarriers.svg", stepped()
+
+
+def passages() -> Iterator[tuple[str, str]]:
+    """The name and the Markdown of each passage."""
+    yield "mbarriers-parities", parities()
