@@ -3,6 +3,7 @@
 # make lint    ruff and pyright
 # make web     build the script and the style of the timeline's page
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
+# make docs    build the site of the course into build/site; open build/site/index.html
 # make figures draw the pictures of the documentation, and fill in the figures that its pages quote
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
 # make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
@@ -31,10 +32,11 @@ REQUIREMENTS := pyproject.toml constraints.txt
 # A stamp a set of packages: the second run of any target starts at once.
 BASE := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
+DOCS := $(VENV)/.installed-docs
 WEB := web/timeline/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint web pythons mutants figures fuzz clean
+.PHONY: help run test lint web pythons mutants docs figures fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -58,6 +60,11 @@ pythons: $(DEV)
 
 mutants: $(BASE)
 	$(BIN)/python -m tools.mutants --jobs $(JOBS) $(MUTANTS)
+
+# The banner that the variable hides advertises another tool.
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "The site is in build/site: open build/site/index.html"
 
 figures: $(BASE)
 	$(BIN)/python -m tools.figures
@@ -88,4 +95,9 @@ $(WEB): web/timeline/package.json web/timeline/package-lock.json
 $(DEV): $(BASE)
 	@echo "Installing the development tools into $(VENV)"
 	@$(INSTALL) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(DOCS): $(BASE)
+	@echo "Installing what builds the documentation into $(VENV)"
+	@$(INSTALL) --no-build-isolation --editable '.[docs]'
 	@touch $@

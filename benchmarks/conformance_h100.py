@@ -213,7 +213,7 @@ def page(results: Sequence[Result], about: dict[str, str], seconds: float) -> st
         "",
         "## Cases",
         "",
-        "| | case | outcome |",
+        "| area | case | outcome |",
         "| --- | --- | --- |",
         *(f"| {r.family} | {r.what} | {r.outcome}{f': {r.detail}' * bool(r.detail)} |" for r in results),
         "",

@@ -30,6 +30,8 @@ from typing import Any
 import pytest
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
+from tests.browser import axe, browser, node_modules  # noqa: F401 (fixtures)
+
 ROOT = Path(__file__).parents[1]
 COMPILER = ("cuda.bindings.nvrtc", "cuda.core", "cuda.pathfinder")
 """The modules without which nothing is compiled."""

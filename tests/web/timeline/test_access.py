@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser import violations
 from tests.tirx_mini.report.timeline.reports import report_of
 from tests.tirx_mini.report.timeline.timelines import Ring
 from tirx_mini.report.timeline import page_html
@@ -21,26 +22,18 @@ def text(tmp_path: Path) -> str:
     return page_html(report_of(Ring(), tmp_path))
 
 
-def violations(page: Any) -> list[str]:
-    """What axe-core finds, by its rules of every level and its best practices."""
-    found = page.evaluate("() => axe.run()")["violations"]
-    return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(show: Show, node_modules: Path, tmp_path: Path, scheme: str) -> None:
-    axe = (node_modules / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+def test_axe_finds_nothing(show: Show, axe: str, tmp_path: Path, scheme: str) -> None:
     for stuck in (False, True):
         page = show(page_html(report_of(Ring(), tmp_path, stuck=stuck)), color_scheme=scheme)
-        page.evaluate(axe)
         for tab in TABS:
             page.locator(f"#tab-{tab}").click()
-            assert violations(page) == [], tab
+            assert violations(page, axe) == [], tab
     page.locator("#tab-timeline").click()
     page.locator("#labels button").first.click()
-    assert violations(page) == []
+    assert violations(page, axe) == []
     page.keyboard.press("?")
-    assert violations(page) == []
+    assert violations(page, axe) == []
 
 
 def focused(page: Any) -> str:

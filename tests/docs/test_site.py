@@ -1,0 +1,120 @@
+"""The site in a browser: nothing comes from elsewhere, axe-core finds nothing, nothing overflows, the search works."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser import SCREEN, violations
+from tools.pages import DOCS
+
+PHONE = {"width": 390, "height": 844}
+NAMES = "index concepts/mbarriers steps/step07 findings reference/index language glossary".split()
+MAIN = [name for name in NAMES if (DOCS / f"{name}.md").exists()]
+"""The start, and a page of each kind."""
+
+OVERFLOWING = """() => {
+  const boxes = (e) => e && e !== document.body
+    && (/auto|scroll|hidden|clip/.test(getComputedStyle(e).overflowX) || boxes(e.parentElement));
+  return [...document.querySelectorAll('.md-content *, .md-header *')]
+    .filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !boxes(e))
+    .map((e) => e.outerHTML.slice(0, 200));
+}"""
+"""The elements of a page that reach beyond its right edge, except within a box that scrolls or cuts them off."""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A plain web server that writes no log."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def server(site: Path) -> Iterator[str]:
+    """The address of the site on a plain web server of this machine."""
+    handler = functools.partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def go(page: Any, address: str) -> None:
+    """Open an address, and wait until the scripts have prepared the page."""
+    page.goto(address)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+@pytest.fixture
+def show(browser: Any) -> Iterator[Callable[..., Any]]:
+    """A function that opens an address. No page may write to the console, raise an error or ask another host."""
+    contexts: list[Any] = []
+    wrong: list[str] = []
+
+    def show(address: str, **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": SCREEN, **options})
+        contexts.append(context)
+        page = context.new_page()
+        origin = "/".join(address.split("/")[:3]) + "/"
+        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on("request", lambda request: request.url.startswith((origin, "data:")) or wrong.append(request.url))
+        go(page, address)
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", MAIN)
+def test_axe_finds_nothing(show: Callable[..., Any], server: str, axe: str, name: str, scheme: str) -> None:
+    page = show(f"{server}/{name}.html", color_scheme=scheme)
+    expected = "slate" if scheme == "dark" else "default"
+    assert page.evaluate("() => document.body.dataset.mdColorScheme") == expected
+    assert violations(page, axe) == []
+
+
+@pytest.mark.parametrize("screen", [SCREEN, PHONE], ids=["desk", "phone"])
+def test_nothing_overflows(show: Callable[..., Any], site: Path, screen: dict[str, int]) -> None:
+    pages = sorted(path for path in site.rglob("*.html") if path.name != "404.html")  # that is for the root of a server
+    page = show(pages[0].as_uri(), viewport=screen)
+    wide: dict[str, list[str]] = {}
+    for path in pages:
+        go(page, path.as_uri())
+        page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        found = page.evaluate(OVERFLOWING)
+        if found or page.evaluate("() => document.documentElement.scrollWidth") > screen["width"]:
+            wide[path.relative_to(site).as_posix()] = found
+    assert wide == {}
+
+
+@pytest.mark.parametrize("source", ["folder", "server"])
+def test_the_search_finds_a_word(show: Callable[..., Any], site: Path, server: str, source: str) -> None:
+    page = show(f"{server if source == 'server' else site.as_uri()}/index.html")
+    page.keyboard.press("f")
+    page.keyboard.type("mbarrier", delay=5)
+    page.wait_for_selector(".md-search-result__item")
+    assert "matching document" in page.locator(".md-search-result__meta").inner_text()
+    page.locator(".md-search-result__link[href*='h=mbarrier']").first.click()
+    page.wait_for_function("() => !location.pathname.endsWith('index.html')")
+    assert page.locator("mark", has_text="mbarrier").count() > 0
+
+
+def test_the_palette_is_switched_and_the_pictures_follow(show: Callable[..., Any], site: Path) -> None:
+    page = show((site / "timeline.html").as_uri(), color_scheme="light")
+    box = page.locator("img").first.bounding_box()
+    before = page.screenshot(clip=box, full_page=True)
+    page.locator("label[title='Switch to dark mode']").click()
+    assert page.evaluate("() => document.body.dataset.mdColorScheme") == "slate"
+    assert page.evaluate("() => getComputedStyle(document.querySelector('img')).colorScheme") == "dark"
+    assert page.screenshot(clip=box, full_page=True) != before

@@ -1,0 +1,151 @@
+"""What MkDocs does for `make docs` beside its own work: the order of the pages, and what GitHub renders differently.
+
+The pages of `docs/` are written for GitHub. For the site,
+
+- the navigation lists the pages that exist, in the order of `SECTIONS`;
+- anchors of headings are those of GitHub;
+- nested lists may be indented by two spaces, and need no blank line before them;
+- the info string of a code block is cut to its language;
+- a link to a file outside `docs/` becomes a link to the repository where `repo_url` is set, and plain text where not.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markdown import Markdown
+from markdown.extensions import Extension
+
+ROOT = Path(__file__).parents[1]
+if str(ROOT) not in sys.path:  # the command `mkdocs` does not put it there, `python -m mkdocs` does
+    sys.path.insert(0, str(ROOT))
+
+from tools.pages import slug  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the navigation. pages: paths below `docs/`, in order. folder: its other pages follow, by name."""
+
+    title: str
+    pages: tuple[str, ...]
+    folder: str = ""
+
+
+CONCEPTS = (
+    "memory warps shared-memory tensor-memory mma mbarriers proxies completion persistence clusters roofline".split()
+)
+SECTIONS = (
+    Section("Start", ("index.md",)),
+    Section("Concepts", tuple(f"concepts/{name}.md" for name in CONCEPTS), "concepts"),
+    Section("Steps", tuple(f"steps/step{step:02}.md" for step in range(1, 11)), "steps"),
+    Section(
+        "Guide",
+        ("guide/debugging.md", "timeline.md", "bound.md", "cuda.md", "guide/hardware.md", "guide/hopper.md"),
+        "guide",
+    ),
+    Section("Language", ("language.md", "reference/index.md"), "reference"),
+    Section(
+        "Reference",
+        ("glossary.md", "findings.md", "forgiven.md", "clock.md", "h100.md", "conformance.md", "architecture.md"),
+    ),
+)
+"""The whole navigation. A page that is not there yet is left out."""
+
+_FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
+_ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ")
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
+
+
+def navigation(pages: set[str]) -> list[dict[str, Any]]:
+    """The value of MkDocs' `nav` for pages that exist, by their paths below `docs/`."""
+    nav: list[dict[str, Any]] = []
+    for section in SECTIONS:
+        rest = sorted(page for page in pages - set(section.pages) if posixpath.dirname(page) == section.folder != "")
+        found = [page for page in section.pages if page in pages] + rest
+        if found:
+            nav.append({section.title: found[0] if found == ["index.md"] else found})
+    return nav
+
+
+def listed() -> set[str]:
+    """The pages that the navigation names, there or not."""
+    return {page for section in SECTIONS for page in section.pages}
+
+
+def on_config(config: Any) -> Any:
+    """MkDocs' hook for its configuration."""
+    docs = Path(config.docs_dir)
+    config.nav = navigation({path.relative_to(docs).as_posix() for path in docs.rglob("*.md")})
+    config.mdx_configs.setdefault("toc", {})["slugify"] = lambda text, separator: slug(text)
+    config.markdown_extensions.append(_TwoSpaces())
+    return config
+
+
+def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
+    """MkDocs' hook for the source of a page. `page.file.src_uri`: its path below `docs/`."""
+    present = {file.src_uri for file in files}
+    return rewritten(markdown, page.file.src_uri, present, config.repo_url)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """MkDocs' hook for the HTML of a page: the theme's dialog gets the name that assistive technology reads out."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
+def rewritten(markdown: str, page: str, present: set[str], repository: str | None = None) -> str:
+    """The source of a page for the site. page: its path below `docs/`; present: those of all files there."""
+    lines: list[str] = []
+    fence = ""
+    for line in markdown.splitlines():
+        match = _FENCE.match(line)
+        if fence:
+            fence = "" if match and match["fence"].startswith(fence) and not match["info"].strip() else fence
+        elif match:
+            fence = match["fence"]
+            words = match["info"].split()
+            line = f"{match['indent']}{fence}{words[0] if words else 'text'}"
+        else:
+            if _ITEM.match(line) and lines and lines[-1].strip() and not _in_list(lines):
+                lines.append("")
+            line = _LINK.sub(lambda link: _for_site(link, page, present, repository), line)
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _in_list(lines: list[str]) -> bool:
+    """Whether the paragraph that the last of `lines` belongs to is an item of a list."""
+    for line in reversed(lines):
+        if not line.strip():
+            return False
+        if _ITEM.match(line):
+            return True
+    return False
+
+
+def _for_site(link: re.Match[str], page: str, present: set[str], repository: str | None) -> str:
+    """A link as the site has it."""
+    path, _, fragment = link["target"].partition("#")
+    if not path or "://" in path or path.startswith("mailto:"):
+        return link[0]
+    place = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), path))
+    below = posixpath.relpath(place, "docs")
+    if below in present:
+        return link[0]
+    if place.startswith("docs/") and below not in listed():
+        return link[0]  # a dead link: MkDocs reports it
+    if place.startswith("docs/") or not repository or link["image"]:
+        return link["text"]
+    return f"[{link['text']}]({repository.rstrip('/')}/blob/main/{place}{'#' * bool(fragment)}{fragment})"
+
+
+class _TwoSpaces(Extension):
+    """Lists nest by an indent of two spaces, as on GitHub; Python-Markdown alone wants four."""
+
+    def extendMarkdown(self, md: Markdown) -> None:
+        md.tab_length = 2

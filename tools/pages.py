@@ -1,0 +1,125 @@
+"""Reading the project's Markdown pages as GitHub does: headings and their anchors, links, code blocks and their marks.
+
+A page is CommonMark with tables. Line numbers count from 1. A block's mark is an HTML comment on the line above it,
+`<!-- not run: why -->`, `<!-- fails: why -->` or `<!-- output -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+_COMMENT = re.compile(r"<!--\s*(.*?)\s*-->")
+_DROPPED = re.compile(r"[^\w\- ]")
+_MARK = re.compile(r"(not run|fails|output)(?::\s*(.+))?$")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading. level: 1 to 6. anchor: the fragment that leads to it on GitHub."""
+
+    line: int
+    level: int
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link or an image. line: where its paragraph starts."""
+
+    line: int
+    text: str
+    target: str
+    image: bool
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced code block. info: the words after the fence. mark, why: those of the comment above it, or ""."""
+
+    line: int
+    info: str
+    text: str
+    mark: str
+    why: str
+
+    @property
+    def language(self) -> str:
+        """The first word of the info string."""
+        return self.info.split()[0] if self.info.split() else ""
+
+
+def slug(text: str) -> str:
+    """The anchor that GitHub gives a heading of this text, if it is the first of its page."""
+    return _DROPPED.sub("", text.strip().lower()).replace(" ", "-")
+
+
+def parsed(page: str) -> list[Token]:
+    """The blocks of a page, by a parser of CommonMark with tables."""
+    return MarkdownIt("commonmark").enable("table").parse(page)
+
+
+def plain(token: Token) -> str:
+    """The text of an inline token, without its markup."""
+    return "".join(child.content for child in token.children or () if child.type in ("text", "code_inline"))
+
+
+def headings(page: str) -> list[Heading]:
+    """The headings of a page. The second of the same text has "-1" after its anchor, the third "-2"."""
+    tokens, seen, found = parsed(page), Counter[str](), list[Heading]()
+    for token, inline in pairwise(tokens):
+        if token.type != "heading_open":
+            continue
+        text = plain(inline)
+        anchor = slug(text)
+        suffix = f"-{seen[anchor]}" if seen[anchor] else ""
+        seen[anchor] += 1
+        found.append(Heading(_line(token), int(token.tag[1]), text, anchor + suffix))
+    return found
+
+
+def links(page: str) -> Iterator[Link]:
+    """The links and images of a page, in order; not those in code."""
+    for token in parsed(page):
+        children = token.children or []
+        for place, child in enumerate(children):
+            if child.type == "link_open":
+                text = "".join(each.content for each in children[place + 1 : _closing(children, place)])
+                yield Link(_line(token), text, str(child.attrs["href"]), False)
+            elif child.type == "image":
+                yield Link(_line(token), child.content, str(child.attrs["src"]), True)
+
+
+def blocks(page: str) -> list[Block]:
+    """The fenced code blocks of a page, in order."""
+    lines, found = page.splitlines(), list[Block]()
+    for token in parsed(page):
+        if token.type != "fence":
+            continue
+        number = _line(token)
+        above = _COMMENT.fullmatch(lines[number - 2].strip()) if number > 1 else None
+        match = _MARK.match(above[1]) if above else None
+        mark, why = (match[1], match[2] or "") if match else ("", "")
+        found.append(Block(number, token.info.strip(), token.content, mark, why))
+    return found
+
+
+def _line(token: Token) -> int:
+    assert token.map is not None
+    return token.map[0] + 1
+
+
+def _closing(children: list[Token], opening: int) -> int:
+    """The index of the token that closes the link opened at `opening`; links do not nest."""
+    return next(i for i in range(opening, len(children)) if children[i].type == "link_close")
