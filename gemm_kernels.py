@@ -2,11 +2,17 @@
 
 All of them compute D = A @ B.T for A (M, K), B (N, K) and D (M, N), in float16 or bfloat16, and accumulate in float32.
 
-Each TODO says what to write, and why. Replace the `...` below it. Then run the test of the step:
+Replace the `...` below each TODO. In steps 1 to 3, a TODO names the calls. From step 4 on, it says what must be true:
+which data must be visible to whom before what, who may run ahead of whom, how many arrivals complete a phase. The
+calls are those of earlier steps, or on the page of the step. Set-up that does not change is yours to copy.
 
-    python -m pytest tests/test_step01.py -xvs
+    docs/steps/step01.md                              the page of step 1: the idea, the structure, the pitfalls
+    docs/glossary.md                                  every term, with a link to the page that explains it
+    python -m tirx_mini hint 1                        the TODOs of step 1, and a hint for the first one that is open
+    python -m pytest tests/test_step01.py -xvs        the test of step 1
+    python -m tirx_mini progress                      where you are, and what is next
 
-Without a Blackwell GPU, the test runs in the simulator, which reports what is wrong and at which line.
+Without a Blackwell GPU, the tests run in the simulator, which reports what is wrong and at which line.
 """
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TCGen05Bar, TMABar
@@ -20,16 +26,21 @@ DTYPE_SIZE = 2  # bytes per float16 or bfloat16
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 1: a single tile, M = N = 128, K = 64
+# Step 1: a single tile, M = N = 128, K = 64 (docs/steps/step01.md)
 #
 #   A, B in global memory -> shared memory    Tx.copy by all threads of the CTA
 #   shared memory -> tensor memory            Tx.gemm_async by one thread; the tensor core runs asynchronously
-#   tensor memory -> registers                Tx.copy by the warpgroup
+#   tensor memory -> registers                Tx.copy by the warpgroup, which is four warps
 #   registers -> D in global memory           Tx.cast and Tx.copy by each thread
+#
+# The memories: docs/concepts/memory.md. Threads, warps, warpgroups, elect_sync: docs/concepts/warps.md. The tensor
+# core: docs/concepts/mma.md. An mbarrier is a barrier in shared memory that counts arrivals:
+# docs/concepts/mbarriers.md.
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v1(M, N, K, dtype="float16"):
     check_shape("hgemm_v1", exact={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
-    # The place of each element (row, column) of a tile in shared memory, with the swizzle that TMA and MMA expect.
+    # The place of each element (row, column) of a tile in shared memory, with the swizzle that TMA and the tensor core
+    # expect (docs/concepts/shared-memory.md).
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (BLK_M, BLK_K))
     B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (BLK_N, BLK_K))
 
@@ -54,13 +65,13 @@ def hgemm_v1(M, N, K, dtype="float16"):
             #   Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)
             #   Tx.ptx.mbarrier.init(mma_bar.ptr_to([0]), count)
             # alloc is a warp-wide instruction that all 32 lanes execute, so only init goes under a test of lane_id. One
-            # commit per MMA arrives on mma_bar, so the count is 1.
+            # commit per MMA arrives on mma_bar, so the count is 1. (docs/concepts/tensor-memory.md)
             ...
 
             # TODO: make the barrier and tmem_addr visible to all threads before their first use.
             #   Tx.ptx.fence.proxy_async("shared::cta"), Tx.ptx.fence.mbarrier_init(), Tx.cuda.cta_sync()
             # The fences make this thread's writes visible to the asynchronous engines. At cta_sync, all threads wait
-            # for one another.
+            # for one another. (docs/concepts/proxies.md)
             ...
 
             # Tensor memory: 128 lanes × 512 columns of 32 bits. Element (r, c) of the tile is in lane r, column c.
@@ -111,10 +122,11 @@ def hgemm_v1(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 2: a loop over K, M = N = 128
+# Step 2: a loop over K, M = N = 128 (docs/steps/step02.md)
 #
 # Each iteration loads the next BLK_K columns of A and B and adds their product to the accumulator in tensor memory. All
-# iterations use the same mbarrier. Each completion flips its phase, so the phase to wait for flips as well.
+# iterations use the same mbarrier. Each completion flips its phase, so the phase to wait for flips as well
+# (docs/concepts/mbarriers.md).
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v2(M, N, K, dtype="float16"):
     check_shape("hgemm_v2", exact={"M": (M, BLK_M), "N": (N, BLK_N)}, multiple={"K": (K, BLK_K)})
@@ -172,7 +184,7 @@ def hgemm_v2(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 3: a grid of CTAs, one per 128 × 128 tile of D
+# Step 3: a grid of CTAs, one per 128 × 128 tile of D (docs/steps/step03.md)
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v3(M, N, K, dtype="float16"):
     check_shape("hgemm_v3", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
@@ -185,14 +197,15 @@ def hgemm_v3(M, N, K, dtype="float16"):
         with Tx.kernel():
             # TODO: launch one CTA per tile of D; bx counts tiles along M, by along N.
             #   bx, by = Tx.cta_id([tiles along M, tiles along N], parent="kernel")
-            # Then define the first row of this CTA's part of A and of B. Tx.meta_var is an alias for an expression, not
-            # a run-time variable, so it may be used in slices.
-            #   m_st = Tx.meta_var(…)
-            #   n_st = Tx.meta_var(…)
             ...
             wg_id = Tx.warpgroup_id([1], parent="cta")
             warp_id = Tx.warp_id([4], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
+            # TODO: define the first row of this CTA's part of A and of B. Tx.meta_var is an alias for an expression,
+            # not a run-time variable, so it may be used in slices.
+            #   m_st = Tx.meta_var(…)
+            #   n_st = Tx.meta_var(…)
+            ...
 
             pool = Tx.PoolAllocator()
             tmem_addr = pool.alloc((1,), "uint32")
@@ -226,10 +239,11 @@ def hgemm_v3(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 4: TMA
+# Step 4: TMA (docs/steps/step04.md)
 #
 # One thread issues the loads, the MMAs and the store; hardware moves the tiles. A TMA load signals an mbarrier with the
-# number of bytes that have landed. A TMA store has no barrier: its thread commits it to a bulk group and waits for it.
+# number of bytes that have landed. A TMA store has no barrier: its thread commits it to a bulk group and waits for it
+# (docs/concepts/completion.md). TMA accesses shared memory through the async proxy (docs/concepts/proxies.md).
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v4(M, N, K, dtype="float16"):
     check_shape("hgemm_v4", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
@@ -242,60 +256,67 @@ def hgemm_v4(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            # TODO: declare the CTA, warpgroup, warp and lane ids, m_st and n_st as in step 3.
+            bx, by = Tx.cta_id([M // BLK_M, N // BLK_N], parent="kernel")
+            wg_id = Tx.warpgroup_id([1], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+            m_st = Tx.meta_var(bx * BLK_M)
+            n_st = Tx.meta_var(by * BLK_N)
+
+            # TODO: allocate shared memory. The loads and the MMA are two events, and each is waited for by itself:
+            # besides mma_bar there is tma_bar. TMA stores D from shared memory, so D needs a tile there: Dsmem, of
+            # shape (BLK_M, BLK_N), with D_layout.
             ...
 
-            # TODO: allocate shared memory as in step 3, plus a second barrier, tma_bar, and Dsmem, of shape
-            # (BLK_M, BLK_N) with D_layout, from which TMA stores D.
+            # TODO: allocate tensor memory, and initialise the barriers. How many arrivals complete a phase of each?
+            # Bytes are counted separately; the only arrival at tma_bar is that of the thread which says how many to
+            # expect. Before the first use, each barrier must be initialised for all threads and for the asynchronous
+            # engines.
             ...
 
-            # TODO: allocate tensor memory, initialise both barriers for one arrival each, fence and synchronise.
-            # The one arrival of tma_bar is that of expect_tx; bytes are counted separately.
-            ...
-
-            # TODO: declare tmem, Dreg, Dreg_wg and Dreg_16b as in step 3, and two phases, phase_tma = phase_mma = 0.
+            # TODO: declare tmem, Dreg, Dreg_wg and Dreg_16b as in step 3. Each barrier counts its own phases, so each
+            # of them needs a variable for the parity to wait for next: phase_tma and phase_mma.
             ...
 
             @Tx.inline
             def tma_load(k):
-                # TODO: issue TMA loads of K tile k into Asmem and Bsmem, then expect their bytes.
-                #   Tx.copy_async(destination, source, dispatch="tma", cta_group=1, mbar=tma_bar.ptr_to([0]))
-                #   Tx.ptx.mbarrier.arrive.expect_tx(tma_bar.ptr_to([0]), TMA_BYTES)
-                # The phase of tma_bar completes after this arrival and after all the bytes have landed.
+                # TODO: load K tile k into Asmem and Bsmem by TMA. A phase of tma_bar must complete when both tiles are
+                # in shared memory, and not before: both loads signal tma_bar, and its phase expects TMA_BYTES bytes.
                 ...
 
             @Tx.inline
             def mma(k):
-                # TODO: issue the MMA of K tile k, and commit it to mma_bar.
+                # TODO: issue the MMA of K tile k. When it has completed, and not before, a phase of mma_bar must
+                # complete.
                 ...
 
-            # TODO: run the whole K loop in one thread (warp 0, elect_sync): load, wait for tma_bar and flip phase_tma,
-            # fence.after_thread_sync, multiply, wait for mma_bar and flip phase_mma.
-            # The second wait is necessary because the next load overwrites the operands of the MMA.
-            ...
+            @Tx.inline
+            def write_back():
+                # TODO: move the tile from tensor memory to Dsmem. Which threads know that the last MMA has completed?
+                # Before any of them reads tensor memory, all must know. Each thread then stores its row to Dsmem.
+                # Before the store below, all rows must be there, and visible to the async proxy, through which TMA
+                # reads. A thread can make only its own stores visible to that proxy.
+                ...
 
-            # TODO: call cta_sync and fence.after_thread_sync, because only the elected thread has waited for the last
-            # MMA. Then read tensor memory and cast as before, but copy each thread's row to Dsmem instead of D. Each
-            # thread then executes Tx.ptx.fence.proxy_async("shared::cta"): TMA accesses shared memory through the async
-            # proxy, and ordinary stores are invisible to it until the storing thread executes this fence. End with
-            # cta_sync.
-            ...
+                # TODO: store Dsmem to this CTA's tile of D by TMA. The CTA must not exit before TMA has read Dsmem, and
+                # only the thread that commits the store can wait for it.
+                ...
 
-            # TODO: store Dsmem by TMA. One thread issues the store, commits it and waits for it:
-            #   Tx.copy_async(D[…], Dsmem[:, :], dispatch="tma")
-            #   Tx.ptx.cp_async.bulk.commit_group()
-            #   Tx.ptx.cp_async.bulk.wait_group(0)
-            # Without the wait, the CTA may exit while TMA still reads its shared memory.
+            # TODO: run the K loop in one elected thread of warp 0. In each iteration,
+            #   - the MMA must not start before both tiles have landed, and must be ordered after the wait for them;
+            #   - the next load must not start before the MMA has read the tiles that it overwrites;
+            #   - each wait must be for the phase of this iteration: a wait for a phase that is complete does not block.
             ...
+            write_back()
 
-            # TODO: call cta_sync and deallocate tensor memory.
+            # TODO: deallocate tensor memory. By then, all warps must have read it.
             ...
 
     return kernel
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 5: a software pipeline
+# Step 5: a software pipeline (docs/steps/step05.md)
 #
 # While the MMA reads one stage of shared memory, TMA fills the other. The first PIPE_DEPTH tiles are prefetched. After
 # that, each iteration waits for the tile in its stage, multiplies, and refills the stage.
@@ -314,34 +335,53 @@ def hgemm_v5(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            # TODO: set up as in step 4, with PIPE_DEPTH stages of Asmem, Bsmem and tma_bar. Initialise every tma_bar.
-            # Besides the two phases, declare `stage`, initially 0: the stage that the next MMA reads.
+            bx, by = Tx.cta_id([M // BLK_M, N // BLK_N], parent="kernel")
+            wg_id = Tx.warpgroup_id([1], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+            m_st = Tx.meta_var(bx * BLK_M)
+            n_st = Tx.meta_var(by * BLK_N)
+
+            # TODO: set up as in step 4, with PIPE_DEPTH stages of Asmem and Bsmem. The loads of two stages are in
+            # flight at the same time, and the MMA waits for one of them: how many barriers does TMA need? At most one
+            # MMA runs at a time: how many does the MMA need? Besides the two phases, declare `stage`, initially 0: the
+            # stage that the next MMA reads.
             ...
 
             @Tx.inline
             def tma_load(stage, k):
-                # TODO: load as in step 4, into this stage and with the barrier of this stage.
+                # TODO: load K tile k into this stage. It must complete a phase of this stage's barrier, and of no
+                # other.
                 ...
 
             @Tx.inline
             def mma(stage, k):
-                # TODO: multiply as in step 4, from this stage.
+                # TODO: multiply K tile k, which is in this stage.
                 ...
 
-            # TODO: prefetch tile k into stage k for all k < PRE_NUM, in one thread. For each K tile, that thread waits
-            # for tma_bar[stage], multiplies, waits for mma_bar, and loads tile k + PIPE_DEPTH, if it exists, into the
-            # stage that is now free. Then stage = (stage + 1) % PIPE_DEPTH. Flip phase_tma when stage wraps to 0: each
-            # barrier completes once per pass through the stages, not once per K tile.
-            ...
+            @Tx.inline
+            def write_back():
+                # TODO: write back as in step 4.
+                ...
 
-            # TODO: write back and deallocate tensor memory as in step 4.
+            # TODO: run the pipeline in one elected thread of warp 0.
+            #   - Before the loop, tile k is on its way to stage k, for all k < PRE_NUM.
+            #   - Iteration k multiplies the tile in `stage` after it has landed.
+            #   - Tile k + PIPE_DEPTH, if there is one, goes into the same stage. What must have completed before its
+            #     load is issued? The load of the other stage goes on all the time.
+            #   - Then `stage` is the next one, and the parities are those of the next waits: how often does a barrier
+            #     of TMA complete a phase, and how often does mma_bar?
+            ...
+            write_back()
+
+            # TODO: deallocate tensor memory as in step 4.
             ...
 
     return kernel
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 6: a persistent kernel
+# Step 6: a persistent kernel (docs/steps/step06.md, docs/concepts/persistence.md)
 #
 # SM_COUNT CTAs compute one tile after another. Tiles that are computed at the same time are neighbours in D, so their
 # parts of A and B are likely to hit in the L2 cache.
@@ -359,11 +399,16 @@ def hgemm_v6(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            # TODO: launch SM_COUNT CTAs in one dimension, and create the scheduler that assigns tiles to them:
-            #   tile_scheduler = ClusterPersistentScheduler2D(
-            #       "ts", num_m_tiles=…, num_n_tiles=…, l2_group_size=8, num_clusters=SM_COUNT)
-            #   tile_scheduler.init(bx)
-            # Compute m_st and n_st from tile_scheduler.m_idx and tile_scheduler.n_idx.
+            # TODO: launch one CTA per SM, in one dimension; bx is its index. How many there are does not depend on D.
+            ...
+            wg_id = Tx.warpgroup_id([1], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+
+            # TODO: create tile_scheduler, which assigns the tiles of D to the CTAs so that each tile has exactly one
+            # CTA. It is a ClusterPersistentScheduler2D("ts", …) with the keyword arguments num_m_tiles, num_n_tiles,
+            # num_clusters (here, a cluster is one CTA) and l2_group_size=8. Its init takes the index of this cluster.
+            # m_st and n_st are those of the current tile, of which the scheduler has the indices m_idx and n_idx.
             ...
 
             # TODO: complete the set-up as in step 5.
@@ -371,33 +416,42 @@ def hgemm_v6(M, N, K, dtype="float16"):
 
             @Tx.inline
             def tma_load(stage, k):
-                # TODO: the same as in step 5.
+                # TODO: load as in step 5.
                 ...
 
             @Tx.inline
             def mma(stage, k):
-                # TODO: the same as in step 5.
+                # TODO: multiply as in step 5.
                 ...
 
-            # TODO: loop while tile_scheduler.valid(), with the K loop and the write-back of step 5 followed by
-            # tile_scheduler.next_tile(). The barriers keep their phases from tile to tile, so keep stage and phases as
-            # well: prefetch from `stage` on, not from stage 0. The next tile reuses tensor memory and Dsmem. Before it
-            # starts, all threads must have read tensor memory (call Tx.ptx.tcgen05.fence.before_thread_sync() after the
-            # read), and the store must have read Dsmem: add a cta_sync after the store.
+            @Tx.inline
+            def write_back():
+                # TODO: write back as in step 5. The CTA does not exit afterwards; the next tile reuses tensor memory
+                # and Dsmem. Before it starts, all reads of tensor memory must be complete, and ordered before the MMAs,
+                # which another thread issues; and the store must have read Dsmem, which only one thread knows.
+                ...
+
+            # TODO: compute tile after tile, as long as the scheduler has one (valid, next_tile), with the K loop and
+            # the write-back of step 5. The barriers do not start afresh with a tile, so stage and phases go on from the
+            # last tile. Into which stages do the first PRE_NUM loads go?
             ...
 
-            # TODO: call cta_sync and deallocate tensor memory.
+            # TODO: deallocate tensor memory as in step 5.
             ...
 
     return kernel
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 7: warp specialisation
+# Step 7: warp specialisation (docs/steps/step07.md)
 #
 #   warpgroup 1, warp 3   TMA          tma2mma: data is in shared memory    mma2tma: shared memory is free
 #   warpgroup 1, warp 0   MMA          mma2ld: the result is in TMEM        ld2mma: TMEM is free
 #   warpgroup 0           write-back
+#
+# Each role has its own loop over the same tiles, and runs ahead of the next role as far as free buffers allow: TMA
+# fills up to PIPE_DEPTH stages while the MMA is behind, and the MMA of the next tile starts during the store of this
+# one.
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v7(M, N, K, dtype="float16"):
     check_shape("hgemm_v7", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
@@ -414,56 +468,82 @@ def hgemm_v7(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            # TODO: declare the ids (with WG_NUMBER warpgroups), the scheduler, m_st and n_st as in step 6.
+            bx = Tx.cta_id([SM_COUNT], parent="kernel")
+            wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+
+            # TODO: create the scheduler, and define m_st and n_st, as in step 6.
             ...
 
-            # TODO: allocate shared memory: tmem_addr, four barriers, the tiles, and Dsmem of shape (BLK_M, EPI_N).
-            #   tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")      mma2tma = TCGen05Bar(pool, PIPE_DEPTH, "mma2tma")
-            #   mma2ld = TCGen05Bar(pool, 1, "mma2ld")             ld2mma = MBarrier(pool, 1, "ld2mma")
+            # TODO: allocate shared memory: tmem_addr, the four barriers, the tiles, and Dsmem of shape (BLK_M, EPI_N).
+            # Each barrier says of one kind of buffer that it is full, or free, and needs one slot for each such buffer:
+            # a stage of shared memory, or the accumulator in tensor memory. Its class says who arrives: TMABar (TMA, by
+            # bytes), TCGen05Bar (the tensor core, by a commit) or MBarrier (threads): TMABar(pool, number of slots,
+            # "name").
             ...
 
-            # TODO: initialise the barriers with bar.init(number of arrivals per phase). The number is 1 for all but
-            # ld2mma, at which all 128 threads of the write-back arrive. Thread 0 of the CTA executes init, so it must
-            # not be inside `if wg_id == 1:`, which thread 0 does not enter. Then allocate tensor memory in warp 0 of
-            # warpgroup 0, fence and synchronise.
+            # TODO: initialise the barriers, bar.init(arrivals per phase). All threads of the write-back arrive at
+            # ld2mma; who arrives at the others, and how often per phase? Thread 0 of the CTA executes init: which of
+            # the roles' branches does it never enter? Then allocate tensor memory, fence and synchronise as before.
             ...
 
-            # TODO: declare tmem, Dreg of TMEM_LD_N registers with its warpgroup view, and Dreg_16b of BLK_N. Declare a
-            # PipelineState for each side of a barrier pair: "tma" and "mma" with PIPE_DEPTH stages, "ld" and "wb" with
-            # one.
-            #   state.init(is_producer=…)
-            # "tma" and "ld" (the MMA warp's wait for free tensor memory) are producers: all buffers are initially
-            # empty, so their first waits must not block.
+            # TODO: declare tmem; Dreg of TMEM_LD_N registers with its warpgroup view; Dreg_16b of BLK_N. Then declare
+            # one PipelineState("name", slots) per waiting side: tma_phase ("tma") and mma_phase ("mma") step through
+            # the stages, ld_phase ("ld", the MMA warp's wait at ld2mma) and wb_phase ("wb") hand over the accumulator.
+            # At the start, all buffers are free and none is full. state.init(is_producer=…): a producer's first waits
+            # do not block, a consumer's do.
             ...
 
-            # TODO: write the TMA and MMA roles, each with its own `while tile_scheduler.valid():` loop over the same
-            # tiles.
-            #   TMA: for each K tile, wait for mma2tma at tma_phase.stage and .phase, load, arrive at tma2mma with
-            #     TMA_BYTES, and call tma_phase.move_to_next_stage(). After the last tile, wait once more for each of
-            #     the PIPE_DEPTH stages: the CTA must not exit while the tensor core still arrives at its barriers.
-            #     (A kernel without these waits passes too: write-back waits for the last mma2ld, which the same thread
-            #     commits after the last mma2tma. With them, the kernel does not rest on the order of two commits.)
-            #   MMA: wait for ld2mma. For each K tile, wait for tma2mma, fence.after_thread_sync, multiply,
-            #     mma2tma.arrive(stage, cta_group=1, cta_mask=1), and move to the next stage. After the last K tile,
-            #     mma2ld.arrive(0, cta_group=1, cta_mask=1).
-            # Each role runs in one elected thread. Both must process the same number of K tiles.
-            ...
+            @Tx.inline
+            def tma_load(stage, k):
+                # TODO: load K tile k into this stage, and let the bytes complete a phase of its tma2mma.
+                ...
 
-            # TODO: write the write-back role. Wait for mma2ld; fence.after_thread_sync; read tensor memory, TMEM_LD_N
-            # columns at a time, and cast each chunk into Dreg_16b; fence.before_thread_sync; ld2mma.arrive(0) in all
-            # 128 threads. Then, for each EPI_N columns: copy to Dsmem, fence.proxy_async, Tx.cuda.warpgroup_sync(1),
-            # store from one thread (commit_group, wait_group(0)), and warpgroup_sync(1) again before Dsmem is
-            # overwritten. Do not use cta_sync: it would wait for the other warpgroup, which runs its own loop.
-            ...
+            @Tx.inline
+            def mma(stage, k):
+                # TODO: multiply K tile k. The stage is free when the tensor core has read it: who says so, and to whom?
+                ...
 
-            # TODO: call cta_sync in all threads and deallocate tensor memory.
+            @Tx.inline
+            def read_tmem():
+                # TODO: read the whole result into Dreg_16b, TMEM_LD_N columns at a time: Dreg holds no more.
+                ...
+
+            @Tx.inline
+            def store():
+                # TODO: store Dreg_16b through Dsmem, EPI_N columns at a time. Before each TMA store, all 128 rows must
+                # be in Dsmem and visible to TMA; before Dsmem is overwritten, TMA must have read it. cta_sync would
+                # wait for the other warpgroup, which never comes here: synchronise the 128 threads of this one.
+                ...
+
+            if wg_id == 1:
+                if warp_id == 3:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        # TODO: write the TMA role, a loop over the tiles and their K tiles. Before a load into a stage,
+                        # the stage must be free. The role also waits for the stages after the last load: the CTA must
+                        # not exit while the tensor core still arrives at its barriers.
+                        ...
+                elif warp_id == 0:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        # TODO: write the MMA role, a loop over the same tiles. Before the first MMA of a tile, the
+                        # accumulator must be free; before each MMA, its stage must be full, and the MMA ordered after
+                        # the wait. When all MMAs of a tile have completed, the accumulator is full.
+                        ...
+            elif wg_id == 0:
+                # TODO: write the write-back role, a loop over the same tiles. Before tensor memory is read, the
+                # accumulator must be full, and the reads ordered after the wait. When is it free again: after the
+                # reads, or after the store? Every thread says so for its own reads, and orders them before its arrival.
+                ...
+
+            # TODO: deallocate tensor memory. All roles must have finished.
             ...
 
     return kernel
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 8: a deeper pipeline: step 7 with PIPE_DEPTH = 4
+# Step 8: a deeper pipeline: step 7 with PIPE_DEPTH = 4 (docs/steps/step08.md)
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v8(M, N, K, dtype="float16"):
     check_shape("hgemm_v8", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
@@ -480,18 +560,19 @@ def hgemm_v8(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            # TODO: write the kernel of step 7. With four stages, TMA may be four tiles ahead, which hides the latency
-            # of a load.
+            # TODO: write the kernel of step 7. TMA may now be four tiles ahead of the MMA, which hides the latency of a
+            # load. Does anything in your kernel depend on the number of stages, other than through PIPE_DEPTH?
             ...
 
     return kernel
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 9: clusters of two CTAs
+# Step 9: clusters of two CTAs (docs/steps/step09.md, docs/concepts/clusters.md)
 #
 # The tensor cores of the two CTAs cooperate: the pair computes 256 × 256 elements of D. Each CTA loads its own 128 rows
-# of A and half of the 256 rows of B. One thread of CTA 0 issues the MMA for both.
+# of A and half of the 256 rows of B. One thread of CTA 0 issues the MMA for both. Each CTA has its own barriers and its
+# own tensor memory, and writes back its own rows of D.
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v9(M, N, K, dtype="float16"):
     CTA_GROUP = 2
@@ -510,34 +591,67 @@ def hgemm_v9(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            # TODO: declare the ids as in step 8, and the position of this CTA in its cluster:
-            #   cbx, cby = Tx.cta_id([CTA_GROUP, 1], parent="cluster")
-            # The scheduler assigns tiles of 256 × MMA_N to SM_COUNT // CTA_GROUP clusters; init(bx // CTA_GROUP). The
-            # rows of A, B and D that this CTA handles depend on cbx. It writes all MMA_N columns of its rows of D.
+            bx = Tx.cta_id([SM_COUNT], parent="kernel")
+            cbx, cby = Tx.cta_id([CTA_GROUP, 1], parent="cluster")
+            wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+
+            # TODO: create the scheduler. It assigns tiles of 256 × MMA_N to clusters, and both CTAs of a cluster must
+            # get the same tile. Then define the places of this CTA: m_st, the first of its rows of A and D; n_st, the
+            # first column of D that it writes; b_st, the first of the rows of B that it loads. Which depend on cbx?
             ...
 
-            # TODO: allocate shared memory and barriers as in step 8. The MMA waits for tma2mma of CTA 0, which counts
-            # the bytes of both CTAs:
-            #   tma2mma_cta0 = tma2mma.remote_view(0)
-            # The write-back threads of both CTAs arrive at ld2mma. Allocate tensor memory with cta_group=2, in both
-            # CTAs. Then call Tx.cuda.cluster_sync(): the barriers of both CTAs must be initialised before any arrival.
+            # TODO: allocate shared memory and barriers as in step 8. The MMA is issued in CTA 0, and its thread can
+            # wait only at barriers of CTA 0, so the loads of both CTAs must signal tma2mma there: name it tma2mma_cta0,
+            # which is the remote_view of tma2mma in CTA 0.
             ...
 
-            # TODO: write the roles of step 8, with these changes.
-            # TMA (in both CTAs): mbar=tma2mma_cta0.ptr_to([stage]), cta_group=2. Only CTA 0 expects the bytes:
-            #   if cbx == 0: tma2mma_cta0.arrive(stage, TMA_BYTES).
-            # MMA (if cbx == 0): MMA_N columns, cta_group=2. Arrive with cta_group=2, cta_mask=3 to signal both CTAs.
-            # Write-back (in both CTAs): MMA_N columns; ld2mma.arrive(0, cta_id=0, pred=True), at the barrier of CTA 0.
+            # TODO: initialise the barriers. The bytes of both CTAs are expected by one thread. The accumulator is free
+            # when the write-back of both CTAs has read it. Allocate tensor memory for a pair, in each of its CTAs
+            # (cta_group=2). Then, no thread may arrive at a barrier of the other CTA before it is initialised.
             ...
 
-            # TODO: call cluster_sync instead of cta_sync, and deallocate tensor memory with cta_group=2.
+            # TODO: declare tmem, the registers and the states as in step 8. A thread now holds MMA_N elements of D.
+            ...
+
+            @Tx.inline
+            def tma_load(stage, k):
+                # TODO: load this CTA's part of K tile k, in both CTAs, and signal CTA 0: the load is one of a pair
+                # (cta_group=2). TMA_BYTES counts both CTAs, so how many threads of the cluster may expect it?
+                ...
+
+            @Tx.inline
+            def mma(stage, k):
+                # TODO: multiply for the pair: MMA_N columns. It reads the stage of both CTAs, so both must learn that
+                # it is free: cta_mask has one bit per CTA of the cluster.
+                ...
+
+            # TODO: define read_tmem and store as in step 8, for MMA_N columns.
+            ...
+
+            if wg_id == 1:
+                if warp_id == 3:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        # TODO: write the TMA role of step 8. It runs in both CTAs.
+                        ...
+                elif warp_id == 0:
+                    # TODO: write the MMA role of step 8. In which CTA does it run? Both CTAs must learn that the
+                    # accumulator is full.
+                    ...
+            elif wg_id == 0:
+                # TODO: write the write-back role of step 8, in both CTAs. Whose wait must the arrival at ld2mma end?
+                ...
+
+            # TODO: deallocate tensor memory for the pair. Neither CTA may exit while the other may still signal its
+            # barriers or read its shared memory.
             ...
 
     return kernel
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 10: two consumers
+# Step 10: two consumers (docs/steps/step10.md)
 #
 #   warpgroup 2, warp 3       TMA          two blocks of A and one of B per stage
 #   warpgroup 2, warps 0, 1   MMA          warp c: A block c × B -> tensor memory columns c * MMA_N …
@@ -550,8 +664,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
     check_shape("hgemm_v10", multiple={"M": (M, BLK_M * NUM_CONSUMER * CTA_GROUP), "N": (N, MMA_N), "K": (K, BLK_K)})
     WG_NUMBER = 3
     PIPE_DEPTH = 4
-    TMEM_LD_N = 32  # three warpgroups leave fewer registers per thread
-    EPI_N = 64
+    EPI_N = 64  # columns of tensor memory per read, and of D per store
     K_TILES = K // BLK_K
     TMA_BYTES = CTA_GROUP * (NUM_CONSUMER * BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, NUM_CONSUMER, BLK_M, BLK_K))
@@ -561,19 +674,60 @@ def hgemm_v10(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            # TODO: set up as in step 9, for a cluster tile of 512 × 256. mma2ld and ld2mma have NUM_CONSUMER slots, one
-            # per consumer. mma2tma expects NUM_CONSUMER arrivals: a stage is free when both MMA warps have finished
-            # with it. One MMA warp arrives at each slot of mma2ld, and 128 * CTA_GROUP threads at each slot of ld2mma.
+            bx = Tx.cta_id([SM_COUNT], parent="kernel")
+            cbx, cby = Tx.cta_id([CTA_GROUP, 1], parent="cluster")
+            wg_id = Tx.warpgroup_id([WG_NUMBER], parent="cta")
+            warp_id = Tx.warp_id([4], parent="warpgroup")
+            lane_id = Tx.thread_id([32], parent="warp")
+
+            # TODO: create the scheduler for cluster tiles of 512 × 256, and define m_st, n_st and b_st. A CTA has
+            # NUM_CONSUMER blocks of BLK_M rows, one after the other, from m_st on.
             ...
 
-            # TODO: write the roles of step 9. TMA loads Asmem[stage, c] for each consumer c. MMA warp c reads A block
-            # c, writes the columns from c * MMA_N on, and uses slot c of mma2ld and ld2mma (indexed by warp_id, not by
-            # the stage of the PipelineState). Warpgroup c writes back block c (indexed by wg_id), with its own Dsmem[c]
-            # and its own warpgroup_sync id. Read, cast and store EPI_N columns at a time: with three warpgroups, a
-            # thread has 168 registers, too few for 256 columns at once.
+            # TODO: allocate shared memory and the barriers as in step 9. A stage holds NUM_CONSUMER blocks of A and one
+            # of B; each consumer has its own Dsmem. How many accumulators do MMA and write-back hand over?
             ...
 
-            # TODO: call cluster_sync and deallocate tensor memory.
+            # TODO: initialise as in step 9. A stage is free when all that read it have finished: how many commits say
+            # so? How many arrive at one slot of mma2ld, and of ld2mma?
+            ...
+
+            # TODO: declare tmem and the states as in step 9, and registers for EPI_N columns: Dreg, Dreg_wg and
+            # Dreg_16b. With three warpgroups, a thread has 168 registers, too few for 256 columns at once.
+            ...
+
+            @Tx.inline
+            def tma_load(stage, k):
+                # TODO: load this CTA's part of K tile k: Asmem[stage, c] for each consumer c, and Bsmem once.
+                ...
+
+            @Tx.inline
+            def mma(stage, k):
+                # TODO: multiply A block c by B in MMA warp c, into the MMA_N columns of tensor memory from c * MMA_N
+                # on.
+                ...
+
+            @Tx.inline
+            def write_back():
+                # TODO: write back the result of consumer wg_id, EPI_N columns at a time: read, cast, store. The
+                # accumulator is free as soon as its last columns are read. The two warpgroups run independently: each
+                # has its own Dsmem, and its own named barrier.
+                ...
+
+            if wg_id == 2:
+                if warp_id == 3:
+                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                        # TODO: write the TMA role as in step 9.
+                        ...
+                elif warp_id < NUM_CONSUMER:
+                    # TODO: write the MMA role as in step 9. Each consumer has its own accumulator, so it uses its own
+                    # slot of ld2mma and mma2ld. Both read every stage.
+                    ...
+            elif wg_id < NUM_CONSUMER:
+                # TODO: write the write-back role as in step 9, with write_back and this consumer's slots.
+                ...
+
+            # TODO: deallocate tensor memory as in step 9.
             ...
 
     return kernel

@@ -2,10 +2,16 @@
 
 All of them compute D = A @ B.T for A (M, K), B (N, K) and D (M, N), in float16 or bfloat16, and accumulate in float32.
 
-Each TODO says what to write, and why. Replace the `...` below it. Then run the test of the step:
+Replace the `...` below each TODO. In steps 1 to 3, a TODO names the calls. From step 4 on, it says what must be true:
+which data must be visible to whom before what, who may run ahead of whom, how many arrivals complete a phase. The
+calls are those of earlier steps, or on the page of the step. docs/guide/hopper.md compares Hopper with Blackwell.
 
-    python -m pytest tests/test_step01.py -xvs --target sim:h100       # anywhere, in the simulator
-    python -m pytest tests/test_step01.py -xvs --target cuda           # on an H100
+    docs/steps/step01.md                                                the page of step 1
+    docs/glossary.md                                                    every term
+    python -m tirx_mini hint 1 --kernels gemm_kernels_sm90.py           a hint for the first open TODO of step 1
+    python -m pytest tests/test_step01.py -xvs --target sim:h100        the test of step 1, in the simulator
+    python -m pytest tests/test_step01.py -xvs --target cuda            the same on an H100
+    python -m tirx_mini progress gemm_kernels_sm90.py                   where you are, and what is next
 """
 
 from math import ceil
@@ -21,7 +27,7 @@ DTYPE_SIZE = 2  # bytes per float16 or bfloat16
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 1: a single tile, M = N = 128, K = 64
+# Step 1: a single tile, M = N = 128, K = 64 (docs/steps/step01.md)
 #
 #   A, B in global memory -> shared memory    Tx.copy by all threads of the CTA
 #   shared memory -> registers                Tx.gemm_async by the warpgroup; the tensor core runs asynchronously
@@ -29,6 +35,9 @@ DTYPE_SIZE = 2  # bytes per float16 or bfloat16
 #
 # The tensor core distributes its result over the registers of 128 threads. D_fragment maps each element to a thread and
 # a register; a view with this layout is used like any other tile.
+#
+# The memories: docs/concepts/memory.md. Threads, warps, warpgroups, elect_sync: docs/concepts/warps.md. Layouts and
+# swizzles: docs/concepts/shared-memory.md. wgmma: docs/guide/hopper.md.
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v1(M, N, K, dtype="float16"):
     DREG_N = BLK_M * BLK_N // 128
@@ -80,7 +89,7 @@ def hgemm_v1(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 2: a loop over K, M = N = 128
+# Step 2: a loop over K, M = N = 128 (docs/steps/step02.md)
 #
 # Each iteration loads the next BLK_K columns of A and B and adds their product to the accumulators.
 # ---------------------------------------------------------------------------------------------------------------------
@@ -127,7 +136,7 @@ def hgemm_v2(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 3: a grid of CTAs, one per 128 × 128 tile of D
+# Step 3: a grid of CTAs, one per 128 × 128 tile of D (docs/steps/step03.md)
 #
 # Only the position of the tile is new: CTA (bx, by) computes the tile of D that starts at row m_st and column n_st.
 # ---------------------------------------------------------------------------------------------------------------------
@@ -186,10 +195,11 @@ def hgemm_v3(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 4: TMA
+# Step 4: TMA (docs/steps/step04.md)
 #
 # One thread issues loads and stores of whole tiles, and hardware moves them. A load completes on an mbarrier that
-# counts its bytes; a store completes through a bulk group.
+# counts its bytes; a store completes through a bulk group (docs/concepts/completion.md). TMA accesses shared memory
+# through the async proxy (docs/concepts/proxies.md).
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v4(M, N, K, dtype="float16"):
     DREG_N = BLK_M * BLK_N // 128
@@ -236,9 +246,9 @@ def hgemm_v4(M, N, K, dtype="float16"):
             def tma_load(k):
                 k_st = Tx.meta_var(k * BLK_K)
                 tma = Tx.meta_var({"dispatch": "tma", "mbar": tma_bar.ptr_to([0])})
-                # TODO: load both tiles with Tx.copy_async(destination, source, **tma), and expect their bytes at the
-                # barrier:
-                #   Tx.ptx.mbarrier.arrive.expect_tx(tma_bar.ptr_to([0]), TMA_BYTES)
+                # TODO: load both tiles with Tx.copy_async(destination, source, **tma). A phase of tma_bar must complete
+                # when both are in shared memory, and not before: its one arrival says how many bytes to expect,
+                # TMA_BYTES.
                 ...
 
             @Tx.inline
@@ -253,10 +263,10 @@ def hgemm_v4(M, N, K, dtype="float16"):
             def write_back():
                 with Tx.thread():
                     Tx.cast(Dreg_16b[:], Dreg[:])
-                # TODO: store by TMA. with Tx.warpgroup(): Tx.copy D_16b to Dsmem (by stmatrix; the copy ends with the
-                # fence that makes the stores visible to TMA). Call cta_sync. Then, in one elected thread of warp 0:
-                # Tx.copy_async(tile of D, Dsmem, dispatch="tma"), Tx.ptx.cp_async.bulk.commit_group() and
-                # wait_group(0), because the CTA must not exit before shared memory has been read.
+                # TODO: move the tile through Dsmem to D. The warpgroup copies D_16b to Dsmem; that copy makes its own
+                # stores visible to the async proxy. Before the TMA store, which one elected thread of warp 0 issues,
+                # all threads must have copied. The CTA must not exit before TMA has read Dsmem, and only the thread
+                # that commits the store can wait for it.
                 ...
 
             for k in range(K_TILES):
@@ -264,7 +274,8 @@ def hgemm_v4(M, N, K, dtype="float16"):
                 if warp_id == 0:
                     with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
                         tma_load(k)
-                # TODO: wait for the loads in every thread, and flip phase_tma for the next iteration.
+                # TODO: wait for the loads. Which threads must know that the tiles are in shared memory? The wait must
+                # be for the phase of this iteration: a wait for a phase that is complete does not block.
                 ...
                 mma(k)
             write_back()
@@ -273,7 +284,7 @@ def hgemm_v4(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 5: a software pipeline
+# Step 5: a software pipeline (docs/steps/step05.md)
 #
 # Two stages of shared memory: while the tensor core multiplies the tiles of one stage, TMA loads the other stage.
 # ---------------------------------------------------------------------------------------------------------------------
@@ -353,13 +364,15 @@ def hgemm_v5(M, N, K, dtype="float16"):
                         Tx.ptx.cp_async.bulk.commit_group()
                         Tx.ptx.cp_async.bulk.wait_group(0)
 
-            # TODO: load the first PRE_NUM tiles, tile k into stage k, in one elected thread of warp 0.
+            # TODO: prefetch. Before the loop, tile k must be on its way to stage k, for all k < PRE_NUM. One elected
+            # thread of warp 0 issues the loads.
             ...
             for k in range(K_TILES):
                 Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([stage]), phase_tma)
                 mma(stage, k)
-                # TODO: load tile k + PIPE_DEPTH, if it exists, into the stage that is now free. Then advance to the
-                # next stage, and flip the phase when stage wraps around to 0.
+                # TODO: refill the stage that was multiplied, with tile k + PIPE_DEPTH, if there is one. Then advance:
+                # `stage` is the next one, and phase_tma the parity of the next wait there. How often does the barrier
+                # of a stage complete a phase?
                 ...
             write_back()
 
@@ -367,7 +380,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 6: a persistent kernel
+# Step 6: a persistent kernel (docs/steps/step06.md)
 #
 # Two CTAs per SM compute tile after tile, in an order that reuses the L2 cache. Stage and phase continue from tile to
 # tile.
@@ -458,15 +471,16 @@ def hgemm_v6(M, N, K, dtype="float16"):
                         Tx.copy_async(D[m_st : m_st + BLK_M, n_st : n_st + BLK_N], Dsmem[:, :], dispatch="tma")
                         Tx.ptx.cp_async.bulk.commit_group()
                         Tx.ptx.cp_async.bulk.wait_group(0)
-                # TODO: synchronise, so that no thread overwrites Dsmem with the next tile before the store has read it.
-                # Only one thread has waited for the store.
+                # TODO: end the write-back. The CTA does not exit afterwards; the next tile overwrites Dsmem. Before any
+                # thread does so, the store must have read it, which only one thread knows.
                 ...
 
             while tile_scheduler.valid():
                 if warp_id == 0:
                     with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
                         for k in range(PRE_NUM):
-                            # TODO: load tile k. The first stage is not 0, but the one at which the previous tile ended.
+                            # TODO: prefetch tile k of this tile of D. The barriers do not start afresh with a tile, so
+                            # stage and phase go on from the last tile: into which stage does it go?
                             ...
                 for k in range(K_TILES):
                     Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([stage]), phase_tma)
@@ -479,14 +493,14 @@ def hgemm_v6(M, N, K, dtype="float16"):
                     stage = (stage + 1) % PIPE_DEPTH
                     if stage == 0:
                         phase_tma = phase_tma ^ 1
-                # TODO: write back, and advance the scheduler to the next tile.
+                # TODO: finish the tile: write it back, and go on to the next one, in all threads.
                 ...
 
     return kernel
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 7: warp specialisation
+# Step 7: warp specialisation (docs/steps/step07.md)
 #
 #   warp 4, one thread   TMA                  tma2mma: data is in shared memory
 #   warps 0 to 3         MMA and write-back   mma2tma: shared memory is free
@@ -535,7 +549,8 @@ def hgemm_v7(M, N, K, dtype="float16"):
             pool.commit()
 
             # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so it must not be guarded.
-            # TODO: initialise both barriers with bar.init(number of arrivals per phase), outside any guard.
+            # TODO: initialise both barriers, bar.init(arrivals per phase). Look at tma_load and release: how many
+            # threads arrive, and how often per phase?
             ...
             Tx.ptx.fence.mbarrier_init()
             Tx.cuda.cta_sync()
@@ -564,7 +579,8 @@ def hgemm_v7(M, N, K, dtype="float16"):
                 with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
                     while tile_scheduler.valid():
                         for k in range(K_TILES):
-                            # TODO: wait until the stage is free (mma2tma), load into it, and advance to the next stage.
+                            # TODO: write an iteration of the TMA role. Before the load into a stage, the stage must be
+                            # free. Then go on to the next stage.
                             ...
                         tile_scheduler.next_tile()
             else:
@@ -600,8 +616,9 @@ def hgemm_v7(M, N, K, dtype="float16"):
 
                 while tile_scheduler.valid():
                     for k in range(K_TILES):
-                        # TODO: wait until the stage is loaded (tma2mma), multiply, wait for the MMAs (in warpgroup
-                        # scope), release the stage, and advance to the next one.
+                        # TODO: write an iteration of the consumer. Before the MMAs, the stage must be loaded. Before it
+                        # is released, the tensor core must have read it, for all four warps. Then go on to the next
+                        # stage.
                         ...
                     write_back()
                     tile_scheduler.next_tile()
@@ -610,7 +627,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 8: waits are delayed until they are necessary
+# Step 8: waits are delayed until they are necessary (docs/steps/step08.md)
 #
 # Four stages, and one CTA per SM. One group of MMAs stays in flight, and so does the store.
 # ---------------------------------------------------------------------------------------------------------------------
@@ -703,9 +720,9 @@ def hgemm_v8(M, N, K, dtype="float16"):
 
                 @Tx.inline
                 def write_back():
-                    # TODO: wait until the store of the last tile has read Dsmem, before Dsmem is overwritten:
-                    #   Tx.ptx.cp_async.bulk.wait_group(0, read=True)
-                    # Bulk groups belong to a thread, so the thread that committed the store must wait.
+                    # TODO: wait until Dsmem may be overwritten: the store of the last tile must have read it. That is
+                    # less than its completion, and only the thread that committed the store can wait for it. The
+                    # warpgroup_sync below tells the others.
                     ...
                     with Tx.thread():
                         Tx.cast(Dreg_16b[:], Dreg[:])
@@ -723,21 +740,23 @@ def hgemm_v8(M, N, K, dtype="float16"):
                     for k in range(K_TILES):
                         tma2mma.wait(mma_phase.stage, mma_phase.phase)
                         mma(mma_phase.stage, k)
-                        # TODO: keep one group in flight: wait_group(1), and release the stage of the previous iteration
-                        # (`last`), if there is one. Then store this stage in `last` and advance.
+                        # TODO: keep one group of MMAs in flight. When the group of this iteration is the only one that
+                        # may still be running, which stage is free? Release that one, if there is one; then remember
+                        # this stage in `last`, and go on.
                         ...
-                    # TODO: wait for the last group, and release the last stage.
+                    # TODO: release the last stage of the tile, once its group has completed. The accumulators are
+                    # complete then, too.
                     ...
                     write_back()
                     tile_scheduler.next_tile()
-                # TODO: wait for the last store after the last tile.
+                # TODO: end the role. The CTA must not exit before the last store has read shared memory.
                 ...
 
     return kernel
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 9: clusters of two CTAs
+# Step 9: clusters of two CTAs (docs/steps/step09.md)
 #
 # The pair computes 256 × 128 elements of D and shares B: each CTA loads half of the tile of B for both, by multicast. A
 # stage is free when both consumers have finished with it, so each consumer arrives at mma2tma of both CTAs.
@@ -791,7 +810,8 @@ def hgemm_v9(M, N, K, dtype="float16"):
 
             # init(n): n arrivals complete a phase. Thread 0 of the CTA executes it, so it must not be guarded.
             tma2mma.init(1)
-            # TODO: initialise mma2tma. How many consumers arrive in each phase?
+            # TODO: initialise mma2tma. A stage is free when all that read it have finished: the half of B that a CTA
+            # loads is read in both CTAs. How many consumers arrive in each phase?
             ...
             Tx.ptx.fence.mbarrier_init()
             # After this, the barriers of both CTAs are initialised.
@@ -810,14 +830,16 @@ def hgemm_v9(M, N, K, dtype="float16"):
                 tma2mma.arrive(stage, TMA_BYTES)
                 Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
                 b_st = Tx.meta_var(cbx * B_PART)
-                # TODO: load B_PART rows of B, from row n_st + b_st on, to the same rows of the tile in both CTAs:
-                # cta_mask=0b11.
+                # TODO: load this CTA's half of the tile of B for both CTAs: B_PART rows, from n_st + b_st on, to the
+                # same rows of the tile in each. cta_mask has one bit per CTA of the cluster. The bytes are counted in
+                # each CTA that receives them.
                 ...
 
             @Tx.inline
             def release(stage):
                 # Lane r signals CTA r.
-                # TODO: arrive at mma2tma of the stage in both CTAs, from lanes 0 and 1 of warp 0, each with its cta_id.
+                # TODO: tell the producers of both CTAs that this CTA has finished with the stage: warp 0 arrives once
+                # at mma2tma of each CTA (arrive with cta_id).
                 ...
 
             if warp_id == CONSUMER_WARPS:
@@ -883,14 +905,14 @@ def hgemm_v9(M, N, K, dtype="float16"):
                     if lane_id == 0:
                         Tx.ptx.cp_async.bulk.wait_group(0)
 
-            # TODO: synchronise, so that no CTA exits while the other still loads into it or arrives at its barriers.
+            # TODO: end the kernel. No CTA may exit while the other still loads into it or arrives at its barriers.
             ...
 
     return kernel
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Step 10: two consumers that take turns
+# Step 10: two consumers that take turns (docs/steps/step10.md)
 #
 #   warpgroup 0, one thread    TMA                  loads the tiles of A and B for both, in the order of the tiles
 #   warpgroup 1                MMA and write-back   the even tiles of the CTA
@@ -995,15 +1017,15 @@ def hgemm_v10(M, N, K, dtype="float16"):
                         mma2tma.arrive(stage)
 
             if wg_id == 0:
-                # TODO: release registers: Tx.ptx.setmaxnreg.dec(PRODUCER_REGS). With three warpgroups, each thread has
-                # 168 registers, and a consumer needs more. All four warps of the warpgroup execute it.
+                # TODO: give up registers. With three warpgroups, each thread has 168, and a consumer needs more.
+                # setmaxnreg.dec lowers the number to PRODUCER_REGS; all four warps of the warpgroup execute it.
                 ...
                 if warp_id == 0:
                     with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
                         # The previous kernel may still be running. All accesses to A, B and D depend on the loads, so
                         # only the loads have to wait for it.
-                        # TODO: wait for it before the first load: Tx.ptx.griddepcontrol.wait(). A kernel with this wait
-                        # is launched early, and sets up its barriers in the meantime.
+                        # TODO: wait for the previous kernel (griddepcontrol.wait) before the first load. A kernel with
+                        # this wait is launched early, and sets up its barriers in the meantime.
                         ...
                         while tile_scheduler.valid():
                             for k in range(K_TILES):
@@ -1012,7 +1034,7 @@ def hgemm_v10(M, N, K, dtype="float16"):
                                 tma_phase.move_to_next_stage()
                             tile_scheduler.next_tile()
             else:
-                # TODO: acquire registers: Tx.ptx.setmaxnreg.inc(CONSUMER_REGS). It blocks until enough are free.
+                # TODO: acquire registers, up to CONSUMER_REGS (setmaxnreg.inc). It blocks until enough are free.
                 ...
                 Dreg = Tx.alloc_local((DREG_N,), "float32")
                 Dacc = Dreg.view(BLK_M, BLK_N, layout=wgmma_accumulator_layout(BLK_N, BLK_M))
@@ -1025,22 +1047,21 @@ def hgemm_v10(M, N, K, dtype="float16"):
                 @Tx.inline
                 def mma(stage, k):
                     with Tx.warpgroup():
-                        # TODO: fence, multiply and commit as in step 9: each consumer computes a whole tile, whose size
-                        # gemm_async takes from its operands.
+                        # TODO: multiply as in step 9: each consumer computes a whole tile, whose size gemm_async takes
+                        # from its operands.
                         ...
 
                 @Tx.inline
                 def write_back():
                     for i in Tx.unroll(BLK_M // EPI_M * EPI_COLS):
                         # Once the second-to-last store has read its buffer, all threads may overwrite it.
-                        # TODO: wait in the thread that stores: wait_group(EPI_DEPTH - 1, read=True) leaves the last
-                        # store in flight, which reads the other buffer. Then synchronise the warpgroup:
-                        # Tx.cuda.warpgroup_sync(wg_id). Each consumer has its own named barrier, because the consumers
-                        # run independently and must not wait for each other here.
+                        # TODO: wait until buffer i % EPI_DEPTH may be overwritten. The last store may stay in flight,
+                        # because it reads the other buffer. Only the thread that stores can wait; then all threads of
+                        # this consumer must know. The consumers run independently, so each has its own named barrier.
                         ...
-                        # TODO: cast the EPI_REGS registers from i * EPI_REGS on, which hold part i (EPI_M × EPI_N) of
-                        # the tile, and copy them to buffer i % EPI_DEPTH of this consumer as in step 9. Then call
-                        # warpgroup_sync(wg_id) again.
+                        # TODO: cast part i of the tile, EPI_M × EPI_N, which is in the EPI_REGS registers from i *
+                        # EPI_REGS on, and copy it to its buffer as in step 9. Before the store below, all threads of
+                        # the consumer must have copied.
                         ...
                         if warp_id == 0:
                             if lane_id == 0:
@@ -1057,14 +1078,13 @@ def hgemm_v10(M, N, K, dtype="float16"):
 
                 turn_phase = PipelineState("turn", 1)
                 turn_phase.init(is_producer=(consumer == 0))
-                # TODO: skip the first tile of the CTA in consumer 1, because it belongs to consumer 0. Skip it both in
-                # the order of the tiles (next_tile) and in the pipeline (mma_phase.skip(n) advances by n stages at
-                # once; a tile has K_TILES).
+                # TODO: skip the first tile of the CTA in consumer 1, because it belongs to consumer 0: in the order of
+                # the tiles, and in the pipeline (mma_phase.skip(n) advances by n stages at once).
                 ...
                 while tile_scheduler.valid():
-                    # TODO: wait for this consumer's turn, turn.wait(consumer, turn_phase.phase), and advance
-                    # turn_phase. The waits below are not enough: they only test the parity of a phase, so they also
-                    # return while the previous phase is incomplete, and that phase may belong to the other consumer.
+                    # TODO: wait for this consumer's turn, at its slot of turn, and go on to the next turn. The waits
+                    # below are not enough: they only test the parity of a phase, so they also return while the previous
+                    # phase is incomplete, and that phase may belong to the other consumer.
                     ...
                     for k in range(K_TILES):
                         tma2mma.wait(mma_phase.stage, mma_phase.phase)
@@ -1076,14 +1096,14 @@ def hgemm_v10(M, N, K, dtype="float16"):
                         last = mma_phase.stage
                         mma_phase.move_to_next_stage()
                     # One thread per warp: all four are past their waits when the other consumer starts.
-                    # TODO: hand over to the other consumer: lane 0 of each warp arrives at turn 1 - consumer. Doing so
+                    # TODO: hand over to the other consumer: one lane of each warp arrives at its slot of turn. Doing so
                     # before the wait for the last MMAs lets the MMAs of the other consumer follow without a gap.
                     ...
                     with Tx.warpgroup():
                         Tx.ptx.wgmma.wait_group(0)
                     release(last)
-                    # TODO: skip the stages of the other consumer's next tile (mma_phase.skip), write back, and advance
-                    # by two tiles. Advance after write_back, which still needs m_st and n_st of this tile.
+                    # TODO: skip the stages of the other consumer's next tile, write back, and go on to this consumer's
+                    # next tile. write_back still needs m_st and n_st of this tile.
                     ...
                 # The CTA must not exit before the last store has read shared memory.
                 if warp_id == 0:

@@ -13,13 +13,13 @@ from setuptools import Command, setup
 from setuptools.command.build import build
 
 HERE = Path(__file__).parent
-PATTERNS = ("kernels_ref/**/*.py", "docs/findings.md", "docs/*.csv", "utils.py")
+PATTERNS = ("kernels_ref/**/*.py", "docs/findings.md", "docs/hints/**/*.md", "docs/*.csv", "utils.py")
 
 
 class BuildData(Command):
     """A step of `build`, by setuptools' protocol for such steps: copies the files into the package that is built."""
 
-    description = "copy the references, the book of findings and the measured tables into the package"
+    description = "copy the references, the book of findings, the hints and the measured tables into the package"
     user_options: ClassVar[list[tuple[str, str, str]] | list[tuple[str, str | None, str]]] = []
 
     def initialize_options(self) -> None:

@@ -1,4 +1,4 @@
-"""The files that the package needs besides its code: references, the book of findings, measured tables, `utils`.
+"""The files that the package needs besides its code: references, the book of findings, hints, tables, `utils`.
 
 In a checkout they are where readers look for them, beside the package: `kernels_ref/`, `docs/`, `utils.py`. A wheel has
 copies of them inside the package, in the folder `DATA`, at the same paths below it; setup.py puts them there.

@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = ("LICENSE", "README.md", "pyproject.toml", "setup.py", "utils.py", "docs", "kernels_ref", "tirx_mini")
 CARRIED = sorted(
     path.relative_to(ROOT).as_posix()
-    for pattern in ("kernels_ref/**/*.py", "docs/findings.md", "docs/*.csv", "utils.py")
+    for pattern in ("kernels_ref/**/*.py", "docs/findings.md", "docs/hints/**/*.md", "docs/*.csv", "utils.py")
     for path in ROOT.glob(pattern)
 )
 

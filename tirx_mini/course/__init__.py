@@ -10,6 +10,7 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 from .book import Book, Example, Section, findings_book
 from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text
 from .constants import Constant, ConstantError, constants_of, converted, parse_file
+from .hints import LEVELS, Hints, code_of, hints_of, kernel_of, matched, places, plain_links, reference_file
 from .kernel_ref import KernelRef, load_kernel, named_kernel
 from .kernels import (
     Factory,
@@ -25,6 +26,7 @@ from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, r
 from .measured import StepTimes, measured_times
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
+from .todos import Todo, architecture_in, read_kernels, todos_in
 from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
 
@@ -32,6 +34,7 @@ __all__ = [
     "DTYPES",
     "FORMS",
     "LARGEST_TRACED",
+    "LEVELS",
     "STAGES",
     "STEPS",
     "Assignment",
@@ -43,6 +46,7 @@ __all__ = [
     "Example",
     "Factory",
     "Figures",
+    "Hints",
     "KernelFileError",
     "KernelRef",
     "NoTimeline",
@@ -53,13 +57,16 @@ __all__ = [
     "Step",
     "StepTimes",
     "Task",
+    "Todo",
     "Traced",
     "View",
     "arch_folder",
+    "architecture_in",
     "change_text",
     "changes_of",
     "check_file",
     "check_kernel",
+    "code_of",
     "constants_of",
     "converted",
     "default_kernels",
@@ -67,17 +74,24 @@ __all__ = [
     "figures_of",
     "figures_of_row",
     "findings_book",
+    "hints_of",
+    "kernel_of",
     "ladder_tasks",
     "load_kernel",
     "load_kernels",
     "load_module",
     "make_arguments",
+    "matched",
     "named_kernel",
     "measured_times",
     "parse_file",
     "parse_steps",
     "parse_what_if",
+    "places",
+    "plain_links",
     "product_text",
+    "read_kernels",
+    "reference_file",
     "run_task",
     "run_tasks",
     "shape_text",
@@ -86,6 +100,7 @@ __all__ = [
     "steps_from",
     "student_file",
     "timeline_form",
+    "todos_in",
     "told_apart",
     "what_if",
     "what_if_tasks",
