@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from tirx_mini.diagnose import Activity, BarrierChange, Interval, Signal, Timeline, TrackKind
-from tirx_mini.report.svg import Paint, Picture, number
+from tirx_mini.report.svg import Picture, number
 from tools.figures._page_code import code_of
+from tools.figures._style import canvas, hued
 
 PAGE = "concepts/mbarriers.md"
 STAGES = 2
@@ -17,26 +18,6 @@ EMPTY, PRODUCER, ENGINE, FULL, CONSUMER = 158.0, 350.0, 492.0, 664.0, 856.0
 """The middles of the columns, in user units."""
 BARRIER, WIDE, NARROW = 178.0, 160.0, 112.0
 """The widths of the columns of barriers, of the boxes of warps, and of those of the engine."""
-PAINTS = {
-    "page": Paint("fill", "#ffffff", "#14181d"),
-    "ink": Paint("fill", "#1f2328", "#e8ebef"),
-    "soft": Paint("fill", "#57606a", "#a5aeb9"),
-    "line": Paint("stroke", "#c3cad2", "#3a434d"),
-    "arrow": Paint("stroke", "#1f2328", "#e8ebef"),
-    "tip": Paint("fill", "#1f2328", "#e8ebef"),
-    "p0": Paint("fill", "#cde7f8", "#1d4259"),
-    "p1": Paint("fill", "#fbe3b5", "#5c4310"),
-    "e0": Paint("stroke", "#0072b2", "#56b4e9"),
-    "e1": Paint("stroke", "#b37a00", "#e69f00"),
-    "act": Paint("fill", "#e8ebef", "#333c46"),
-    "wait": Paint("fill", "#8a94a0", "#77828e"),
-    "halo": Paint("stroke", "#ffffff", "#14181d"),
-}
-RULES = (
-    "text{font-size:13px}.head{font-size:15px;font-weight:600}.bold{font-weight:600}.tiny{font-size:12.5px}.e0,.e1{stroke-width:2.5}"
-    ".arrow{fill:none;stroke-width:1.6}.dash{stroke-dasharray:5 4}.line{stroke-width:1}"
-    ".halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}"
-)
 
 
 @dataclass(frozen=True)
@@ -119,20 +100,12 @@ def stepped() -> str:
     timeline = traced(1, 3)
     steps = steps_of(timeline)
     height = TOP + ROW * len(steps) + BOTTOM
-    picture = Picture(
+    picture = canvas(
         WIDTH, height, "A producer and a consumer share one stage for three rounds",
         "A sequence diagram of a simulated run. Each row is an event at the barriers full and empty, with the phase, "
         "the pending arrivals and the tx-count after it. The producer's first wait, for parity 1 of empty, passes at "
         "once; every later wait passes when a phase completes.",
-        PAINTS, RULES,
     )  # fmt: skip
-    picture.raw(
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0L8 4L0 8z" class="tip"/></marker><pattern id="wait" width="6" height="6" '
-        'patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="2.4" height="6" class="wait"/>'
-        "</pattern></defs>"
-    )
-    picture.rect(0, 0, WIDTH, height, "page")
     headings(picture, height)
     for middle in (EMPTY, FULL):
         phases(picture, middle, steps)
@@ -183,7 +156,7 @@ def phases(picture: Picture, middle: float, steps: Sequence[Step]) -> None:
         bottom = TOP + ROW * (end + 1)
         parity = phase % 2
         if bottom - start > 1:
-            picture.rect(left, start + 2, BARRIER, bottom - start - 4, f"p{parity} e{parity}", rx=6)
+            picture.rect(left, start + 2, BARRIER, bottom - start - 4, hued(("blue", "amber")[parity]), rx=6)
             top = start + (24 if phase else 30)
             picture.text(middle - 58, top, str(phase), "ink head", text_anchor="middle")
             if bottom - start > 44:
