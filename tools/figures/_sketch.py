@@ -27,11 +27,14 @@ PAINTS: Mapping[str, Paint] = {
     "tip": Paint("fill", "#1f2328", "#e8ebef"),
     "plain": Paint("fill", "#c9d1da", "#8d97a4"),
     "gap": Paint("fill", "#e3e7ec", "#2a323b"),
+    "later0": Paint("fill", "#d5dbe2", "#39434e"),
+    "later1": Paint("fill", "#c1cad3", "#4a5662"),
+    "faint": Paint("stroke", "#6b7580", "#97a2ae"),
     **{f"c{number}": Paint("fill", colour, colour) for number, colour in enumerate(FILLS)},
 }
 RULES = (
     "text{font-size:13px}.head{font-size:16px;font-weight:600}.bold{font-weight:600}.small{font-size:12px}"
-    ".edge{stroke-width:.8}.line{stroke-width:1.4;fill:none}.thick{stroke-width:2.4;fill:none}"
+    ".tiny{font-size:11px}.faint{stroke-width:1}.edge{stroke-width:.8}.line{stroke-width:1.4;fill:none}.thick{stroke-width:2.4;fill:none}"
     ".dash{stroke-dasharray:5 4}.halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}"
 )
 TIP = (

@@ -148,7 +148,7 @@ def _bytes(picture: Picture, pair: list[Share], alone: Share) -> None:
         picture, 16, top + 126,
         [
             "Each CTA loads as much per stage as before, and multiplies twice as many columns with it. In the",
-            f"simulated product of {shape}, TMA loads {totals[0] // KIB:,} KiB in step 8 and {totals[1] // KIB:,} KiB in step 9.",
+            f"simulated product of {shape}, TMA loads {totals[0] // KIB} KiB in step 8, {totals[1] // KIB} in step 9.",
         ],
         "soft",
     )  # fmt: skip
