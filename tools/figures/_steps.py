@@ -16,7 +16,7 @@ from pathlib import Path
 from tirx_mini import simulate
 from tirx_mini.course import Shape, StepTimes, Traced, default_kernels, load_kernels, make_arguments
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
-from tirx_mini.report.timeline import timeline_svg
+from tirx_mini.report.timeline import timeline_svg, wave_svg
 from tools.figures import DOCS
 
 DTYPE = "float16"
@@ -44,24 +44,29 @@ class StepPage:
     """What the page of a step quotes.
 
     times: the shapes in its table. bounds: those of which it says what bounds the kernel. drawing: its timeline,
-    unless another topic draws it.
+    unless another topic draws it. wave: a picture of all SMs, of which ctas, start and end do not matter.
     """
 
     step: int
     times: tuple[Shape, ...]
     bounds: tuple[Shape, ...]
     drawing: Drawing | None = None
+    wave: Drawing | None = None
 
     @property
     def path(self) -> Path:
         return DOCS / f"steps/step{self.step:02}.md"
 
-    def picture(self) -> Iterator[tuple[str, str]]:
-        """The path and the text of the timeline."""
+    def pictures(self) -> Iterator[tuple[str, str]]:
+        """The path and the text of each of its pictures."""
         if (drawing := self.drawing) is not None:
             run = traced(self.step, drawing.shape)
             heading = replace(run.heading, note=drawing.note)
             yield drawing.path, timeline_svg(run.timeline, heading, drawing.ctas, drawing.start, drawing.end)
+        if (drawing := self.wave) is not None:
+            run = traced(self.step, drawing.shape, data=False)
+            heading = replace(run.heading, title=run.heading.title.removesuffix(", clock"), note=drawing.note)
+            yield drawing.path, wave_svg(run.timeline, heading, run.spec.sms)
 
     def passages(self) -> Iterator[tuple[str, str]]:
         """`stepNN-times`, `stepNN-bound`, and from step 2 on `stepNN-diff`."""
@@ -73,12 +78,15 @@ class StepPage:
 
 
 @cache
-def traced(step: int, shape: Shape) -> Traced:
-    """A run of the reference of a step, with its values, its timeline and what bounds it."""
+def traced(step: int, shape: Shape, data: bool = True) -> Traced:
+    """A run of the reference of a step, with its timeline and what bounds it.
+
+    data: whether values are computed. Without them, copies by threads do not count as such in what bounds a run.
+    """
     factory = load_kernels(default_kernels())[step]
     kernel = factory(*shape)
-    # Without the data, copies by threads do not show, and they are what bounds steps 2 and 3.
-    report = simulate(kernel, *make_arguments(kernel), gpu=DEFAULT_GPU, trace=True, checks=False)
+    arguments = make_arguments(kernel) if data else ()
+    report = simulate(kernel, *arguments, gpu=DEFAULT_GPU, data=data, trace=True, checks=False)
     return Traced(replace(report, kernel=factory.__name__), gpu_spec(DEFAULT_GPU), extents(shape))
 
 

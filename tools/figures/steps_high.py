@@ -28,7 +28,7 @@ def pictures() -> Iterator[tuple[str, str]]:
     """The timelines that no other topic draws, of the pages that exist."""
     for page in PAGES:
         if page.path.exists():
-            yield from page.picture()
+            yield from page.pictures()
 
 
 def passages() -> Iterator[tuple[str, str]]:

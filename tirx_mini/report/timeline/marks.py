@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,7 +55,7 @@ class Scale:
 def axis(picture: Picture, scale: Scale, top: float, bottom: float, clock_ghz: float) -> None:
     """A line for each round number of cycles from `top` to `bottom`; below it the cycles, and the time."""
     step = tick(scale.end - scale.start)
-    time = step * -(-scale.start // step)
+    time = step * math.ceil(scale.start / step)
     while time <= scale.end:
         x = scale.x(time)
         picture.add("line", x1=x, x2=x, y1=top, y2=bottom, class_="grid")

@@ -224,3 +224,8 @@ def test_colours_are_never_alone(ring: Timeline) -> None:
     shown = words(timeline_svg(ring, HEADING, [0], 4000, 6000))
     assert {"stage 0", "stage 1"} <= set(shown) and {"MMA 0", "MMA 1", "load A 0", "load A 1"} <= set(shown)
     assert "waits for tma2mma[0]" in shown
+
+
+def test_the_axis_of_a_window_from_the_launch_on_begins_at_0(ring: Timeline) -> None:
+    shown = [text.strip() for text in words(timeline_svg(ring, HEADING, [0], 0, 3000))]
+    assert "0" in shown and "-0" not in shown
