@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from tirx_mini import IRModule, Report, compile, simulate
+from tirx_mini import Report, simulate
+from tirx_mini.codegen import cuda_source
 from tirx_mini.course import default_kernels, load_kernels
+from tirx_mini.hardware import BLACKWELL
 from tirx_mini.ir import AddressOf, PrimFunc
 from tirx_mini.isa import BarrierEffect
 from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tma_shared_layout
@@ -19,6 +20,7 @@ from tirx_mini.report import Picture
 from tirx_mini.script import tirx as Tx
 from tools.figures._drawing import WIDTH, lines, sheet
 from tools.figures._lowered import Executed, executed
+from tools.figures._page_code import code_of
 
 # -- the roles of step 7 -----------------------------------------------------------------------------------------------
 
@@ -271,22 +273,9 @@ def guards_picture() -> str:
 # -- the same guards in CUDA -------------------------------------------------------------------------------------------
 
 
-@Tx.prim_func(tirx=True)
-def two_guards(D: Tx.Buffer((2,), "float32")):
-    with Tx.kernel():
-        _bx = Tx.cta_id([1], parent="kernel")
-        warp_id = Tx.warp_id([2], parent="cta")
-        lane_id = Tx.thread_id([32], parent="warp")
-        if warp_id == 0:
-            with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
-                D[0] = 1.0
-        if warp_id == 1 and lane_id == 0:
-            D[1] = 2.0
-
-
-def cuda_of(kernel: Any) -> str:
-    """The CUDA C++ of a kernel."""
-    return compile(IRModule({"main": kernel}), target="cuda:sm_100a").mod.imports[0].inspect_source()
+def elect_cuda() -> str:
+    """The CUDA C++ of the kernel with which the page begins."""
+    return cuda_source(lower(code_of("concepts/warps.md").two_guards), BLACKWELL.name).text
 
 
 def pictures() -> Iterator[tuple[str, str]]:
@@ -297,4 +286,4 @@ def pictures() -> Iterator[tuple[str, str]]:
 
 def passages() -> Iterator[tuple[str, str]]:
     """The name and the Markdown of each passage."""
-    yield "warps-elect-cuda", f"```cuda\n{cuda_of(two_guards).strip()}\n```"
+    yield "warps-elect-cuda", f"```cuda\n{elect_cuda().strip()}\n```"
