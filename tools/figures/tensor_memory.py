@@ -1,13 +1,16 @@
-"""Pictures of docs/concepts/tensor-memory.md: accumulators of three steps, and one read by a warpgroup."""
+"""Pictures and passages of docs/concepts/tensor-memory.md: accumulators, reads, and what an allocation costs others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from tirx_mini.course import default_kernels, load_kernels
-from tirx_mini.hardware import THREADS_OF, TMEM_COLUMNS, TMEM_LANES
-from tirx_mini.isa import InstructionDescriptor
+from tirx_mini import simulate
+from tirx_mini.course import default_kernels, load_kernels, load_module
+from tirx_mini.hardware import BLACKWELL, THREADS_OF, TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.isa import TABLE, InstructionDescriptor
 from tirx_mini.layout import S, TCol, TileLayout, TLane, m, tid_in_wg
 from tirx_mini.passes import lower
 from tirx_mini.report import Picture
@@ -178,3 +181,42 @@ def pictures() -> Iterator[tuple[str, str]]:
     """The path under `docs/` and the text of each picture."""
     yield "figures/tensor-memory-accumulators.svg", accumulators_picture()
     yield "figures/tensor-memory-read.svg", read_picture()
+
+
+def loads() -> str:
+    """The table of the loads of tensor memory in the steps."""
+    used: dict[str, list[int]] = {}
+    entry = TABLE["tcgen05.ld"]
+    for step, factory in load_kernels(default_kernels()).items():
+        shape = {1: (128, 128, 64), 2: (128, 128, 128)}.get(step, (1024, 1024, 1024))
+        kinds = dict.fromkeys(item.call.attrs for item in executed(lower(factory(*shape))) if item.entry is entry)
+        for attrs in kinds:
+            form = f"| `.{dict(attrs)['shape']}.x{dict(attrs)['num']}` | 32 × {dict(attrs)['num']} | "
+            used.setdefault(f"{form}{entry.register_count(dict(attrs))} |", []).append(step)
+    rows = ["| shape | lanes × columns, a warp | registers, a thread | steps |", "| --- | --- | ---: | --- |"]
+    return "\n".join([*rows, *(f"{row} {', '.join(map(str, steps))} |" for row, steps in used.items())])
+
+
+SHARED_SHAPE = (2048, 2048, 512)
+
+
+def shares() -> str:
+    """Step 3 with fewer columns for each CTA: so many CTAs fit on an SM, and this is its time."""
+    path = default_kernels() / BLACKWELL.kernels / "step03_tiling.py"
+    source = path.read_text(encoding="utf-8")
+    rows = ["| columns of a CTA | CTAs that find room on an SM | predicted µs |", "| ---: | ---: | ---: |"]
+    with TemporaryDirectory() as folder:
+        for columns in (TMEM_COLUMNS, TMEM_COLUMNS // 2):
+            edited = Path(folder) / f"step03_{columns}.py"
+            text = source.replace("n_cols=512", f"n_cols={columns}").replace("(128, 512)", f"(128, {columns})")
+            edited.write_text(text, encoding="utf-8")
+            report = simulate(load_module(edited).hgemm_v3(*SHARED_SHAPE), data=False)
+            assert not report.findings
+            rows.append(f"| {columns} | {TMEM_COLUMNS // columns} | {report.time_us:.1f} |")
+    return "\n".join(rows)
+
+
+def passages() -> Iterator[tuple[str, str]]:
+    """The name and the Markdown of each passage."""
+    yield "tensor-memory-loads", loads()
+    yield "tensor-memory-shares", shares()
