@@ -21,7 +21,7 @@ BANKS, BANK_BYTES = 32, 4
 ROW_MAJOR = TileLayout(S[(8, 64) : (64, 1)])
 SWIZZLED = tma_shared_layout(DTYPE, SwizzleMode.SWIZZLE_128B_ATOM, (8, 64))
 SHOWN = 2
-"""The column of chunks whose reads are counted."""
+"""The chunk of each row whose reads are counted."""
 
 
 def chunk_addresses(layout: Layout, rows: Iterable[int], chunk: int) -> list[int]:
@@ -50,8 +50,8 @@ def swizzle_picture() -> str:
     )
     picture = sheet(522, "8 rows × 128 bytes of shared memory, and the banks that hold them", says)
     words = (
-        f"A cell is a chunk of 16 bytes ({CHUNK} {DTYPE}) in four banks. Its number: which column of the tile.",
-        f"Outlined: column {SHOWN} of the eight rows, which eight threads, or the tensor core, access together.",
+        f"A cell is a chunk of 16 bytes ({CHUNK} {DTYPE}) in four banks. Its number: its index in the tile's row.",
+        f"Outlined: chunk {SHOWN} of the eight rows, which eight threads, or the tensor core, access together.",
     )
     lines(picture, 20, 53, words, "soft")
     for left, layout, name in (
@@ -89,7 +89,7 @@ def _atom(picture: Picture, left: float, layout: Layout, name: str) -> None:
         picture.text(left + cell * (place + 0.5), y + 16, str(hits), "ink small", text_anchor="middle")
     degree = conflict_degree(addresses)
     cycles = f"{degree} cycle{'s' * (degree != 1)}"
-    picture.text(left, y + 38, f"Chunks of column {SHOWN} in each group of banks: {cycles}", "ink")
+    picture.text(left, y + 38, f"Chunk {SHOWN} of the rows, in each group of banks: {cycles}", "ink")
 
 
 # -- slabs -------------------------------------------------------------------------------------------------------------
