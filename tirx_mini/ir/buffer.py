@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .arith import simplify
 from .dtype import HANDLE, UINT32, DataType
-from .expr import Const, Element, Expr, Ramp, as_expr, cast, const, int_value
+from .expr import Const, Element, Expr, ExprLike, Ramp, as_expr, cast, const, int_value
 from .span import Span, TirxError
 
 SCOPES = ("global", "shared", "local", "tmem")
@@ -84,6 +85,15 @@ class Buffer:
         ranges = tuple(self._range(axis, k) for axis, k in enumerate(keys))
         return Region(self.dtype, self, ranges)
 
+    if TYPE_CHECKING:  # in kernels, which the front end reads and Python does not execute
+
+        def __setitem__(self, key: Any, value: ExprLike) -> None:
+            """``buf[i, j] = value`` stores an element."""
+
+        @property
+        def flat(self) -> Any:
+            """The buffer, addressed by a single offset in elements, as in lowered code."""
+
     def _range(self, axis: int, key: Any) -> Range:
         if not isinstance(key, slice):
             return Range(as_expr(key), const(1))
@@ -113,7 +123,7 @@ class Buffer:
         """The whole buffer as the operand of a tile primitive."""
         return Region(self.dtype, self, tuple(Range(const(0), const(extent)) for extent in self.shape))
 
-    def ptr_to(self, indices: Any) -> Expr:
+    def ptr_to(self, indices: ExprLike | Sequence[ExprLike]) -> Expr:
         """A pointer to the element at `indices`."""
         keys = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
         if len(keys) != self.ndim:
@@ -126,13 +136,13 @@ class Buffer:
         """A pointer to the first element."""
         return AddressOf(HANDLE, self, tuple(const(0) for _ in self.shape))
 
-    def view(self, *shape: Any, layout: Any = None, dtype: str | None = None) -> Buffer:
+    def view(self, *shape: int | Sequence[int], layout: Any = None, dtype: str | None = None) -> Buffer:
         """The same storage with another shape, layout or dtype: ``view(128, 64, …)`` or ``view((128, 64), …)``.
 
         A view of registers whose layout has a thread axis such as `tid_in_wg` is a tile of the whole warpgroup; each
         thread holds a part of it.
         """
-        dims = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        dims: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         extents = tuple(int(e) for e in dims) or self.shape
         kind = DataType(dtype) if dtype else self.dtype
         return Buffer(f"{self.name}_view", extents, kind, self.scope, layout, self, allocated_addr=self.allocated_addr)

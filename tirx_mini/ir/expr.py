@@ -15,7 +15,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .dtype import BOOL, FLOAT32, INT32, DataType
 from .span import Span, TirxError
@@ -138,6 +138,10 @@ class Expr:
 
     def __invert__(self) -> Expr:
         return unary("~", self)
+
+    if TYPE_CHECKING:  # in kernels, whose `range(n)` is a loop that the front end reads
+
+        def __index__(self) -> int: ...
 
     def astype(self, dtype: str) -> Expr:
         """This value converted to `dtype`."""

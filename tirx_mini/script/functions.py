@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from tirx_mini.ir import Expr, Region, TirxError
 
@@ -18,6 +18,8 @@ from .builder import current
 from .environment import Bound, Env, Outside
 from .source import FunctionSource, check_function, source_of
 from .statements import Outcome, Returned, StatementExecutor
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,21 +125,21 @@ def default_values(arguments: ast.arguments, positional: Sequence[Any], keyword:
     return defaults
 
 
-def inline(function: Callable[..., Any]) -> Any:
+def inline(function: _F) -> _F:
     """Decorator: expand the statements of the function into the kernel at each call.
 
     The function may have parameters and defaults, read enclosing names, assign to enclosing declared scalars, and
     return a value.
     """
     if isinstance(function, InlineFunction):
-        return function
+        return cast("_F", function)
     check_function(function, "@Tx.inline")
     code, positional = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
     defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True)) | (
         function.__kwdefaults__ or {}
     )
-    return InlineFunction(function, Outside.of(function), defaults)
+    return cast("_F", InlineFunction(function, Outside.of(function), defaults))
 
 
 class Executor(StatementExecutor):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from tirx_mini.ir import (
     HANDLE,
@@ -31,6 +31,8 @@ from tirx_mini.ir import (
 )  # fmt: skip
 
 from .diagnostics import did_you_mean
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -242,7 +244,17 @@ class Let:
     value: Expr
 
 
-def meta_var(value: Any) -> Any:
+def hint(message: str, attrs: Mapping[str, Any] | None = None, **more: Any) -> OpenHint:
+    """A message for readers and tools, as a statement or around a block. It has no effect."""
+    return OpenHint(message, tuple({**(attrs or {}), **more}.items()))
+
+
+def meta_class(cls: type[_T]) -> type[_T]:
+    """Return `cls` unchanged: objects of any class are compile-time values."""
+    return cls
+
+
+def meta_var(value: _T) -> _T:
     """``x = Tx.meta_var(expr)``: `x` is an alias of `expr`; nothing is computed or stored."""
     return value
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from inspect import Parameter, Signature
 from typing import Any
 
 from tirx_mini.ir import Call, Evaluate, TirxError
-from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, not_in_table
+from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, parameters
 
 from .builder import current, place
 from .diagnostics import caller_span, did_you_mean, unknown
@@ -16,7 +17,10 @@ from .diagnostics import caller_span, did_you_mean, unknown
 
 @dataclass
 class Path:
-    """A node of the namespace. It may be callable and may have children (``mbarrier.arrive.expect_tx``)."""
+    """A node of the namespace. It may be callable and may have children (``mbarrier.arrive.expect_tx``).
+
+    A node that is an instruction has its own `__doc__` and `__signature__`, which `help` and editors show.
+    """
 
     name: str
     function: Callable[..., Any] | None = None
@@ -92,8 +96,32 @@ def namespace() -> Path:
     """The tree of all names under which kernels call instructions."""
     root = Path("")
     for path, overloads in NAMES.items():
-        root.at(path).function = issuer(overloads)
+        node = root.at(path)
+        node.function = issuer(overloads)
+        node.__doc__ = manual(path, overloads.entries)
+        vars(node)["__signature__"] = _signature(overloads)
+    for group in root.walk():
+        if group.function is None:
+            group.__doc__ = "\n".join(_summary(node) for node in group.walk() if node.function is not None)
     return root
+
+
+def _signature(overloads: Overloads) -> Signature:
+    """The signature of the entry with the most parameters, each of which can be given by position or by name."""
+    longest = max((list(parameters(*entry)) for entry in overloads.entries), key=len)
+    kind, shown = Parameter.POSITIONAL_OR_KEYWORD, []
+    for name, default in longest:
+        if name.startswith("*"):
+            shown.append(Parameter(name[1:], Parameter.VAR_POSITIONAL))
+            kind = Parameter.KEYWORD_ONLY
+        else:
+            shown.append(Parameter(name, kind, default=Parameter.empty if default is ... else default))
+    return Signature(shown)
+
+
+def _summary(node: Path) -> str:
+    entry, _ = NAMES[node.name].entries[0]
+    return f"Tx.{node.name}: {entry.doc.splitlines()[0]}"
 
 
 def _alone(path: str, entry: Instruction) -> Overloads:

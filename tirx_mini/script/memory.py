@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tirx_mini.hardware import SWIZZLE_PERIOD
 from tirx_mini.ir import (
@@ -36,12 +36,20 @@ from .builder import Builder, current
 from .diagnostics import caller_span
 from .handles import BufferType, data_type, shape_of
 
+if TYPE_CHECKING:
+    from .annotations import DTypeLike, Shape
+
 POOL_ALIGN = SWIZZLE_PERIOD
 """The alignment of the pool in bytes, at which every swizzle pattern starts."""
 
 
 def buffer_type(
-    shape: Any, dtype: Any = "float32", *, scope: str = "global", layout: Any = None, align: int = 0
+    shape: Shape,
+    dtype: DTypeLike = "float32",
+    *,
+    scope: str = "global",
+    layout: Layout | None = None,
+    align: int = 0,
 ) -> BufferType:
     """``A: Tx.Buffer((M, K), "float16")``: an argument in global memory, row-major unless `layout` is given."""
     try:
@@ -52,7 +60,9 @@ def buffer_type(
     return BufferType(dims, kind, (("scope", scope), ("layout", layout), ("align", align)))
 
 
-def match_buffer(pointer: Any, shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int = 0) -> Buffer:
+def match_buffer(
+    pointer: Any, shape: Shape, dtype: DTypeLike = "float32", *, layout: Layout | None = None, align: int = 0
+) -> Buffer:
     """``A = T.match_buffer(A_ptr, (256,), "float32")``: the buffer to which a pointer argument points."""
     builder = current("T.match_buffer")
     position = next((i for i, p in enumerate(builder.params) if p is pointer), None)
@@ -67,11 +77,11 @@ def match_buffer(pointer: Any, shape: Any, dtype: Any = "float32", *, layout: An
 
 
 def alloc_buffer(
-    shape: Any,
-    dtype: Any = "float32",
+    shape: Shape,
+    dtype: DTypeLike = "float32",
     scope: str = "local",
     *,
-    layout: Any = None,
+    layout: Layout | None = None,
     align: int = 0,
     name: str | None = None,
 ) -> Buffer:
@@ -87,25 +97,32 @@ def alloc_buffer(
     return builder.alloc(Buffer(label, dims, data_type(dtype), known, layout, align=align, span=builder.span))
 
 
-def alloc_local(shape: Any, dtype: Any = "float32", *, layout: Any = None, name: str | None = None) -> Buffer:
+def alloc_local(
+    shape: Shape, dtype: DTypeLike = "float32", *, layout: Layout | None = None, name: str | None = None
+) -> Buffer:
     """Registers: `shape` elements per thread."""
     return alloc_buffer(shape, dtype, "local", layout=layout, name=name)
 
 
-def wg_reg_tile(elem_per_thread: int, dtype: Any = "float32") -> Buffer:
+def wg_reg_tile(elem_per_thread: int, dtype: DTypeLike = "float32") -> Buffer:
     """Registers of a warpgroup as a tile of 128 rows: thread t holds row t, which has `elem_per_thread` elements."""
     registers = alloc_local((elem_per_thread,), dtype)
     return registers.view(128, elem_per_thread, layout=tcgen05_ld_layout(elem_per_thread))
 
 
 def alloc_shared(
-    shape: Any, dtype: Any = "float32", *, layout: Any = None, align: int = 0, name: str | None = None
+    shape: Shape,
+    dtype: DTypeLike = "float32",
+    *,
+    layout: Layout | None = None,
+    align: int = 0,
+    name: str | None = None,
 ) -> Buffer:
     """Shared memory: `shape` elements per CTA, placed by the compiler."""
     return alloc_buffer(shape, dtype, "shared", layout=layout, align=align, name=name)
 
 
-def alloc_scalar(dtype: Any = "int32", name: str | None = None) -> Buffer:
+def alloc_scalar(dtype: DTypeLike = "int32", name: str | None = None) -> Any:
     """A mutable variable, like one declared by ``x: Tx.int32``: reading the name loads it, assigning stores to it."""
     builder = current("Tx.alloc_scalar")
     return builder.alloc(scalar(name or builder.take_name("x"), data_type(dtype), builder.span))
@@ -117,12 +134,12 @@ def variable_name(default: str) -> str:
 
 
 def decl_buffer(
-    shape: Any,
-    dtype: Any = "float32",
+    shape: Shape,
+    dtype: DTypeLike = "float32",
     *,
     scope: str = "tmem",
-    allocated_addr: Any = None,
-    layout: Any = None,
+    allocated_addr: Expr | Buffer | int | None = None,
+    layout: Layout | None = None,
     source: Buffer | None = None,
     byte_offset: int = 0,
     align: int = 0,
@@ -159,7 +176,7 @@ def _address(value: Any) -> Expr:
     return const(value, "uint32") if isinstance(value, int) else as_expr(value)
 
 
-def address_of(place: Any) -> Expr:
+def address_of(place: Buffer | Expr) -> Expr:
     """A pointer to a buffer's first element, or to the element ``buf[i]``."""
     if isinstance(place, Buffer):
         return place.data
@@ -247,10 +264,10 @@ class PoolAllocator:
 
     def alloc(
         self,
-        shape: Any,
-        dtype: Any = "float32",
+        shape: Shape,
+        dtype: DTypeLike = "float32",
         *,
-        layout: Any = None,
+        layout: Layout | None = None,
         align: int | None = None,
         name: str | None = None,
         scope: str = "shared",
@@ -279,8 +296,8 @@ class PoolAllocator:
 
     def alloc_mma(
         self,
-        shape: Any,
-        dtype: Any = "float16",
+        shape: Shape,
+        dtype: DTypeLike = "float16",
         *,
         swizzle_mode: SwizzleMode = SwizzleMode.SWIZZLE_128B_ATOM,
         align: int | None = None,
@@ -291,7 +308,11 @@ class PoolAllocator:
         return self.alloc(shape, dtype, layout=layout, align=align, name=name)
 
     def alloc_tcgen05_mma_AB(
-        self, shape: Any, dtype: Any = "float16", swizzle_mode: SwizzleMode | str = "auto", align: int | None = None
+        self,
+        shape: Shape,
+        dtype: DTypeLike = "float16",
+        swizzle_mode: SwizzleMode | str = "auto",
+        align: int | None = None,
     ) -> Buffer:
         """TVM's name for `alloc_mma`; "auto" is the 128-byte swizzle, "none" means no swizzle."""
         named = {"auto": SwizzleMode.SWIZZLE_128B_ATOM, "none": SwizzleMode.SWIZZLE_NONE}

@@ -1,4 +1,4 @@
-"""Operators and dtypes under their TVMScript names: ``T.And(a, b)``, ``T.shift_left(a, 2)``, ``T.f32``."""
+"""Operators, dtypes and special registers under their TVMScript names: ``T.And(a, b)``, ``T.f32``, ``T.threadIdx``."""
 
 from __future__ import annotations
 
@@ -37,3 +37,13 @@ SHORT_DTYPES: Mapping[str, str] = {
     **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
     "bf16": "bfloat16",
 }
+
+DTYPES = (
+    *"bool handle int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64".split(),
+    "float8_e4m3fn",
+    "float8_e5m2",
+)
+"""The dtypes that completion shows; vectors of them (``Tx.float16x8``) also exist."""
+
+AXES = ("threadIdx", "blockIdx", "clusterCtaIdx", "gridDim")
+"""Special registers with the components x, y and z."""

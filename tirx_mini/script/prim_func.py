@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 from tirx_mini.ir import HANDLE, Buffer, IRModule, PrimFunc, Span, TirxError, Var
 
@@ -19,6 +19,12 @@ from .source import FunctionSource, check_function, source_of
 _DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "bool", "handle")
 
 
+@overload
+def prim_func(function: Callable[..., Any]) -> PrimFunc: ...
+@overload
+def prim_func(
+    *, tirx: bool = True, private: bool = False, persistent: bool = False, check_well_formed: bool = True
+) -> Callable[[Callable[..., Any]], PrimFunc]: ...
 def prim_func(
     function: Callable[..., Any] | None = None,
     *,

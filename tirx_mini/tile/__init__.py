@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from . import cp_async, elementwise, reduce, stmatrix, tcgen05, tensor_memory, tma, wgmma
 from .context import Context, TensorMaps
-from .ops import OPS, SCOPES, TileOp
+from .ops import OPS, OPTIONS, SCOPES, Option, TileOp
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
 from .rule import Refusal, Rule, dispatch
 
@@ -25,6 +25,6 @@ RULES: Sequence[Rule] = (
 """All dispatch rules, in the order in which they are tried."""
 
 __all__ = [
-    "Context", "OPS", "RULES", "Refusal", "Rule", "SCOPES", "TensorMaps", "Tile", "TileOp", "as_region", "coordinate",
-    "dispatch", "layout_of", "tiles_of",
+    "Context", "OPS", "OPTIONS", "Option", "RULES", "Refusal", "Rule", "SCOPES", "TensorMaps", "Tile", "TileOp", "as_region",
+    "coordinate", "dispatch", "layout_of", "tiles_of",
 ]  # fmt: skip

@@ -13,11 +13,44 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tirx_mini.ir import Expr, Region, Span, TileCall, TirxError, as_expr
+from tirx_mini.isa import POLICIES
 
 from . import checks
 from .region import as_region
 
 SCOPES = ("cta", "warpgroup", "warp", "thread")
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of tile primitives.
+
+    type: of its values, as annotations of `tirx_mini.script.tirx` write it; that of `dispatch` follows from the rules.
+    meaning: what it decides, in a line.
+    """
+
+    type: str
+    meaning: str
+
+
+OPTIONS: Mapping[str, Option] = {
+    "dispatch": Option("str | None", "the rule that implements the call; without it, the first that supports it"),
+    "mbar": Option("SharedPointer | None", "the mbarrier on which a TMA load completes its bytes; none for a store"),
+    "cta_group": Option("int", "the number of CTAs of a cluster that cooperate in the operation"),
+    "cta_mask": Option(
+        "int | None", "the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast"
+    ),
+    "cache_hint": Option(
+        f"Literal[{', '.join(map(repr, POLICIES))}] | None", "the priority with which the L2 cache evicts the data"
+    ),
+    "accum": Option("Condition", "whether the product is added to C; otherwise it overwrites C"),
+    "width": Option("int", "the number of adjacent lanes whose values are reduced together"),
+    "num_warps": Option("int | None", "the number of warps of the CTA, which is checked"),
+    "scratch": Option(
+        "SharedPointer | None", "shared memory with one element for each warp; without it, the compiler allocates it"
+    ),
+}
+"""What the options of tile primitives mean, by name."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +71,11 @@ class TileOp:
     values: tuple[str, ...] = ()
     either: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def help(self) -> str:
+        """What it does, and what each of its options means."""
+        return "\n".join([self.doc, *(f"\n{name}: {OPTIONS[name].meaning}" for name in self.options)])
 
     @property
     def signature(self) -> inspect.Signature:

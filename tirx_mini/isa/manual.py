@@ -1,0 +1,97 @@
+"""What people read of an entry of the table: its signature, its PTX, who issues it, where it exists, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import indent
+from typing import Any
+
+from tirx_mini.hardware import ISSUE_CYCLES
+
+from .core import Instruction
+from .facts import Alias, Scope
+
+_ISSUERS = {
+    Scope.THREAD: "each active thread",
+    Scope.WARP: "a warp, all its threads together",
+    Scope.WARPGROUP: "a warpgroup, all its threads together",
+}
+_EXAMPLES = {"dim": 2, "n": 128}
+"""Values of the modifiers that have no default and that decide the text of the PTX."""
+
+
+def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple[str, Any]]:
+    """The name and the default of each parameter of a call under the name `alias`, `...` where one must be given.
+
+    A variadic operand has a star before its name. What the alias gives already is left out.
+    """
+    preset = alias.preset if alias is not None else {}
+    for operand in entry.operands:
+        if operand.name not in preset:
+            yield "*" * operand.variadic + operand.name, ...
+    for attribute in entry.attributes:
+        if attribute.name not in preset:
+            yield attribute.name, ... if attribute.required else attribute.default
+
+
+def call_text(path: str, entry: Instruction, alias: Alias | None = None) -> str:
+    """The call as a kernel writes it: `Tx.ptx.tcgen05.commit(bar, cta_group=1, cta_mask=None)`."""
+    shown = (name if default is ... else f"{name}={default!r}" for name, default in parameters(entry, alias))
+    return f"Tx.{path}({', '.join(shown)})"
+
+
+def ptx_text(entry: Instruction) -> str:
+    """The PTX, with its modifiers at their defaults; "" for a function of CUDA C++."""
+    if not entry.ptx:
+        return ""
+    required = {a.name: _EXAMPLES.get(a.name, a.name) for a in entry.attributes if a.required}
+    text = entry.template(required).replace("{result}", "result")
+    for operand in entry.operands:
+        text = text.replace("{" + operand.name + "}", operand.name).replace("{" + operand.name + "_space}", "cta")
+    return text
+
+
+def architectures(entry: Instruction) -> str:
+    """The architectures that have it: "sm_100a to sm_110a"."""
+    first, last = (sm and f"sm_{sm}{'a' * (sm >= 90)}" for sm in (entry.min_sm, entry.max_sm))
+    if first == last:
+        return f"{first} only"
+    return f"{first} and later" if last is None else f"{first} to {last}"
+
+
+def facts_of(entry: Instruction) -> Iterator[tuple[str, str]]:
+    """What the table states, as (label, text) without the PTX: operands, issuer, architectures, cost, section."""
+    for operand in entry.operands:
+        other = [name for name, meant in entry.spellings.items() if meant == operand.name]
+        also = f" (also {', '.join((*operand.type.spellings, *other))})" if operand.type.spellings or other else ""
+        yield operand.name, operand.type.what + also
+    for attribute in entry.attributes:
+        if attribute.choices is not None:
+            yield attribute.name, "one of " + ", ".join(map(repr, attribute.choices))
+        elif attribute.counts:
+            yield attribute.name, "a whole number, known at compile time"
+        else:
+            yield attribute.name, "known at compile time"
+    if entry.result is not None:
+        yield "returns", entry.result.what
+    yield "issued by", _ISSUERS[entry.issued_by]
+    yield "architectures", architectures(entry)
+    yield "cost", f"{entry.cost}, {ISSUE_CYCLES[entry.cost]:g} cycles to issue in the simulator's clock"
+    if entry.completion is not None:
+        yield "completion", f"asynchronous, observed through {entry.completion.value}"
+    if entry.ptx:
+        yield "PTX ISA", entry.section
+
+
+def manual(path: str, entries: list[tuple[Instruction, Alias]]) -> str:
+    """The help text of a name: each of its signatures, with what the instruction does and what the table states."""
+    return "\n\n".join(_page(path, entry, alias) for entry, alias in entries)
+
+
+def _page(path: str, entry: Instruction, alias: Alias) -> str:
+    given = "".join(f"\n\nWith {name} = {value!r}." for name, value in alias.preset.items())
+    facts = [(name, text) for name, text in facts_of(entry) if name not in alias.preset]
+    wide = max(len(name) for name, _ in facts) + 2
+    lines = "\n".join(f"{name + ':':<{wide}}{text}" for name, text in facts)
+    ptx = f"\n\nPTX:\n{indent(ptx_text(entry), '    ')}" if entry.ptx else ""
+    return f"{call_text(path, entry, alias)}\n\n{entry.doc}{given}{ptx}\n\n{lines}"

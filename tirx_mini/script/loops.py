@@ -1,0 +1,40 @@
+"""Loops of the kernel: ``Tx.serial``, ``Tx.unroll``, ``Tx.grid``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tirx_mini.ir import SERIAL, UNROLLED, ExprLike
+
+from .handles import Loop, loop
+
+
+def serial(
+    *bounds: ExprLike, step: int | None = None, annotations: Mapping[str, Any] | None = None, parallel: bool = False
+) -> Loop:
+    """A loop of the kernel, executed iteration by iteration."""
+    return loop(SERIAL, _stepped(bounds, step), parallel)
+
+
+def unroll(
+    *bounds: ExprLike, step: int | None = None, annotations: Mapping[str, Any] | None = None, parallel: bool = False
+) -> Loop:
+    """A loop that is fully unrolled; its bounds are constants."""
+    return loop(UNROLLED, _stepped(bounds, step), parallel)
+
+
+def vectorized(*bounds: ExprLike) -> Loop:
+    """The same as `unroll`. Tile primitives choose their vector widths themselves."""
+    return loop(UNROLLED, bounds)
+
+
+def _stepped(bounds: tuple[Any, ...], step: int | None) -> tuple[Any, ...]:
+    if step is None or len(bounds) == 3:
+        return bounds
+    return (0, *bounds, step)[-3:]
+
+
+def grid(*extents: ExprLike) -> Loop:
+    """Nested loops: ``for i, j in Tx.grid(m, n)``."""
+    return Loop(tuple(part for extent in extents for part in loop(SERIAL, (extent,)).ranges), SERIAL)

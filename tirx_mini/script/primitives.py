@@ -1,0 +1,78 @@
+"""Tile primitives as functions of the language, one for each entry of the table of tile operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tirx_mini.ir import SCOPE_KINDS, Buffer, Expr, ExprLike, Region, binary
+from tirx_mini.ir import cast as convert
+from tirx_mini.tile import OPS
+
+from .builder import current, innermost_scope
+from .diagnostics import did_you_mean, unknown
+from .handles import ScopeKind, data_type
+
+SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
+"""The names of scopes below `Tx`, and the kinds that they are."""
+
+
+def primitive_of(name: str, scope: str | None) -> Any:
+    """A tile primitive, bound to an execution scope if `scope` is given."""
+    op = OPS.get(name)
+    if op is None:
+        raise unknown("Tx" if scope is None else f"Tx.{scope}", name, did_you_mean(name, OPS))
+
+    def primitive(*args: Any, **kwargs: Any) -> Any:
+        if name == "cast" and len(args) == 2 and not isinstance(args[1], (Buffer, Expr)):
+            return convert(data_type(args[1]), args[0])  # T.cast(value, "float32") converts a value
+        builder = current(f"Tx.{name}")
+        options = dict(zip(op.options, args[len(op.operands) :], strict=False))
+        call = op.build(*args[: len(op.operands)], span=builder.span, scope=scope, **options, **kwargs)
+        for operand in call.operands:  # plain Python code may pass views that are not declared yet
+            if isinstance(operand, Region) and not builder.is_declared(operand.buffer):
+                builder.declare(operand.buffer)
+        builder.emit(call)
+        return None
+
+    primitive.__name__ = primitive.__qualname__ = name
+    primitive.__doc__ = op.help
+    primitive.__signature__ = op.signature
+    return primitive
+
+
+def scope_of(name: str) -> ScopeKind:
+    """The scope of a name of `SCOPE_NAMES`: ``Tx.cta``."""
+    return ScopeKind(SCOPE_NAMES[name], primitive_of, innermost_scope)
+
+
+class Tiles:
+    """``Tx.tile``: the tile primitives, and the scopes to which they can be bound."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return scope_of(name) if name in SCOPE_NAMES else primitive_of(name, None)
+
+    def __dir__(self) -> list[str]:
+        return [*OPS, *SCOPE_NAMES]
+
+
+def _extreme(op: str, values: Sequence[Any]) -> Any:
+    """The smallest or largest value; for tiles, the reduction ``Tx.max(dst, src)``."""
+    if any(isinstance(value, (Buffer, Region)) for value in values):
+        return primitive_of(f"reduce_{op}", None)(*values)
+    result = values[0]
+    for value in values[1:]:
+        result = binary(op, result, value)
+    return result
+
+
+def min(*values: ExprLike | Buffer) -> Any:
+    """The smallest of the values, or the reduction of a tile."""
+    return _extreme("min", values)
+
+
+def max(*values: ExprLike | Buffer) -> Any:
+    """The largest of the values, or the reduction of a tile."""
+    return _extreme("max", values)

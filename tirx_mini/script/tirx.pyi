@@ -1,0 +1,1790 @@
+"""The language, as kernels import it: ``from tirx_mini.script import tirx as Tx``.
+
+Written by `make stubs` from the tables of instructions and tile primitives. Do not edit it.
+"""
+
+from builtins import bool as _bool
+from typing import Any, Literal, TypeAlias, overload
+
+from tirx_mini.ir import Buffer as _Buffer
+from tirx_mini.ir import Expr, ExprLike, Region
+from .annotations import LanguageDType, ScopeName
+from .functions import inline as inline
+from .handles import OpenScope
+from .handles import hint as hint
+from .handles import let as let
+from .handles import meta_class as meta_class
+from .handles import meta_var as meta_var
+from .instructions import raw_call as _raw_call
+from .loops import grid as grid
+from .loops import serial as serial
+from .loops import unroll as unroll
+from .loops import vectorized as vectorized
+from .lowered import launch as launch
+from .lowered import node as node
+from .lowered import tensor_map as tensor_map
+from .memory import PoolAllocator as PoolAllocator
+from .memory import address_of as address_of
+from .memory import alloc_buffer as alloc_buffer
+from .memory import alloc_local as alloc_local
+from .memory import alloc_scalar as alloc_scalar
+from .memory import alloc_shared as alloc_shared
+from .memory import buffer_type as _buffer_type
+from .memory import decl_buffer as decl_buffer
+from .memory import match_buffer as match_buffer
+from .memory import variable_name as variable_name
+from .memory import wg_reg_tile as wg_reg_tile
+from .prim_func import prim_func as prim_func
+from .primitives import max as max
+from .primitives import min as min
+from .printing import print_buffer as print_buffer
+from .scopes import cluster_id as cluster_id
+from .scopes import cta_id as cta_id
+from .scopes import cta_id_in_cluster as cta_id_in_cluster
+from .scopes import device_entry as device_entry
+from .scopes import filter as filter
+from .scopes import func_attr as func_attr
+from .scopes import lane_id as lane_id
+from .scopes import thread_id as thread_id
+from .scopes import thread_id_in_wg as thread_id_in_wg
+from .scopes import warp_id as warp_id
+from .scopes import warp_id_in_wg as warp_id_in_wg
+from .scopes import warpgroup_id as warpgroup_id
+from .values import Cast as Cast
+from .values import ceildiv as ceildiv
+from .values import evaluate as evaluate
+from .values import if_then_else as if_then_else
+from .values import ramp as ramp
+from tirx_mini.ir import const as const
+
+Buffer = _buffer_type
+SMEMPool = PoolAllocator
+Select = if_then_else
+call = _raw_call
+cdiv = ceildiv
+local_cell = alloc_scalar
+local_scalar = alloc_scalar
+macro = inline
+select = if_then_else
+__all__: list[str]
+
+Integer: TypeAlias = Expr | _Buffer | int
+Number: TypeAlias = Expr | _Buffer | int | float
+Condition: TypeAlias = Expr | int
+SharedPointer: TypeAlias = Expr | _Buffer | int
+GlobalPointer: TypeAlias = Expr | _Buffer
+RegisterPointer: TypeAlias = Expr | _Buffer
+TmemAddress: TypeAlias = Expr | _Buffer | int
+TensorMap: TypeAlias = Expr
+Tile: TypeAlias = _Buffer | Region | Expr
+
+bool: LanguageDType
+handle: LanguageDType
+int8: LanguageDType
+int16: LanguageDType
+int32: LanguageDType
+int64: LanguageDType
+uint8: LanguageDType
+uint16: LanguageDType
+uint32: LanguageDType
+uint64: LanguageDType
+float16: LanguageDType
+bfloat16: LanguageDType
+float32: LanguageDType
+float64: LanguageDType
+float8_e4m3fn: LanguageDType
+float8_e5m2: LanguageDType
+boolean: LanguageDType
+i8: LanguageDType
+i16: LanguageDType
+i32: LanguageDType
+i64: LanguageDType
+u8: LanguageDType
+u16: LanguageDType
+u32: LanguageDType
+u64: LanguageDType
+f16: LanguageDType
+f32: LanguageDType
+f64: LanguageDType
+bf16: LanguageDType
+int8x2: LanguageDType
+int8x4: LanguageDType
+int8x8: LanguageDType
+int8x16: LanguageDType
+int16x2: LanguageDType
+int16x4: LanguageDType
+int16x8: LanguageDType
+int16x16: LanguageDType
+int32x2: LanguageDType
+int32x4: LanguageDType
+int32x8: LanguageDType
+int32x16: LanguageDType
+int64x2: LanguageDType
+int64x4: LanguageDType
+int64x8: LanguageDType
+int64x16: LanguageDType
+uint8x2: LanguageDType
+uint8x4: LanguageDType
+uint8x8: LanguageDType
+uint8x16: LanguageDType
+uint16x2: LanguageDType
+uint16x4: LanguageDType
+uint16x8: LanguageDType
+uint16x16: LanguageDType
+uint32x2: LanguageDType
+uint32x4: LanguageDType
+uint32x8: LanguageDType
+uint32x16: LanguageDType
+uint64x2: LanguageDType
+uint64x4: LanguageDType
+uint64x8: LanguageDType
+uint64x16: LanguageDType
+float16x2: LanguageDType
+float16x4: LanguageDType
+float16x8: LanguageDType
+float16x16: LanguageDType
+bfloat16x2: LanguageDType
+bfloat16x4: LanguageDType
+bfloat16x8: LanguageDType
+bfloat16x16: LanguageDType
+float32x2: LanguageDType
+float32x4: LanguageDType
+float32x8: LanguageDType
+float32x16: LanguageDType
+float64x2: LanguageDType
+float64x4: LanguageDType
+float64x8: LanguageDType
+float64x16: LanguageDType
+float8_e4m3fnx2: LanguageDType
+float8_e4m3fnx4: LanguageDType
+float8_e4m3fnx8: LanguageDType
+float8_e4m3fnx16: LanguageDType
+float8_e5m2x2: LanguageDType
+float8_e5m2x4: LanguageDType
+float8_e5m2x8: LanguageDType
+float8_e5m2x16: LanguageDType
+
+warp_id_in_cta: Expr
+cluster_ctarank: Expr
+
+class _Axes:
+    """The components of a special register."""
+
+    x: Expr
+    y: Expr
+    z: Expr
+
+threadIdx: _Axes
+blockIdx: _Axes
+clusterCtaIdx: _Axes
+gridDim: _Axes
+
+def And(*values: ExprLike) -> Expr: ...
+def Or(*values: ExprLike) -> Expr: ...
+def Not(value: ExprLike) -> Expr: ...
+def bitwise_and(a: ExprLike, b: ExprLike) -> Expr: ...
+def bitwise_or(a: ExprLike, b: ExprLike) -> Expr: ...
+def bitwise_xor(a: ExprLike, b: ExprLike) -> Expr: ...
+def bitwise_not(value: ExprLike) -> Expr: ...
+def shift_left(a: ExprLike, b: ExprLike) -> Expr: ...
+def shift_right(a: ExprLike, b: ExprLike) -> Expr: ...
+def floordiv(a: ExprLike, b: ExprLike) -> Expr: ...
+def floormod(a: ExprLike, b: ExprLike) -> Expr: ...
+def truncdiv(a: ExprLike, b: ExprLike) -> Expr: ...
+def truncmod(a: ExprLike, b: ExprLike) -> Expr: ...
+
+class _Primitives:
+    """Tile primitives: operations on tiles, which the threads of a scope execute together."""
+
+    def copy(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'stmatrix', 'vector'] | None = None) -> None:
+        """Copy a tile. For the executing threads, the copy is complete when the call returns.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async'] | None = None, mbar: SharedPointer | None = None, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | None = None) -> None:
+        """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+
+        mbar: the mbarrier on which a TMA load completes its bytes; none for a store
+
+        cta_group: the number of CTAs of a cluster that cooperate in the operation
+
+        cta_mask: the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast
+
+        cache_hint: the priority with which the L2 cache evicts the data
+        """
+
+    @overload
+    def cast(self, dst: Tile, src: Tile) -> None:
+        """Convert each element to the dtype of the destination."""
+    @overload
+    def cast(self, value: ExprLike, dtype: str | LanguageDType) -> Expr:
+        """`value` converted to `dtype`."""
+
+    def fill(self, dst: Tile, value: Number) -> None:
+        """Set every element to one value."""
+
+    def gemm_async(self, C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: Literal[1, 2] = 1) -> None:
+        """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
+
+        accum: whether the product is added to C; otherwise it overwrites C
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+
+        cta_group: the number of CTAs of a cluster that cooperate in the operation
+        """
+
+    def add(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
+        """dst = a + b."""
+
+    def sub(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
+        """dst = a - b."""
+
+    def mul(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
+        """dst = a * b."""
+
+    def fdiv(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
+        """dst = a / b."""
+
+    def maximum(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
+        """dst = max(a, b)."""
+
+    def minimum(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
+        """dst = min(a, b)."""
+
+    def neg(self, dst: Tile, a: Tile) -> None:
+        """dst = -a."""
+
+    def reduce_sum(self, dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
+        """The sum of src over the dimensions that dst lacks.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def reduce_max(self, dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
+        """The max of src over the dimensions that dst lacks.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def reduce_min(self, dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
+        """The min of src over the dimensions that dst lacks.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def warp_sum(self, dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+        """The sum of one value per thread, returned to every thread of the warp.
+
+        width: the number of adjacent lanes whose values are reduced together
+        """
+
+    def warp_max(self, dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+        """The max of one value per thread, returned to every thread of the warp.
+
+        width: the number of adjacent lanes whose values are reduced together
+        """
+
+    def warp_min(self, dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+        """The min of one value per thread, returned to every thread of the warp.
+
+        width: the number of adjacent lanes whose values are reduced together
+        """
+
+    def cta_sum(self, dst: Tile, value: Number, num_warps: int | None = None, scratch: SharedPointer | None = None) -> None:
+        """The sum of one value per thread, returned to every thread of the cta.
+
+        num_warps: the number of warps of the CTA, which is checked
+
+        scratch: shared memory with one element for each warp; without it, the compiler allocates it
+        """
+
+    def cta_max(self, dst: Tile, value: Number, num_warps: int | None = None, scratch: SharedPointer | None = None) -> None:
+        """The max of one value per thread, returned to every thread of the cta.
+
+        num_warps: the number of warps of the CTA, which is checked
+
+        scratch: shared memory with one element for each warp; without it, the compiler allocates it
+        """
+
+    def cta_min(self, dst: Tile, value: Number, num_warps: int | None = None, scratch: SharedPointer | None = None) -> None:
+        """The min of one value per thread, returned to every thread of the cta.
+
+        num_warps: the number of warps of the CTA, which is checked
+
+        scratch: shared memory with one element for each warp; without it, the compiler allocates it
+        """
+
+class _Scope(_Primitives):
+    """An execution scope. A call opens it; its attributes are tile primitives that it executes."""
+
+    def __call__(self, parent: ScopeName | None = None) -> OpenScope: ...
+
+class _Tiles(_Primitives):
+    """The tile primitives, and the scopes to which they can be bound."""
+
+    kernel: _Scope
+    cluster: _Scope
+    cta: _Scope
+    warpgroup: _Scope
+    warp: _Scope
+    thread: _Scope
+    wg: _Scope
+
+kernel: _Scope
+"""The execution scope of a kernel."""
+cluster: _Scope
+"""The execution scope of a cluster."""
+cta: _Scope
+"""The execution scope of a cta."""
+warpgroup: _Scope
+"""The execution scope of a warpgroup."""
+warp: _Scope
+"""The execution scope of a warp."""
+thread: _Scope
+"""The execution scope of a thread."""
+wg: _Scope
+
+tile: _Tiles
+
+def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'stmatrix', 'vector'] | None = None) -> None:
+    """Copy a tile. For the executing threads, the copy is complete when the call returns.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async'] | None = None, mbar: SharedPointer | None = None, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | None = None) -> None:
+    """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+
+    mbar: the mbarrier on which a TMA load completes its bytes; none for a store
+
+    cta_group: the number of CTAs of a cluster that cooperate in the operation
+
+    cta_mask: the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast
+
+    cache_hint: the priority with which the L2 cache evicts the data
+    """
+
+@overload
+def cast(dst: Tile, src: Tile) -> None:
+    """Convert each element to the dtype of the destination."""
+@overload
+def cast(value: ExprLike, dtype: str | LanguageDType) -> Expr:
+    """`value` converted to `dtype`."""
+
+def fill(dst: Tile, value: Number) -> None:
+    """Set every element to one value."""
+
+def gemm_async(C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: Literal[1, 2] = 1) -> None:
+    """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
+
+    accum: whether the product is added to C; otherwise it overwrites C
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+
+    cta_group: the number of CTAs of a cluster that cooperate in the operation
+    """
+
+def add(dst: Tile, a: Tile, b: Tile | Number) -> None:
+    """dst = a + b."""
+
+def sub(dst: Tile, a: Tile, b: Tile | Number) -> None:
+    """dst = a - b."""
+
+def mul(dst: Tile, a: Tile, b: Tile | Number) -> None:
+    """dst = a * b."""
+
+def fdiv(dst: Tile, a: Tile, b: Tile | Number) -> None:
+    """dst = a / b."""
+
+def maximum(dst: Tile, a: Tile, b: Tile | Number) -> None:
+    """dst = max(a, b)."""
+
+def minimum(dst: Tile, a: Tile, b: Tile | Number) -> None:
+    """dst = min(a, b)."""
+
+def neg(dst: Tile, a: Tile) -> None:
+    """dst = -a."""
+
+def reduce_sum(dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
+    """The sum of src over the dimensions that dst lacks.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def reduce_max(dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
+    """The max of src over the dimensions that dst lacks.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def reduce_min(dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
+    """The min of src over the dimensions that dst lacks.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def warp_sum(dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+    """The sum of one value per thread, returned to every thread of the warp.
+
+    width: the number of adjacent lanes whose values are reduced together
+    """
+
+def warp_max(dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+    """The max of one value per thread, returned to every thread of the warp.
+
+    width: the number of adjacent lanes whose values are reduced together
+    """
+
+def warp_min(dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+    """The min of one value per thread, returned to every thread of the warp.
+
+    width: the number of adjacent lanes whose values are reduced together
+    """
+
+def cta_sum(dst: Tile, value: Number, num_warps: int | None = None, scratch: SharedPointer | None = None) -> None:
+    """The sum of one value per thread, returned to every thread of the cta.
+
+    num_warps: the number of warps of the CTA, which is checked
+
+    scratch: shared memory with one element for each warp; without it, the compiler allocates it
+    """
+
+def cta_max(dst: Tile, value: Number, num_warps: int | None = None, scratch: SharedPointer | None = None) -> None:
+    """The max of one value per thread, returned to every thread of the cta.
+
+    num_warps: the number of warps of the CTA, which is checked
+
+    scratch: shared memory with one element for each warp; without it, the compiler allocates it
+    """
+
+def cta_min(dst: Tile, value: Number, num_warps: int | None = None, scratch: SharedPointer | None = None) -> None:
+    """The min of one value per thread, returned to every thread of the cta.
+
+    num_warps: the number of warps of the CTA, which is checked
+
+    scratch: shared memory with one element for each warp; without it, the compiler allocates it
+    """
+
+class _PtxMbarrierArrive:
+    """Tx.ptx.mbarrier.arrive: instructions."""
+
+    @overload
+    def __call__(self, bar: SharedPointer) -> None:
+        """Each thread arrives once at `bar`, and releases its earlier accesses.
+
+        PTX:
+            mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive
+        """
+    @overload
+    def __call__(self, bar: SharedPointer, cta_id: Integer, pred: Condition) -> None:
+        """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
+
+        PTX:
+            {
+                .reg .b32 remote;
+                @pred mapa.shared::cluster.u32 remote, bar, cta_id;
+                @pred mbarrier.arrive.shared::cluster.b64 _, [remote];
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        cta_id:        the rank of a CTA in the cluster, an integer (also remote)
+        pred:          a condition
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive; mapa
+        """
+
+    def expect_tx(self, bar: SharedPointer, bytes: Integer) -> None:
+        """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's.
+
+        PTX:
+            mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], bytes;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bytes:         an integer (also byte_count, tx_count)
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive, .expect_tx
+        """
+
+    def remote(self, bar: SharedPointer, cta_id: Integer, pred: Condition) -> None:
+        """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
+
+        PTX:
+            {
+                .reg .b32 remote;
+                @pred mapa.shared::cluster.u32 remote, bar, cta_id;
+                @pred mbarrier.arrive.shared::cluster.b64 _, [remote];
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        cta_id:        the rank of a CTA in the cluster, an integer (also remote)
+        pred:          a condition
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive; mapa
+        """
+
+
+class _PtxMbarrier:
+    """Tx.ptx.mbarrier: instructions."""
+
+    def init(self, bar: SharedPointer, count: Integer) -> None:
+        """Make `bar` a barrier in its phase 0 that expects `count` arrivals in each phase.
+
+        PTX:
+            mbarrier.init.shared::cta.b64 [bar], count;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        count:         an integer (also thread_count)
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.init
+        """
+
+    def inval(self, bar: SharedPointer) -> None:
+        """End the life of `bar` as a barrier; its memory may then hold other data.
+
+        PTX:
+            mbarrier.inval.shared::cta.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.inval
+        """
+
+    arrive: _PtxMbarrierArrive
+    def expect_tx(self, bar: SharedPointer, bytes: Integer) -> None:
+        """The current phase of `bar` completes only when `bytes` more bytes have landed.
+
+        PTX:
+            mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], bytes;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bytes:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.expect_tx
+        """
+
+    def try_wait(self, bar: SharedPointer, phase: Integer) -> None:
+        """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
+
+        On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
+
+        PTX:
+            {
+                .reg .pred complete;
+                WAIT:
+                mbarrier.try_wait.parity.shared::cta.b64 complete, [bar], phase;
+                @complete bra DONE;
+                bra WAIT;
+                DONE:
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.try_wait
+        """
+
+    def wait(self, bar: SharedPointer, phase: Integer) -> None:
+        """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
+
+        On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
+
+        PTX:
+            {
+                .reg .pred complete;
+                WAIT:
+                mbarrier.try_wait.parity.shared::cta.b64 complete, [bar], phase;
+                @complete bra DONE;
+                bra WAIT;
+                DONE:
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.try_wait
+        """
+
+    def test_wait(self, bar: SharedPointer, phase: Integer) -> Expr:
+        """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
+
+        PTX:
+            mbarrier.test_wait.parity.shared::cta.b64 result, [bar], phase;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        returns:       a condition
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.test_wait
+        """
+
+
+class _PtxFence:
+    """Tx.ptx.fence: instructions."""
+
+    def proxy_async(self, space: Literal['', 'shared::cta', 'shared::cluster', 'global'] = 'shared::cta') -> None:
+        """Order ordinary accesses before it and those of the async proxy (TMA, MMA operands) after it, and vice versa.
+
+        It covers the memory that `space` names; with "", all memory.
+
+        PTX:
+            fence.proxy.async.shared::cta;
+
+        space:         one of '', 'shared::cta', 'shared::cluster', 'global'
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence, .proxy.async
+        """
+
+    def mbarrier_init(self, ) -> None:
+        """Release the thread's initialisations of mbarriers to the cluster; a synchronisation of both must follow.
+
+        PTX:
+            fence.mbarrier_init.release.cluster;
+
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence, .mbarrier_init
+        """
+
+    def acq_rel(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] = 'gpu') -> None:
+        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+        PTX:
+            fence.acq_rel.gpu;
+
+        scope:         one of 'cta', 'cluster', 'gpu', 'sys'
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence
+        """
+
+
+class _PtxBarSync:
+    """Tx.ptx.bar.sync: instructions."""
+
+    def __call__(self, barrier_id: Integer, threads: Integer) -> None:
+        """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have arrived, in whole warps.
+
+        PTX:
+            bar.sync barrier_id, threads;
+
+        barrier_id:    an integer (also name_bar_id)
+        threads:       an integer (also thread_count)
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    def all(self, barrier_id: Integer) -> None:
+        """Wait until every thread of the CTA has arrived at the barrier (__syncthreads).
+
+        PTX:
+            bar.sync barrier_id;
+
+        barrier_id:    an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+
+class _PtxBarWarp:
+    """Tx.ptx.bar.warp: instructions."""
+
+    def sync(self, ) -> None:
+        """Wait for all lanes of the warp, and order their accesses (__syncwarp).
+
+        PTX:
+            bar.warp.sync 0xffffffff;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       bar.warp.sync
+        """
+
+
+class _PtxBar:
+    """Tx.ptx.bar: instructions."""
+
+    sync: _PtxBarSync
+    def arrive(self, barrier_id: Integer, threads: Integer) -> None:
+        """Arrive at barrier `barrier_id` without waiting.
+
+        PTX:
+            bar.arrive barrier_id, threads;
+
+        barrier_id:    an integer (also name_bar_id)
+        threads:       an integer (also thread_count)
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    warp: _PtxBarWarp
+    def warp_sync(self, ) -> None:
+        """Wait for all lanes of the warp, and order their accesses (__syncwarp).
+
+        PTX:
+            bar.warp.sync 0xffffffff;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       bar.warp.sync
+        """
+
+
+class _PtxBarrierCluster:
+    """Tx.ptx.barrier.cluster: instructions."""
+
+    def arrive(self, ) -> None:
+        """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
+
+        PTX:
+            barrier.cluster.arrive.release.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       barrier.cluster
+        """
+
+    def wait(self, ) -> None:
+        """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
+
+        PTX:
+            barrier.cluster.wait.acquire.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       barrier.cluster
+        """
+
+    def sync(self, ) -> None:
+        """Arrive at the cluster's barrier and wait until every thread of the cluster has arrived.
+
+        PTX:
+            barrier.cluster.arrive.release.aligned;
+            barrier.cluster.wait.acquire.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       barrier.cluster
+        """
+
+
+class _PtxBarrier:
+    """Tx.ptx.barrier: instructions."""
+
+    cluster: _PtxBarrierCluster
+
+class _PtxGriddepcontrol:
+    """Tx.ptx.griddepcontrol: instructions."""
+
+    def wait(self, ) -> None:
+        """Wait until the grids that this one depends on are complete and their writes are visible to the thread.
+
+        A kernel that contains it is launched while the kernel before it in the stream may still run: no thread may touch
+        global memory before it has waited, or has synchronised with a thread that has.
+
+        PTX:
+            griddepcontrol.wait;
+
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       griddepcontrol
+        """
+
+    def launch_dependents(self, ) -> None:
+        """Let the next kernel of the stream begin once every CTA has executed this or ended.
+
+        It orders nothing. Later writes of this grid are safe, because the next kernel's griddepcontrol.wait lasts until
+        this grid is complete. Only a kernel that contains griddepcontrol.wait begins early.
+
+        PTX:
+            griddepcontrol.launch_dependents;
+
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       griddepcontrol
+        """
+
+
+class _PtxElect:
+    """Tx.ptx.elect: instructions."""
+
+    def sync(self, ) -> Expr:
+        """True in one lane of the warp; in the simulator the lowest.
+
+        PTX:
+            elect.sync _|result, 0xffffffff;
+
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       elect.sync
+        """
+
+
+class _PtxShfl:
+    """Tx.ptx.shfl: instructions."""
+
+    def xor(self, value: Number, lane_mask: Integer) -> Expr:
+        """The value that lane ``lane ^ lane_mask`` holds.
+
+        PTX:
+            shfl.sync.bfly.b32 result, value, lane_mask, 31, 0xffffffff;
+
+        value:         a value
+        lane_mask:     an integer
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+    def idx(self, value: Number, lane: Integer) -> Expr:
+        """The value that lane `lane` holds.
+
+        PTX:
+            shfl.sync.idx.b32 result, value, lane, 31, 0xffffffff;
+
+        value:         a value
+        lane:          an integer
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+    def down(self, value: Number, delta: Integer) -> Expr:
+        """The value that lane ``lane + delta`` holds, or the lane's own where there is no such lane.
+
+        PTX:
+            shfl.sync.down.b32 result, value, delta, 31, 0xffffffff;
+
+        value:         a value
+        delta:         an integer
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+    def up(self, value: Number, delta: Integer) -> Expr:
+        """The value that lane ``lane - delta`` holds, or the lane's own where there is no such lane.
+
+        PTX:
+            shfl.sync.up.b32 result, value, delta, 0, 0xffffffff;
+
+        value:         a value
+        delta:         an integer
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+
+class _PtxSetmaxnreg:
+    """Tx.ptx.setmaxnreg: instructions."""
+
+    def __call__(self, increase: _bool, count: int) -> None:
+        """Raise or lower the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256."""
+
+    def inc(self, count: int) -> None:
+        """Raise the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256.
+
+        Waits until other warps of the CTA have given up enough.
+
+        PTX:
+            setmaxnreg.inc.sync.aligned.u32 count;
+
+        count:         a whole number, known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       setmaxnreg
+        """
+
+    def dec(self, count: int) -> None:
+        """Lower the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256.
+
+        PTX:
+            setmaxnreg.dec.sync.aligned.u32 count;
+
+        count:         a whole number, known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       setmaxnreg
+        """
+
+
+class _PtxPrefetch:
+    """Tx.ptx.prefetch: instructions."""
+
+    def tensormap(self, tensor_map: TensorMap) -> None:
+        """Bring a tensor map close to the TMA unit, so that the next copy by it starts sooner; no access is ordered.
+
+        The compiler puts one at the start of a kernel for each of its tensor maps. The address is generic, that of a
+        kernel's parameter. No earlier kernel writes it, so there is nothing to wait for.
+
+        PTX:
+            prefetch.tensormap [tensor_map];
+
+        tensor_map:    a tensor map
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       prefetch, prefetchu
+        """
+
+
+class _PtxCp_asyncBulkTensor:
+    """Tx.ptx.cp_async.bulk.tensor: instructions."""
+
+    def load(self, dst: SharedPointer, tensor_map: TensorMap, bar: SharedPointer, *coords: Integer, dim: int, cta_group: Literal[1, 2] = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] = '') -> None:
+        """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
+
+        Elements outside the tensor are zero, and their bytes count. With several bits in `cta_mask` (bit r for cluster rank
+        r) the box lands at the same offset, and completes on the barrier at the same offset, in each CTA of the mask. With
+        cta_group = 2 the barrier may be the one of the pair's other CTA.
+
+        PTX:
+            cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [dst], [tensor_map, {coords}], [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0])
+        tensor_map:    a tensor map
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        coords:        an integer
+        dim:           a whole number, known at compile time
+        cta_group:     one of 1, 2
+        cta_mask:      a whole number, known at compile time
+        cache_hint:    one of '', 'evict_first', 'evict_normal', 'evict_last'
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk.tensor
+        """
+
+    def store(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] = '') -> None:
+        """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
+
+        The source may be written again after wait_group.read; the box holds the data after wait_group.
+
+        PTX:
+            cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [tensor_map, {coords}], [src];
+
+        tensor_map:    a tensor map
+        src:           a pointer to shared memory, as in bar.ptr_to([0])
+        coords:        an integer
+        dim:           a whole number, known at compile time
+        cache_hint:    one of '', 'evict_first', 'evict_normal', 'evict_last'
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through bulk group
+        PTX ISA:       cp.async.bulk.tensor
+        """
+
+
+class _PtxCp_asyncBulk:
+    """Tx.ptx.cp_async.bulk: instructions."""
+
+    tensor: _PtxCp_asyncBulkTensor
+    def commit_group(self, ) -> None:
+        """Close the bulk group of the stores that this thread issued since the last one.
+
+        PTX:
+            cp.async.bulk.commit_group;
+
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.bulk.commit_group
+        """
+
+    def wait_group(self, n: int = 0, read: _bool = False) -> None:
+        """Wait until at most `n` of this thread's bulk groups are unfinished; with `read`, until the others have read.
+
+        PTX:
+            cp.async.bulk.wait_group 0;
+
+        n:             a whole number, known at compile time
+        read:          known at compile time
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.bulk.wait_group
+        """
+
+
+class _PtxCp_asyncMbarrierArrive:
+    """Tx.ptx.cp_async.mbarrier.arrive: instructions."""
+
+    def __call__(self, bar: SharedPointer) -> None:
+        """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival.
+
+        PTX:
+            cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.mbarrier.arrive
+        """
+
+    def noinc(self, bar: SharedPointer) -> None:
+        """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival.
+
+        PTX:
+            cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.mbarrier.arrive
+        """
+
+
+class _PtxCp_asyncMbarrier:
+    """Tx.ptx.cp_async.mbarrier: instructions."""
+
+    arrive: _PtxCp_asyncMbarrierArrive
+
+class _PtxCp_async:
+    """Tx.ptx.cp_async: instructions."""
+
+    def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: Literal[4, 8, 16] = 16) -> None:
+        """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
+
+        PTX:
+            cp.async.cg.shared::cta.global [dst], [src], 16;
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        bytes:         one of 4, 8, 16
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through cp.async group
+        PTX ISA:       cp.async
+        """
+
+    bulk: _PtxCp_asyncBulk
+    def commit_group(self, ) -> None:
+        """Close the group of the cp.async that each thread issued since the last one.
+
+        PTX:
+            cp.async.commit_group;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.commit_group
+        """
+
+    def wait_group(self, n: int = 0) -> None:
+        """Wait until at most `n` groups of each thread are unfinished.
+
+        PTX:
+            cp.async.wait_group 0;
+
+        n:             a whole number, known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.wait_group
+        """
+
+    mbarrier: _PtxCp_asyncMbarrier
+
+class _PtxCpReduce_asyncBulk:
+    """Tx.ptx.cp.reduce_async.bulk: instructions."""
+
+    def tensor(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int) -> None:
+        """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
+
+        PTX:
+            cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [tensor_map, {coords}], [src];
+
+        tensor_map:    a tensor map
+        src:           a pointer to shared memory, as in bar.ptr_to([0])
+        coords:        an integer
+        dim:           a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through bulk group
+        PTX ISA:       cp.reduce.async.bulk.tensor
+        """
+
+
+class _PtxCpReduce_async:
+    """Tx.ptx.cp.reduce_async: instructions."""
+
+    bulk: _PtxCpReduce_asyncBulk
+
+class _PtxCp:
+    """Tx.ptx.cp: instructions."""
+
+    reduce_async: _PtxCpReduce_async
+
+class _PtxCp_reduce_asyncBulk:
+    """Tx.ptx.cp_reduce_async.bulk: instructions."""
+
+    def tensor(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int) -> None:
+        """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
+
+        PTX:
+            cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [tensor_map, {coords}], [src];
+
+        tensor_map:    a tensor map
+        src:           a pointer to shared memory, as in bar.ptr_to([0])
+        coords:        an integer
+        dim:           a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through bulk group
+        PTX ISA:       cp.reduce.async.bulk.tensor
+        """
+
+
+class _PtxCp_reduce_async:
+    """Tx.ptx.cp_reduce_async: instructions."""
+
+    bulk: _PtxCp_reduce_asyncBulk
+
+class _PtxWgmma:
+    """Tx.ptx.wgmma: instructions."""
+
+    def fence(self, ) -> None:
+        """Order ordinary accesses to registers before it and wgmma's after it; required before the first MMA on them.
+
+        PTX:
+            wgmma.fence.sync.aligned;
+
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       wgmma.fence
+        """
+
+    def mma_async(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16'] = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] and B [n, 16] in shared memory, D in registers.
+
+        n: a multiple of 8 up to 256; D is n / 2 registers of each thread. transpose_a, transpose_b: the operand is
+        contiguous along M or N. Asynchronous: a wait_group waits for its end.
+
+        PTX:
+            wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
+
+        d:             a pointer to a register buffer
+        a_desc:        a matrix descriptor
+        b_desc:        a matrix descriptor
+        accumulate:    a condition
+        n:             a whole number, known at compile time
+        dtype:         one of 'f16', 'bf16'
+        transpose_a:   known at compile time
+        transpose_b:   known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async
+        """
+
+    def commit_group(self, ) -> None:
+        """Close the group of the MMAs that the warpgroup issued since the last one.
+
+        PTX:
+            wgmma.commit_group.sync.aligned;
+
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       wgmma.commit_group
+        """
+
+    def wait_group(self, n: int = 0) -> None:
+        """Wait until at most `n` of the warpgroup's most recent groups are unfinished; the others' registers are usable.
+
+        PTX:
+            wgmma.wait_group.sync.aligned 0;
+
+        n:             a whole number, known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       wgmma.wait_group
+        """
+
+
+class _PtxTcgen05Wait:
+    """Tx.ptx.tcgen05.wait: instructions."""
+
+    def ld(self, ) -> None:
+        """Wait for the warp's earlier tcgen05.ld: registers hold their values, and tensor memory has been read.
+
+        PTX:
+            tcgen05.wait::ld.sync.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_110a
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.wait
+        """
+
+    def st(self, ) -> None:
+        """Wait for the warp's earlier tcgen05.st: tensor memory holds their values.
+
+        PTX:
+            tcgen05.wait::st.sync.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_110a
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.wait
+        """
+
+
+class _PtxTcgen05Fence:
+    """Tx.ptx.tcgen05.fence: instructions."""
+
+    def before_thread_sync(self, ) -> None:
+        """Order the thread's tcgen05 operations before its later synchronisation with others.
+
+        PTX:
+            tcgen05.fence::before_thread_sync;
+
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.fence
+        """
+
+    def after_thread_sync(self, ) -> None:
+        """Order the thread's later tcgen05 operations after its earlier synchronisation with others.
+
+        PTX:
+            tcgen05.fence::after_thread_sync;
+
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.fence
+        """
+
+
+class _PtxTcgen05:
+    """Tx.ptx.tcgen05: instructions."""
+
+    def alloc(self, dst: SharedPointer, n_cols: Integer, cta_group: Literal[1, 2] = 1) -> None:
+        """One warp allocates `n_cols` columns (32, 64, … 512) and writes their address to `dst`; waits until they are free.
+
+        With cta_group = 2 a warp in each CTA of the pair does so.
+
+        PTX:
+            tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [dst], n_cols;
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also addr, dst_ptr)
+        n_cols:        an integer
+        cta_group:     one of 1, 2
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_110a
+        cost:          alloc, 100 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.alloc
+        """
+
+    def dealloc(self, addr: TmemAddress, n_cols: Integer, cta_group: Literal[1, 2] = 1) -> None:
+        """One warp frees an allocation, by its address and number of columns, before the CTA ends.
+
+        PTX:
+            tcgen05.dealloc.cta_group::1.sync.aligned.b32 addr, n_cols;
+
+        addr:          an address of tensor memory, as tcgen05.alloc wrote it (also taddr)
+        n_cols:        an integer
+        cta_group:     one of 1, 2
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_110a
+        cost:          alloc, 100 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.dealloc
+        """
+
+    def relinquish_alloc_permit(self, cta_group: Literal[1, 2] = 1) -> None:
+        """Give up the CTA's permit to allocate: it will not allocate again, and other CTAs on the SM may.
+
+        PTX:
+            tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+
+        cta_group:     one of 1, 2
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_110a
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.relinquish_alloc_permit
+        """
+
+    def mma(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: Literal[1, 2] = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] = 'f16') -> None:
+        """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
+
+        Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
+        and of D's.
+
+        PTX:
+            tcgen05.mma.cta_group::1.kind::f16 [d], a_desc, b_desc, idesc, accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a_desc:        a shared-memory descriptor
+        b_desc:        a shared-memory descriptor
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        cta_group:     one of 1, 2
+        kind:          one of 'f16', 'tf32', 'f8f6f4', 'i8'
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma
+        """
+
+    def commit(self, bar: SharedPointer, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None) -> None:
+        """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
+
+        With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
+        of the mask.
+
+        PTX:
+            tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        cta_group:     one of 1, 2
+        cta_mask:      a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.commit
+        """
+
+    def ld(self, dst: RegisterPointer, addr: TmemAddress, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] = '32x32b', num: int = 1) -> None:
+        """A warp loads its lanes of tensor memory into registers, which hold the values after tcgen05.wait::ld.
+
+        32x32b: register i of thread t is column i of lane t.
+
+        PTX:
+            tcgen05.ld.sync.aligned.32x32b.x1.b32 {dst}, [addr];
+
+        dst:           a pointer to a register buffer
+        addr:          an address of tensor memory, as tcgen05.alloc wrote it
+        shape:         one of '32x32b', '16x64b', '16x128b', '16x256b'
+        num:           a whole number, known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_110a
+        cost:          tmem, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through tcgen05.wait
+        PTX ISA:       tcgen05.ld
+        """
+
+    def st(self, addr: TmemAddress, src: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] = '32x32b', num: int = 1) -> None:
+        """A warp stores registers to its lanes of tensor memory, which hold the values after tcgen05.wait::st.
+
+        PTX:
+            tcgen05.st.sync.aligned.32x32b.x1.b32 [addr], {src};
+
+        addr:          an address of tensor memory, as tcgen05.alloc wrote it
+        src:           a pointer to a register buffer
+        shape:         one of '32x32b', '16x64b', '16x128b', '16x256b'
+        num:           a whole number, known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_110a
+        cost:          tmem, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through tcgen05.wait
+        PTX ISA:       tcgen05.st
+        """
+
+    wait: _PtxTcgen05Wait
+    fence: _PtxTcgen05Fence
+
+class _Ptx:
+    """Tx.ptx: instructions."""
+
+    mbarrier: _PtxMbarrier
+    fence: _PtxFence
+    bar: _PtxBar
+    barrier: _PtxBarrier
+    griddepcontrol: _PtxGriddepcontrol
+    elect: _PtxElect
+    def elect_sync(self, ) -> Expr:
+        """True in one lane of the warp; in the simulator the lowest.
+
+        PTX:
+            elect.sync _|result, 0xffffffff;
+
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       elect.sync
+        """
+
+    def mapa(self, bar: SharedPointer, cta_id: Integer) -> Expr:
+        """The shared::cluster address of the offset of `bar` in the shared memory of CTA `cta_id` of the cluster.
+
+        PTX:
+            mapa.shared::cluster.u32 result, bar, cta_id;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0])
+        cta_id:        the rank of a CTA in the cluster, an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mapa
+        """
+
+    def map_shared_rank(self, bar: SharedPointer, cta_id: Integer) -> Expr:
+        """The shared::cluster address of the offset of `bar` in the shared memory of CTA `cta_id` of the cluster.
+
+        PTX:
+            mapa.shared::cluster.u32 result, bar, cta_id;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0])
+        cta_id:        the rank of a CTA in the cluster, an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mapa
+        """
+
+    shfl: _PtxShfl
+    setmaxnreg: _PtxSetmaxnreg
+    prefetch: _PtxPrefetch
+    cp_async: _PtxCp_async
+    cp: _PtxCp
+    cp_reduce_async: _PtxCp_reduce_async
+    def ldmatrix(self, dst: RegisterPointer, addr: SharedPointer, num: Literal[1, 2, 4] = 4, transpose: _bool = False) -> None:
+        """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
+
+        PTX:
+            ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
+
+        dst:           a pointer to a register buffer
+        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        num:           one of 1, 2, 4
+        transpose:     known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       ldmatrix
+        """
+
+    def stmatrix(self, addr: SharedPointer, src: RegisterPointer, num: Literal[1, 2, 4] = 4, transpose: _bool = False) -> None:
+        """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
+
+        PTX:
+            stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
+
+        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        src:           a pointer to a register buffer
+        num:           one of 1, 2, 4
+        transpose:     known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       stmatrix
+        """
+
+    wgmma: _PtxWgmma
+    tcgen05: _PtxTcgen05
+    def globaltimer(self, ) -> Expr:
+        """The time in ns, by one clock for the whole GPU and all of its kernels; its resolution depends on the GPU.
+
+        In the simulator it is 0 at the launch, and exact to the cycle.
+
+        PTX:
+            mov.u64 result, %globaltimer;
+
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       Special Registers: %globaltimer
+        """
+
+    def printf(self, *values: Number, format: str) -> None:
+        """Each thread writes its values to standard output in `format`, as C does; one call is written in one piece.
+
+        values:        a value
+        format:        known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        """
+
+    def func_call(self, *args: ExprLike | _Buffer | str, function: str | None = None, source_code: str = "", return_type: Any = "void") -> Any:
+        """Call a function of CUDA C++ that the kernel brings with it. The simulator does not know what it does."""
+
+
+ptx: _Ptx
+
+class _Cuda:
+    """Tx.cuda: instructions."""
+
+    def cta_sync(self, ) -> None:
+        """Wait until every thread of the CTA has arrived at the barrier (__syncthreads).
+
+        With barrier_id = 0.
+
+        PTX:
+            bar.sync barrier_id;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    def syncthreads(self, ) -> None:
+        """Wait until every thread of the CTA has arrived at the barrier (__syncthreads).
+
+        With barrier_id = 0.
+
+        PTX:
+            bar.sync barrier_id;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    def warpgroup_sync(self, barrier_id: Integer) -> None:
+        """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have arrived, in whole warps.
+
+        With threads = 128.
+
+        PTX:
+            bar.sync barrier_id, threads;
+
+        barrier_id:    an integer (also name_bar_id)
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    def warp_sync(self, ) -> None:
+        """Wait for all lanes of the warp, and order their accesses (__syncwarp).
+
+        PTX:
+            bar.warp.sync 0xffffffff;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       bar.warp.sync
+        """
+
+    def cluster_arrive(self, ) -> None:
+        """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
+
+        PTX:
+            barrier.cluster.arrive.release.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       barrier.cluster
+        """
+
+    def cluster_wait(self, ) -> None:
+        """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
+
+        PTX:
+            barrier.cluster.wait.acquire.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       barrier.cluster
+        """
+
+    def cluster_sync(self, ) -> None:
+        """Arrive at the cluster's barrier and wait until every thread of the cluster has arrived.
+
+        PTX:
+            barrier.cluster.arrive.release.aligned;
+            barrier.cluster.wait.acquire.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       barrier.cluster
+        """
+
+    def shfl_xor(self, value: Number, lane_mask: Integer) -> Expr:
+        """The value that lane ``lane ^ lane_mask`` holds.
+
+        PTX:
+            shfl.sync.bfly.b32 result, value, lane_mask, 31, 0xffffffff;
+
+        value:         a value
+        lane_mask:     an integer
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+    def shfl(self, value: Number, lane: Integer) -> Expr:
+        """The value that lane `lane` holds.
+
+        PTX:
+            shfl.sync.idx.b32 result, value, lane, 31, 0xffffffff;
+
+        value:         a value
+        lane:          an integer
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+    def shfl_down(self, value: Number, delta: Integer) -> Expr:
+        """The value that lane ``lane + delta`` holds, or the lane's own where there is no such lane.
+
+        PTX:
+            shfl.sync.down.b32 result, value, delta, 31, 0xffffffff;
+
+        value:         a value
+        delta:         an integer
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+    def shfl_up(self, value: Number, delta: Integer) -> Expr:
+        """The value that lane ``lane - delta`` holds, or the lane's own where there is no such lane.
+
+        PTX:
+            shfl.sync.up.b32 result, value, delta, 0, 0xffffffff;
+
+        value:         a value
+        delta:         an integer
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+    def printf(self, format: str, *values: ExprLike) -> None:
+        """Every thread that executes it writes its values to standard output."""
+
+    def func_call(self, *args: ExprLike | _Buffer | str, function: str | None = None, source_code: str = "", return_type: Any = "void") -> Any:
+        """Call a function of CUDA C++ that the kernel brings with it. The simulator does not know what it does."""
+
+    def warp_reduce(self, value: ExprLike, op: Literal["sum", "max", "min"], *args: Any, **options: Any) -> Expr:
+        """The sum, max or min of one value per thread over its warp; every thread receives it."""
+
+    def cta_reduce(self, value: ExprLike, op: Literal["sum", "max", "min"], *args: Any, **options: Any) -> Expr:
+        """The sum, max or min of one value per thread over its cta; every thread receives it."""
+
+    def thread_rank(self, ) -> Expr:
+        """The index of the executing thread in its CTA."""
+
+    def warp_sum(self, value: ExprLike, width: Literal[2, 4, 8, 16, 32] = 32) -> Expr:
+        """The sum of one value per thread, returned to every thread of the warp."""
+
+    def warp_max(self, value: ExprLike, width: Literal[2, 4, 8, 16, 32] = 32) -> Expr:
+        """The max of one value per thread, returned to every thread of the warp."""
+
+    def warp_min(self, value: ExprLike, width: Literal[2, 4, 8, 16, 32] = 32) -> Expr:
+        """The min of one value per thread, returned to every thread of the warp."""
+
+    def cta_sum(self, value: ExprLike, num_warps: int | None = None, scratch: SharedPointer | None = None) -> Expr:
+        """The sum of one value per thread, returned to every thread of the cta."""
+
+    def cta_max(self, value: ExprLike, num_warps: int | None = None, scratch: SharedPointer | None = None) -> Expr:
+        """The max of one value per thread, returned to every thread of the cta."""
+
+    def cta_min(self, value: ExprLike, num_warps: int | None = None, scratch: SharedPointer | None = None) -> Expr:
+        """The min of one value per thread, returned to every thread of the cta."""
+
+
+cuda: _Cuda
+
+def call_extern(dtype: str | LanguageDType, function: str, *args: ExprLike | _Buffer | str) -> Any:
+    """Call a function that CUDA C++ has. The simulator does not know what it does."""
+
+def call_pure_extern(dtype: str | LanguageDType, function: str, *args: ExprLike | _Buffer | str) -> Any:
+    """Call a function that CUDA C++ has. The simulator does not know what it does."""
+
+def tvm_warp_activemask() -> Expr:
+    """The mask of active lanes: all 32."""
+
+def tvm_warp_shuffle(mask: ExprLike, value: ExprLike, lane: ExprLike, width: int = 32, warp_size: int = 32) -> Expr:
+    """The value that lane `lane` holds."""
+
+def tvm_warp_shuffle_xor(mask: ExprLike, value: ExprLike, lane: ExprLike, width: int = 32, warp_size: int = 32) -> Expr:
+    """The value that lane ``lane ^ own`` holds."""
+
+def tvm_warp_shuffle_down(mask: ExprLike, value: ExprLike, lane: ExprLike, width: int = 32, warp_size: int = 32) -> Expr:
+    """The value that the lane `lane` above the own one holds."""
+
+def tvm_warp_shuffle_up(mask: ExprLike, value: ExprLike, lane: ExprLike, width: int = 32, warp_size: int = 32) -> Expr:
+    """The value that the lane `lane` below the own one holds."""

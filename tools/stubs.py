@@ -1,0 +1,324 @@
+"""The types of the language for editors: `make stubs`, or `python -m tools.stubs`, writes `tirx_mini/script/tirx.pyi`.
+
+At run time most names of `Tx` are made when they are first asked for. The stub spells them out, from the same tables:
+instructions from `tirx_mini.isa`, tile primitives from `tirx_mini.tile`, operators, dtypes and special registers from
+the front end. The functions that modules define are imported, so that their own annotations and docstrings are used.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from tirx_mini.ir import SCOPE_KINDS, SPECIALS
+from tirx_mini.isa import NAMES, Alias, Instruction, OperandKind, manual
+from tirx_mini.script import tirx
+from tirx_mini.script.operators import AXES, DTYPES, OPERATORS, SHORT_DTYPES
+from tirx_mini.script.primitives import SCOPE_NAMES
+from tirx_mini.tile import OPS, OPTIONS, RULES, TileOp
+
+SOURCE = Path(inspect.getfile(tirx))
+STUB = SOURCE.with_suffix(".pyi")
+
+_HEAD = '''"""The language, as kernels import it: ``from tirx_mini.script import tirx as Tx``.
+
+Written by `make stubs` from the tables of instructions and tile primitives. Do not edit it.
+"""
+'''
+
+_ALIASES = {
+    "Integer": "Expr | Buffer | int",
+    "Number": "Expr | Buffer | int | float",
+    "Condition": "Expr | int",
+    "SharedPointer": "Expr | Buffer | int",
+    "GlobalPointer": "Expr | Buffer",
+    "RegisterPointer": "Expr | Buffer",
+    "TmemAddress": "Expr | Buffer | int",
+    "TensorMap": "Expr",
+    "Tile": "Buffer | Region | Expr",
+}
+"""What a parameter takes, by the name that an editor shows."""
+
+_OPERANDS: Mapping[OperandKind, str] = {
+    OperandKind.F32: "Number",
+    OperandKind.ANY: "Number",
+    OperandKind.PREDICATE: "Condition",
+    OperandKind.SHARED: "SharedPointer",
+    OperandKind.MBARRIER: "SharedPointer",
+    OperandKind.GLOBAL: "GlobalPointer",
+    OperandKind.TMEM: "TmemAddress",
+    OperandKind.REGISTERS: "RegisterPointer",
+    OperandKind.TENSOR_MAP: "TensorMap",
+}
+"""The type of an operand; it is an integer where this has no line."""
+
+_LANES = (2, 4, 8, 16)
+
+
+def stub() -> str:
+    """The text of the stub."""
+    parts = [_HEAD, *_imports(), *_types(), *_values(), *_scopes(), *_instructions()]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+# -- what is defined in modules ----------------------------------------------------------------------------------------
+
+
+def _imports() -> Iterator[str]:
+    yield "from builtins import bool as _bool\nfrom typing import Any, Literal, TypeAlias, overload\n"
+    yield "from tirx_mini.ir import Buffer as _Buffer"
+    yield "from tirx_mini.ir import Expr, ExprLike, Region"
+    tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
+    imported: dict[str, str] = {}
+    assigned: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            where = "." * node.level + (node.module or "")
+            imported |= {alias.asname or alias.name: f"from {where} import {alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            assigned |= {target.id: node.value.id for target in node.targets if isinstance(target, ast.Name)}
+    public = [name for name in tirx.__all__ if name in imported]
+    hidden = {name for name in assigned.values() if name not in public}
+    lines = [f"{imported[name]} as {name}" for name in public] + [f"{imported[name]} as _{name}" for name in hidden]
+    yield from sorted([*lines, "from .annotations import LanguageDType, ScopeName", "from .handles import OpenScope"])
+    yield ""
+    yield from (f"{name} = {'_' * (meant in hidden)}{meant}" for name, meant in sorted(assigned.items()))
+    yield "__all__: list[str]"
+    yield ""
+
+
+def _types() -> Iterator[str]:
+    for name, text in _ALIASES.items():
+        yield f"{name}: TypeAlias = {text.replace('Buffer', '_Buffer')}"
+    yield ""
+    plain = [*DTYPES, *SHORT_DTYPES]
+    vectors = [f"{name}x{lanes}" for name in DTYPES if name not in ("bool", "handle") for lanes in _LANES]
+    yield from (f"{name}: LanguageDType" for name in (*plain, *vectors))
+    yield ""
+
+
+def _values() -> Iterator[str]:
+    yield from (f"{name}: Expr" for name in SPECIALS if "." not in name)
+    yield '\nclass _Axes:\n    """The components of a special register."""\n\n    x: Expr\n    y: Expr\n    z: Expr\n'
+    yield from (f"{name}: _Axes" for name in AXES)
+    yield ""
+    for name in OPERATORS:
+        parameters = {"Not": "value: ExprLike", "bitwise_not": "value: ExprLike"}.get(name, "a: ExprLike, b: ExprLike")
+        yield f"def {name}({'*values: ExprLike' if name in ('And', 'Or') else parameters}) -> Expr: ..."
+    yield ""
+
+
+# -- scopes and tile primitives ----------------------------------------------------------------------------------------
+
+
+def _scopes() -> Iterator[str]:
+    yield "class _Primitives:"
+    yield '    """Tile primitives: operations on tiles, which the threads of a scope execute together."""\n'
+    for op in OPS.values():
+        yield indent(_primitive(op, "self, "), "    ")
+    yield "class _Scope(_Primitives):"
+    yield '    """An execution scope. A call opens it; its attributes are tile primitives that it executes."""\n'
+    yield "    def __call__(self, parent: ScopeName | None = None) -> OpenScope: ..."
+    yield "\nclass _Tiles(_Primitives):"
+    yield '    """The tile primitives, and the scopes to which they can be bound."""\n'
+    yield from (f"    {name}: _Scope" for name in SCOPE_NAMES)
+    yield ""
+    for name in SCOPE_NAMES:
+        yield f"{name}: _Scope"
+        yield f'"""The execution scope of a {SCOPE_NAMES[name]}."""' if name in SCOPE_KINDS else ""
+    yield "tile: _Tiles\n"
+    yield from (_primitive(op) for op in OPS.values())
+
+
+def _primitive(op: TileOp, first: str = "") -> str:
+    parameters = [f"{name}: {'Number' if name in op.values else 'Tile | Number' if name in op.either else 'Tile'}"
+                  for name in op.operands]  # fmt: skip
+    parameters += [f"{name}: {_option_type(op, name)} = {default!r}" for name, default in op.options.items()]
+    text = f"def {op.name}({first}{', '.join(parameters)}) -> None:\n{_docstring(op.help)}"
+    if op.name != "cast":
+        return text
+    values = f"def cast({first}value: ExprLike, dtype: str | LanguageDType) -> Expr:\n"
+    return f"@overload\n{text}@overload\n{values}{_docstring('`value` converted to `dtype`.')}"
+
+
+def _option_type(op: TileOp, name: str) -> str:
+    """The type of an option; that of `dispatch` has the names of the rules that implement the primitive."""
+    if name != "dispatch":
+        return OPTIONS[name].type
+    rules = [rule for rule in RULES if op.name in rule.ops]
+    names = dict.fromkeys(spelling for rule in rules for spelling in (rule.name, *rule.aliases))
+    return f"Literal[{', '.join(map(repr, names))}] | None"
+
+
+# -- instructions ------------------------------------------------------------------------------------------------------
+
+
+class _Group:
+    """A node of the namespace: the instructions below it, and those that it is itself."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.below: dict[str, _Group] = {}
+        self.functions: list[str] = []
+
+    def at(self, path: str) -> _Group:
+        node = self
+        for part in path.split("."):
+            node = node.below.setdefault(part, _Group(f"{node.path}.{part}".lstrip(".")))
+        return node
+
+    @property
+    def name(self) -> str:
+        return "_" + "".join(part[0].upper() + part[1:] for part in self.path.split("."))
+
+
+def _instructions() -> Iterator[str]:
+    root = _Group("")
+    collective = dict(_collectives())
+    for path, overloads in NAMES.items():
+        if path not in collective:
+            root.at(path).functions = [_signature(path, *entry) for entry in overloads.entries]
+    for path, functions in collective.items():
+        root.at(path).functions = functions
+    for name, group in root.below.items():
+        if group.below:
+            yield _class(group)
+            yield f"{name}: {group.name}\n"
+        else:
+            yield _functions(group, name, "")
+
+
+def _class(group: _Group) -> str:
+    """The class of a group, after those of the groups below it."""
+    inner = [below for below in group.below.values() if below.below]
+    lines = [_class(below) for below in inner]
+    lines.append(f'class {group.name}:\n    """Tx.{group.path}: instructions."""\n')
+    if group.functions:
+        lines.append(indent(_functions(group, "__call__", "self, "), "    "))
+    for name, below in group.below.items():
+        if below.below:
+            lines.append(f"    {name}: {below.name}")
+        else:
+            lines.append(indent(_functions(below, name, "self, "), "    "))
+    return "\n".join(lines) + "\n"
+
+
+def _functions(group: _Group, name: str, first: str) -> str:
+    mark = "@overload\n" if len(group.functions) > 1 else ""
+    texts = (text.format(name=name, first=first) for text in map(_escaped, group.functions))
+    return "".join(f"{mark}{text}" for text in texts)
+
+
+def _escaped(text: str) -> str:
+    """A function of which only `NAME` and `FIRST` are left open."""
+    escaped = text.replace("{", "{{").replace("}", "}}")
+    return escaped.replace("NAME(FIRST", "{name}({first}", 1)
+
+
+def _signature(path: str, entry: Instruction, alias: Alias) -> str:
+    annotations = inspect.signature(entry.semantics).parameters
+    required, optional = [], []
+    for operand in entry.operands:
+        if operand.name not in alias.preset:
+            kind = _OPERANDS.get(operand.type.kind, "Integer")
+            required.append(f"{'*' * operand.variadic}{operand.name}: {kind}")
+    for attribute in entry.attributes:
+        if attribute.choices is None:
+            kind = str(annotations[attribute.name].annotation).replace("bool", "_bool")  # Tx.bool is a dtype
+        elif all(isinstance(choice, int) for choice in attribute.choices):
+            kind = "int"  # the factory of a kernel may have it as a parameter, which is an int to a type checker
+        else:
+            kind = f"Literal[{', '.join(map(repr, attribute.choices))}]"
+        if attribute.required:
+            required.append(f"{attribute.name}: {kind}")
+        else:
+            optional.append(f"{attribute.name}: {kind} = {attribute.default!r}")
+    returned = "None" if entry.result is None else "Expr"
+    summary, _, rest = manual(path, [(entry, alias)]).partition("\n\n")[2].partition("\n")
+    return f"def NAME(FIRST{', '.join([*required, *optional])}) -> {returned}:\n{_docstring(summary, [rest])}"
+
+
+def _collectives() -> Iterator[tuple[str, list[str]]]:
+    """The functions of several instructions, by their paths."""
+    yield from ((path, [text]) for path, text in _COLLECTIVES.items())
+    for unit in ("warp", "cta"):
+        for op in ("sum", "max", "min"):
+            primitive = OPS[f"{unit}_{op}"]
+            options = "".join(
+                f", {name}: {_option_type(primitive, name)} = {default!r}" for name, default in primitive.options.items()
+            )
+            yield f"cuda.{primitive.name}", [_plain(f"value: ExprLike{options}", "Expr", primitive.doc)]
+
+
+def _plain(parameters: str, returned: str, doc: str) -> str:
+    return f"def NAME(FIRST{parameters}) -> {returned}:\n{_docstring(doc)}"
+
+
+def _shuffle(lane: str, doc: str) -> str:
+    return _plain(
+        f"mask: ExprLike, value: ExprLike, {lane}: ExprLike, width: int = 32, warp_size: int = 32", "Expr", doc
+    )
+
+
+def _docstring(summary: str, rest: Iterable[str] = ()) -> str:
+    """A docstring as the body of a function."""
+    text = "\n".join([summary, *rest]).strip().replace("\\", "\\\\")
+    return indent(f'"""{text}\n"""' if "\n" in text else f'"""{text}"""', "    ") + "\n"
+
+
+_CALL = "*args: ExprLike | _Buffer | str"
+_COLLECTIVES: Mapping[str, str] = {
+    "cuda.printf": _plain(
+        "format: str, *values: ExprLike", "None", "Every thread that executes it writes its values to standard output."
+    ),
+    **{
+        f"{room}.func_call": _plain(
+            f'{_CALL}, function: str | None = None, source_code: str = "", return_type: Any = "void"',
+            "Any",
+            "Call a function of CUDA C++ that the kernel brings with it. The simulator does not know what it does.",
+        )
+        for room in ("cuda", "ptx")
+    },
+    **{
+        name: _plain(
+            f"dtype: str | LanguageDType, function: str, {_CALL}",
+            "Any",
+            "Call a function that CUDA C++ has. The simulator does not know what it does.",
+        )
+        for name in ("call_extern", "call_pure_extern")
+    },
+    **{
+        f"cuda.{unit}_reduce": _plain(
+            'value: ExprLike, op: Literal["sum", "max", "min"], *args: Any, **options: Any',
+            "Expr",
+            f"The sum, max or min of one value per thread over its {unit}; every thread receives it.",
+        )
+        for unit in ("warp", "cta")
+    },
+    "cuda.thread_rank": _plain("", "Expr", "The index of the executing thread in its CTA."),
+    "ptx.setmaxnreg": _plain(
+        "increase: _bool, count: int",
+        "None",
+        "Raise or lower the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256.",
+    ),
+    "tvm_warp_activemask": _plain("", "Expr", "The mask of active lanes: all 32."),
+    "tvm_warp_shuffle": _shuffle("lane", "The value that lane `lane` holds."),
+    "tvm_warp_shuffle_xor": _shuffle("lane", "The value that lane ``lane ^ own`` holds."),
+    "tvm_warp_shuffle_down": _shuffle("lane", "The value that the lane `lane` above the own one holds."),
+    "tvm_warp_shuffle_up": _shuffle("lane", "The value that the lane `lane` below the own one holds."),
+}
+
+
+def main(write: Callable[[str], Any] | None = None) -> int:
+    """Write the stub."""
+    (write or (lambda text: STUB.write_text(text, encoding="utf-8")))(stub())
+    print(STUB)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
