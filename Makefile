@@ -4,6 +4,7 @@
 # make web     build the script and the style of the timeline's page
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
 # make docs    build the site of the course into build/site; open build/site/index.html
+# make stubs   write the types of the language that editors read
 # make figures draw the pictures of the documentation, and fill in the figures that its pages quote
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
 # make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
@@ -36,7 +37,7 @@ DOCS := $(VENV)/.installed-docs
 WEB := web/timeline/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint web pythons mutants docs figures fuzz clean
+.PHONY: help run test lint web pythons mutants docs stubs figures fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -65,6 +66,9 @@ mutants: $(BASE)
 docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "The site is in build/site: open build/site/index.html"
+
+stubs: $(BASE)
+	$(BIN)/python -m tools.stubs
 
 figures: $(BASE)
 	$(BIN)/python -m tools.figures

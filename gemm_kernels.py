@@ -15,6 +15,9 @@ calls are those of earlier steps, or on the page of the step. Set-up that does n
 Without a Blackwell GPU, the tests run in the simulator, which reports what is wrong and at which line.
 """
 
+# For editors: check this file, in which the annotations of kernels are values.
+# pyright: basic, reportInvalidTypeForm=false
+
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TCGen05Bar, TMABar
 from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tid_in_wg, tma_shared_layout
 from tirx_mini.script import tirx as Tx

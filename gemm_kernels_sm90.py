@@ -14,6 +14,9 @@ calls are those of earlier steps, or on the page of the step. docs/guide/hopper.
     python -m tirx_mini progress gemm_kernels_sm90.py                   where you are, and what is next
 """
 
+# For editors: check this file, in which the annotations of kernels are values.
+# pyright: basic, reportInvalidTypeForm=false
+
 from math import ceil
 
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar

@@ -84,7 +84,10 @@ def _imports() -> Iterator[str]:
     public = [name for name in tirx.__all__ if name in imported]
     hidden = {name for name in assigned.values() if name not in public}
     lines = [f"{imported[name]} as {name}" for name in public] + [f"{imported[name]} as _{name}" for name in hidden]
-    yield from sorted([*lines, "from .annotations import LanguageDType, ScopeName", "from .handles import OpenScope"])
+    yield from sorted(line for line in lines if line.startswith("from tirx_mini"))
+    yield ""
+    local = [line for line in lines if not line.startswith("from tirx_mini")]
+    yield from sorted([*local, "from .annotations import LanguageDType, ScopeName", "from .handles import OpenScope"])
     yield ""
     yield from (f"{name} = {'_' * (meant in hidden)}{meant}" for name, meant in sorted(assigned.items()))
     yield "__all__: list[str]"
@@ -230,9 +233,9 @@ def _signature(path: str, entry: Instruction, alias: Alias) -> str:
         if attribute.choices is None:
             kind = str(annotations[attribute.name].annotation).replace("bool", "_bool")  # Tx.bool is a dtype
         elif all(isinstance(choice, int) for choice in attribute.choices):
-            kind = "int"  # the factory of a kernel may have it as a parameter, which is an int to a type checker
+            kind = "int"  # the factory of a kernel may have it as a parameter: for a type checker any int
         else:
-            kind = f"Literal[{', '.join(map(repr, attribute.choices))}]"
+            kind = f"Literal[{', '.join(map(repr, attribute.choices))}] | str"  # for completion; a parameter is a str
         if attribute.required:
             required.append(f"{attribute.name}: {kind}")
         else:
@@ -248,9 +251,8 @@ def _collectives() -> Iterator[tuple[str, list[str]]]:
     for unit in ("warp", "cta"):
         for op in ("sum", "max", "min"):
             primitive = OPS[f"{unit}_{op}"]
-            options = "".join(
-                f", {name}: {_option_type(primitive, name)} = {default!r}" for name, default in primitive.options.items()
-            )
+            options = "".join(f", {name}: {_option_type(primitive, name)} = {default!r}"
+                              for name, default in primitive.options.items())  # fmt: skip
             yield f"cuda.{primitive.name}", [_plain(f"value: ExprLike{options}", "Expr", primitive.doc)]
 
 
@@ -293,7 +295,7 @@ _COLLECTIVES: Mapping[str, str] = {
     },
     **{
         f"cuda.{unit}_reduce": _plain(
-            'value: ExprLike, op: Literal["sum", "max", "min"], *args: Any, **options: Any',
+            'value: ExprLike, op: Literal["sum", "max", "min"] | str, *args: Any, **options: Any',
             "Expr",
             f"The sum, max or min of one value per thread over its {unit}; every thread receives it.",
         )

@@ -1,5 +1,8 @@
 """Rung 1: elementwise. Each thread computes one element; the last CTA has more threads than elements."""
 
+# For editors: check this file, in which the annotations of kernels are values.
+# pyright: basic, reportInvalidTypeForm=false
+
 import torch
 from command_line import main
 

@@ -5,6 +5,9 @@ sum of one partner, at twice the distance of the round before. After seven round
 the whole row. A round needs two barriers: one before the partial sums are read, one before they are overwritten.
 """
 
+# For editors: check this file, in which the annotations of kernels are values.
+# pyright: basic, reportInvalidTypeForm=false
+
 import torch
 from command_line import main
 

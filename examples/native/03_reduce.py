@@ -4,6 +4,9 @@ Within a warp, shuffles exchange registers: after five steps every lane has the 
 a CTA, `T.cuda.cta_sum` exchanges the partial sums through a few words of shared memory. The first CTA prints its sum.
 """
 
+# For editors: check this file, in which the annotations of kernels are values.
+# pyright: basic, reportInvalidTypeForm=false
+
 import torch
 from command_line import main
 

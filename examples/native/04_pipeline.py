@@ -4,6 +4,9 @@ The producer fills a ring of stages by cp.async. Each stage has two mbarriers: `
 producer have landed, `empty` when all consumers have read the stage. Each use of a stage is one phase of its barriers.
 """
 
+# For editors: check this file, in which the annotations of kernels are values.
+# pyright: basic, reportInvalidTypeForm=false
+
 import torch
 from command_line import main
 

@@ -110,6 +110,7 @@ def test_a_wheel_carries_every_file_once(wheel: Path) -> None:
     data = f"tirx_mini/{DATA}/"
     assert sorted(name.removeprefix(data) for name in names if name.startswith(data)) == CARRIED
     assert len(names) == len(set(names))
+    assert {"tirx_mini/py.typed", "tirx_mini/script/tirx.pyi"} <= set(names)  # what editors read
     assert {name.split("/")[0] for name in names} == {"tirx_mini", f"tirx_mini-{__version__}.dist-info"}
 
 

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tirx_mini.ir import Buffer, Expr, TirxError
 from tirx_mini.script import PoolAllocator
 from tirx_mini.script import tirx as Tx
 
+from .arguments import Integer, check_choice, check_condition, check_count, check_label, check_pool
+
 
 class MBarrier:
-    """`depth` mbarriers at which threads arrive.
+    """`depth` mbarriers at which threads arrive, one for each stage.
 
-    pool: the shared-memory pool that holds the barriers (8 bytes each).
-    name: the name where the object is not assigned to a variable; reports use the variable's, which cannot be given
-        twice.
+    A phase of a barrier completes when all the arrivals that `init` announced have happened. Then the next phase
+    begins, with the opposite parity, and expects as many arrivals again.
+
+    pool: the shared-memory pool that holds the barriers. They must be made before `pool.commit()`.
+    depth: the number of barriers.
+    name: the name where the object is not assigned to a variable. Reports use the variable's name. As in TVM, the third
+        argument may also be the phase offset.
     phase_offset: 1 to invert the parity of every wait, else 0.
     leader: the condition that selects the one thread of the CTA that initialises the barriers; by default thread 0.
 
-    As in TVM, the third argument may also be the phase offset.
+    Cost: 8 bytes of shared memory for each barrier.
+
+    Example:
+
+        pool = Tx.PoolAllocator()
+        drained = MBarrier(pool, 1, "drained")
+        pool.commit()
+        drained.init(128)                            # 128 threads arrive in each phase
+        Tx.ptx.fence.mbarrier_init()
+        Tx.cuda.cta_sync()
+        drained.arrive(0)
+        drained.wait(0, phase)
     """
 
     def __init__(
@@ -29,40 +46,77 @@ class MBarrier:
         name: str | int | None = None,
         *,
         phase_offset: int = 0,
-        leader: Any = None,
+        leader: Integer | None = None,
     ) -> None:
+        kind = type(self).__name__
+        call = f'{kind}(pool, PIPE_DEPTH, "name")'
         if isinstance(name, int):
             name, phase_offset = None, name
+        check_pool(kind, pool, call)
+        check_count(f"the depth of {kind}, the number of its barriers,", depth, f"write {call}")
+        if name is not None:
+            check_label(f"the name of {kind}", name, call)
+        check_choice(f"phase_offset of {kind}", phase_offset, (0, 1), "1 inverts the parity of every wait")
+        if leader is not None:
+            check_condition(f"the leader of {kind}", leader, "write leader=(thread_id == 0)")
         self.depth = depth
         self.phase_offset = phase_offset
-        self.leader = Tx.threadIdx.x < 1 if leader is None else leader
+        self.leader: Any = Tx.threadIdx.x < 1 if leader is None else leader
         self.buf: Buffer = pool.alloc((depth,), "uint64", align=8, name=name and Tx.variable_name(name))
 
     @property
     def name(self) -> str:
+        """The name that reports use."""
         return self.buf.name
 
-    def ptr_to(self, indices: Any) -> Expr:
-        """A pointer to the barrier of one stage: ``bar.ptr_to([stage])``."""
+    def ptr_to(self, indices: Integer | Sequence[Integer]) -> Expr:
+        """A pointer to the barrier of one stage, for instructions and for `mbar=`: ``bar.ptr_to([stage])``.
+
+        indices: the stage, alone or in a list.
+        """
         return self.buf.ptr_to(indices)
 
     @Tx.inline
-    def init(self, count: Any) -> None:
-        """Initialise every barrier for `count` arrivals per phase. The leader thread must execute the call."""
+    def init(self, count: Integer) -> None:
+        """Initialise every barrier. The leader thread must execute the call, so it stands outside roles and scopes.
+
+        count: the number of arrivals in each phase.
+
+        Cost: one `mbarrier.init` for each barrier, in one thread.
+        """
         if self.leader:
             for stage in tuple(range(self.depth)):
                 Tx.ptx.mbarrier.init(self.buf.ptr_to([stage]), count)
 
     @Tx.inline
-    def wait(self, stage: Any, phase: Any) -> None:
-        """Wait until the phase of parity `phase` of the stage's barrier has completed."""
+    def wait(self, stage: Integer, phase: Integer) -> None:
+        """Wait until the phase of parity `phase` of the stage's barrier has completed.
+
+        stage: the index of the barrier.
+        phase: 0 or 1. On a fresh barrier, the wait for 1 returns at once, and the wait for 0 blocks.
+
+        Cost: `mbarrier.try_wait`, repeated until the phase is complete.
+        """
         Tx.ptx.mbarrier.try_wait(self.buf.ptr_to([stage]), phase ^ self.phase_offset if self.phase_offset else phase)
 
     @Tx.inline
-    def arrive(self, stage: Any, cta_id: Any = None, pred: Any = None, count: Any = None, remote: Any = None) -> None:
-        """Arrive once at the stage's barrier, in this CTA or in CTA `cta_id` (or `remote`) of the cluster.
+    def arrive(
+        self,
+        stage: Integer,
+        cta_id: Integer | None = None,
+        pred: Integer | None = None,
+        count: int | None = None,
+        remote: Integer | None = None,
+    ) -> None:
+        """Arrive once at the stage's barrier: each thread that executes the call.
 
+        stage: the index of the barrier.
+        cta_id: the rank of the CTA of the cluster whose barrier is meant; by default this CTA.
         pred: the condition under which the thread arrives.
+        count: 1, if it is given.
+        remote: TVM's name for `cta_id`.
+
+        Cost: one `mbarrier.arrive` for each thread, preceded by `mapa` where `cta_id` is given.
         """
         assert count is None or count == 1, "each thread arrives once: remove `count`"
         rank = Tx.meta_var(remote if cta_id is None else cta_id)
@@ -71,20 +125,56 @@ class MBarrier:
         elif True if pred is None else pred:
             Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]))
 
-    def remote_view(self, cta_id: Any) -> RemoteBarrier:
-        """The same barriers in CTA `cta_id` of the cluster."""
+    def remote_view(self, cta_id: Integer) -> RemoteBarrier:
+        """The same barriers in another CTA of the cluster.
+
+        cta_id: the rank of that CTA.
+        """
         return RemoteBarrier(self, cta_id)
 
 
 class TMABar(MBarrier):
-    """`depth` mbarriers whose phases complete when TMA loads have delivered the expected bytes."""
+    """`depth` mbarriers whose phases complete when TMA loads have delivered the expected bytes.
+
+    `arrive` announces the bytes and counts as the one arrival of the phase, so `init` takes 1. The loads name the
+    barrier with ``mbar=bar.ptr_to([stage])``.
+
+    The arguments are those of `MBarrier`.
+
+    Example:
+
+        pool = Tx.PoolAllocator()
+        tile = pool.alloc((128, 64), "float16", layout=A_layout)
+        loaded = TMABar(pool, 1, "loaded")
+        pool.commit()
+        loaded.init(1)
+        Tx.ptx.fence.mbarrier_init()
+        Tx.cuda.cta_sync()
+        if warp_id == 0 and wg_id == 0:
+            with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                Tx.copy_async(tile[:, :], A[0:128, 0:64], dispatch="tma", mbar=loaded.ptr_to([0]))
+                loaded.arrive(0, 128 * 64 * 2)       # bytes
+        loaded.wait(0, phase)
+    """
 
     @Tx.inline
-    def arrive(self, stage: Any, bytes: Any = None, remote: Any = None, pred: Any = None, tx_count: Any = None) -> None:
-        """Expect `bytes` (or `tx_count`) more bytes in the current phase of the stage's barrier, then arrive once.
+    def arrive(  # pyright: ignore[reportIncompatibleMethodOverride] - as in TVM, each kind arrives in its own way
+        self,
+        stage: Integer,
+        bytes: Integer | None = None,
+        remote: Integer | None = None,
+        pred: Integer | None = None,
+        tx_count: Integer | None = None,
+    ) -> None:
+        """Expect bytes in the current phase of the stage's barrier, then arrive once: one thread executes it.
 
-        remote: the CTA of the cluster whose barrier is used; by default this CTA.
+        stage: the index of the barrier.
+        bytes: how many bytes the loads of this phase deliver; without it, the call is a plain arrival.
+        remote: the rank of the CTA of the cluster whose barrier is meant; by default this CTA.
         pred: the condition under which the thread arrives.
+        tx_count: TVM's name for `bytes`.
+
+        Cost: one `mbarrier.arrive.expect_tx`.
         """
         expected = Tx.meta_var(tx_count if bytes is None else bytes)
         if expected is None:
@@ -95,33 +185,76 @@ class TMABar(MBarrier):
 
 
 class TCGen05Bar(MBarrier):
-    """`depth` mbarriers at which the tensor core arrives when the committed MMAs have completed."""
+    """`depth` mbarriers at which the tensor core arrives when the MMAs that a thread has issued are complete.
+
+    A commit is one arrival, so `init` takes the number of commits in a phase.
+
+    The arguments are those of `MBarrier`.
+
+    Example:
+
+        pool = Tx.PoolAllocator()
+        multiplied = TCGen05Bar(pool, 2, "multiplied")
+        pool.commit()
+        multiplied.init(1)
+        Tx.ptx.fence.mbarrier_init()
+        Tx.cuda.cta_sync()
+        if warp_id == 0 and wg_id == 0:
+            with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+                multiplied.arrive(0, cta_group=1)    # after the MMAs of stage 0, in the thread that issued them
+        multiplied.wait(0, phase)
+    """
 
     @Tx.inline
-    def arrive(self, stage: Any, cta_group: int = 1, cta_mask: Any = None) -> None:
-        """Commit this thread's MMAs: their completion arrives once at the stage's barrier in each CTA of `cta_mask`."""
+    def arrive(  # pyright: ignore[reportIncompatibleMethodOverride] - as in TVM, each kind arrives in its own way
+        self, stage: Integer, cta_group: int = 1, cta_mask: int | None = None
+    ) -> None:
+        """Commit this thread's MMAs: the tensor core arrives once when all of them are complete.
+
+        stage: the index of the barrier.
+        cta_group: that of the MMAs, 1 or 2.
+        cta_mask: the CTAs of the cluster at whose barriers it arrives, bit r for rank r; by default this CTA.
+
+        Cost: one `tcgen05.commit`.
+        """
         Tx.ptx.tcgen05.commit(self.buf.ptr_to([stage]), cta_group=cta_group, cta_mask=cta_mask)
 
 
 class RemoteBarrier:
-    """Barriers of another CTA of the cluster. A thread can arrive at them, but not wait on them."""
+    """Barriers of another CTA of the cluster, from `remote_view`. A thread can arrive at them, but not wait on them."""
 
-    def __init__(self, barrier: MBarrier, cta_id: Any) -> None:
+    def __init__(self, barrier: MBarrier, cta_id: Integer) -> None:
         self.barrier = barrier
         self.cta_id = cta_id
         self.depth = barrier.depth
 
     @property
     def name(self) -> str:
+        """The name that reports use."""
         return self.barrier.name
 
-    def ptr_to(self, indices: Any) -> Expr:
-        """The shared::cluster address of the barrier of one stage."""
+    def ptr_to(self, indices: Integer | Sequence[Integer]) -> Expr:
+        """The shared::cluster address of the barrier of one stage.
+
+        indices: the stage, alone or in a list.
+        """
         return Tx.ptx.map_shared_rank(self.barrier.ptr_to(indices), self.cta_id)
 
     @Tx.inline
-    def arrive(self, stage: Any, bytes: Any = None, pred: Any = None, tx_count: Any = None) -> None:
-        """As `arrive` of the barrier itself, at the barrier of the other CTA."""
+    def arrive(
+        self,
+        stage: Integer,
+        bytes: Integer | None = None,
+        pred: Integer | None = None,
+        tx_count: Integer | None = None,
+    ) -> None:
+        """As `arrive` of the barrier itself, at the barrier of the other CTA.
+
+        stage: the index of the barrier.
+        bytes: how many bytes to expect; without it, the call is a plain arrival.
+        pred: the condition under which the thread arrives.
+        tx_count: TVM's name for `bytes`.
+        """
         expected = Tx.meta_var(tx_count if bytes is None else bytes)
         if expected is None:
             MBarrier.arrive(self.barrier, stage, cta_id=self.cta_id, pred=pred)
@@ -133,15 +266,33 @@ _KINDS: Mapping[str, type[MBarrier]] = {"tma": TMABar, "tcgen05": TCGen05Bar, "m
 
 
 class Pipeline:
-    """A ring of `stages`: `full` signals the consumer that a stage holds data, `empty` the producer that it is free.
+    """The two rings of barriers of a pipeline, initialised where it is created.
 
-    The barriers are initialised where the pipeline is created.
+    `full` signals the consumer that a stage holds data, `empty` the producer that it is free. Both are barrier arrays
+    of `stages` barriers.
 
-    full, empty: the kind of each barrier: "tma" (TMABar), "tcgen05" (TCGen05Bar) or "mbar" (MBarrier).
-    init_full, init_empty: the number of arrivals per phase.
-    empty_phase_offset: the phase offset of the empty barriers.
-    leader: the condition that selects the thread that initialises the barriers.
+    pool: the shared-memory pool that holds the barriers.
+    stages: the number of stages.
+    full, empty: the kind of each ring: "tma" (TMABar), "tcgen05" (TCGen05Bar) or "mbar" (MBarrier).
+    init_full, init_empty: the number of arrivals in each phase.
+    empty_phase_offset: the phase offset of `empty`. With 1, a producer that starts with phase 0 does not block in its
+        first round.
+    leader: the condition that selects the thread that initialises the barriers; by default thread 0 of the CTA.
+
+    Cost: 16 bytes of shared memory for each stage.
+
+    Example:
+
+        pool = Tx.PoolAllocator()
+        ring = Pipeline(pool, 4, full="tma", empty="tcgen05")
+        pool.commit()
+        Tx.ptx.fence.mbarrier_init()
+        Tx.cuda.cta_sync()
+        ring.empty.wait(0, 1)                        # a fresh stage is free
     """
+
+    full: MBarrier
+    empty: MBarrier
 
     def __init__(
         self,
@@ -150,14 +301,21 @@ class Pipeline:
         *,
         full: str,
         empty: str,
-        init_full: int = 1,
-        init_empty: int = 1,
+        init_full: Integer = 1,
+        init_empty: Integer = 1,
         empty_phase_offset: int = 0,
-        leader: Any = None,
+        leader: Integer | None = None,
     ) -> None:
-        for kind in (full, empty):
-            if kind not in _KINDS:
-                raise TirxError(f"{kind!r} is not a kind of barrier; use one of {', '.join(map(repr, _KINDS))}")
+        call = 'Pipeline(pool, PIPE_DEPTH, full="tma", empty="tcgen05")'
+        check_pool("Pipeline", pool, call)
+        check_count("the number of stages of Pipeline", stages, f"write {call}")
+        for which, kind in (("full", full), ("empty", empty)):
+            if not isinstance(kind, str) or kind not in _KINDS:
+                raise TirxError(
+                    f"{which} of Pipeline must be a kind of barrier, {', '.join(map(repr, _KINDS))}, but {kind!r} is "
+                    "given",
+                    hint=f"write {call}",
+                )
         label = Tx.variable_name("pipeline")
         self.stages = stages
         self.full = _KINDS[full](pool, stages, f"{label}_full", leader=leader)

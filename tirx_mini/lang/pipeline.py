@@ -2,43 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
-from tirx_mini.ir import TirxError
+from tirx_mini.ir import Expr, TirxError
 from tirx_mini.script import tirx as Tx
+
+from .arguments import Integer, check_count, given
 
 
 class PipelineState:
     """The current stage of a role, and the parity of the phase that it waits for in that stage.
 
     There are two spellings: ``PipelineState("tma", 4)`` with `init(is_producer=…)` and `move_to_next_stage()`, and
-    ``PipelineState(4, phase=1)`` with `advance()`.
+    TVM's newer ``PipelineState(4, phase=1)`` with `advance()`.
 
+    A producer starts with phase 1: its first wait returns at once, because all stages are empty. A consumer starts with
+    phase 0: its first wait blocks until a producer has filled the stage.
+
+    name: the prefix of the names of its two variables, `NAME_stage` and `NAME_phase`. It can be left out.
     depth: the number of stages.
-    phase: the initial phase. If it is given, no call of `init` is needed. A producer starts with phase 1: its first
-        wait returns at once, because all stages are empty. A consumer starts with phase 0: its first wait blocks.
+    phase: the initial phase, 1 for a producer and 0 for a consumer. If it is given, no call of `init` is needed.
+
+    Its attribute `stage` is the current stage, 0 to depth - 1, and `phase` the parity to wait for in that stage.
+
+    Cost: two registers of each thread. An advance is an addition, a remainder, a comparison and an exclusive or.
+
+    Example:
+
+        state = PipelineState("tma", 4)
+        state.init(is_producer=True)
+        for k in range(16):
+            Tx.ptx.mbarrier.try_wait(bar.ptr_to([state.stage % 2]), state.phase)
+            state.move_to_next_stage()
     """
 
-    def __init__(self, name: Any, depth: Any = None, phase: Any = None) -> None:
-        if not isinstance(name, str):  # PipelineState(depth, phase)
+    @overload
+    def __init__(self, name: str, depth: int, phase: Integer | None = None) -> None: ...
+    @overload
+    def __init__(self, depth: int, phase: Integer | None = None) -> None: ...
+    def __init__(  # pyright: ignore[reportInconsistentOverload] - the first argument is the name or the depth
+        self, name: Any = None, depth: Any = None, phase: Any = None
+    ) -> None:
+        if name is not None and not isinstance(name, str):  # PipelineState(depth, phase)
+            if isinstance(depth, str):
+                raise TirxError(
+                    "PipelineState is given its number of stages before its name",
+                    hint=f'write PipelineState("{depth}", {name})',
+                )
             name, depth, phase = None, name, depth if phase is None else phase
-        if not isinstance(depth, int) or depth < 1:
-            raise TirxError(
-                f"PipelineState needs a number of stages, not {depth!r}",
-                hint='write PipelineState("tma", PIPE_DEPTH) or PipelineState(PIPE_DEPTH, phase=1)',
-            )
-        self.depth = depth
+        check_count(
+            "the number of stages of PipelineState",
+            depth,
+            'write PipelineState("tma", PIPE_DEPTH) or PipelineState(PIPE_DEPTH, phase=1)',
+        )
+        self.depth: int = depth
         label = name or Tx.variable_name("pipe")
         self.stage: Any = Tx.alloc_scalar("int32", f"{label}_stage")
         self.phase: Any = Tx.alloc_scalar("int32", f"{label}_phase")
         if phase is not None:
-            self.init(phase)
+            self.init(_initial("phase", phase))
 
     @Tx.inline
-    def init(self, is_producer: Any = False) -> None:
-        """Start at stage 0, as a producer (phase 1: the first wait does not block) or as a consumer (phase 0)."""
+    def init(self, is_producer: Integer = False) -> None:
+        """Start at stage 0.
+
+        is_producer: whether the role is a producer. Then the phase is 1, and the first wait does not block; otherwise
+            it is 0.
+        """
         self.stage = 0
-        self.phase = Tx.int32(is_producer)
+        self.phase = Tx.int32(_initial("is_producer", is_producer))
 
     @Tx.inline
     def move_to_next_stage(self) -> None:
@@ -54,7 +86,10 @@ class PipelineState:
 
     @Tx.inline
     def skip(self, steps: int) -> None:
-        """Advance by `steps` stages at once, for example over the stages that another role handles."""
+        """Advance by several stages at once, for example over the stages that another role handles.
+
+        steps: how many; a Python number.
+        """
         if steps // self.depth % 2:
             self.phase = self.phase ^ 1
         if steps % self.depth:
@@ -62,3 +97,14 @@ class PipelineState:
             if self.stage >= self.depth:
                 self.stage = self.stage - self.depth
                 self.phase = self.phase ^ 1
+
+
+def _initial(name: str, value: Any) -> Integer:
+    """A phase to start with. Raises TirxError for what can be none."""
+    if isinstance(value, Expr) or (isinstance(value, int) and value in (0, 1)):
+        return value
+    write = "is_producer=True for a producer, and False" if name == "is_producer" else "phase=1 for a producer, and 0"
+    raise TirxError(
+        f"{name} of PipelineState must be {'a truth value' if name == 'is_producer' else '0 or 1'}, but {given(value)}",
+        hint=f"write {write} for a consumer",
+    )

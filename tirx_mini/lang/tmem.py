@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tirx_mini.hardware import TMEM_ALLOCATIONS
 from tirx_mini.ir import Buffer, DataType, Expr, TirxError
-from tirx_mini.layout import S, TCol, TileLayout, TLane
+from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane
 from tirx_mini.script import PoolAllocator
 from tirx_mini.script import tirx as Tx
+
+from .arguments import check_choice, check_pool, given
 
 
 class TMEMPool:
     """`total_cols` columns of tensor memory, allocated by one warp and deallocated by one warp.
 
-    pool: the shared-memory pool for the address.
-    total_cols: a power of two from 32 to 512.
-    alloc_warp, dealloc_warp: the indices of the two warps in the CTA.
+    pool: the shared-memory pool for the address that tcgen05.alloc writes.
+    total_cols: the number of columns: 32, 64, 128, 256 or 512.
+    cta_group: 2 if the two CTAs of a pair allocate together, for MMAs with cta_group=2; else 1.
+    alloc_warp, dealloc_warp: the indices of the two warps in the CTA; by default both are warp 0.
     tmem_addr: an existing buffer for the address; by default a new one.
+    sync_after_alloc: whether the lanes of the warp synchronise after the allocation.
+
+    Cost: 4 bytes of shared memory, and the columns, which other CTAs on the SM cannot allocate until they are freed.
+
+    Example:
+
+        pool = Tx.PoolAllocator()
+        columns = TMEMPool(pool, 256)
+        pool.commit()
+        columns.commit()                             # one warp executes tcgen05.alloc
+        Tx.cuda.cta_sync()
+        Tx.ptx.tcgen05.fence.after_thread_sync()
+        acc = columns.alloc((128, 256))
+        Tx.cuda.cta_sync()
+        columns.dealloc()
     """
 
     def __init__(
@@ -30,6 +50,10 @@ class TMEMPool:
         tmem_addr: Buffer | None = None,
         sync_after_alloc: bool = True,
     ) -> None:
+        call = "TMEMPool(pool, 512)"
+        check_pool("TMEMPool", pool, call)
+        check_choice("total_cols of TMEMPool", total_cols, TMEM_ALLOCATIONS, f"write {call}")
+        check_choice("cta_group of TMEMPool", cta_group, (1, 2))
         self.total_cols = total_cols
         self.cta_group = cta_group
         self.alloc_warp = alloc_warp
@@ -43,14 +67,23 @@ class TMEMPool:
         """The address of the first column, valid after `commit`."""
         return self.address[0]
 
-    def alloc(self, shape: Any, dtype: Any = "float32", *, layout: Any = None, cols: int | None = None) -> Buffer:
+    def alloc(
+        self, shape: Sequence[int], dtype: Any = "float32", *, layout: Layout | None = None, cols: int | None = None
+    ) -> Buffer:
         """A tile of 128 lanes in the next columns.
 
-        dtype: the dtype of an element; it must be 32 bits wide unless `cols` is given.
-        cols: the number of columns.
+        shape: the extents (lanes, columns).
+        dtype: the dtype of an element.
+        layout: the place of each element; by default, element (r, c) is in lane r, column c.
+        cols: the number of columns of 32 bits; by default, as many as a row of elements fills.
 
         Raises TirxError if the pool has too few columns.
         """
+        if not isinstance(shape, (tuple, list)) or len(shape) != 2 or not all(isinstance(n, int) for n in shape):
+            raise TirxError(
+                f"the shape of a tile of tensor memory must be (lanes, columns), two integers, but {given(shape)}",
+                hint="write alloc((128, columns))",
+            )
         lanes, columns = shape
         taken = columns * DataType(dtype).bits // 32 if cols is None else cols
         if self.offset + taken > self.total_cols:
@@ -70,12 +103,22 @@ class TMEMPool:
         return buffer
 
     def move_base_to(self, col: int) -> None:
-        """Start the next tile at column `col`; it may overlap earlier tiles."""
+        """Start the next tile at a column of the pool. The tile may overlap earlier ones.
+
+        col: the column, from 0 on.
+        """
+        if not isinstance(col, int) or col < 0:
+            raise TirxError(
+                f"move_base_to of TMEMPool needs a column, an integer that is known at compile time, but {given(col)}"
+            )
         self.offset = col
 
     @Tx.inline
     def commit(self) -> None:
-        """Allocate the columns. All lanes of the warp must execute it."""
+        """Allocate the columns. All lanes of the warp must execute it, and no other warp does anything in it.
+
+        Cost: one `tcgen05.alloc`, which waits until the columns are free.
+        """
         if Tx.warp_id_in_cta == self.alloc_warp:
             Tx.ptx.tcgen05.alloc(Tx.address_of(self.address), n_cols=self.total_cols, cta_group=self.cta_group)
             if self.sync_after_alloc:
@@ -83,7 +126,10 @@ class TMEMPool:
 
     @Tx.inline
     def dealloc(self) -> None:
-        """Deallocate the columns after their last use. All lanes of the warp must execute it."""
+        """Deallocate the columns after their last use. All lanes of the warp must execute it.
+
+        Cost: one `tcgen05.relinquish_alloc_permit` and one `tcgen05.dealloc`.
+        """
         if Tx.warp_id_in_cta == self.dealloc_warp:
             Tx.ptx.tcgen05.relinquish_alloc_permit(cta_group=self.cta_group)
             Tx.ptx.tcgen05.dealloc(self.addr, n_cols=self.total_cols, cta_group=self.cta_group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import CodeType, TracebackType
@@ -121,7 +122,9 @@ def foreign(error: Exception, function: Any, span: Span, args: Iterable[Any] = (
     direct = error.__traceback__ is not None and error.__traceback__.tb_next is None
     if isinstance(error, TypeError) and direct and function is not None:
         signature = signature_of(function)
-        return TirxError(str(error), span, f"its signature is {signature}" if signature else None)
+        name = getattr(function, "__name__", "") if isinstance(function, type) else ""
+        message = re.sub(r"^[\w.]+\.__init__\(\)", f"{name}()", str(error)) if name else str(error)
+        return TirxError(message, span, f"its signature is {signature}" if signature else None)
     message = str(error) if type(error).__module__.startswith("tirx_mini") and str(error) else _with_type(error)
     place = origin(error.__traceback__)
     return TirxError(message, span, notes=() if place is None else (("raised here", place),))

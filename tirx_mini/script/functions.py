@@ -7,6 +7,7 @@ call need each other: a function defined in a body is an inline function, and a 
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,8 +94,17 @@ class InlineFunction:
     def _mismatch(self, problem: str) -> TirxError:
         return TirxError(
             f"`{self.__name__}` {problem}",
-            hint=f"its signature is {self.__name__}({ast.unparse(self.source.node.args)})",
+            hint=f"its signature is {self.__name__}({_parameters(self.source.node.args)})",
         )
+
+
+def _parameters(arguments: ast.arguments) -> str:
+    """The parameters as a call gives them: without annotations, and without the object of a method."""
+    shown = copy.deepcopy(arguments)
+    for arg in ast.walk(shown):
+        if isinstance(arg, ast.arg):
+            arg.annotation = None
+    return ast.unparse(shown).removeprefix("self").removeprefix(", ")
 
 
 @dataclass(frozen=True, eq=False)

@@ -262,7 +262,7 @@ def meta_var(value: _T) -> _T:
 class LetMaker:
     """``x: Tx.let = expr``, ``x: Tx.let[Tx.int32] = expr`` or ``x = Tx.let(expr)``: bind `x` to a value."""
 
-    def __call__(self, value: Any) -> Let:
+    def __call__(self, value: Any) -> Any:
         return Let(as_expr(value))
 
     def __getitem__(self, dtype: Any) -> LetMaker:

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias, overload
 
 from tirx_mini.ir import Buffer as _Buffer
 from tirx_mini.ir import Expr, ExprLike, Region
+from tirx_mini.ir import const as const
+
 from .annotations import LanguageDType, ScopeName
 from .functions import inline as inline
 from .handles import OpenScope
@@ -55,7 +57,6 @@ from .values import ceildiv as ceildiv
 from .values import evaluate as evaluate
 from .values import if_then_else as if_then_else
 from .values import ramp as ramp
-from tirx_mini.ir import const as const
 
 Buffer = _buffer_type
 SMEMPool = PoolAllocator
@@ -202,7 +203,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async'] | None = None, mbar: SharedPointer | None = None, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | None = None) -> None:
+    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None) -> None:
         """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -226,7 +227,7 @@ class _Primitives:
     def fill(self, dst: Tile, value: Number) -> None:
         """Set every element to one value."""
 
-    def gemm_async(self, C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: Literal[1, 2] = 1) -> None:
+    def gemm_async(self, C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1) -> None:
         """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
 
         accum: whether the product is added to C; otherwise it overwrites C
@@ -275,19 +276,19 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def warp_sum(self, dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+    def warp_sum(self, dst: Tile, value: Number, width: int = 32) -> None:
         """The sum of one value per thread, returned to every thread of the warp.
 
         width: the number of adjacent lanes whose values are reduced together
         """
 
-    def warp_max(self, dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+    def warp_max(self, dst: Tile, value: Number, width: int = 32) -> None:
         """The max of one value per thread, returned to every thread of the warp.
 
         width: the number of adjacent lanes whose values are reduced together
         """
 
-    def warp_min(self, dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+    def warp_min(self, dst: Tile, value: Number, width: int = 32) -> None:
         """The min of one value per thread, returned to every thread of the warp.
 
         width: the number of adjacent lanes whose values are reduced together
@@ -355,7 +356,7 @@ def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'st
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async'] | None = None, mbar: SharedPointer | None = None, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | None = None) -> None:
+def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None) -> None:
     """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -379,7 +380,7 @@ def cast(value: ExprLike, dtype: str | LanguageDType) -> Expr:
 def fill(dst: Tile, value: Number) -> None:
     """Set every element to one value."""
 
-def gemm_async(C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: Literal[1, 2] = 1) -> None:
+def gemm_async(C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1) -> None:
     """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
 
     accum: whether the product is added to C; otherwise it overwrites C
@@ -428,19 +429,19 @@ def reduce_min(dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | No
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def warp_sum(dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+def warp_sum(dst: Tile, value: Number, width: int = 32) -> None:
     """The sum of one value per thread, returned to every thread of the warp.
 
     width: the number of adjacent lanes whose values are reduced together
     """
 
-def warp_max(dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+def warp_max(dst: Tile, value: Number, width: int = 32) -> None:
     """The max of one value per thread, returned to every thread of the warp.
 
     width: the number of adjacent lanes whose values are reduced together
     """
 
-def warp_min(dst: Tile, value: Number, width: Literal[2, 4, 8, 16, 32] = 32) -> None:
+def warp_min(dst: Tile, value: Number, width: int = 32) -> None:
     """The min of one value per thread, returned to every thread of the warp.
 
     width: the number of adjacent lanes whose values are reduced together
@@ -650,7 +651,7 @@ class _PtxMbarrier:
 class _PtxFence:
     """Tx.ptx.fence: instructions."""
 
-    def proxy_async(self, space: Literal['', 'shared::cta', 'shared::cluster', 'global'] = 'shared::cta') -> None:
+    def proxy_async(self, space: Literal['', 'shared::cta', 'shared::cluster', 'global'] | str = 'shared::cta') -> None:
         """Order ordinary accesses before it and those of the async proxy (TMA, MMA operands) after it, and vice versa.
 
         It covers the memory that `space` names; with "", all memory.
@@ -677,7 +678,7 @@ class _PtxFence:
         PTX ISA:       membar/fence, .mbarrier_init
         """
 
-    def acq_rel(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] = 'gpu') -> None:
+    def acq_rel(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
 
         PTX:
@@ -989,7 +990,7 @@ class _PtxPrefetch:
 class _PtxCp_asyncBulkTensor:
     """Tx.ptx.cp_async.bulk.tensor: instructions."""
 
-    def load(self, dst: SharedPointer, tensor_map: TensorMap, bar: SharedPointer, *coords: Integer, dim: int, cta_group: Literal[1, 2] = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] = '') -> None:
+    def load(self, dst: SharedPointer, tensor_map: TensorMap, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
         Elements outside the tensor are zero, and their bytes count. With several bits in `cta_mask` (bit r for cluster rank
@@ -1014,7 +1015,7 @@ class _PtxCp_asyncBulkTensor:
         PTX ISA:       cp.async.bulk.tensor
         """
 
-    def store(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] = '') -> None:
+    def store(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
 
         The source may be written again after wait_group.read; the box holds the data after wait_group.
@@ -1104,7 +1105,7 @@ class _PtxCp_asyncMbarrier:
 class _PtxCp_async:
     """Tx.ptx.cp_async: instructions."""
 
-    def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: Literal[4, 8, 16] = 16) -> None:
+    def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: int = 16) -> None:
         """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
 
         PTX:
@@ -1220,7 +1221,7 @@ class _PtxWgmma:
         PTX ISA:       wgmma.fence
         """
 
-    def mma_async(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16'] = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
+    def mma_async(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
         """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] and B [n, 16] in shared memory, D in registers.
 
         n: a multiple of 8 up to 256; D is n / 2 registers of each thread. transpose_a, transpose_b: the operand is
@@ -1329,7 +1330,7 @@ class _PtxTcgen05Fence:
 class _PtxTcgen05:
     """Tx.ptx.tcgen05: instructions."""
 
-    def alloc(self, dst: SharedPointer, n_cols: Integer, cta_group: Literal[1, 2] = 1) -> None:
+    def alloc(self, dst: SharedPointer, n_cols: Integer, cta_group: int = 1) -> None:
         """One warp allocates `n_cols` columns (32, 64, … 512) and writes their address to `dst`; waits until they are free.
 
         With cta_group = 2 a warp in each CTA of the pair does so.
@@ -1346,7 +1347,7 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.alloc
         """
 
-    def dealloc(self, addr: TmemAddress, n_cols: Integer, cta_group: Literal[1, 2] = 1) -> None:
+    def dealloc(self, addr: TmemAddress, n_cols: Integer, cta_group: int = 1) -> None:
         """One warp frees an allocation, by its address and number of columns, before the CTA ends.
 
         PTX:
@@ -1361,7 +1362,7 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.dealloc
         """
 
-    def relinquish_alloc_permit(self, cta_group: Literal[1, 2] = 1) -> None:
+    def relinquish_alloc_permit(self, cta_group: int = 1) -> None:
         """Give up the CTA's permit to allocate: it will not allocate again, and other CTAs on the SM may.
 
         PTX:
@@ -1374,7 +1375,7 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.relinquish_alloc_permit
         """
 
-    def mma(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: Literal[1, 2] = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] = 'f16') -> None:
+    def mma(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
         """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
 
         Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
@@ -1397,7 +1398,7 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.mma
         """
 
-    def commit(self, bar: SharedPointer, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None) -> None:
+    def commit(self, bar: SharedPointer, cta_group: int = 1, cta_mask: int | None = None) -> None:
         """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 
         With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
@@ -1415,7 +1416,7 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.commit
         """
 
-    def ld(self, dst: RegisterPointer, addr: TmemAddress, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] = '32x32b', num: int = 1) -> None:
+    def ld(self, dst: RegisterPointer, addr: TmemAddress, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1) -> None:
         """A warp loads its lanes of tensor memory into registers, which hold the values after tcgen05.wait::ld.
 
         32x32b: register i of thread t is column i of lane t.
@@ -1434,7 +1435,7 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.ld
         """
 
-    def st(self, addr: TmemAddress, src: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] = '32x32b', num: int = 1) -> None:
+    def st(self, addr: TmemAddress, src: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1) -> None:
         """A warp stores registers to its lanes of tensor memory, which hold the values after tcgen05.wait::st.
 
         PTX:
@@ -1512,7 +1513,7 @@ class _Ptx:
     cp_async: _PtxCp_async
     cp: _PtxCp
     cp_reduce_async: _PtxCp_reduce_async
-    def ldmatrix(self, dst: RegisterPointer, addr: SharedPointer, num: Literal[1, 2, 4] = 4, transpose: _bool = False) -> None:
+    def ldmatrix(self, dst: RegisterPointer, addr: SharedPointer, num: int = 4, transpose: _bool = False) -> None:
         """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
 
         PTX:
@@ -1528,7 +1529,7 @@ class _Ptx:
         PTX ISA:       ldmatrix
         """
 
-    def stmatrix(self, addr: SharedPointer, src: RegisterPointer, num: Literal[1, 2, 4] = 4, transpose: _bool = False) -> None:
+    def stmatrix(self, addr: SharedPointer, src: RegisterPointer, num: int = 4, transpose: _bool = False) -> None:
         """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
 
         PTX:
@@ -1738,22 +1739,22 @@ class _Cuda:
     def func_call(self, *args: ExprLike | _Buffer | str, function: str | None = None, source_code: str = "", return_type: Any = "void") -> Any:
         """Call a function of CUDA C++ that the kernel brings with it. The simulator does not know what it does."""
 
-    def warp_reduce(self, value: ExprLike, op: Literal["sum", "max", "min"], *args: Any, **options: Any) -> Expr:
+    def warp_reduce(self, value: ExprLike, op: Literal["sum", "max", "min"] | str, *args: Any, **options: Any) -> Expr:
         """The sum, max or min of one value per thread over its warp; every thread receives it."""
 
-    def cta_reduce(self, value: ExprLike, op: Literal["sum", "max", "min"], *args: Any, **options: Any) -> Expr:
+    def cta_reduce(self, value: ExprLike, op: Literal["sum", "max", "min"] | str, *args: Any, **options: Any) -> Expr:
         """The sum, max or min of one value per thread over its cta; every thread receives it."""
 
     def thread_rank(self, ) -> Expr:
         """The index of the executing thread in its CTA."""
 
-    def warp_sum(self, value: ExprLike, width: Literal[2, 4, 8, 16, 32] = 32) -> Expr:
+    def warp_sum(self, value: ExprLike, width: int = 32) -> Expr:
         """The sum of one value per thread, returned to every thread of the warp."""
 
-    def warp_max(self, value: ExprLike, width: Literal[2, 4, 8, 16, 32] = 32) -> Expr:
+    def warp_max(self, value: ExprLike, width: int = 32) -> Expr:
         """The max of one value per thread, returned to every thread of the warp."""
 
-    def warp_min(self, value: ExprLike, width: Literal[2, 4, 8, 16, 32] = 32) -> Expr:
+    def warp_min(self, value: ExprLike, width: int = 32) -> Expr:
         """The min of one value per thread, returned to every thread of the warp."""
 
     def cta_sum(self, value: ExprLike, num_warps: int | None = None, scratch: SharedPointer | None = None) -> Expr:

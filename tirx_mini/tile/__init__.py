@@ -25,6 +25,6 @@ RULES: Sequence[Rule] = (
 """All dispatch rules, in the order in which they are tried."""
 
 __all__ = [
-    "Context", "OPS", "OPTIONS", "Option", "RULES", "Refusal", "Rule", "SCOPES", "TensorMaps", "Tile", "TileOp", "as_region",
-    "coordinate", "dispatch", "layout_of", "tiles_of",
+    "Context", "OPS", "OPTIONS", "Option", "RULES", "Refusal", "Rule", "SCOPES", "TensorMaps", "Tile", "TileOp",
+    "as_region", "coordinate", "dispatch", "layout_of", "tiles_of",
 ]  # fmt: skip

@@ -41,7 +41,8 @@ OPTIONS: Mapping[str, Option] = {
         "int | None", "the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast"
     ),
     "cache_hint": Option(
-        f"Literal[{', '.join(map(repr, POLICIES))}] | None", "the priority with which the L2 cache evicts the data"
+        f"Literal[{', '.join(map(repr, POLICIES))}] | str | None",
+        "the priority with which the L2 cache evicts the data",
     ),
     "accum": Option("Condition", "whether the product is added to C; otherwise it overwrites C"),
     "width": Option("int", "the number of adjacent lanes whose values are reduced together"),

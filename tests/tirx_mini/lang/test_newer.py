@@ -69,7 +69,7 @@ def test_tensor_memory_tiles_have_consecutive_columns() -> None:
 
 
 MISTAKES = {
-    f"{POOL}ring = Pipeline(shared, 2, full='tmem', empty='mbar'){COMMIT}": "'tmem' is not a kind of barrier",
+    f"{POOL}ring = Pipeline(shared, 2, full='tmem', empty='mbar'){COMMIT}": "full of Pipeline must be",
     f"{POOL}tmem = TMEMPool(shared, total_cols=64){COMMIT}a = tmem.alloc((128, 128))": "columns 0 to 127",
     f"{POOL}a = shared.alloc_tcgen05_mma_AB((128, 64), swizzle_mode='128B'){COMMIT}": 'swizzle_mode must be "auto"',
 }

@@ -106,7 +106,7 @@ def test_every_tile_is_computed_once_in_group_major_order(
 
 
 def test_a_matrix_smaller_than_a_tile_is_reported() -> None:
-    with pytest.raises(TirxError, match="num_m_tiles of the tile scheduler must be at least 1, but is 0"):
+    with pytest.raises(TirxError, match="num_m_tiles of ClusterPersistentScheduler2D must be a positive"):
         scheduled_nothing()
 
 
