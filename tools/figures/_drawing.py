@@ -30,8 +30,8 @@ PAINTS = {
 """The classes of the pictures."""
 
 RULES = (
-    "text{font-size:14px}.head{font-size:18px;font-weight:600}.bold{font-weight:600}.small{font-size:12.5px}"
-    ".code{font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:12.5px}.edge{stroke-width:1}"
+    "text{font-size:15px}.head{font-size:19px;font-weight:600}.bold{font-weight:600}.small{font-size:13.5px}"
+    ".code{font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:13.5px}.edge{stroke-width:1}"
     ".grid{stroke-width:1}.mark{stroke-width:2.6;fill:none}.thin{stroke-width:1.3}.none{fill:none}"
     ".halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}.dash{stroke-dasharray:5 4}"
 )

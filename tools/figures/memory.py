@@ -152,7 +152,7 @@ class Arrow:
 
 
 ARROWS = (
-    Arrow("cp.async.bulk.tensor.load", (303, 178, 303, 336), (310, 272)),
+    Arrow("cp.async.bulk.tensor.load", (299, 178, 299, 336), (306, 272)),
     Arrow("cp.async", (386, 178, 386, 336), (393, 272)),
     Arrow("cp.async.bulk.tensor.store", (480, 336, 480, 178), (487, 272)),
     Arrow("ld", (740, 178, 740, 336), (747, 272)),
@@ -178,7 +178,7 @@ def map_picture() -> str:
         (700, 336, 200, 74, "c1", "Registers", f"{REGISTER_BYTES // KIB} KiB: {REGISTERS_PER_SM:,} of 32 bits"),
         (420, 522, 400, 66, "c2", "Tensor memory",
          f"{TMEM_BYTES // KIB} KiB: {TMEM_LANES} lanes × {TMEM_COLUMNS} columns × 32 bits"),
-        (30, 336, 176, 74, "c0", "Shared memory", "of the cluster's other CTA"),
+        (30, 336, 176, 74, "c0", "Shared memory", "of the pair's other CTA"),
     )  # fmt: skip
     picture.rect(248, 226, 690, 390, "panel edge", rx=8)
     picture.text(926, 604, f"one of {B200.sms} SMs", "ink bold", text_anchor="end")

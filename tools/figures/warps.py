@@ -247,7 +247,7 @@ def guards_picture() -> str:
     right = left + 32 * lane + 20
     for index, (operation, needs) in enumerate(zip(OPERATIONS, _NEEDS, strict=True)):
         x = right + 130 * index + 60
-        picture.text(x, 91, operation, "ink code", text_anchor="middle", font_size=12)
+        picture.text(x, 91, operation, "ink code", text_anchor="middle")
         picture.text(x, 109, needs, "soft small", text_anchor="middle")
     for index, guard in enumerate(GUARDS):
         y = top + row * index
@@ -286,4 +286,4 @@ def pictures() -> Iterator[tuple[str, str]]:
 
 def passages() -> Iterator[tuple[str, str]]:
     """The name and the Markdown of each passage."""
-    yield "warps-elect-cuda", f"```cuda\n{elect_cuda().strip()}\n```"
+    yield "warps-elect-cuda", f"<!-- not run: made by the compiler -->\n```cuda\n{elect_cuda().strip()}\n```"
