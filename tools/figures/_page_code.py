@@ -10,17 +10,19 @@ from types import ModuleType
 from tirx_mini.course import load_module
 from tools.figures import DOCS
 
-_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"(?<!-->\n)^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: str) -> list[str]:
-    """The Python blocks of a page, given by its path under `docs/`."""
+    """The Python blocks of a page that run, given by its path under `docs/`: without those under a comment."""
     return _BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
 
 
-def code_of(page: str, count: int = 1) -> ModuleType:
-    """The first `count` Python blocks of a page, executed."""
+def code_of(page: str, name: str = "") -> ModuleType:
+    """The Python blocks of a page up to the one that defines the function `name`, executed; by default the first."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "page.py"
-        path.write_text("\n".join(blocks(page)[:count]), encoding="utf-8")
+        found = blocks(page)
+        last = next(at for at, block in enumerate(found) if not name or f"def {name}(" in block)
+        path.write_text("\n".join(found[: last + 1]), encoding="utf-8")
         return load_module(path)

@@ -19,7 +19,7 @@ READ, FULL, NONE = "wait_group(0, read=True)", "wait_group(0)", "none"
 @cache
 def traced(wait: str) -> Timeline:
     """The run of the page's kernel with this wait."""
-    page = code_of(PAGE)
+    page = code_of(PAGE, "store")
     trace = page.run(page.store(wait=wait), trace=True).trace
     assert trace is not None
     return trace

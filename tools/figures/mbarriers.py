@@ -42,7 +42,7 @@ class Step:
 @cache
 def traced(depth: int, rounds: int) -> Timeline:
     """The run of the page's ring."""
-    page = code_of(PAGE)
+    page = code_of(PAGE, "ring")
     report = page.run(page.ring(depth=depth, rounds=rounds), trace=True)
     assert report.ok and report.trace is not None
     return report.trace

@@ -19,7 +19,7 @@ STRIP, GAP = 22.0, 14.0
 @cache
 def traced(fence: bool) -> tuple[Timeline, Finding | None]:
     """The run of the page's kernel, and its finding."""
-    page = code_of(PAGE)
+    page = code_of(PAGE, "hand_over")
     report = page.run(page.hand_over(fence=fence), trace=True)
     assert report.trace is not None
     return report.trace, next(iter(report.findings), None)
