@@ -1,5 +1,6 @@
 # make run     install, then run the ladder of reference kernels in the simulator
 # make test    install, then run every test
+# make hint STEP=5: the TODOs of step 5 in gemm_kernels.py, and a hint for the first one that is open
 # make lint    ruff and pyright
 # make web     build the script and the style of the timeline's page
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
@@ -10,6 +11,8 @@
 # make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
 # make clean   remove the environment and the caches
 #
+# STEP and TODO say which hint, LEVEL=1, 2 or 3 how much it tells, KERNELS another file than gemm_kernels.py:
+#   make hint STEP=5 TODO=2 LEVEL=2
 # PYTHON chooses the interpreter (3.10 or newer), VENV the environment's folder; LADDER, PYTEST, MUTANTS and FUZZ add
 # arguments:
 #   make run LADDER='--steps 1-3 --size 1024'
@@ -24,6 +27,10 @@ LADDER ?=
 PYTEST ?=
 MUTANTS ?=
 FUZZ ?=
+STEP ?=
+TODO ?=
+LEVEL ?=
+KERNELS ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -37,7 +44,7 @@ DOCS := $(VENV)/.installed-docs
 WEB := web/timeline/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint web pythons mutants docs stubs figures fuzz clean
+.PHONY: help run test hint lint web pythons mutants docs stubs figures fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -48,6 +55,9 @@ run: $(BASE)
 # The step tests judge the reference kernels here; a student's `pytest tests/test_step01.py` judges gemm_kernels.py.
 test: $(DEV) $(WEB)
 	$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --kernels=kernels_ref $(PYTEST)
+
+hint: $(BASE)
+	@$(BIN)/python -m tirx_mini hint $(STEP) $(TODO) $(LEVEL:%=--level %) $(KERNELS:%=--kernels %)
 
 lint: $(DEV)
 	$(BIN)/ruff check .

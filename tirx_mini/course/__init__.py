@@ -20,13 +20,14 @@ from .kernels import (
     explaining,
     load_kernels,
     load_module,
+    read_kernels,
     student_file,
 )
 from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
 from .measured import StepTimes, measured_times
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
-from .todos import Todo, architecture_in, read_kernels, todos_in
+from .todos import Todo, architecture_in, hint_command, todos_in
 from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
 
@@ -74,6 +75,7 @@ __all__ = [
     "figures_of",
     "figures_of_row",
     "findings_book",
+    "hint_command",
     "hints_of",
     "kernel_of",
     "ladder_tasks",

@@ -8,16 +8,18 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 from ..hardware import DEFAULT_ARCH, architecture_of
-from ..ir import PrimFunc
+from ..ir import PrimFunc, TirxError
 from ..resources import resource, resource_root
 from ..script import explained
 from .constants import Constant, parse_file, set_constants, set_sm_count
 from .steps import STEPS
+from .todos import hint_at
 
 Factory = Callable[..., PrimFunc]
 """``hgemm_vN(M, N, K, dtype="float16")``: the kernel for that shape."""
@@ -97,9 +99,21 @@ def explaining() -> Iterator[None]:
         yield
     except Exception as error:
         page = explained(error)
+        if page is not None and page.kind == "todo":
+            _name_hint(page)
         if page is None or page is error:
             raise
         raise page from None
+
+
+def _name_hint(page: TirxError) -> None:
+    """Let the page about a TODO of a step that is not filled in name the command for its hints."""
+    place = page.span.user if page.span is not None else None
+    if place is None or page.diagnostic.hint is not None or not Path(place.file).is_file():
+        return
+    command = hint_at(Path(place.file), place.line)
+    if command is not None:
+        page.diagnostic = replace(page.diagnostic, hint=f"for a hint: {command}")
 
 
 def arch_folder(arch: str) -> str:
@@ -118,6 +132,15 @@ def student_file(arch: str = DEFAULT_ARCH) -> Path:
     name = architecture_of(arch).student_file
     here, beside = Path(name), resource(name)
     return beside if beside.is_file() and not here.is_file() else here
+
+
+def read_kernels(path: Path) -> str:
+    """The text of a student's file. Raises `KernelFileError` if there is none."""
+    if path.is_dir():
+        raise KernelFileError(f"{path} is a folder; name the file that you fill in")
+    if not path.is_file():
+        raise KernelFileError(f"the kernel file {path} does not exist")
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def _load(file: Path, sms: int | None, constants: Mapping[str, Constant]) -> ModuleType:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from ..hardware import BLACKWELL, HOPPER
-from .kernels import KernelFileError
 
 _FACTORY = re.compile(r"def hgemm_v(\d+)\(")
 _TODO = re.compile(r"\s*# TODO: (.*)")
@@ -33,15 +33,6 @@ class Todo:
     open: bool
 
 
-def read_kernels(path: Path) -> str:
-    """The text of a student's file. Raises `KernelFileError` if there is none."""
-    if path.is_dir():
-        raise KernelFileError(f"{path} is a folder; name the file that you fill in")
-    if not path.is_file():
-        raise KernelFileError(f"the kernel file {path} does not exist")
-    return path.read_text(encoding="utf-8", errors="replace")
-
-
 def architecture_in(path: Path, text: str) -> str:
     """The architecture that a student's file is for, as in "sm_90a": by its name, else by the instructions in it."""
     for architecture in (BLACKWELL, HOPPER):
@@ -53,12 +44,33 @@ def architecture_in(path: Path, text: str) -> str:
 def todos_in(text: str) -> Mapping[int, tuple[Todo, ...]]:
     """The TODOs of each ``hgemm_vN`` in the text of a file, by the number of the step, in their order."""
     lines = text.splitlines()
-    starts = [(number, int(match[1])) for number, line in enumerate(lines) if (match := _FACTORY.match(line))]
-    ends = [number for number, _ in starts[1:]] + [len(lines)]
+    starts = [*_starts(lines), (len(lines), 0)]
     return {
         step: tuple(sorted(_todos(lines, start, end), key=lambda todo: todo.line))
-        for (start, step), end in zip(starts, ends, strict=True)
+        for (start, step), (end, _) in pairwise(starts)
     }
+
+
+def hint_command(path: Path, step: int, *more: object) -> str:
+    """The command that prints hints for a step of a student's file, which is named where it is not the default one."""
+    default = path.name == BLACKWELL.student_file and path.resolve().parent == Path.cwd()
+    words = ["python -m tirx_mini hint", step, *more]
+    return " ".join(map(str, words if default else [*words, "--kernels", path]))
+
+
+def hint_at(path: Path, line: int) -> str | None:
+    """The command for the TODO at a line of a file; None where that belongs to no step."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    step = max(((start, step) for start, step in _starts(text.splitlines()) if start < line), default=(0, None))[1]
+    if step is None or not any(todo.open for todo in todos_in(text)[step]):
+        return None
+    here = Path.cwd()
+    return hint_command(path.relative_to(here) if path.is_relative_to(here) else path, step)
+
+
+def _starts(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """(line counted from 0, number of the step) of each ``hgemm_vN``."""
+    return [(number, int(match[1])) for number, line in enumerate(lines) if (match := _FACTORY.match(line))]
 
 
 def _todos(lines: Sequence[str], start: int, end: int) -> Iterator[Todo]:
