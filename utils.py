@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import tirx_mini as tvm
-from tirx_mini.course import measured_times
+from tirx_mini.course import TIME_TOLERANCE, measured_times
 from tirx_mini.diagnose import Finding
 from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generation
 from tirx_mini.ir import Buffer, PrimFunc, excerpt
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 TOLERANCES = {"float16": (1e-3, 1e-2), "bfloat16": (1.6e-2, 1e-2)}
 """(rtol, atol) by dtype: one ulp of the result, and the effect of a different summation order near zero."""
-TIME_TOLERANCE = 0.30
-"""The fraction by which a kernel may exceed the time of the reference."""
 
 
 def check_shape(

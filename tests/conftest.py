@@ -23,14 +23,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Generator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from tests.browser import axe, browser, node_modules  # noqa: F401 (fixtures)
+
+if TYPE_CHECKING:
+    from tirx_mini.course import Case
 
 ROOT = Path(__file__).parents[1]
 COMPILER = ("cuda.bindings.nvrtc", "cuda.core", "cuda.pathfinder")
@@ -98,33 +100,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("case", list(dict.fromkeys(cases(metafunc.config, metafunc.module.STEP))), ids=str)
 
 
-@dataclass(frozen=True)
-class Case:
-    """What a step test runs. sms: how many multiprocessors are modelled. timed: whether the time is judged too."""
-
-    shape: tuple[int, int, int]
-    sms: int | None = None
-    timed: bool = True
-
-    def __str__(self) -> str:
-        return "x".join(map(str, self.shape)) + (f"-{self.sms}sms" if self.sms else "")
-
-
 def cases(config: pytest.Config, number: int) -> list[Case]:
     """The shapes of a step, and those that show what squares and single tiles hide."""
-    from tirx_mini.course import STEPS, arch_folder
+    from tirx_mini.course import STEPS, Case, arch_folder
     from utils import architecture
 
     step, sms, sizes = STEPS[number], config.getoption("--sms"), config.getoption("--sizes")
     if sizes:
         return [Case(step.shape(int(size)), sms) for size in sizes.split(",")]
-    found = [Case(shape, sms) for shape in step.all_shapes(full_run(config))]
-    if step.oblong is not None and sms is None:
-        found.append(Case(step.oblong, timed=False))
-    few = step.rounds.get(arch_folder(architecture(target_of(config))))
-    if few is not None and sms is None and target_of(config).startswith("sim"):
-        found.append(Case(few.shape, few.sms, timed=False))
-    return found
+    if sms is not None:
+        return [Case(shape, sms) for shape in step.all_shapes(full_run(config))]
+    target = target_of(config)
+    folder = arch_folder(architecture(target))
+    return list(step.cases(folder, full=full_run(config), few_sms=target.startswith("sim")))
 
 
 def full_run(config: pytest.Config) -> bool:

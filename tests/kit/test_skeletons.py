@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kernels_ref.skeletons import ROOT, SKELETONS, filled_in
 from tirx_mini.course import (
     STEPS,
     Shape,
@@ -25,9 +26,7 @@ from tirx_mini.course import (
     todos_in,
 )
 
-ROOT = Path(__file__).parents[2]
 REFERENCES = ROOT / "kernels_ref"
-SKELETONS = {"sm100": ROOT / "gemm_kernels.py", "sm90": ROOT / "gemm_kernels_sm90.py"}
 TEXTS = {arch: path.read_text(encoding="utf-8") for arch, path in SKELETONS.items()}
 SHAPES: tuple[tuple[str, int, Shape], ...] = (
     *((arch, step, steps.shape(1024)) for arch in SKELETONS for step, steps in STEPS.items()),
@@ -43,16 +42,6 @@ each_step = pytest.mark.parametrize(("arch", "step"), [(arch, step) for arch in 
 
 def todos(arch: str, step: int) -> tuple[Todo, ...]:
     return todos_in(TEXTS[arch])[step]
-
-
-def filled_in(arch: str, step: int) -> str:
-    """The skeleton's text with hint 3 in the place of each `...` of a step."""
-    lines = TEXTS[arch].splitlines()
-    hints = hints_of(step, arch)
-    for hint, todo in reversed(list(zip(hints, todos(arch, step), strict=True))):
-        place = next(n for n in range(todo.line, len(lines)) if lines[n].strip() == "...")
-        lines[place : place + 1] = code_of(hint, hints, step, arch).splitlines()
-    return "\n".join(lines) + "\n"
 
 
 @each_step
@@ -91,7 +80,7 @@ def test_a_skeleton_filled_in_by_the_last_hints_is_the_reference(
     arch: str, step: int, shape: Shape, tmp_path: Path
 ) -> None:
     path = tmp_path / "filled_in.py"
-    path.write_text(filled_in(arch, step), encoding="utf-8")
+    path.write_text(filled_in(arch, [step]), encoding="utf-8")
     assert not any(todo.open for todo in todos_in(path.read_text(encoding="utf-8"))[step])
     for dtype in ("float16", "bfloat16"):
         mine, theirs = (load_kernels(source, arch)[step](*shape, dtype=dtype) for source in (path, REFERENCES))

@@ -10,19 +10,16 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..course import (
     DTYPES,
     FORMS,
     LARGEST_TRACED,
     KernelFileError,
-    Row,
     Task,
     change_text,
     figures_of_row,
     ladder_tasks,
-    run_tasks,
     shape_text,
     what_if_tasks,
     with_timelines,
@@ -30,6 +27,7 @@ from ..course import (
 from ..ir import TirxError
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, step_list
 from .ladder_table import ladder_table, why_table
+from .rows import run_with_bar
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TirxError as error:
         console.print(str(error), markup=False, highlight=False, soft_wrap=True)
         return 1
-    every = _run([*tasks, *(task for _, _, task in changed)], options.jobs, console)
+    every = run_with_bar([*tasks, *(task for _, _, task in changed)], options.jobs, console)
     rows = every[: len(tasks)]
     console.print(ladder_table(rows, options.gpu))
     if options.why:
@@ -122,16 +120,3 @@ def _say_timelines(tasks: Sequence[Task], folder: Path, console: Console) -> Non
     if any(task.timeline is None for task in tasks):
         said += f"; problems larger than {LARGEST_TRACED}³ have none"
     console.print(said, markup=False, highlight=False)
-
-
-def _run(tasks: Sequence[Task], jobs: int, console: Console) -> list[Row]:
-    """The rows of the tasks, in their order, with a bar while they are computed."""
-    rows: dict[int, Row] = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("simulating", total=len(tasks))
-        for index, row in run_tasks(tasks, jobs):
-            rows[index] = row
-            last = f"step {row.step} {shape_text(row.shape)}: {row.verdict}"
-            progress.update(bar, advance=1, description=f"{last:<28}")
-    return [rows[index] for index in sorted(rows)]

@@ -25,8 +25,9 @@ from .kernels import (
 )
 from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
 from .measured import StepTimes, measured_times
+from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .stages import STAGES, StageOptions, stage_text
-from .steps import STEPS, Shape, Step, parse_steps, shape_text, step_range, steps_from
+from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
 from .todos import Todo, architecture_in, hint_command, todos_in
 from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
@@ -34,12 +35,16 @@ from .what_if import Assignment, Change, Figures, change_text, changes_of, figur
 __all__ = [
     "DTYPES",
     "FORMS",
+    "LARGEST",
     "LARGEST_TRACED",
     "LEVELS",
     "STAGES",
     "STEPS",
+    "TIME_TOLERANCE",
+    "Advice",
     "Assignment",
     "Book",
+    "Case",
     "Change",
     "Checked",
     "Constant",
@@ -51,16 +56,20 @@ __all__ = [
     "KernelFileError",
     "KernelRef",
     "NoTimeline",
+    "Plan",
     "Row",
     "Section",
     "Shape",
     "StageOptions",
+    "Standing",
+    "State",
     "Step",
     "StepTimes",
     "Task",
     "Todo",
     "Traced",
     "View",
+    "advice",
     "arch_folder",
     "architecture_in",
     "change_text",
@@ -90,6 +99,7 @@ __all__ = [
     "parse_steps",
     "parse_what_if",
     "places",
+    "plan",
     "plain_links",
     "product_text",
     "read_kernels",

@@ -94,6 +94,7 @@ class Row:
     verdict: the simulator's; "clock" for a time without values; "wrong" if the result is and no other error happened,
         "refused" if the kernel does not take the shape, "error" if the file defines no kernel.
     findings: how many there are, warnings included.
+    codes: theirs, each once, the worst first.
     max_abs_error: of the result, against float64.
     rounding_error: the same for a correctly rounded result.
     time_us: microseconds, as the simulator's clock predicts them.
@@ -119,6 +120,7 @@ class Row:
     bound: str = ""
     why: str = ""
     smem_bytes: int | None = None
+    codes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -227,7 +229,8 @@ def run_task(task: Task) -> Row:
     except (TirxError, KernelFileError, ValueError) as error:
         verdict = "fault" if isinstance(error, TirxError) else "refused" if isinstance(error, ValueError) else "error"
         wall = time.perf_counter() - start
-        return Row(task.step, task.shape, verdict, int(verdict == "fault"), wall_s=wall, detail=str(error))
+        codes = (error.diagnostic.code,) if isinstance(error, TirxError) else ()
+        return Row(task.step, task.shape, verdict, len(codes), wall_s=wall, detail=str(error), codes=codes)
     if not task.data:
         report = simulate(kernel, gpu=task.spec, budget=task.budget, data=False, sampled=True)
         return _predicted(task, report, time.perf_counter() - start)
@@ -244,8 +247,14 @@ def run_task(task: Task) -> Row:
 def _predicted(task: Task, report: Report, wall: float) -> Row:
     """The row of a run without data."""
     detail = str(report) if report.findings else ""
-    row = Row(task.step, task.shape, report.verdict, len(report.findings), wall_s=wall, detail=detail)
+    row = Row(
+        task.step, task.shape, report.verdict, len(report.findings), wall_s=wall, detail=detail, codes=_codes(report)
+    )
     return _timed(task, row, report.time_us)
+
+
+def _codes(report: Report) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(finding.code for finding in report.findings))
 
 
 def _timed(task: Task, row: Row, time_us: float | None) -> Row:
@@ -297,5 +306,6 @@ def _judge(task: Task, report: Report, a: npt.NDArray, b: npt.NDArray, d: npt.ND
         bound=bound.cause.name if bound is not None else "",
         why=bound.sentence if bound is not None else "",
         smem_bytes=report.stats.get("smem_bytes"),
+        codes=_codes(report),
     )
     return _timed(task, row, report.time_us)

@@ -19,6 +19,8 @@ Shape = tuple[int, int, int]
 _TILE: Shape = (128, 128, 64)
 CLOCK_SIZES = (4096, 8192)
 """The sizes at which a kernel is judged on a GPU, and the simulator predicts its time without data."""
+TIME_TOLERANCE = 0.30
+"""The fraction by which a kernel may exceed the time of the reference."""
 _LIST = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
 
@@ -28,6 +30,19 @@ class FewSms:
 
     shape: Shape
     sms: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a step is tested with. sms: how many multiprocessors are modelled, None for all. timed: whether its time is
+    judged, too."""
+
+    shape: Shape
+    sms: int | None = None
+    timed: bool = True
+
+    def __str__(self) -> str:
+        return "x".join(map(str, self.shape)) + (f"-{self.sms}sms" if self.sms else "")
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,19 @@ class Step:
     def clock_shapes(self) -> tuple[Shape, ...]:
         """Further shapes, of which the simulator predicts the time in seconds, without their data."""
         return tuple(self.shape(size) for size in CLOCK_SIZES) if self.free == "MNK" else ()
+
+    def cases(self, folder: str, *, full: bool = False, few_sms: bool = True) -> tuple[Case, ...]:
+        """What the step is tested with: its shapes, and those that show what squares and single tiles hide.
+
+        full: the large shapes, too. few_sms: also the problem for a GPU with few SMs, which only the simulator has.
+        """
+        found = [Case(shape) for shape in self.all_shapes(full)]
+        if self.oblong is not None:
+            found.append(Case(self.oblong, timed=False))
+        few = self.rounds.get(folder)
+        if few is not None and few_sms:
+            found.append(Case(few.shape, few.sms, timed=False))
+        return tuple(found)
 
     def tile(self, folder: str = architecture_of(DEFAULT_ARCH).kernels) -> Shape:
         """The shape of which M, N and K are multiples in the references of a folder, as in "sm90"."""

@@ -1,0 +1,23 @@
+"""The students' files, with steps that are filled in as the references are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tirx_mini.course import code_of, hints_of, todos_in
+
+ROOT = Path(__file__).parents[2]
+SKELETONS = {"sm100": ROOT / "gemm_kernels.py", "sm90": ROOT / "gemm_kernels_sm90.py"}
+
+
+def filled_in(arch: str, steps: Iterable[int]) -> str:
+    """A skeleton's text with hint 3, the reference's code, in the place of each `...` of these steps."""
+    text = SKELETONS[arch].read_text(encoding="utf-8")
+    lines, todos = text.splitlines(), todos_in(text)
+    for step in sorted(steps, reverse=True):
+        hints = hints_of(step, arch)
+        for hint, todo in reversed(list(zip(hints, todos[step], strict=True))):
+            place = next(n for n in range(todo.line, len(lines)) if lines[n].strip() == "...")
+            lines[place : place + 1] = code_of(hint, hints, step, arch).splitlines()
+    return "\n".join(lines) + "\n"
