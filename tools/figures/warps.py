@@ -125,6 +125,22 @@ TILE = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64))
 TMEM = TileLayout(S[(128, 128) : (1 @ TLane, 1 @ TCol)])
 
 
+@Tx.inline
+def under(kind, lane_id, body):
+    """Execute `body` under a guard."""
+    if kind == GUARDS[0]:
+        body()
+    elif kind == GUARDS[1]:
+        if lane_id < 16:
+            body()
+    elif kind == GUARDS[2]:
+        if lane_id == 0:
+            body()
+    else:
+        with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
+            body()
+
+
 def guarded(guard: str, operation: str) -> PrimFunc:
     """A warp that allocates tensor memory, multiplies two tiles and arrives at a barrier, correct but for one thing:
     `operation` is executed under `guard`. "": each operation under the guard that it needs. Lanes that pass the guard
@@ -144,20 +160,6 @@ def guarded(guard: str, operation: str) -> PrimFunc:
             pool.commit()
 
             @Tx.inline
-            def under(kind, body):
-                if kind == GUARDS[0]:
-                    body()
-                elif kind == GUARDS[1]:
-                    if lane_id < 16:
-                        body()
-                elif kind == GUARDS[2]:
-                    if lane_id == 0:
-                        body()
-                else:
-                    with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
-                        body()
-
-            @Tx.inline
             def note():
                 seen[lane_id] = 1
 
@@ -171,8 +173,8 @@ def guarded(guard: str, operation: str) -> PrimFunc:
             Tx.ptx.fence.mbarrier_init()
             Tx.cuda.cta_sync()
             with Tx.thread():
-                under(guard, note)
-            under(kinds["tcgen05.alloc"], alloc)
+                under(guard, lane_id, note)
+            under(kinds["tcgen05.alloc"], lane_id, alloc)
             with Tx.cta():
                 Tx.copy(tile[:, :], A[:, :])
             Tx.cuda.cta_sync()
@@ -189,10 +191,10 @@ def guarded(guard: str, operation: str) -> PrimFunc:
                 Tx.ptx.mbarrier.arrive(bar.ptr_to([0]))
 
             with Tx.thread(parent="warp"):
-                under(kinds["tcgen05.mma"], mma)
+                under(kinds["tcgen05.mma"], lane_id, mma)
             Tx.ptx.mbarrier.try_wait(done.ptr_to([0]), 0)
             with Tx.thread(parent="warp"):
-                under(kinds["mbarrier.arrive"], arrive)
+                under(kinds["mbarrier.arrive"], lane_id, arrive)
             Tx.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
             Tx.cuda.cta_sync()
             Tx.ptx.tcgen05.dealloc(addr[0], n_cols=128, cta_group=1)
