@@ -45,7 +45,7 @@ class Lanes:
 
     def _words(self, left: float, width: float, y: float, words: str, style: str) -> None:
         middle = y + self.tall / 2 + 4.5
-        if len(words) * 7.4 + 6 <= width:
+        if len(words) * 7.7 + 6 <= width:
             self.picture.text(left + width / 2, middle, words, style, text_anchor="middle")
         elif words:
             self.picture.text(left + width + 6, middle, words, "ink")

@@ -28,7 +28,7 @@ PAINTS = {
 }
 """The classes of every picture. The colours are Okabe and Ito's, pale where text lies on them."""
 RULES = (
-    "text{font-size:13px}.head{font-size:15px;font-weight:600}.bold{font-weight:600}.tiny{font-size:12.5px}.edges{font-size:11px}"
+    "text{font-size:14px}.head{font-size:16px;font-weight:600}.bold{font-weight:600}.tiny{font-size:13px}.edges{font-size:12px}"
     ".blueish,.amberish,.greenish,.roseish{stroke-width:2}.arrow{fill:none;stroke-width:1.6}"
     ".dash{stroke-dasharray:5 4}.line{stroke-width:1}.stop{stroke-width:2;fill:none}"
     ".halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}"

@@ -13,10 +13,10 @@ from tools.figures._style import canvas, hued
 
 PAGE = "concepts/mbarriers.md"
 STAGES = 2
-WIDTH, TOP, ROW, BOTTOM = 960.0, 128.0, 36.0, 62.0
-EMPTY, PRODUCER, ENGINE, FULL, CONSUMER = 158.0, 350.0, 492.0, 664.0, 856.0
+WIDTH, TOP, ROW, BOTTOM = 960.0, 128.0, 36.0, 82.0
+EMPTY, PRODUCER, ENGINE, FULL, CONSUMER = 158.0, 350.0, 496.0, 666.0, 864.0
 """The middles of the columns, in user units."""
-BARRIER, WIDE, NARROW = 178.0, 160.0, 112.0
+BARRIER, WIDE, NARROW = 178.0, 172.0, 120.0
 """The widths of the columns of barriers, of the boxes of warps, and of those of the engine."""
 
 
@@ -113,15 +113,15 @@ def stepped() -> str:
         blocked(picture, middle, steps)
     for index, step in enumerate(steps):
         row(picture, step, TOP + ROW * (index + 0.5))
-    y = height - 40
+    y = height - 56
     picture.rect(16, y - 12, 24, 14, "blocked", fill="url(#wait)")
     picture.text(46, y, "blocked in a wait", "soft")
     picture.add("path", d=f"M190 {number(y - 5)}h34", class_="arrow", marker_end="url(#tip)")
     picture.text(232, y, "changes the barrier", "soft")
     picture.add("path", d=f"M390 {number(y - 5)}h34", class_="arrow dash", marker_end="url(#tip)")
     picture.text(432, y, "lets the warp pass", "soft")
-    picture.text(16, y + 24, "Cycles are from the launch on, on the modelled B200. Counts are those after the "
-                 "event; the colour of a barrier is the parity of its current phase.", "soft")  # fmt: skip
+    picture.text(16, y + 22, "Colour: the parity of the barrier's current phase. Counts: after the event.", "soft")
+    picture.text(16, y + 42, "Cycles: from the launch on, on the modelled B200.", "soft")
     return str(picture)
 
 

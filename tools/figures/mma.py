@@ -60,7 +60,7 @@ def operand_fields(word: int) -> Sequence[Field]:
         Field(52, 52, "leading offset: 0 relative, 1 absolute"),
         Field(51, 49, f"base offset: {found.base_offset}, the atom is aligned"),
         Field(48, 46, "constant 0b001"),
-        Field(45, 32, f"stride byte offset >> 4: {found.stride} bytes from 8 rows to the next 8"),
+        Field(45, 32, f"stride byte offset >> 4: {found.stride} bytes for 8 rows"),
         Field(31, 30, "0", used=False),
         Field(29, 16, "leading byte offset >> 4: unused with a swizzle along K"),
         Field(15, 14, "0", used=False),
