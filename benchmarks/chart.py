@@ -12,22 +12,23 @@ WIDTH, HEIGHT = 960, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 56, 40
 FIRST = 3
 STEPS_LIGHT = ("#cfe0f3", "#b3cfeb", "#94bce2", "#74a8d8", "#5593cc", "#3b7dba", "#2667a3", "#124f8a")
-STEPS_DARK = ("#16324d", "#1f4568", "#2b5a85", "#3a71a3", "#4f89bf", "#6ba2d6", "#92bfea", "#c2defa")
-"""From step `FIRST` on: the later the step, the stronger the contrast with the page."""
+STEPS_DARK = ("#3d78ab", "#4f89bb", "#629ac9", "#77abd7", "#8ebbe3", "#a6cbee", "#c0dbf6", "#dcecfd")
+"""From step `FIRST` on: the later the step, the stronger the contrast with the page. On dark pages the weakest is 3 to 1,
+on light ones the edges are."""
 PAINTS = {
     "page": Paint("fill", "#ffffff", "#14181d"),
     "ink": Paint("fill", "#1f2328", "#e8ebef"),
-    "soft": Paint("fill", "#4d545c", "#aab3bd"),
-    "grid": Paint("stroke", "#dddddd", "#343b44"),
-    "edge": Paint("stroke", "#3f6f9f", "#8fb2d4"),
-    "cublas": Paint("fill", "#8c8c8c", "#8c8c8c"),
+    "soft": Paint("fill", "#4d545c", "#c1c9d2"),
+    "grid": Paint("stroke", "#dddddd", "#3d4650"),
+    "edge": Paint("stroke", "#3f6f9f", "#b5cfe8"),
+    "cublas": Paint("fill", "#8c8c8c", "#9aa0a6"),
     "triton": Paint("fill", "#d98c3f", "#d98c3f"),
     **{
         f"step{FIRST + index}": Paint("fill", light, dark)
         for index, (light, dark) in enumerate(zip(STEPS_LIGHT, STEPS_DARK, strict=True))
     },
 }
-RULES = "text{font-size:12px}.head{font-size:15px;font-weight:bold}.edge{stroke-width:.75}.small{font-size:10px}"
+RULES = "text{font-size:13px}.head{font-size:16px;font-weight:bold}.edge{stroke-width:.8}.small{font-size:12px}"
 
 
 def chart_of_table(path: Path, title: str, dtype: str = "float16") -> str:
@@ -84,7 +85,7 @@ def _legend(picture: Picture, series: Sequence[str]) -> None:
     for index, label in enumerate(series):
         picture.rect(x, 32, 10, 10, _paint(label))
         picture.text(x + 14, 41, label, "soft")
-        x += 26 + 7 * len(label)
+        x += 26 + 7.6 * len(label)
 
 
 def _rank(name: str) -> tuple[bool, int, str]:
