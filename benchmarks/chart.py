@@ -13,8 +13,8 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 16, 56, 40
 FIRST = 3
 STEPS_LIGHT = ("#cfe0f3", "#b3cfeb", "#94bce2", "#74a8d8", "#5593cc", "#3b7dba", "#2667a3", "#124f8a")
 STEPS_DARK = ("#3d78ab", "#4f89bb", "#629ac9", "#77abd7", "#8ebbe3", "#a6cbee", "#c0dbf6", "#dcecfd")
-"""From step `FIRST` on: the later the step, the stronger the contrast with the page. On dark pages the weakest is 3 to 1,
-on light ones the edges are."""
+"""From step `FIRST` on: the later the step, the stronger the contrast with the page. On dark pages the weakest is 3
+to 1, on light ones the edges are."""
 PAINTS = {
     "page": Paint("fill", "#ffffff", "#14181d"),
     "ink": Paint("fill", "#1f2328", "#e8ebef"),
