@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -195,7 +196,8 @@ def roofs() -> str:
 
 
 def bounds() -> str:
-    return "\n".join(f"- **Step {m.step}**: {m.bound}." for m in measures() if m.step in EXPLAINED)
+    said = (f"- **Step {m.step}**: {m.bound}." for m in measures() if m.step in EXPLAINED)
+    return "\n".join(textwrap.fill(line, 120, subsequent_indent="  ", break_on_hyphens=False) for line in said)
 
 
 def tiles() -> str:
