@@ -266,15 +266,15 @@ def hgemm_v4(M, N, K, dtype="float16"):
             m_st = Tx.meta_var(bx * BLK_M)
             n_st = Tx.meta_var(by * BLK_N)
 
-            # TODO: allocate shared memory. The loads and the MMA are two events, and each is waited for by itself:
-            # besides mma_bar there is tma_bar. TMA stores D from shared memory, so D needs a tile there: Dsmem, of
-            # shape (BLK_M, BLK_N), with D_layout.
+            # TODO: allocate shared memory. The loads and the MMA complete at different times, and a thread waits for
+            # each: besides mma_bar there is tma_bar. TMA stores D from shared memory, so D needs a tile there: Dsmem,
+            # of shape (BLK_M, BLK_N), with D_layout.
             ...
 
             # TODO: allocate tensor memory, and initialise the barriers. How many arrivals complete a phase of each?
-            # Bytes are counted separately; the only arrival at tma_bar is that of the thread which says how many to
-            # expect. Before the first use, each barrier must be initialised for all threads and for the asynchronous
-            # engines.
+            # Bytes are counted separately: the only arrival at tma_bar is made by the thread that says how many bytes
+            # to expect. The initialisation must be visible to all threads and to the asynchronous engines before they
+            # use a barrier.
             ...
 
             # TODO: declare tmem, Dreg, Dreg_wg and Dreg_16b as in step 3. Each barrier counts its own phases, so each
@@ -353,7 +353,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
 
             @Tx.inline
             def tma_load(stage, k):
-                # TODO: load K tile k into this stage. It must complete a phase of this stage's barrier, and of no
+                # TODO: load K tile k into this stage. The load must complete a phase of this stage's barrier, and of no
                 # other.
                 ...
 
@@ -429,14 +429,15 @@ def hgemm_v6(M, N, K, dtype="float16"):
 
             @Tx.inline
             def write_back():
-                # TODO: write back as in step 5. The CTA does not exit afterwards; the next tile reuses tensor memory
-                # and Dsmem. Before it starts, all reads of tensor memory must be complete, and ordered before the MMAs,
-                # which another thread issues; and the store must have read Dsmem, which only one thread knows.
+                # TODO: write back as in step 5. The CTA does not exit afterwards: the next tile reuses tensor memory
+                # and Dsmem. Before it starts, all threads must have read tensor memory, and their reads must be ordered
+                # before the next MMAs, which one thread issues. And TMA must have read Dsmem: which thread knows that
+                # it has?
                 ...
 
             # TODO: compute tile after tile, as long as the scheduler has one (valid, next_tile), with the K loop and
-            # the write-back of step 5. The barriers do not start afresh with a tile, so stage and phases go on from the
-            # last tile. Into which stages do the first PRE_NUM loads go?
+            # the write-back of step 5. The barriers are not initialised again for a tile, so stage and phases go on
+            # from the last tile. Into which stages do the first PRE_NUM loads go?
             ...
 
             # TODO: deallocate tensor memory as in step 5.
@@ -454,7 +455,7 @@ def hgemm_v6(M, N, K, dtype="float16"):
 #
 # Each role has its own loop over the same tiles, and runs ahead of the next role as far as free buffers allow: TMA
 # fills up to PIPE_DEPTH stages while the MMA is behind, and the MMA of the next tile starts during the store of this
-# one.
+# one. help(TMABar), help(TCGen05Bar), help(MBarrier) and help(PipelineState) describe the classes.
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v7(M, N, K, dtype="float16"):
     check_shape("hgemm_v7", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
@@ -480,10 +481,10 @@ def hgemm_v7(M, N, K, dtype="float16"):
             ...
 
             # TODO: allocate shared memory: tmem_addr, the four barriers, the tiles, and Dsmem of shape (BLK_M, EPI_N).
-            # Each barrier says of one kind of buffer that it is full, or free, and needs one slot for each such buffer:
-            # a stage of shared memory, or the accumulator in tensor memory. Its class says who arrives: TMABar (TMA, by
-            # bytes), TCGen05Bar (the tensor core, by a commit) or MBarrier (threads): TMABar(pool, number of slots,
-            # "name").
+            # A barrier says that a buffer is full, or that it is free, and has one slot per buffer. The buffers are the
+            # stages of shared memory, and the accumulator in tensor memory. The class says who arrives: TMABar (TMA, by
+            # bytes), TCGen05Bar (the tensor core, by a commit), MBarrier (threads); its arguments are pool, the number
+            # of slots, and a name.
             ...
 
             # TODO: initialise the barriers, bar.init(arrivals per phase). All threads of the write-back arrive at
@@ -493,9 +494,9 @@ def hgemm_v7(M, N, K, dtype="float16"):
 
             # TODO: declare tmem; Dreg of TMEM_LD_N registers with its warpgroup view; Dreg_16b of BLK_N. Then declare
             # one PipelineState("name", slots) per waiting side: tma_phase ("tma") and mma_phase ("mma") step through
-            # the stages, ld_phase ("ld", the MMA warp's wait at ld2mma) and wb_phase ("wb") hand over the accumulator.
-            # At the start, all buffers are free and none is full. state.init(is_producer=…): a producer's first waits
-            # do not block, a consumer's do.
+            # the stages; ld_phase ("ld", the MMA warp's wait at ld2mma) and wb_phase ("wb") hand over the accumulator.
+            # At the start, all buffers are free, and none is full: which sides are producers, whose first waits must
+            # not block (init(is_producer=…))?
             ...
 
             @Tx.inline

@@ -123,7 +123,7 @@ def _list(
     for hint in hints:
         todo = mine.get(hint.number)
         state = f"line {todo.line}" if todo is not None and todo.open else "filled in"
-        line = Text(f"{'>' if hint is chosen else ' '}{hint.number:>3}  {state:<10} {hint.title.rstrip('.')}")
+        line = Text(f"{'>' if hint is chosen else ' '}{hint.number:>3}  {state:<10} {hint.title}")
         line.stylize("" if todo is not None and todo.open else "dim")
         console.print(line, no_wrap=True, overflow="ellipsis")
     console.print()

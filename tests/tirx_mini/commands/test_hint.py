@@ -47,7 +47,7 @@ def test_what_is_filled_in_is_marked_and_passed_over(folder: Path, capsys: pytes
     path.write_text("\n".join(lines))
     assert main(["hint", "5"]) == 0
     out = capsys.readouterr().out
-    assert "   1  filled in  set up as in step 4" in out and ">  2  line" in out and "TODO 2, hint 1 of 3" in out
+    assert "   1  filled in  Set up as in step 4" in out and ">  2  line" in out and "TODO 2, hint 1 of 3" in out
 
 
 @pytest.mark.parametrize(("kernels", "arch"), [("gemm_kernels.py", "sm100"), ("gemm_kernels_sm90.py", "sm90")])
