@@ -46,7 +46,10 @@ SECTIONS = (
     Section("Steps", tuple(f"steps/step{step:02}.md" for step in range(1, 11)), "steps"),
     Section(
         "Guide",
-        ("guide/debugging.md", "timeline.md", "bound.md", "cuda.md", "guide/hardware.md", "guide/hopper.md"),
+        (
+            *("report.md", "guide/debugging.md", "timeline.md", "bound.md", "cuda.md"),
+            *("guide/hardware.md", "guide/hopper.md"),
+        ),
         "guide",
     ),
     Section("Language", ("language.md", "reference/index.md"), "reference"),

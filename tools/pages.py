@@ -1,7 +1,7 @@
 """Reading the project's Markdown pages as GitHub does: headings and their anchors, links, code blocks and their marks.
 
-A page is CommonMark with tables. Line numbers count from 1. A block's mark is an HTML comment on the line above it,
-`<!-- not run: why -->`, `<!-- fails: why -->` or `<!-- output -->`.
+A page is CommonMark with tables. Line numbers count from 1. A block's mark is an HTML comment above it,
+`<!-- not run: why -->`, `<!-- fails: why -->`, `<!-- solved -->` or `<!-- output -->`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ DOCS = ROOT / "docs"
 
 _COMMENT = re.compile(r"<!--\s*(.*?)\s*-->")
 _DROPPED = re.compile(r"[^\w\- ]")
-_MARK = re.compile(r"(not run|fails|output)(?::\s*(.+))?$")
+_MARK = re.compile(r"(not run|fails|solved|output)(?::\s*(.+))?$")
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading. level: 1 to 6. anchor: the fragment that leads to it on GitHub."""
+    """A heading. level: 1 to 6. anchor: its fragment on GitHub. repeated: whether another of its text comes before."""
 
     line: int
     level: int
     text: str
     anchor: str
+    repeated: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,17 @@ class Link:
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced code block. info: the words after the fence. mark, why: those of the comment above it, or ""."""
+    """A fenced code block. info: the words after the fence. mark, why: those of the comment above it, or "".
+
+    generated: whether it stands in a passage that `make figures` fills in.
+    """
 
     line: int
     info: str
     text: str
     mark: str
     why: str
+    generated: bool = False
 
     @property
     def language(self) -> str:
@@ -83,9 +88,10 @@ def headings(page: str) -> list[Heading]:
             continue
         text = plain(inline)
         anchor = slug(text)
-        suffix = f"-{seen[anchor]}" if seen[anchor] else ""
+        count = seen[anchor]
         seen[anchor] += 1
-        found.append(Heading(_line(token), int(token.tag[1]), text, anchor + suffix))
+        unique = f"{anchor}-{count}" if count else anchor
+        found.append(Heading(_line(token), int(token.tag[1]), text, unique, count > 0))
     return found
 
 
@@ -108,10 +114,12 @@ def blocks(page: str) -> list[Block]:
         if token.type != "fence":
             continue
         number = _line(token)
-        above = _COMMENT.fullmatch(lines[number - 2].strip()) if number > 1 else None
+        above = _COMMENT.fullmatch(next((line.strip() for line in reversed(lines[: number - 1]) if line.strip()), ""))
         match = _MARK.match(above[1]) if above else None
         mark, why = (match[1], match[2] or "") if match else ("", "")
-        found.append(Block(number, token.info.strip(), token.content, mark, why))
+        before = "\n".join(lines[: number - 1])
+        generated = before.count("<!-- figures: ") > before.count("<!-- /figures -->")
+        found.append(Block(number, token.info.strip(), token.content, mark, why, generated))
     return found
 
 

@@ -27,7 +27,7 @@ def test_headings_of_the_same_text_have_numbered_anchors() -> None:
     assert headings(page) == [
         Heading(1, 1, "A b", "a-b"),
         Heading(7, 2, "Same", "same"),
-        Heading(9, 3, "Same", "same-1"),
+        Heading(9, 3, "Same", "same-1", repeated=True),
     ]
 
 
@@ -41,11 +41,16 @@ def test_links_and_images_are_found_and_code_is_not() -> None:
 
 
 def test_blocks_have_the_mark_of_the_comment_above_them() -> None:
-    first = "<!-- not run: needs a B200 -->\n```sh\nls\n```\n\n"
+    first = "<!-- not run: needs a B200 -->\n\n```sh\nls\n```\n\n"
     page = first + "<!-- other -->\n```python kernel\nx\n```\n<!-- output -->\n```\n1\n```\n"
     assert blocks(page) == [
-        Block(2, "sh", "ls\n", "not run", "needs a B200"),
-        Block(7, "python kernel", "x\n", "", ""),
-        Block(11, "", "1\n", "output", ""),
+        Block(3, "sh", "ls\n", "not run", "needs a B200"),
+        Block(8, "python kernel", "x\n", "", ""),
+        Block(12, "", "1\n", "output", ""),
     ]
     assert blocks(page)[1].language == "python"
+
+
+def test_blocks_of_passages_are_generated() -> None:
+    passage = "<!-- figures: a -->\n\n```cuda\nx\n```\n\n<!-- /figures -->\n"
+    assert [block.generated for block in blocks(f"{passage}\n```sh\nls\n```\n")] == [True, False]

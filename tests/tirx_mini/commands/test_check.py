@@ -13,6 +13,7 @@ from tirx_mini.__main__ import main
 from tirx_mini.commands.arguments import INCOMPLETE, shape
 from tirx_mini.course import KernelRef, load_kernel
 from tirx_mini.ir import TirxError
+from tools.pages import blocks
 
 ROOT = Path(__file__).parents[3]
 STEP_1 = f"{SOURCES[1]}:hgemm_v1"
@@ -110,13 +111,13 @@ def test_a_kernel_whose_errors_are_all_possible_is_right_here(
     assert data["findings"][0]["happened"] is False and data["findings"][0]["order"].startswith("if the dealloc of ")
 
 
-def test_the_report_in_the_readme_is_what_is_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("page", ["README.md", "docs/report.md"])
+def test_the_report_on_a_page_is_what_is_printed(
+    page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Line by line, except where an ellipsis leaves lines out."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    start = readme.index("hgemm_v7: deadlock (1 error)")
-    shown = [line.strip() for line in readme[start : readme.index("```", start)].splitlines()]
+    (report,) = [block.text for block in blocks((ROOT / page).read_text(encoding="utf-8")) if "TX107" in block.text]
+    shown = [line.strip() for line in report.splitlines()]
     text = SOURCES[7].read_text(encoding="utf-8").replace("tma2mma.init(1)", "tma2mma.init(2)")
     (tmp_path / "my_step7.py").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

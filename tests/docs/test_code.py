@@ -1,0 +1,192 @@
+"""Every code block of every page runs, or says why it does not.
+
+`python` blocks of a page run in order, in one namespace, in an empty folder. `sh` blocks run in order in a copy of the
+tree; sizes above 512 are 512 there, unless the output is compared. A comment above a block changes that:
+
+<!-- not run: why -->   the block is not run
+<!-- fails: why -->     each command of the block, or the Python block, must fail
+<!-- solved -->         gemm_kernels.py has the reference of the step that the block names in place of the skeleton
+<!-- output -->         above a `text` block that follows an `sh` block: it is what that block prints, 80 columns wide;
+                        a line "…" stands for any lines
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tools.pages import DOCS, ROOT, Block, blocks
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+BLOCKS = {page.relative_to(ROOT).as_posix(): blocks(page.read_text(encoding="utf-8")) for page in PAGES}
+ELSEWHERE = {
+    ("CONTRIBUTING.md", "python"): "tests/project/test_contributing.py",
+    ("CONTRIBUTING.md", "diff"): "tests/project/test_contributing.py",
+    ("docs/findings.md", "python"): "tests/tirx_mini/course/test_book.py",
+    ("docs/findings.md", "diff"): "tests/tirx_mini/course/test_book.py",
+    ("docs/language.md", "python"): "tests/tirx_mini/script/test_language_page.py",
+    ("docs/cuda.md", "cuda"): "tests/tirx_mini/codegen/test_cuda_page.py",
+}
+"""What other tests run, by page and language."""
+
+SHOWN = {"", "text", "diff"}
+"""Languages of blocks that are not run: what a program prints, and differences."""
+
+LIMIT = 120
+"""Seconds, for a block that hangs; blocks take a few."""
+
+IGNORED = (".git", ".venv", "build", "node_modules", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+SIZE = re.compile(r"(--sizes? )\d{4,}")
+STEP = re.compile(r"hgemm_v(\d+)|test_step(\d+)|inspect_cuda\.py (\d+)")
+
+
+def run_here(language: str) -> list[str]:
+    """The pages with blocks of a language that this module runs."""
+    return [
+        page
+        for page, found in BLOCKS.items()
+        if (page, language) not in ELSEWHERE
+        and any(block.language == language and block.mark != "not run" for block in found)
+    ]
+
+
+def python(page: str, number: int, block: Block, namespace: dict[str, object]) -> None:
+    """Run a block as a module of its own file, whose lines have the numbers that they have on the page."""
+    path = Path(f"block{number}.py").resolve()
+    path.write_text("\n" * block.line + block.text, encoding="utf-8")
+    linecache.checkcache(str(path))
+    code = compile(path.read_text(encoding="utf-8"), path, "exec")
+    if block.mark == "fails":
+        with pytest.raises(Exception):  # noqa: B017 (the text says which)
+            exec(code, namespace)
+    else:
+        exec(code, namespace)
+
+
+@pytest.mark.parametrize("page", run_here("python"))
+def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "page"}
+    for number, block in enumerate(BLOCKS[page]):
+        if block.language == "python" and block.mark != "not run":
+            python(page, number, block, namespace)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the project."""
+    return Path(shutil.copytree(ROOT, tmp_path / "tree", ignore=shutil.ignore_patterns(*IGNORED)))
+
+
+def commands(text: str) -> list[str]:
+    """The commands of a block: its lines, those that a backslash continues as one."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A script that ran in a folder, with this Python first on PATH and a terminal of 80 columns without colours."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "COLUMNS": "80",
+        "NO_COLOR": "1",
+        "PYTEST_ADDOPTS": "-p no:cacheprovider",
+    }
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=LIMIT
+    )
+
+
+def solution(text: str) -> str:
+    """gemm_kernels.py with the references of the steps that a block names."""
+    steps = sorted({int("".join(match.groups(""))) for match in STEP.finditer(text)})
+    assert steps, "the block names no step"
+    paths = [next((ROOT / "kernels_ref/sm100").glob(f"step{step:02}_*.py")) for step in steps]
+    if len(paths) == 1:
+        return paths[0].read_text(encoding="utf-8")
+    lines = [
+        f"from kernels_ref.sm100.{path.stem} import hgemm_v{step}\n" for step, path in zip(steps, paths, strict=True)
+    ]
+    return "".join(lines)
+
+
+def run_block(block: Block, tree: Path, compared: bool = False) -> str:
+    """What a block of commands prints; each must end as it should. compared: run it at the sizes that it has."""
+    skeleton = (ROOT / "gemm_kernels.py").read_text(encoding="utf-8")
+    text = solution(block.text) if block.mark == "solved" else skeleton
+    (tree / "gemm_kernels.py").write_text(text, encoding="utf-8")
+    lines = commands(block.text if compared else SIZE.sub(r"\g<1>512", block.text))
+    scripts = lines if block.mark == "fails" else ["\n".join(lines)]
+    output = ""
+    for script in scripts:
+        done = shell(script, tree)
+        assert (done.returncode != 0) is (block.mark == "fails"), (
+            f"{script}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+        )
+        output += done.stdout
+    return output
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether a text, in which a line "…" stands for any lines, is what was printed."""
+    lines = [line.rstrip() for line in shown.strip("\n").splitlines()]
+    pattern = "".join(".*?" if line.strip() == "…" else re.escape(line) + r" *\n" for line in lines)
+    return re.fullmatch(pattern, printed.strip("\n") + "\n", re.DOTALL) is not None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the commands are a shell's")
+@pytest.mark.compiler
+@pytest.mark.parametrize("page", run_here("sh"))
+def test_commands_run(page: str, tree: Path) -> None:
+    printed = None
+    for block, after in pairwise([*BLOCKS[page], None]):
+        assert block is not None
+        if block.mark == "output":
+            assert printed is not None, f"line {block.line}: no commands were run before this output"
+            assert same(block.text, printed), f"line {block.line}: this was printed:\n{printed}"
+        printed = None
+        if block.language == "sh" and block.mark != "not run":
+            printed = run_block(block, tree, compared=after is not None and after.mark == "output")
+
+
+@pytest.mark.parametrize("page", BLOCKS)
+def test_blocks_are_run_or_marked(page: str) -> None:
+    known = SHOWN | {"python", "sh"} | {language for where, language in ELSEWHERE if where == page}
+    exempt = [block for block in BLOCKS[page] if block.language in known or block.generated or block.mark == "not run"]
+    wrong = [f"line {b.line}: {b.info}" for b in BLOCKS[page] if b not in exempt]
+    wrong += [f"line {b.line}: why?" for b in BLOCKS[page] if b.mark in ("not run", "fails") and not b.why]
+    assert wrong == []
+
+
+def test_what_is_run_elsewhere_is_there() -> None:
+    for (page, language), path in ELSEWHERE.items():
+        assert any(block.language == language for block in BLOCKS[page]), f"{page} has no {language}"
+        assert (
+            Path(page).name in (ROOT / path).read_text(encoding="utf-8") or "findings_book" in (ROOT / path).read_text()
+        )
+
+
+def test_a_block_that_ends_otherwise_than_it_says_is_seen(tree: Path) -> None:
+    for mark, text in (("", "false"), ("fails", "true"), ("fails", "false\ntrue"), ("", "false | cat\ntrue")):
+        with pytest.raises(AssertionError):
+            run_block(Block(1, "sh", text, mark, ""), tree)
+    assert run_block(Block(1, "sh", "echo 1  # one\n# two\necho \\\n  3\n", "", ""), tree) == "1\n3\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "expected"),
+    [("a\nb\n", "a\nb", True), ("a\n…\nd\n", "a\nb\nc\nd\n", True), ("a\n", "a\nb\n", False), ("a\n…\n", "b\n", False)],
+)
+def test_an_output_is_compared(shown: str, printed: str, expected: bool) -> None:
+    assert same(shown, printed) is expected
