@@ -62,6 +62,7 @@ SECTIONS = (
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
 _ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ")
+_FIRST = re.compile(r"^ *(?:[-*+]|1[.)]) ")  # what may begin a list right after a line of text: no other number may
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 
 
@@ -114,7 +115,7 @@ def rewritten(markdown: str, page: str, present: set[str], repository: str | Non
             words = match["info"].split()
             line = f"{match['indent']}{fence}{words[0] if words else 'text'}"
         else:
-            if _ITEM.match(line) and lines and lines[-1].strip() and not _in_list(lines):
+            if _FIRST.match(line) and lines and lines[-1].strip() and not _in_list(lines):
                 lines.append("")
             line = _LINK.sub(lambda link: _for_site(link, page, present, repository), line)
         lines.append(line)

@@ -44,6 +44,7 @@ def test_a_link_to_a_page_that_is_listed_and_not_there_is_text() -> None:
 
 def test_a_list_needs_no_blank_line_before_it() -> None:
     assert site("Two:\n- a\n  b\n- c\n\nNo - list") == "Two:\n\n- a\n  b\n- c\n\nNo - list"
+    assert site("1 mod\n2. Then") == "1 mod\n2. Then"
 
 
 def test_code_stays_and_its_info_string_is_its_language() -> None:
