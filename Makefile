@@ -6,6 +6,7 @@
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
 # make docs    build the site of the course into build/site; open build/site/index.html
 # make stubs   write the types of the language that editors read
+# make reference write the pages of docs/reference from docstrings and tables
 # make figures draw the pictures of the documentation, and fill in the figures that its pages quote
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
 # make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
@@ -44,7 +45,7 @@ DOCS := $(VENV)/.installed-docs
 WEB := web/timeline/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test hint lint web pythons mutants docs stubs figures fuzz clean
+.PHONY: help run test hint lint web pythons mutants docs stubs reference figures fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -79,6 +80,9 @@ docs: $(DOCS)
 
 stubs: $(BASE)
 	$(BIN)/python -m tools.stubs
+
+reference: $(BASE)
+	$(BIN)/python -m tools.reference
 
 figures: $(BASE)
 	$(BIN)/python -m tools.figures

@@ -22,7 +22,10 @@ from .proof import Proof
 class Finding:
     """One thing that is wrong (`error`), that only today's chips forgive (`warning`), or that is worth a `note`.
 
-    kind: a key of `KINDS`. message: one sentence. span: where in the source.
+    kind: a key of `KINDS`.
+    severity: "error", "warning" or "note".
+    message: one sentence.
+    span: where in the source.
     details: what else is known, by name: "hint" (one sentence: what to write instead), "notes" (a tuple of
         (text, span)), "role" (which warps), "cta", "buffer", "barrier", "count" (how often it happened),
         "rule" (the PTX ISA section), "consequence" (true where other findings are more likely to show the cause),
@@ -81,11 +84,19 @@ class Finding:
 class Report:
     """The outcome of a simulation.
 
-    findings: worst first. time_us, tflops: of one of many launches in a row, predicted on the modelled GPU (None where
-        the kernel did not finish, or executed no MMA). cycles: of the SM clock. trace: the timeline, where it was asked
-        for. stats: figures by name. unwritten: what no thread wrote of the arguments that the kernel writes elsewhere,
-        and what none read of the results in tensor memory, in sentences.
-    schedules: how many were run; seed: the one that replays the worst finding.
+    verdict: "ok", "deadlock", "fault" or "hazard"; "incomplete" where something was not modelled, "clock" where a run
+        without data found nothing.
+    findings: worst first.
+    time_us, tflops: of one of many launches in a row, predicted on the modelled GPU; None where the kernel did not
+        finish, or executed no MMA.
+    cycles: the same time in cycles of the SM clock.
+    trace: the timeline, where it was asked for.
+    stats: figures by name.
+    kernel, gpu: their names.
+    unwritten: what no thread wrote of the arguments that the kernel writes elsewhere, and what none read of the results
+        in tensor memory, in sentences.
+    schedules: how many were run.
+    seed: the one that replays the worst finding.
     right: whether the results are right, where somebody compared them; the simulator alone does not know (None).
     sampled: a sentence about the parts that were run instead of the whole launch; "" where all of it was run.
     proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
@@ -113,6 +124,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
+        """Whether the verdict is "ok"."""
         return self.verdict == "ok"
 
     @property
@@ -129,14 +141,17 @@ class Report:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
+        """The findings that are errors."""
         return tuple(f for f in self.findings if f.severity == "error")
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
+        """The findings that are warnings."""
         return tuple(f for f in self.findings if f.severity == "warning")
 
     @property
     def notes(self) -> tuple[Finding, ...]:
+        """The findings that are notes."""
         return tuple(f for f in self.findings if f.severity == "note")
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from textwrap import indent
 from typing import Any
@@ -34,9 +35,14 @@ def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple
             yield attribute.name, ... if attribute.required else attribute.default
 
 
+def literal(value: Any) -> str:
+    """A Python value as source text, with double quotes."""
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
 def call_text(path: str, entry: Instruction, alias: Alias | None = None) -> str:
     """The call as a kernel writes it: `Tx.ptx.tcgen05.commit(bar, cta_group=1, cta_mask=None)`."""
-    shown = (name if default is ... else f"{name}={default!r}" for name, default in parameters(entry, alias))
+    shown = (name if default is ... else f"{name}={literal(default)}" for name, default in parameters(entry, alias))
     return f"Tx.{path}({', '.join(shown)})"
 
 
@@ -67,7 +73,7 @@ def facts_of(entry: Instruction) -> Iterator[tuple[str, str]]:
         yield operand.name, operand.type.what + also
     for attribute in entry.attributes:
         if attribute.choices is not None:
-            yield attribute.name, "one of " + ", ".join(map(repr, attribute.choices))
+            yield attribute.name, "one of " + ", ".join(map(literal, attribute.choices))
         elif attribute.counts:
             yield attribute.name, "a whole number, known at compile time"
         else:
@@ -77,6 +83,8 @@ def facts_of(entry: Instruction) -> Iterator[tuple[str, str]]:
     yield "issued by", _ISSUERS[entry.issued_by]
     yield "architectures", architectures(entry)
     yield "cost", f"{entry.cost}, {ISSUE_CYCLES[entry.cost]:g} cycles to issue in the simulator's clock"
+    for (name, value), some in entry.only_on.items():
+        yield f"{name}={literal(value)}", f"only on {' and '.join(f'sm_{sm}a' for sm in some)}"
     if entry.completion is not None:
         yield "completion", f"asynchronous, observed through {entry.completion.value}"
     if entry.ptx:
@@ -89,7 +97,7 @@ def manual(path: str, entries: list[tuple[Instruction, Alias]]) -> str:
 
 
 def _page(path: str, entry: Instruction, alias: Alias) -> str:
-    given = "".join(f"\n\nWith {name} = {value!r}." for name, value in alias.preset.items())
+    given = "".join(f"\n\nWith {name} = {literal(value)}." for name, value in alias.preset.items())
     facts = [(name, text) for name, text in facts_of(entry) if name not in alias.preset]
     wide = max(len(name) for name, _ in facts) + 2
     lines = "\n".join(f"{name + ':':<{wide}}{text}" for name, text in facts)

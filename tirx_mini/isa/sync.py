@@ -20,7 +20,7 @@ from .operands import u32
     awaits="bar.sync",
 )
 def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
-    """Wait until every thread of the CTA has arrived at the barrier (__syncthreads)."""
+    """Wait until every thread of the CTA has arrived at the barrier (`__syncthreads`)."""
     yield from gpu.bar_sync(thread, barrier_id, None)
 
 
@@ -65,7 +65,7 @@ def bar_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> N
     cuda=CudaName("cuda_warp_sync"),
 )
 def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
-    """Wait for all lanes of the warp, and order their accesses (__syncwarp)."""
+    """Wait for all lanes of the warp, and order their accesses (`__syncwarp`)."""
     gpu.warp_sync(thread)
 
 

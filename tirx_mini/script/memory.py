@@ -235,9 +235,24 @@ def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
 
 
 class PoolAllocator:
-    """Lays out the shared memory of a CTA: buffers follow one another, each aligned as its layout requires.
+    """The shared memory of a CTA: buffers follow one another, each aligned as its layout requires.
 
-    The pool is a single allocation. `commit` fixes its size; nothing can be allocated after it.
+    The pool is a single allocation. `commit` fixes its size; nothing can be allocated after it. `SMEMPool` is another
+    name of it.
+
+    base: accepted for compatibility with TVM; it has no effect.
+
+    Cost: the bytes of its buffers, and what their alignment leaves free between them, of the CTA's shared memory.
+
+    Example:
+
+        pool = Tx.PoolAllocator()
+        word = pool.alloc((1,), "uint32")
+        tiles = pool.alloc((2, 128, 64), "float16", layout=tma_shared_layout(
+            "float16", SwizzleMode.SWIZZLE_128B_ATOM, (2, 128, 64)))
+        pool.move_base_to(1024)                      # the next buffer overlaps the tiles, which are no longer needed
+        result = pool.alloc((128, 64), "float16", layout=A_layout)
+        pool.commit()
     """
 
     def __init__(self, base: Any = None) -> None:
@@ -272,9 +287,14 @@ class PoolAllocator:
         name: str | None = None,
         scope: str = "shared",
     ) -> Buffer:
-        """A shared-memory buffer of `shape`.
+        """A buffer in shared memory.
 
+        shape: its extents; the first is the stage where there are several.
+        dtype: of an element.
+        layout: the place of each element; by default row-major. TMA and the tensor core need `tma_shared_layout`.
         align: the alignment in bytes; by default the one that the layout and dtype require.
+        name: the name where the buffer is not assigned to a variable.
+        scope: "shared".
         """
         label = name or self._builder.take_name("buf")
         if self._committed is not None:
@@ -303,7 +323,13 @@ class PoolAllocator:
         align: int | None = None,
         name: str | None = None,
     ) -> Buffer:
-        """A tile for TMA and the tensor core: `alloc` with the shared-memory layout of `swizzle_mode`."""
+        """A tile for TMA and the tensor core: `alloc` with the shared-memory layout of a swizzle mode.
+
+        shape: its extents; the last two are the tile, earlier ones stages.
+        dtype: of an element.
+        swizzle_mode: the mode; the width of its atom divides the rows of the tile.
+        align, name: as for `alloc`.
+        """
         layout = tma_shared_layout(str(data_type(dtype)), swizzle_mode, shape_of(shape, name or "the tile"))
         return self.alloc(shape, dtype, layout=layout, align=align, name=name)
 
@@ -314,7 +340,11 @@ class PoolAllocator:
         swizzle_mode: SwizzleMode | str = "auto",
         align: int | None = None,
     ) -> Buffer:
-        """TVM's name for `alloc_mma`; "auto" is the 128-byte swizzle, "none" means no swizzle."""
+        """TVM's name for `alloc_mma`.
+
+        swizzle_mode: a mode, "auto" for the 128-byte swizzle, or "none".
+        shape, dtype, align: as for `alloc_mma`.
+        """
         named = {"auto": SwizzleMode.SWIZZLE_128B_ATOM, "none": SwizzleMode.SWIZZLE_NONE}
         mode = named.get(swizzle_mode, swizzle_mode) if isinstance(swizzle_mode, str) else swizzle_mode
         if not isinstance(mode, SwizzleMode):
@@ -322,7 +352,10 @@ class PoolAllocator:
         return self.alloc_mma(shape, dtype, swizzle_mode=mode, align=align)
 
     def move_base_to(self, offset: int) -> None:
-        """Start the next allocation `offset` bytes from the start of the pool; it may overlap earlier buffers."""
+        """Start the next allocation at a place of the pool. It may overlap earlier buffers.
+
+        offset: the place, in bytes from the start of the pool; known at compile time.
+        """
         place = int_value(offset)
         if place is None or place < 0:
             raise TirxError(

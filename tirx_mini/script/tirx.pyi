@@ -659,7 +659,7 @@ class _PtxFence:
         PTX:
             fence.proxy.async.shared::cta;
 
-        space:         one of '', 'shared::cta', 'shared::cluster', 'global'
+        space:         one of "", "shared::cta", "shared::cluster", "global"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          sync, 6 cycles to issue in the simulator's clock
@@ -684,7 +684,7 @@ class _PtxFence:
         PTX:
             fence.acq_rel.gpu;
 
-        scope:         one of 'cta', 'cluster', 'gpu', 'sys'
+        scope:         one of "cta", "cluster", "gpu", "sys"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          sync, 6 cycles to issue in the simulator's clock
@@ -710,7 +710,7 @@ class _PtxBarSync:
         """
 
     def all(self, barrier_id: Integer) -> None:
-        """Wait until every thread of the CTA has arrived at the barrier (__syncthreads).
+        """Wait until every thread of the CTA has arrived at the barrier (`__syncthreads`).
 
         PTX:
             bar.sync barrier_id;
@@ -727,7 +727,7 @@ class _PtxBarWarp:
     """Tx.ptx.bar.warp: instructions."""
 
     def sync(self, ) -> None:
-        """Wait for all lanes of the warp, and order their accesses (__syncwarp).
+        """Wait for all lanes of the warp, and order their accesses (`__syncwarp`).
 
         PTX:
             bar.warp.sync 0xffffffff;
@@ -759,7 +759,7 @@ class _PtxBar:
 
     warp: _PtxBarWarp
     def warp_sync(self, ) -> None:
-        """Wait for all lanes of the warp, and order their accesses (__syncwarp).
+        """Wait for all lanes of the warp, and order their accesses (`__syncwarp`).
 
         PTX:
             bar.warp.sync 0xffffffff;
@@ -1007,7 +1007,7 @@ class _PtxCp_asyncBulkTensor:
         dim:           a whole number, known at compile time
         cta_group:     one of 1, 2
         cta_mask:      a whole number, known at compile time
-        cache_hint:    one of '', 'evict_first', 'evict_normal', 'evict_last'
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock
@@ -1027,7 +1027,7 @@ class _PtxCp_asyncBulkTensor:
         src:           a pointer to shared memory, as in bar.ptr_to([0])
         coords:        an integer
         dim:           a whole number, known at compile time
-        cache_hint:    one of '', 'evict_first', 'evict_normal', 'evict_last'
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock
@@ -1235,7 +1235,7 @@ class _PtxWgmma:
         b_desc:        a matrix descriptor
         accumulate:    a condition
         n:             a whole number, known at compile time
-        dtype:         one of 'f16', 'bf16'
+        dtype:         one of "f16", "bf16"
         transpose_a:   known at compile time
         transpose_b:   known at compile time
         issued by:     a warpgroup, all its threads together
@@ -1390,10 +1390,11 @@ class _PtxTcgen05:
         idesc:         an instruction descriptor
         accumulate:    a condition
         cta_group:     one of 1, 2
-        kind:          one of 'f16', 'tf32', 'f8f6f4', 'i8'
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
         issued by:     each active thread
         architectures: sm_100a to sm_110a
         cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
         completion:    asynchronous, observed through tcgen05.commit
         PTX ISA:       tcgen05.mma
         """
@@ -1426,7 +1427,7 @@ class _PtxTcgen05:
 
         dst:           a pointer to a register buffer
         addr:          an address of tensor memory, as tcgen05.alloc wrote it
-        shape:         one of '32x32b', '16x64b', '16x128b', '16x256b'
+        shape:         one of "32x32b", "16x64b", "16x128b", "16x256b"
         num:           a whole number, known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_100a to sm_110a
@@ -1443,7 +1444,7 @@ class _PtxTcgen05:
 
         addr:          an address of tensor memory, as tcgen05.alloc wrote it
         src:           a pointer to a register buffer
-        shape:         one of '32x32b', '16x64b', '16x128b', '16x256b'
+        shape:         one of "32x32b", "16x64b", "16x128b", "16x256b"
         num:           a whole number, known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_100a to sm_110a
@@ -1582,7 +1583,7 @@ class _Cuda:
     """Tx.cuda: instructions."""
 
     def cta_sync(self, ) -> None:
-        """Wait until every thread of the CTA has arrived at the barrier (__syncthreads).
+        """Wait until every thread of the CTA has arrived at the barrier (`__syncthreads`).
 
         With barrier_id = 0.
 
@@ -1596,7 +1597,7 @@ class _Cuda:
         """
 
     def syncthreads(self, ) -> None:
-        """Wait until every thread of the CTA has arrived at the barrier (__syncthreads).
+        """Wait until every thread of the CTA has arrived at the barrier (`__syncthreads`).
 
         With barrier_id = 0.
 
@@ -1625,7 +1626,7 @@ class _Cuda:
         """
 
     def warp_sync(self, ) -> None:
-        """Wait for all lanes of the warp, and order their accesses (__syncwarp).
+        """Wait for all lanes of the warp, and order their accesses (`__syncwarp`).
 
         PTX:
             bar.warp.sync 0xffffffff;
