@@ -43,7 +43,7 @@ CONCEPTS = (
 SECTIONS = (
     Section("Start", ("index.md",)),
     Section("Concepts", tuple(f"concepts/{name}.md" for name in CONCEPTS), "concepts"),
-    Section("Steps", tuple(f"steps/step{step:02}.md" for step in range(1, 11)), "steps"),
+    Section("Steps", ("steps/index.md", *(f"steps/step{step:02}.md" for step in range(1, 11))), "steps"),
     Section(
         "Guide",
         (

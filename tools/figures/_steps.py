@@ -134,13 +134,22 @@ def _speed(shape: Shape, us: float | None) -> str:
 
 def diff_text(step: int) -> str:
     """The change from the reference of the step before, folded, without documentation and comments on their own."""
-    before, after = (_code(number, step) for number in (step - 1, step))
-    hunks = list(_hunks(before, after))
-    added, removed = (sum(line[:1] == sign for hunk in hunks for line in hunk) for sign in "+-")
-    body = "\n@@\n".join("\n".join(hunk) for hunk in hunks)
+    added, removed = changed_lines(step)
+    body = "\n@@\n".join("\n".join(hunk) for hunk in _changes(step))
     files = " → ".join(_reference(number).name for number in (step - 1, step))
     summary = f"{files}: {added} lines added, {removed} removed"
     return f'<details markdown="1"><summary>{summary}</summary>\n\n```diff\n{body}\n```\n\n</details>'
+
+
+def changed_lines(step: int) -> tuple[int, int]:
+    """How many lines the reference of a step adds to that of the step before, and how many it removes."""
+    added, removed = (sum(line[:1] == sign for hunk in _changes(step) for line in hunk) for sign in "+-")
+    return added, removed
+
+
+@cache
+def _changes(step: int) -> list[list[str]]:
+    return list(_hunks(*(_code(number, step) for number in (step - 1, step))))
 
 
 def _reference(step: int) -> Path:
