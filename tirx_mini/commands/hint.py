@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
+from rich.theme import Theme
 
 from ..course import (
     LEVELS,
@@ -38,7 +39,7 @@ WIDEST = 100
 def main(argv: Sequence[str] | None = None) -> int:
     """List the TODOs and print a hint. The exit status is 2 for bad input."""
     options = _parser().parse_args(argv)
-    console = Console(highlight=False)
+    console = Console(highlight=False, theme=Theme({"markdown.code": "bold cyan"}))
     console.width = min(console.width, WIDEST)
     path: Path = options.kernels or student_file()
     try:

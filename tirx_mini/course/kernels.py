@@ -113,7 +113,7 @@ def _name_hint(page: TirxError) -> None:
         return
     command = hint_at(Path(place.file), place.line)
     if command is not None:
-        page.diagnostic = replace(page.diagnostic, hint=f"for a hint: {command}")
+        page.diagnostic = replace(page.diagnostic, hint=f"for a hint, run {command}")
 
 
 def arch_folder(arch: str) -> str:

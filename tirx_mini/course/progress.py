@@ -172,7 +172,7 @@ def advice(plan: Plan, standings: Sequence[Standing]) -> Advice:
         State.NOT_BEGUN: (f"read docs/steps/step{left.step:02}.md, and begin step {left.step}. For a hint:", hint),
         State.TODO: (f"fill in the TODO at line {left.line}, in step {left.step}. For a hint:", hint),
         State.NOT_BUILT: (f"see why step {left.step} does not build:", check),
-        State.BUILDS: (f"see what the simulator does not model in step {left.step}:", check),
+        State.BUILDS: (f"see why the run of step {left.step} is incomplete:", check),
         State.FINDINGS: (f"see what is wrong with step {left.step}:", check),
         State.WRONG: (f"see why the result of step {left.step} is wrong:", check),
         State.RIGHT: (

@@ -113,7 +113,7 @@ def test_lists_and_hints_fit_the_terminal(
 
 def test_a_step_that_is_not_filled_in_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "gemm_kernels.py:hgemm_v5"]) == 1
-    assert "help: for a hint: python -m tirx_mini hint 5\n" in capsys.readouterr().out
+    assert "help: for a hint, run python -m tirx_mini hint 5\n" in capsys.readouterr().out
     assert main(["check", "gemm_kernels_sm90.py:hgemm_v5", "--gpu", "h100"]) == 1
     assert "python -m tirx_mini hint 5 --kernels gemm_kernels_sm90.py\n" in capsys.readouterr().out
 

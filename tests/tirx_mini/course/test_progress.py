@@ -146,7 +146,7 @@ def test_a_kernel_that_is_not_wholly_modelled_builds(written: Callable[[str], Pa
     sync = "            Tx.cuda.cta_sync()\n"
     text = edited((1,), sync, f'{sync}            Tx.cuda.func_call("note", source_code="")\n', step=1)
     left, sentence, _ = first(written(text))
-    assert left.state is State.BUILDS and sentence == "see what the simulator does not model in step 1:"
+    assert left.state is State.BUILDS and sentence == "see why the run of step 1 is incomplete:"
 
 
 @pytest.mark.parametrize("mistake", ["import nothing_like_this\n", "x = (1,\n", 'int("x")\n'])
