@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from tirx_mini import simulate
-from tirx_mini.course import Shape, StepTimes, Traced, default_kernels, load_kernels, make_arguments
+from tirx_mini.course import Shape, StepTimes, Traced, default_kernels, load_kernels
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.report.timeline import timeline_svg, wave_svg
 from tools.figures import DOCS
@@ -64,9 +64,8 @@ class StepPage:
             heading = replace(run.heading, note=drawing.note)
             yield drawing.path, timeline_svg(run.timeline, heading, drawing.ctas, drawing.start, drawing.end)
         if (drawing := self.wave) is not None:
-            run = traced(self.step, drawing.shape, data=False)
-            heading = replace(run.heading, title=run.heading.title.removesuffix(", clock"), note=drawing.note)
-            yield drawing.path, wave_svg(run.timeline, heading, run.spec.sms)
+            run = traced(self.step, drawing.shape)
+            yield drawing.path, wave_svg(run.timeline, replace(run.heading, note=drawing.note), run.spec.sms)
 
     def passages(self) -> Iterator[tuple[str, str]]:
         """`stepNN-times`, `stepNN-bound`, and from step 2 on `stepNN-diff`."""
@@ -78,16 +77,12 @@ class StepPage:
 
 
 @cache
-def traced(step: int, shape: Shape, data: bool = True) -> Traced:
-    """A run of the reference of a step, with its timeline and what bounds it.
-
-    data: whether values are computed. Without them, copies by threads do not count as such in what bounds a run.
-    """
+def traced(step: int, shape: Shape) -> Traced:
+    """A run of the reference of a step, with its timeline and what bounds it."""
     factory = load_kernels(default_kernels())[step]
-    kernel = factory(*shape)
-    arguments = make_arguments(kernel) if data else ()
-    report = simulate(kernel, *arguments, gpu=DEFAULT_GPU, data=data, trace=True, checks=False)
-    return Traced(replace(report, kernel=factory.__name__), gpu_spec(DEFAULT_GPU), extents(shape))
+    report = simulate(factory(*shape), gpu=DEFAULT_GPU, data=False, trace=True)
+    # Without data the verdict is "clock", which says nothing on a picture of a kernel that is right.
+    return Traced(replace(report, kernel=factory.__name__, verdict="ok"), gpu_spec(DEFAULT_GPU), extents(shape))
 
 
 def extents(shape: Shape) -> str:

@@ -13,10 +13,12 @@ from tirx_mini.isa import Instruction, OperandKind
 
 from ..machine import GlobalBuffer, KernelImage, RunningWarp, SharedBuffer, Wait
 from ..ordering import Agent
-from .notes import COPY, GLOBAL_COPY, GLOBAL_LOAD, GLOBAL_STORE, LOAD, POLL, STORE, Use, Written
+from .notes import COPY, GLOBAL_COPY, GLOBAL_LOAD, GLOBAL_STORE, LOAD, POLL, STORE, Step, Use, Written
 
 Buffer = SharedBuffer | GlobalBuffer
 NOTHING: Mapping[str, Any] = {}
+STEP = len(Step._fields)
+"""How many entries of the flat log a step has."""
 _NAMED = (OperandKind.REGISTERS, OperandKind.TENSOR_MAP)
 """Operands that are objects. Registers would keep their CTA alive, and tensor maps are dear to compare; an instruction
 has one of either."""
@@ -56,6 +58,32 @@ class RecordedWarp(RunningWarp):
         use = COPY if isinstance(dst, SharedBuffer) else GLOBAL_COPY
         written = self._written(dst, dst_index, lanes)
         self.note((use, begin, self.time, self.span, (written, src.name), NOTHING, None))
+
+    def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
+        begin = self.time
+        super().passes(buffer, start, pattern, lanes, write)
+        self._note_passed(buffer, start if pattern is None else start + pattern, lanes, write, begin)
+
+    def passes_at(self, buffer: Buffer, index: Any, lanes: int, write: bool) -> None:
+        begin = self.time
+        super().passes_at(buffer, index, lanes, write)
+        self._note_passed(buffer, index, lanes, write, begin)
+
+    def _note_passed(self, buffer: Buffer, index: Any, lanes: int, write: bool, begin: float) -> None:
+        """Note an access without data as `load`, `store` and `copy` would: a store right after a load is a copy."""
+        shared, flat = isinstance(buffer, SharedBuffer), self.log.flat
+        if not write:
+            use = LOAD if shared else GLOBAL_LOAD
+            self.note((use, begin, self.time, self.span, (buffer.name,), NOTHING, None))
+            return
+        written = self._written(buffer, index, lanes)
+        loaded = Step(*flat[-STEP:]) if flat else None
+        if loaded is not None and loaded.use in (LOAD, GLOBAL_LOAD) and loaded[2:4] == (begin, self.span):
+            del flat[-STEP:]
+            use = COPY if shared else GLOBAL_COPY
+            self.note((use, loaded.begin, self.time, self.span, (written, *loaded.operands), NOTHING, None))
+            return
+        self.note((STORE if shared else GLOBAL_STORE, begin, self.time, self.span, (written,), NOTHING, None))
 
     def _written(self, buffer: Buffer, index: Any, lanes: int) -> Written | str:
         """Where a store goes: for global memory its extent, which may be an output tile's."""

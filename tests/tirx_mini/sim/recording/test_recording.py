@@ -51,6 +51,17 @@ def warps_of(found: Timeline, role: str, cta: int = 0) -> list[Track]:
     return [track for track, name in found.roles.items() if name == role and track.cta == cta]
 
 
+@pytest.mark.parametrize("gpu", ["b200", "h100"])
+@pytest.mark.parametrize("step", [1, 3, 4, 7])
+def test_a_run_without_data_has_the_timeline_of_one_with_data(step: int, gpu: str) -> None:
+    shape = {1: (128, 128, 64), 3: (256, 128, 128)}.get(step) or SHAPES[step]
+    kernel = load_kernels(default_kernels(), gpu_spec(gpu).architecture.kernels)[step](*shape)
+    clock, full = simulated(kernel, shape, gpu, trace=True, data=False), simulated(kernel, shape, gpu, trace=True)
+    assert clock.trace is not None and full.trace is not None
+    assert clock.trace.intervals == full.trace.intervals
+    assert (clock.trace.tiles, clock.trace.roles) == (full.trace.tiles, full.trace.roles)
+
+
 @pytest.mark.parametrize("step", SHAPES)
 def test_a_recorded_run_takes_the_time_of_one_that_is_not(step: int) -> None:
     kernel = load_kernels(default_kernels())[step](*SHAPES[step])
