@@ -232,15 +232,14 @@ def timeline() -> str:
 def throughput() -> str:
     """Cycles of an MMA of each shape: its arithmetic, its operands, and what the simulator measures."""
     page = code_of(PAGE, "multiply")
-    heads = ("M × N × K", "`cta_group`", "arithmetic, cycles", "operands, bytes per SM", "reading them, cycles")
-    lines = [f"| {' | '.join(heads)} | in a row, simulated |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
+    lines = ["| M × N | CTAs | arithmetic | operand bytes | reading them | simulated |", "| --- |" + " ---: |" * 5]
     for m, n, group in ((128, 64, 1), (128, 128, 1), (128, 256, 1), (256, 256, 2)):
         rows = m // group
         arithmetic = 2 * rows * n * 16 / B200.tensor_flops_per_cycle
         nbytes = (rows + n) * 16 * ITEM
         measured = f"{page.cycles_of_one(n):.0f}" if group == 1 else "—"
         lines.append(
-            f"| {m} × {n} × 16 | {group} | {arithmetic:.0f} | {nbytes:,} | {nbytes / B200.smem_bytes_per_cycle:.0f} "
+            f"| {m} × {n} | {group} | {arithmetic:.0f} | {nbytes:,} | {nbytes / B200.smem_bytes_per_cycle:.0f} "
             f"| {measured} |"
         )
     return "\n".join(lines)
