@@ -172,6 +172,63 @@ def found(folder: Path) -> list[dict]:
     return report["generalDiagnostics"]
 
 
+class Server:
+    """pyright as the server of an editor: messages of JSON-RPC, each after a header with its length."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-m", "pyright.langserver", "--stdio"]
+        self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.folder, self.count = folder, 0
+        root = folder.as_uri()
+        folders = [{"uri": root, "name": "student"}]
+        self.ask("initialize", {"processId": None, "rootUri": root, "capabilities": {}, "workspaceFolders": folders})
+        self.send({"method": "initialized", "params": {}})
+
+    def completions(self, text: str, line: int, column: int) -> list[str]:
+        """The names that it offers at a place of a file."""
+        uri = (self.folder / f"typed{self.count}.py").as_uri()
+        document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+        self.send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
+        place = {"textDocument": {"uri": uri}, "position": {"line": line, "character": column}}
+        return [item["label"] for item in self.ask("textDocument/completion", place)["items"]]
+
+    def ask(self, method: str, params: dict) -> dict:
+        """The result of a request; what the server asks meanwhile has no answer of note."""
+        self.count += 1
+        self.send({"id": self.count, "method": method, "params": params})
+        while True:
+            message = self.receive()
+            if "method" in message and "id" in message:
+                self.send({"id": message["id"], "result": [{} for _ in message["params"].get("items", [])]})
+            elif message.get("id") == self.count:
+                return message["result"]
+
+    def send(self, message: dict) -> None:
+        assert self.process.stdin is not None
+        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
+        self.process.stdin.flush()
+
+    def receive(self) -> dict:
+        assert self.process.stdout is not None
+        length = 0
+        while header := self.process.stdout.readline().strip():
+            name, _, value = header.partition(b":")
+            length = int(value) if name.lower() == b"content-length" else length
+        return json.loads(self.process.stdout.read(length))
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Server]:
+    server = Server(folder)
+    yield server
+    server.process.kill()
+    server.process.wait()
+    for pipe in (server.process.stdin, server.process.stdout):
+        assert pipe is not None
+        pipe.close()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the folder has symbolic links")
 class TestEditor:
     def test_it_is_quiet_about_right_kernels(self, found: list[dict]) -> None:
@@ -184,6 +241,22 @@ class TestEditor:
         assert sorted(reported) == sorted(expected)
         for number, rules in expected.items():
             assert reported[number] <= rules, f"line {number}: {WRONG.splitlines()[number - 2]}"
+
+
+    @pytest.mark.parametrize(
+        ("line", "names"),
+        [
+            ("Tx.", {"ptx", "cuda", "copy", "gemm_async", "cta", "meta_var", "PoolAllocator", "float16", "prim_func"}),
+            ("Tx.ptx.tcgen05.", {"alloc", "commit", "ld", "mma", "fence", "wait"}),
+            ("Tx.ptx.mbarrier.arrive.", {"expect_tx", "remote"}),
+            ("Tx.cta.", {"copy", "copy_async", "reduce_sum"}),
+            ("TMABar(Tx.PoolAllocator(), 2).", {"init", "wait", "arrive", "ptr_to", "remote_view"}),
+            ("Tx.copy_async(a, b, ", {"dispatch=", "mbar=", "cta_mask="}),
+        ],
+    )
+    def test_it_completes_names(self, server: Server, line: str, names: set[str]) -> None:
+        text = "from tirx_mini.lang import TMABar\nfrom tirx_mini.script import tirx as Tx\n" + line + "\n"
+        assert names <= set(server.completions(text, 2, len(line)))
 
 
 def mistakes() -> Iterator[tuple[int, set[str]]]:

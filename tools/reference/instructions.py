@@ -47,7 +47,10 @@ def _entries(family: ModuleType) -> list[Instruction]:
 
 def _family(family: ModuleType) -> Iterator[str]:
     doc = parsed(inspect.getdoc(family) or "", family.__name__)
-    yield f"## {doc.summary.rstrip('.')}"
+    title, _, rest = doc.summary.rstrip(".").partition(": ")
+    yield f"## {title}"
+    if rest:
+        yield wrapped(f"{rest[0].upper()}{rest[1:]}.")
     yield from (part if "```" in part else wrapped(part) for part in doc.text)
     entries = _entries(family)
     rows = []
@@ -67,7 +70,9 @@ def _instruction(entry: Instruction) -> Iterator[str]:
     yield from body(doc)
     if entry.ptx:
         yield fenced(ptx_text(entry), "ptx")
-    yield "\n".join(f"- {label if label in _LABELS else f'`{label}`'}: {text}" for label, text in facts_of(entry))
+    facts = list(facts_of(entry))
+    yield "\n".join(f"- `{label}`: {text}" for label, text in facts if label not in _LABELS)
+    yield wrapped(" ".join(f"{label[0].upper()}{label[1:]}: {text}." for label, text in facts if label in _LABELS))
     if others:
         yield "Also " + ", ".join(_other(entry, alias) for alias in others) + "."
 
