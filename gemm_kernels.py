@@ -8,6 +8,7 @@ calls are those of earlier steps, or on the page of the step. Set-up that does n
 
     docs/steps/step01.md                              the page of step 1: the idea, the structure, the pitfalls
     docs/glossary.md                                  every term, with a link to the page that explains it
+    docs/reference/index.md                           every call, with its arguments
     python -m tirx_mini hint 1                        the TODOs of step 1, and a hint for the first one that is open
     python -m pytest tests/test_step01.py -xvs        the test of step 1
     python -m tirx_mini progress                      where you are, and what is next
@@ -455,7 +456,8 @@ def hgemm_v6(M, N, K, dtype="float16"):
 #
 # Each role has its own loop over the same tiles, and runs ahead of the next role as far as free buffers allow: TMA
 # fills up to PIPE_DEPTH stages while the MMA is behind, and the MMA of the next tile starts during the store of this
-# one. help(TMABar), help(TCGen05Bar), help(MBarrier) and help(PipelineState) describe the classes.
+# one. help(TMABar), help(TCGen05Bar), help(MBarrier) and help(PipelineState) describe the classes
+# (docs/reference/lang.md).
 # ---------------------------------------------------------------------------------------------------------------------
 def hgemm_v7(M, N, K, dtype="float16"):
     check_shape("hgemm_v7", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})

@@ -8,6 +8,7 @@ calls are those of earlier steps, or on the page of the step. docs/guide/hopper.
 
     docs/steps/step01.md                                                the page of step 1
     docs/glossary.md                                                    every term
+    docs/reference/index.md                                             every call, with its arguments
     python -m tirx_mini hint 1 --kernels gemm_kernels_sm90.py           a hint for the first open TODO of step 1
     python -m pytest tests/test_step01.py -xvs --target sim:h100        the test of step 1, in the simulator
     python -m pytest tests/test_step01.py -xvs --target cuda            the same on an H100

@@ -136,3 +136,18 @@ def test_the_command_works_in_a_copied_folder(tmp_path: Path) -> None:
     for level, words in (("1", "TODO 5, hint 1 of 3"), ("3", "tma2mma_cta0.arrive(stage, TMA_BYTES)")):
         result = subprocess.run([*command, level], cwd=copy, capture_output=True, text=True)
         assert result.returncode == 0 and words in result.stdout, result.stdout + result.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize(
+    ("variables", "arguments"),
+    [
+        ("STEP=5", "hint 5"),
+        ("STEP=5 TODO=2 LEVEL=3", "hint 5 2 --level 3"),
+        ("STEP=7 KERNELS=mine.py", "hint 7 --kernels mine.py"),
+    ],
+)
+def test_make_hint_is_the_command(variables: str, arguments: str) -> None:
+    result = subprocess.run(["make", "-n", "hint", *variables.split()], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert " ".join(result.stdout.splitlines()[-1].split()).endswith(f"/python -m tirx_mini {arguments}")
