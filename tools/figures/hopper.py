@@ -193,7 +193,7 @@ def gpus_table() -> str:
     smem = H100.smem_bytes_per_cycle, B200.smem_bytes_per_cycle
     peak = H100.peak_tflops, B200.peak_tflops
     rows = [
-        "| | H100 (SXM) | B200 |", "| --- | ---: | ---: |",
+        "| what | H100 (SXM) | B200 |", "| --- | ---: | ---: |",
         f"| SMs | {H100.sms} | {B200.sms} |",
         f"| dense float16 operations of an SM in a cycle | {flops[0]:,} | {flops[1]:,} |",
         f"| peak, float16 with float32 accumulation | {peak[0]:,.0f} TFLOPS | {peak[1]:,.0f} TFLOPS |",
