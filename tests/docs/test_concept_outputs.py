@@ -12,7 +12,7 @@ import pytest
 
 from tools.pages import DOCS, blocks
 
-PAGES = ("memory", "warps", "shared-memory", "tensor-memory")
+PAGES = ("memory", "warps", "shared-memory", "tensor-memory", "clusters", "persistence", "roofline")
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log10
@@ -33,8 +32,8 @@ PAINTS: Mapping[str, Paint] = {
     **{f"c{number}": Paint("fill", colour, colour) for number, colour in enumerate(FILLS)},
 }
 RULES = (
-    "text{font-size:13px}.head{font-size:16px;font-weight:600}.bold{font-weight:600}.small{font-size:12px}"
-    ".tiny{font-size:11px}.faint{stroke-width:1}.edge{stroke-width:.8}.line{stroke-width:1.4;fill:none}.thick{stroke-width:2.4;fill:none}"
+    "text{font-size:14.5px}.head{font-size:18px;font-weight:600}.bold{font-weight:600}.small{font-size:13px}"
+    ".tiny{font-size:12px}.faint{stroke-width:1}.edge{stroke-width:.8}.line{stroke-width:1.4;fill:none}.thick{stroke-width:2.4;fill:none}"
     ".dash{stroke-dasharray:5 4}.halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}"
 )
 TIP = (
@@ -53,18 +52,11 @@ def sketch(width: float, height: float, title: str, description: str, rules: str
 
 
 def lines(
-    picture: Picture, x: float, y: float, words: Sequence[str], class_: str, step: float = 17, **rest: object
+    picture: Picture, x: float, y: float, words: Sequence[str], class_: str, step: float = 19, **rest: object
 ) -> None:
     """Lines of text below one another, the first with its baseline at y."""
     for number, text in enumerate(words):
         picture.text(x, y + number * step, text, class_, **rest)
-
-
-def paragraph(picture: Picture, x: float, y: float, text: str, width: float, class_: str = "ink") -> float:
-    """Text broken at `width` user units; returns the baseline of the line after it."""
-    broken = textwrap.wrap(text, int(width / 6.6))
-    lines(picture, x, y, broken, class_)
-    return y + 17 * len(broken)
 
 
 def arrow(picture: Picture, path: str, class_: str = "line") -> None:
@@ -76,10 +68,10 @@ def box(picture: Picture, x: float, y: float, width: float, height: float, fill:
     """A filled box with lines of text in its middle."""
     picture.rect(x, y, width, height, f"{fill} edge", rx=3)
     style = "ink" if fill in ("panel", "page", "gap") else "on"
-    top = y + height / 2 + 4.5 - 8 * (len(words) - 1)
+    top = y + height / 2 + 5 - 9 * (len(words) - 1)
     for number, text in enumerate(words):
         style_of_line = style if number == 0 else f"{style} small"
-        picture.text(x + width / 2, top + 16 * number, text, style_of_line, text_anchor="middle")
+        picture.text(x + width / 2, top + 18 * number, text, style_of_line, text_anchor="middle")
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def pair_picture() -> str:
     issuer = next(share.cta for share in pair if share.issues)
     described = " ".join(f"CTA {s.cta} loads {s.a} and {s.b}, and holds {s.d} in tensor memory." for s in pair)
     picture = sketch(
-        960, 596, "Step 9: what each CTA of a pair loads and holds",
+        960, 606, "Step 9: what each CTA of a pair loads and holds",
         f"{described} One thread of CTA {issuer} issues the MMA for both, and each tensor core reads B of both CTAs.",
     )  # fmt: skip
     _matrices(picture, pair)
@@ -113,9 +113,9 @@ def _sm(picture: Picture, share: Share, left: float) -> None:
     box(picture, left + 12, 218, 230, 50, "plain", ["tensor core", "its 128 rows × all 256 columns"])
     box(picture, left + 12, 300, 230, 50, fill, [share.d, "tensor memory, 256 columns"])
     arrow(picture, f"M{left + 127} 268V298")
-    words = "its MMA warp issues for both" if share.issues else "its MMA warp issues nothing"
+    words = "one thread issues for both" if share.issues else "issues no MMA"
     picture.text(left + 12, 376, words, "ink bold" if share.issues else "ink")
-    picture.text(left + 12, 396, f"its loads signal {share.barrier}", "ink small")
+    picture.text(left + 12, 396, f"loads signal {share.barrier}", "ink small")
 
 
 def _crossings(picture: Picture, pair: list[Share]) -> None:

@@ -134,7 +134,7 @@ def step7_picture() -> str:
     runs = (hopper(), blackwell())
     described = " ".join(f"{run.title}: the tensor core is busy {100 * run.busy:.0f} % of the window." for run in runs)
     shape = " × ".join(map(str, SHAPE))
-    height = 110 + sum(64 + APART * len(run.rows) for run in runs)
+    height = 60 + sum(88 + APART * len(run.rows) for run in runs)
     picture = sketch(960, height, "Step 7 at the end of a tile: who multiplies while a tile is stored?", described)
     picture.text(16, 48, f"One SM, around the first write-back of CTA 0. {shape} on {SMS} SMs, as simulated.", "soft")
     longest = max(run.end - run.start for run in runs)
@@ -146,7 +146,8 @@ def step7_picture() -> str:
 
 def _run(picture: Picture, run: Run, top: float, longest: float) -> float:
     picture.text(16, top, run.title, "ink bold")
-    picture.text(RIGHT, top, run.note, "soft", text_anchor="end")
+    picture.text(16, top + 20, run.note, "soft")
+    top += 22
     scale = (RIGHT - LEFT) / longest
     right = LEFT + (run.end - run.start) * scale
     bottom = top + 12 + APART * len(run.rows)
@@ -164,7 +165,7 @@ def _run(picture: Picture, run: Run, top: float, longest: float) -> float:
             a, b = max(start, run.start), min(end, run.end)
             if b > a:
                 picture.rect(LEFT + (a - run.start) * scale, y, max((b - a) * scale, 0.8), ROW, f"{row.fill} edge")
-    return bottom + 52
+    return bottom + 54
 
 
 def _measured(path: Path) -> dict[int, float]:

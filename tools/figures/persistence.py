@@ -150,11 +150,11 @@ def _traffic(picture: Picture, orders: list[Order]) -> None:
     picture.text(x + 6, top + 82, f"{least / MIB:.0f} MiB: A, B and D once", "soft small")
     y = picture.height - 14
     colours = (("c1", "wave 1"), ("c0", "wave 2"), ("later0", "later waves, in the order of the line"))
-    x = 524.0
+    x = 500.0
     for fill, words in colours:
         picture.rect(x, y - 11, 13, 13, f"{fill} edge")
         picture.text(x + 18, y, words, "soft small")
-        x += 30 + 6.6 * len(words)
+        x += 38 + 7.2 * len(words)
 
 
 # -- waves -------------------------------------------------------------------------------------------------------------
@@ -208,12 +208,12 @@ def wave_picture() -> str:
     picture.text(16, 46, "Each row is an SM. Times are those of the tiles; TFLOPS count the launch, too.", "soft")
     most = max(wave.cycles for wave in waves)
     for number, (wave, shape) in enumerate(zip(waves, (TAIL, TAIL, EVEN), strict=True)):
-        _wave(picture, wave, shape, 66 + 176 * number, 670 / most)
+        _wave(picture, wave, shape, 66 + 176 * number, 660 / most)
     x = 190.0
     for fill, words in (("c0", "first tile of an SM"), ("c1", "second tile"), ("gap", "no tile")):
         picture.rect(x, 588, 14, 14, f"{fill} edge")
         picture.text(x + 20, 600, words, "soft")
-        x += 50 + 7 * len(words)
+        x += 50 + 7.6 * len(words)
     return str(picture)
 
 
@@ -237,7 +237,7 @@ def _wave(picture: Picture, wave: Wave, shape: tuple[int, int, int], top: float,
     start, idle = wave.tail
     if start < wave.cycles:
         middle = left + (start + wave.cycles) / 2 * scale
-        picture.text(middle, top + height * 0.6, f"{idle} SMs have no tile", "ink bold", text_anchor="middle")
+        picture.text(middle, top + height * 0.6, f"{idle} SMs idle", "ink bold", text_anchor="middle")
 
 
 def _merged(blocks: list[tuple[int, float, float, int]]) -> list[tuple[tuple[int, int], float, float]]:

@@ -159,13 +159,15 @@ def _steps(picture: Picture, points: Sequence[tuple[Measure, float, float]]) -> 
     for group in groups:
         measure, x, y = group[0]
         low = measure.tflops < LOWEST
+        y = min(y, PANEL_BOTTOM - 20)
         fill = "plain" if low else "c1" if measure.step >= 9 else "c0"
         picture.add("circle", cx=x, cy=y, r=5.5, class_=f"{fill} edge")
         numbers = ", ".join(str(m.step) for m, _, _ in group)
-        note = f" ({working_sms(measure)} SMs)" if measure.step == 10 else ""
-        picture.text(x + 10, y + (-6 if low else 4.5), numbers + note, "ink bold")
+        picture.text(x + 10, y + 4.5, numbers, "ink bold")
+        if measure.step == 10:
+            picture.text(x - 6, y + 22, f"on {working_sms(measure)} SMs", "ink small")
         if low:
-            arrow(picture, f"M{x:.1f} {PANEL_BOTTOM + 4:.1f}v10")
+            arrow(picture, f"M{x:.1f} {y + 5:.1f}V{PANEL_BOTTOM - 1:.1f}")
 
 
 def working_sms(measure: Measure) -> int:
