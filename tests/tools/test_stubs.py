@@ -9,6 +9,7 @@ import pydoc
 import pytest
 
 from tirx_mini.isa import NAMES
+from tirx_mini.lang import TMABar
 from tirx_mini.script import tirx as Tx
 from tirx_mini.tile import OPS
 from tools.stubs import STUB, stub
@@ -81,3 +82,9 @@ def test_help_of_a_tile_primitive_says_what_its_options_mean(name: str) -> None:
     assert OPS[name].doc in text
     for option in OPS[name].options:
         assert f"{option}: " in text
+
+
+def test_help_of_a_method_of_the_library_has_its_signature_and_its_text() -> None:
+    text = pydoc.plain(pydoc.render_doc(TMABar))
+    assert list(inspect.signature(TMABar.arrive).parameters)[:4] == ["self", "stage", "bytes", "remote"]
+    assert "Expect bytes in the current phase of the stage's barrier, then arrive once" in text

@@ -78,7 +78,7 @@ class MBarrier:
 
     @Tx.inline
     def init(self, count: Integer) -> None:
-        """Initialise every barrier. The leader thread must execute the call, so it stands outside roles and scopes.
+        """Initialise every barrier. The leader thread executes it, so no role or branch may leave that thread out.
 
         count: the number of arrivals in each phase.
 
@@ -139,7 +139,7 @@ class TMABar(MBarrier):
     `arrive` announces the bytes and counts as the one arrival of the phase, so `init` takes 1. The loads name the
     barrier with ``mbar=bar.ptr_to([stage])``.
 
-    The arguments are those of `MBarrier`.
+    The arguments and the other methods are those of `MBarrier`.
 
     Example:
 
@@ -189,7 +189,7 @@ class TCGen05Bar(MBarrier):
 
     A commit is one arrival, so `init` takes the number of commits in a phase.
 
-    The arguments are those of `MBarrier`.
+    The arguments and the other methods are those of `MBarrier`.
 
     Example:
 

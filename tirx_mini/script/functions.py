@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -149,7 +150,9 @@ def inline(function: _F) -> _F:
     defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True)) | (
         function.__kwdefaults__ or {}
     )
-    return cast("_F", InlineFunction(function, Outside.of(function), defaults))
+    made = InlineFunction(function, Outside.of(function), defaults)
+    vars(made).update(__doc__=function.__doc__, __signature__=inspect.signature(function))  # for `help`
+    return cast("_F", made)
 
 
 class Executor(StatementExecutor):

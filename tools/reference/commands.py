@@ -92,7 +92,10 @@ def _spelling(action: argparse.Action) -> str:
 
 
 def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
-    return _code(" ".join(((action.help or "") % {**vars(action), "prog": parser.prog}).split()))
+    text = action.help or ""
+    if isinstance(action, argparse.BooleanOptionalAction):  # up to Python 3.12 it adds this by itself
+        text = text.removesuffix(" (default: %(default)s)")
+    return _code(" ".join((text % {**vars(action), "prog": parser.prog}).split()))
 
 
 def _code(text: str) -> str:
