@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from .runtime import Executable, HostModule
 
 
+MOST_JOBS = 4
+"""Processes that a run of parts starts at most by itself; it has no more than eight parts."""
 _UNLIMITED = 1 << 62
 """A budget for runs that a time limit ends."""
 
@@ -125,6 +128,7 @@ def simulate(
     checks: bool = True,
     data: bool = True,
     sampled: bool = False,
+    jobs: int | None = None,
     pedantic: bool = False,
     budget: int = BUDGET,
     single: bool = False,
@@ -144,6 +148,7 @@ def simulate(
     sampled: whether a run without data may leave out most waves of CTAs and most iterations of the longest loops, and
         work the time of the whole out of runs of parts (seconds at 8192³). It is run in full where it is small, or
         where its time does not grow evenly. The report says so (`Report.sampled`). Needs data=False.
+    jobs: how many processes execute these parts; by default as many as the machine has cores, up to four.
     pedantic: whether to note what only the letter of the ISA demands, and what kernels in production omit.
     budget: the iterations of loops that a run may make, all warps together; a CTA counts as 200. A run that would make
         more ends there, and its verdict is "incomplete".
@@ -157,6 +162,7 @@ def simulate(
     func = kernel_of(kernel, "simulate")
     schedules, seed = whole_number("schedules", schedules), whole_number("seed", seed, 0)
     budget = whole_number("budget", budget)
+    jobs = min(os.cpu_count() or 1, MOST_JOBS) if jobs is None else whole_number("jobs", jobs)
     if sampled and data:
         raise ValueError("sampled=True works out the time alone: pass data=False, too")
     try:
@@ -165,7 +171,7 @@ def simulate(
         return failed(func.name, error, gpu_spec(gpu).name)
     return simulate_lowered(
         lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks,
-        data=data, sampled=sampled, pedantic=pedantic, budget=budget, single=single,
+        data=data, sampled=sampled, jobs=jobs, pedantic=pedantic, budget=budget, single=single,
     )  # fmt: skip
 
 

@@ -19,8 +19,9 @@ Latencies and costs are cycles of the SM clock.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
+from typing import Any
 
 # -- what all architectures have in common (A) -------------------------------------------------------------------------
 
@@ -224,6 +225,11 @@ class GpuSpec:
     cta_launch_latency: float = 600
     issue: Mapping[str, float] = field(default_factory=lambda: ISSUE_CYCLES)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For other processes: a read-only mapping cannot be pickled as it is."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _spec, ({**values, "issue": dict(self.issue)},)
+
     @property
     def arch(self) -> str:
         """The architecture's name, as in "sm_100a"."""
@@ -323,3 +329,7 @@ def nearest_gpu(arch: str, cuda_name: str = "") -> GpuSpec:
     alike = [spec for key, spec in GPUS.items() if key in cuda_name.lower()]
     alike += [spec for spec in GPUS.values() if spec.arch == arch]
     return alike[0] if alike else GPUS[DEFAULT_GPU]
+
+
+def _spec(values: dict[str, Any]) -> GpuSpec:
+    return GpuSpec(**values)

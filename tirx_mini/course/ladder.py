@@ -208,7 +208,7 @@ def run_tasks(tasks: Sequence[Task], jobs: int = 1) -> Iterator[tuple[int, Row]]
     """(index of a task, its row), each as soon as it is there; `jobs` at a time, the largest first."""
     order = sorted(range(len(tasks)), key=lambda index: -tasks[index].effort)
     if jobs <= 1 or len(tasks) == 1:
-        yield from ((index, run_task(tasks[index])) for index in order)
+        yield from ((index, run_task(tasks[index], jobs)) for index in order)
         return
     # Each process has one core's share: NumPy's own threads would only get in each other's way.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -219,8 +219,11 @@ def run_tasks(tasks: Sequence[Task], jobs: int = 1) -> Iterator[tuple[int, Row]]
             yield futures[future], future.result()
 
 
-def run_task(task: Task) -> Row:
-    """Build the kernel, simulate it and judge the result. Never raises for what the kernel did wrong."""
+def run_task(task: Task, jobs: int = 1) -> Row:
+    """Build the kernel, simulate it and judge the result. Never raises for what the kernel did wrong.
+
+    jobs: how many processes a run of parts may take.
+    """
     start = time.perf_counter()
     if task.timeline is not None:
         task.timeline.unlink(missing_ok=True)  # an old one would look like this row's
@@ -232,7 +235,7 @@ def run_task(task: Task) -> Row:
         codes = (error.diagnostic.code,) if isinstance(error, TirxError) else ()
         return Row(task.step, task.shape, verdict, len(codes), wall_s=wall, detail=str(error), codes=codes)
     if not task.data:
-        report = simulate(kernel, gpu=task.spec, budget=task.budget, data=False, sampled=True)
+        report = simulate(kernel, gpu=task.spec, budget=task.budget, data=False, sampled=True, jobs=jobs)
         return _predicted(task, report, time.perf_counter() - start)
     a, b, d = _data(task)
     report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed, budget=task.budget,

@@ -42,7 +42,7 @@ class SimulationError(Exception):
 
 def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
              seed: int = 0, trace: bool = False, log_barriers: bool = False,
-             checks: bool = True, data: bool = True, sampled: bool = False,
+             checks: bool = True, data: bool = True, sampled: bool = False, jobs: int = 1,
              pedantic: bool = False, budget: int = BUDGET, single: bool = False) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
@@ -56,7 +56,8 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
     checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
     data: compute values; without, only time passes, hazards are not looked for, and the verdict is "clock" where the
         run comes to its end. Arguments may then be None.
-    sampled: without data, run parts of a large launch and work the time of the whole out of theirs.
+    sampled: without data, run parts of a large launch and work the time of the whole out of theirs, in `jobs`
+        processes.
     pedantic: note what only the letter of the ISA demands, too.
     budget: iterations of loops that a run may make, all its warps together; a CTA counts as 200. A run that would make
         more ends, and is incomplete.
@@ -80,7 +81,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
         def run(mixed: Ends, late: bool, number: int = number) -> Outcome:
             return simulation.run(
                 seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks,
-                pedantic=pedantic, budget=budget, mixed=mixed, late=late, sampled=sampled and not trace,
+                pedantic=pedantic, budget=budget, mixed=mixed, late=late, sampled=sampled and not trace, jobs=jobs,
             )  # fmt: skip
 
         report = judged(func, simulation, run, number + 1, seed + number)

@@ -20,7 +20,15 @@ from .descriptors import (
 )  # fmt: skip
 from .effects import named_params, prints, written_params
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
-from .machine import DivergentThread, MachineVerbs, MbarrierVerbs, RegisterOperand, ThreadVerbs, WgmmaVerbs
+from .machine import (
+    DivergentThread,
+    MachineVerbs,
+    MbarrierVerbs,
+    RegisterOperand,
+    ThreadVerbs,
+    WgmmaProduct,
+    WgmmaVerbs,
+)
 from .manual import architectures, call_text, facts_of, literal, manual, parameters, ptx_text
 from .opaque import not_in_table
 from .operands import Access, Operand, OperandKind
@@ -31,7 +39,7 @@ __all__ = [
     "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion", "DivergentThread",
     "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory",
     "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "START_BITS", "Scope", "SmemDescriptor",
-    "ThreadVerbs", "WgmmaVerbs", "architectures", "call_text", "check_target", "describe", "facts_of",
+    "ThreadVerbs", "WgmmaProduct", "WgmmaVerbs", "architectures", "call_text", "check_target", "describe", "facts_of",
     "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format", "multicasts", "named_params",
     "not_in_table", "operand_chunks", "parameters", "prints", "ptx_text", "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ verb (`sim.verbs`). A verb that blocks returns a generator, which yields until t
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -110,6 +111,19 @@ class MbarrierVerbs(Protocol[ThreadT]):
         ...
 
 
+@dataclass(frozen=True)
+class WgmmaProduct:
+    """What a wgmma computes. a, b: the layouts of its operands; a_start, b_start: where these lie, in bytes of shared
+    memory. accumulate: whether the product is added to the registers."""
+
+    shape: InstructionDescriptor
+    a: SmemDescriptor
+    a_start: int
+    b: SmemDescriptor
+    b_start: int
+    accumulate: bool
+
+
 class WgmmaVerbs(Protocol[RegistersT]):
     """The MMAs of a warp's warpgroup (PTX ISA: "Asynchronous wgmma Instructions")."""
 
@@ -117,12 +131,9 @@ class WgmmaVerbs(Protocol[RegistersT]):
         """Order accesses to registers and shared memory before it, and MMAs after it."""
         ...
 
-    def issue(
-        self, d: RegistersT, a: SmemDescriptor, a_start: int, b: SmemDescriptor, b_start: int,
-        shape: InstructionDescriptor, accumulate: bool, /,
-    ) -> None:
-        """Begin an MMA of this shape into the registers `d`. a_start, b_start: where the operands lie, in bytes."""
-        ...  # fmt: skip
+    def issue(self, d: RegistersT, product: WgmmaProduct, /) -> None:
+        """Begin an MMA into the registers `d`."""
+        ...
 
     def commit(self) -> None:
         """Close the open group of MMAs."""

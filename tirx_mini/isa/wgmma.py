@@ -14,7 +14,7 @@ from typing import Any, Literal
 from .core import instruction
 from .descriptors import START_BITS, WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
 from .facts import Completion, Memory, Scope
-from .machine import Blocking, Machine, Thread
+from .machine import Blocking, Machine, Thread, WgmmaProduct
 from .operands import UpdatedRegisters, WgmmaDescriptor, pred
 
 ROWS = 64
@@ -84,11 +84,23 @@ def wgmma_mma_async(
             f"N of a wgmma is {n}; it must be a multiple of 8 from 8 to 256",
             rule="PTX ISA: wgmma.mma_async, shapes",
         )
-    shape = _shape(n, dtype, bool(transpose_a), bool(transpose_b))
     a_word, b_word = thread.uniform(a_desc, "operand A"), thread.uniform(b_desc, "operand B")
-    a, b = _decode(thread, "A", a_word & ~START_BITS), _decode(thread, "B", b_word & ~START_BITS)
     adds = bool(thread.uniform(accumulate, "scale-d"))
-    thread.wgmma.issue(d, a, (a_word & START_BITS) << 4, b, (b_word & START_BITS) << 4, shape, adds)
+    try:
+        product = _product(a_word, b_word, adds, n, dtype, transpose_a, transpose_b)
+    except BadOperandError as error:
+        raise thread.fault("bad-descriptor", str(error), rule="PTX ISA: wgmma, matrix descriptor format") from None
+    thread.wgmma.issue(d, product)
+
+
+@lru_cache(maxsize=4096)
+def _product(
+    a_word: int, b_word: int, accumulate: bool, n: int, dtype: str, transpose_a: bool, transpose_b: bool
+) -> WgmmaProduct:
+    """What one instruction computes; equal operands give one object."""
+    a, b = _decode("A", a_word & ~START_BITS), _decode("B", b_word & ~START_BITS)
+    a_start, b_start = (a_word & START_BITS) << 4, (b_word & START_BITS) << 4
+    return WgmmaProduct(_shape(n, dtype, bool(transpose_a), bool(transpose_b)), a, a_start, b, b_start, accumulate)
 
 
 @lru_cache(maxsize=256)
@@ -99,15 +111,15 @@ def _shape(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> Instruct
     return InstructionDescriptor(ROWS, n, fmt, fmt, "float32", depth, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-def _decode(thread: Thread, name: str, word: int) -> SmemDescriptor:
+class BadOperandError(ValueError):
+    """A descriptor that the ISA does not allow."""
+
+
+def _decode(name: str, word: int) -> SmemDescriptor:
     try:
         return SmemDescriptor.decode(word, WGMMA)
     except ValueError as error:
-        raise thread.fault(
-            "bad-descriptor",
-            f"the descriptor of operand {name} of a wgmma is wrong: {error}",
-            rule="PTX ISA: wgmma, matrix descriptor format",
-        ) from None
+        raise BadOperandError(f"the descriptor of operand {name} of a wgmma is wrong: {error}") from None
 
 
 @instruction(

@@ -1,5 +1,7 @@
 """Compiled kernels: NVRTC, the disk cache, and launches on a GPU."""
 
+from tirx_mini.worker import supervise
+
 from .cache import CompileCache
 from .compiler import Compiled, Resources, compile_cuda
 from .cuda_driver import DriverError
@@ -7,7 +9,7 @@ from .executable import STAGES, Executable, HostModule, build
 from .sass import SassSummary, disassemble, summarise, summary_text
 from .timing import LaunchGraph
 from .toolchain import ToolchainError, device_arch
-from .watchdog import KernelFailure, KernelFault, KernelTimeout, supervise
+from .watchdog import KernelFailure, KernelFault, KernelTimeout
 
 __all__ = [
     "CompileCache",

@@ -7,38 +7,25 @@ fails. In a child process both end with the child, and the caller can launch aga
 from __future__ import annotations
 
 import atexit
-import os
-import pickle
-import queue
 import statistics
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tirx_mini.worker import Task, Worker
 
 from .arguments import check_call
 from .cuda_driver import DriverError
 from .launch import Kernel, Launcher
 from .timing import LaunchGraph
 
-STARTUP_S = 120.0
-"""Seconds that the child may take to import PyTorch, create a CUDA context and copy the arguments."""
-
 REPLAYS = 5
 """Replays of a graph of launches that are timed."""
-
-Task = Callable[[Any], Generator[None, None, Any]]
-"""A task of the child: a generator that yields once, when its time limit starts, and returns the result."""
-
-_BOOT = "from tirx_mini.runtime.watchdog import serve; serve()"
 
 
 class KernelFailure(RuntimeError):
@@ -105,116 +92,12 @@ def _guarded(
         raise KernelFault(error.name, f"the GPU ended {kernel.func.name}: {error}") from None
 
 
-class Worker:
-    """A child process that executes tasks in turn. It starts with the first one, and again after one that fails."""
-
-    def __init__(self) -> None:
-        self._child: subprocess.Popen[bytes] | None = None
-        self._messages: queue.Queue[tuple[str, Any]] = queue.Queue()
-
-    def call(self, task: Task, payload: Any, limit_s: float) -> Any:
-        """The result of `task`; `limit_s`, in seconds, counts from its ``yield``.
-
-        Raises `TimeoutError` after that time, and any exception of the task; either ends the child.
-        """
-        if self._child is None or self._child.poll() is not None:
-            self.close()
-            self._start()
-        assert self._child is not None and self._child.stdin is not None
-        try:
-            pickle.dump((task, payload), self._child.stdin)
-            self._child.stdin.flush()
-            _answer(self._messages, STARTUP_S)
-            return _answer(self._messages, limit_s)
-        except BrokenPipeError:
-            self.close()
-            raise RuntimeError("the process for the kernel ended before the kernel started") from None
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """End the child, even during a task."""
-        if self._child is not None:
-            assert self._child.stdin is not None
-            self._child.kill()
-            self._child.wait()
-            with suppress(OSError):  # the rest of a payload cannot be written any more
-                self._child.stdin.close()
-            self._child = None
-
-    def _start(self) -> None:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
-        self._child = subprocess.Popen(
-            [sys.executable, "-c", _BOOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-        )
-        assert self._child.stdout is not None
-        self._messages = queue.Queue()
-        threading.Thread(target=_forward, args=(self._child.stdout, self._messages), daemon=True).start()
-
-
 @cache
 def _runner() -> Worker:
     """The child for all kernels of this process: creating a CUDA context takes seconds."""
     worker = Worker()
     atexit.register(worker.close)
     return worker
-
-
-def supervise(task: Task, payload: Any, limit_s: float) -> Any:
-    """`Worker.call` in a child of its own."""
-    worker = Worker()
-    try:
-        return worker.call(task, payload, limit_s)
-    finally:
-        worker.close()
-
-
-def serve() -> None:
-    """The child's side: tasks from stdin, their messages to stdout. The output of kernels goes to stderr."""
-    sys.stdout.flush()
-    with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)
-        while True:
-            try:
-                task, payload = pickle.load(sys.stdin.buffer)
-            except EOFError:
-                return
-            for message in _messages(task, payload):
-                pickle.dump(message, answers)
-                answers.flush()
-
-
-def _messages(task: Task, payload: Any) -> Generator[tuple[str, Any], None, None]:
-    try:
-        work = task(payload)
-        next(work)
-        yield "value", None
-        while True:
-            next(work)
-    except StopIteration as done:
-        yield "value", done.value
-    except BaseException as error:
-        yield "error", error
-
-
-def _forward(source: IO[bytes], messages: queue.Queue[tuple[str, Any]]) -> None:
-    with source:
-        try:
-            while True:
-                messages.put(pickle.load(source))
-        except (EOFError, OSError, pickle.UnpicklingError):
-            messages.put(("error", RuntimeError("the process that ran the kernel ended without a result")))
-
-
-def _answer(messages: queue.Queue[tuple[str, Any]], limit_s: float) -> Any:
-    try:
-        kind, value = messages.get(timeout=limit_s)
-    except queue.Empty:
-        raise TimeoutError from None
-    if kind == "error":
-        raise value
-    return value
 
 
 # -- the tasks ---------------------------------------------------------------------------------------------------------

@@ -123,6 +123,7 @@ from .machine import (
 from .ordering import Access, EarlyAccess, Operation
 from .outputs import NothingWritten, Unwritten, boxes_of
 from .run import Simulation
+from .sampling import Sampling
 from .services import BadCtaMask, ForeignBarrier, ForeignLoadBarrier, ForeignStoreSource, NoSharedMemory, NoSuchRank
 from .timeline import (
     Activity,
@@ -169,7 +170,7 @@ __all__ = [
     "OperandOutOfBounds", "OperandRule", "Operation", "Origin", "Outcome", "PairWait", "PartialCluster",
     "PartialSetmaxnreg", "PartialWarp", "PendingRegister", "Poll", "RegisterCountsDiffer", "RegisterOutOfBounds",
     "RegisterWait", "Reinitialised", "RepeatedWait", "RoundsUnordered", "RunawayLoop", "RunningWarp",
-    "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation", "Space", "StoreAtExit", "StoreBeforeTensor",
+    "SharedMemoryExceeded", "Signal", "SignalAtExit", "Sampling", "Simulation", "Space", "StoreAtExit", "StoreBeforeTensor",
     "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld",
     "TooManyRegisters", "TooManyThreads", "Translation", "TxCountOverflow", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",

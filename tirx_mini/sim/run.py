@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,20 @@ import numpy as np
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, walk
 from tirx_mini.isa import check_target, named_params, prints, written_params
+from tirx_mini.worker import Team
 
 from .arguments import bind_arguments
 from .budget import BUDGET
 from .doubts import Ends
 from .facts import Entry, Origin
-from .gpu import Gpu, Outcome, Part
+from .gpu import Gpu, Outcome, Size
 from .outputs import NothingWritten, unwritten
 from .sampling import Sampling
 from .timing import Clock
 from .translate import Cut, translate
 
+WORTH_A_PROCESS = 5_000
+"""Iterations of CTAs that take about as long as two starts of a process."""
 GC_THRESHOLD = (20_000, 5, 100)
 """Of the garbage collector while a run lasts: about forty CTAs that have ended are kept between two collections."""
 
@@ -84,14 +88,18 @@ class Simulation:
         mixed: Ends | None = None,
         late: bool = False,
         sampled: bool = False,
+        jobs: int = 1,
         cold: bool = False,
     ) -> Outcome:
         """Execute the kernel once. The arguments are those of `Gpu`.
 
         sampled: whether a run without data may execute parts of the launch, and work the rest out (`sampling`).
+        jobs: in how many processes.
         """
         if sampled and not self.data:
-            return self._sampled(seed, budget)
+            found = self._sampled(seed, budget, jobs)
+            if found is not None:
+                return found
         with np.errstate(all="ignore"), _unscanned(4 if trace else 1):
             machine = Gpu(
                 self.image, self._arrays, self.spec,
@@ -105,16 +113,41 @@ class Simulation:
         missed = tuple(machine.unread.values())
         return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)), unread=missed)
 
-    def _sampled(self, seed: int | None, budget: int) -> Outcome:
-        """The outcome of a launch of which parts are run."""
+    def _sampled(self, seed: int | None, budget: int, jobs: int) -> Outcome | None:
+        """The outcome of a launch of which parts are run; None where all of it has to be."""
+        args = tuple(self._arguments())
 
-        def run(cut: Cut, part: Part) -> Outcome:
-            image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
-            with np.errstate(all="ignore"), _unscanned():
-                return Gpu(image, self._arrays, self.spec, seed=seed, budget=budget, data=False, part=part).run()
+        def payload(size: Size) -> _PartOfLaunch:
+            return _PartOfLaunch(self.func, args, self.spec, size, seed, budget)
 
-        outcome, sampled = Sampling(self.func, self.image, self.spec, run).outcome()
-        return replace(outcome, sampled=sampled)
+        def here(size: Size) -> Outcome | None:
+            return self.part(size, seed, budget)
+
+        def run(sizes: Sequence[Size]) -> Mapping[Size, Outcome | None]:
+            several = jobs if self._sampling.effort(sizes) >= WORTH_A_PROCESS else 1
+            with Team(_in_child, payload, here, several) as team:
+                return team.results(sizes)
+
+        found = self._sampling.outcome(run)
+        return None if found is None else replace(found[0], sampled=found[1])
+
+    def _arguments(self) -> Iterator[Any]:
+        """The arguments of the same run without data in another process."""
+        scalars = iter(self._scalars)
+        for param in self.func.params:
+            yield None if isinstance(param, Buffer) else next(scalars)
+
+    @cached_property
+    def _sampling(self) -> Sampling:
+        return Sampling(self.func, self.image, self.spec)
+
+    def part(self, size: Size, seed: int | None, budget: int) -> Outcome | None:
+        """The outcome of a part of the launch, without data; None where it does not come to its end."""
+        cut, part = self._sampling.part(size)
+        image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
+        with np.errstate(all="ignore"), _unscanned():
+            outcome = Gpu(image, self._arrays, self.spec, seed=seed, budget=budget, data=False, part=part).run()
+        return None if outcome.fault is not None or outcome.blocked else outcome
 
     def _no_effect(self, machine: Gpu) -> tuple[Entry, ...]:
         """The fact that a run wrote no argument, for a kernel that computes with some and has one for the result.
@@ -135,6 +168,23 @@ class Simulation:
         if last is None:
             last = next((columns.span for columns in machine.unread.values()), None)
         return (Entry(NothingWritten(Origin("", "", "", self.func.span), results, last)),)
+
+
+@dataclass(frozen=True)
+class _PartOfLaunch:
+    """A part of a launch, for another process."""
+
+    func: PrimFunc
+    args: tuple[Any, ...]
+    spec: GpuSpec
+    size: Size
+    seed: int | None
+    budget: int
+
+
+def _in_child(part: _PartOfLaunch) -> Generator[None, None, Outcome | None]:
+    yield
+    return Simulation(part.func, part.args, part.spec, data=False).part(part.size, part.seed, part.budget)
 
 
 @contextmanager

@@ -8,14 +8,14 @@ partial wave is as full as the kernel's. Time is then taken to grow by the same 
     cycles(waves, iterations) = a + b waves + c iterations + d waves iterations
 
 Four runs give a, b, c and d, for the figures too; two do where only waves or only iterations are left out. A third
-point of each axis must lie on the line through the others, in its slopes to `TOLERANCE`; where it does not, that axis
-is run in full. The L2 holds so much less as iterations are left out, so that the same tiles are in it
-(`timing.traffic`).
+point of each axis must lie on the line through the others, in its slopes to `TOLERANCE`; where it does not, more waves
+are tried, then that axis is run in full. The L2 holds so much less as iterations are left out, so that the same tiles
+are in it (`timing.traffic`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tirx_mini.hardware import TMEM_COLUMNS, GpuSpec
@@ -32,23 +32,25 @@ SHORTEST = 8
 """Iterations that a shortened loop makes at least."""
 WORTH = 0.6
 """What the runs may cost at most, as a share of the whole, for an axis to be sampled."""
-WAVES = ((3, 4, 6), (2, 3, 4))
-"""Waves of the runs, the last partial one included. The first wave has the cold start."""
+WAVES = ((2, 3, 4), (3, 4, 6), (6, 8, 12))
+"""Waves of the runs, the last partial one included. The first wave has the cold start, and where the time of the next
+ones still differs, more of them are run."""
+REST = 4
+"""What a CTA costs to simulate beside its loops, in iterations."""
 
-
-RunPart = Callable[[Cut, Part], Outcome]
+RunParts = Callable[[Sequence[Size]], Mapping[Size, Outcome | None]]
+"""Runs of some sizes; None for one that faults or blocks."""
 
 
 class Sampling:
-    """The parts of one launch. run: executes one, given what it leaves out."""
+    """The parts of one launch."""
 
-    def __init__(self, func: PrimFunc, image: KernelImage, spec: GpuSpec, run: RunPart) -> None:
+    def __init__(self, func: PrimFunc, image: KernelImage, spec: GpuSpec) -> None:
         launch = image.launch
-        self._run = run
         self._repeats: Repeats = repeats(func)
         self._clusters = launch.num_ctas // launch.cluster_size
+        self._cluster_size = launch.cluster_size
         self._slots = _at_work(func, image, spec)
-        self._outcomes: dict[Size, Outcome] = {}
 
     @property
     def waves(self) -> int:
@@ -63,59 +65,68 @@ class Sampling:
         """All of the launch."""
         return Size(self.waves, self._repeats.trips)
 
-    def outcome(self) -> tuple[Outcome, Sampled | None]:
-        """The outcome of the whole launch, and what it was worked out from; None where it was run.
+    def effort(self, sizes: Iterable[Size]) -> int:
+        """Iterations of CTAs that runs of these sizes make; the rest of a CTA counts as some."""
+        ctas = min(self._slots, self._clusters) * self._cluster_size
+        return sum(size.waves * (size.trips + REST) for size in sizes) * ctas
 
-        A run of a part that faults or blocks shows a mistake of the kernel, or that its parts depend on one another
-        in a way that is not understood: then the whole is run.
+    def outcome(self, run: RunParts) -> tuple[Outcome, Sampled] | None:
+        """The outcome of the whole launch, and what it was worked out from; None where it has to be run.
+
+        run: executes parts. One that faults or blocks shows a mistake of the kernel, or that its parts depend on one
+        another in a way that is not understood: then the whole has to be run.
         """
-        whole = self.whole
-        try:
-            trips = self._trip_points()
-            waves = self._wave_points(trips[0])
-            if (waves, trips) == ((whole.waves,), (whole.trips,)):
-                return self._at(whole), None
-            outcome = self._extended(waves, trips)
-        except _PartFailedError:
-            return self._run(Cut(), Part(self._clusters)), None
-        sizes = tuple(sorted(self._outcomes, key=lambda size: (size.waves, size.trips)))
-        return outcome, Sampled(whole, sizes)
+        outcomes: dict[Size, Outcome] = {}
+        choices = self._wave_points()
+        waves, trips = choices.pop(0) if choices else (), self._trip_points()
+        few = 2 if waves else 1
+        while waves or trips:
+            short = (trips or (self.whole.trips,))[0]
+            along_trips = [Size(few, each) for each in trips]
+            along_waves = [Size(each, short) for each in waves]
+            corners = [Size(w, t) for w in self._wave_ends(waves) for t in self._trip_ends(trips)]
+            wanted = {*along_trips, *along_waves, *corners} - outcomes.keys()
+            for size, outcome in run(sorted(wanted, key=lambda size: -self.effort([size]))).items():
+                if outcome is None:
+                    return None
+                outcomes[size] = outcome
+            if trips and not _even([(size.trips, outcomes[size].cycles) for size in along_trips]):
+                trips = ()
+            elif waves and not _even([(size.waves, outcomes[size].cycles) for size in along_waves]):
+                waves = choices.pop(0) if choices else ()
+            else:
+                sizes = tuple(sorted(outcomes, key=lambda size: (size.waves, size.trips)))
+                return self._extended(waves, trips, outcomes), Sampled(self.whole, sizes)
+        return None
 
     # -- the points ----------------------------------------------------------------------------------------------
 
     def _trip_points(self) -> tuple[int, ...]:
-        """The iterations of the two kinds of runs; all of them where the time does not grow evenly with them."""
+        """The iterations of three kinds of runs; none where the loops are short or of unknown length."""
         found = self._repeats
         all_of_them, period = found.trips, found.period
-        least = max(SHORTEST, period // 2 + 2)
+        least = max(SHORTEST, found.ring + 2)
         first = least + (all_of_them - least) % period
         between = period * -(-SHORTEST // period)
         second, third = first + between, first + 2 * between
         if not found.loops or third >= all_of_them or first + second > WORTH * all_of_them:
-            return (all_of_them,)
-        few = min(self.waves, 2)
-        points = [(trips, self._at(Size(few, trips)).cycles) for trips in (first, second, third)]
-        return (first, second) if _even(points) else (all_of_them,)
+            return ()
+        return first, second, third
 
-    def _wave_points(self, trips: int) -> tuple[int, ...]:
-        """The waves of the two kinds of runs, likewise, tried at a number of iterations."""
-        for counts in WAVES:
-            first, _, last = counts
-            if first + last <= WORTH * self.waves:
-                points = [(count, self._at(Size(count, trips)).cycles) for count in counts]
-                return (first, last) if _even(points) else (self.waves,)
-        return (self.waves,)
+    def _wave_points(self) -> list[tuple[int, ...]]:
+        """The waves of three kinds of runs, as they are tried; none where there are few."""
+        worth = [waves for waves in WAVES if waves[0] + waves[-1] <= WORTH * self.waves]
+        return worth[1:] or worth
 
-    def _at(self, size: Size) -> Outcome:
-        """The outcome of a run of that size."""
-        if size not in self._outcomes:
-            outcome = self._run(*self._part(size))
-            if outcome.fault is not None or outcome.blocked:
-                raise _PartFailedError
-            self._outcomes[size] = outcome
-        return self._outcomes[size]
+    def _wave_ends(self, points: tuple[int, ...]) -> tuple[int, ...]:
+        """The waves between which a line is drawn: all of them where no waves are left out."""
+        return (points[0], points[-1]) if points else (self.waves,)
 
-    def _part(self, size: Size) -> tuple[Cut, Part]:
+    def _trip_ends(self, points: tuple[int, ...]) -> tuple[int, ...]:
+        """The iterations, likewise; the third point would make the longest run longer still."""
+        return points[:2] or (self.whole.trips,)
+
+    def part(self, size: Size) -> tuple[Cut, Part]:
         """What a run leaves out: whole waves, so that the last one is as full as the launch's."""
         found, left_out = self._repeats, self.waves - size.waves
         tiles, clusters = found.tiles, self._clusters
@@ -128,14 +139,17 @@ class Sampling:
 
     # -- the whole -----------------------------------------------------------------------------------------------
 
-    def _extended(self, waves: tuple[int, ...], trips: tuple[int, ...]) -> Outcome:
+    def _extended(
+        self, waves: tuple[int, ...], trips: tuple[int, ...], outcomes: Mapping[Size, Outcome]
+    ) -> Outcome:
         """The outcome of the whole launch, from those of runs at these points."""
+        wave_ends, trip_ends = self._wave_ends(waves), self._trip_ends(trips)
         by_waves = []
-        for count in waves:
-            runs = [self._at(Size(count, each)) for each in trips]
-            by_waves.append(_line(trips, [_figures(run) for run in runs], self.whole.trips))
-        figures = _line(waves, by_waves, self.whole.waves)
-        last = self._at(Size(waves[-1], trips[-1]))
+        for count in wave_ends:
+            runs = [outcomes[Size(count, each)] for each in trip_ends]
+            by_waves.append(_line(trip_ends, [_figures(run) for run in runs], self.whole.trips))
+        figures = _line(wave_ends, by_waves, self.whole.waves)
+        last = outcomes[Size(wave_ends[-1], trip_ends[-1])]
         cycles = figures.pop(_CYCLES)
         return replace(last, cycles=cycles, stats=figures)
 
@@ -152,10 +166,6 @@ def _at_work(func: PrimFunc, image: KernelImage, spec: GpuSpec) -> int:
         return resident
     groups = spec.sms // image.launch.cluster_size
     return max(1, min(resident, groups * max(1, TMEM_COLUMNS // columns)))
-
-
-class _PartFailedError(Exception):
-    """A run of a part did not come to its end."""
 
 
 _CYCLES = "cycles"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 import pytest
 
@@ -12,6 +13,7 @@ from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
+from tirx_mini.sim import Outcome, Sampling, Simulation, Size
 from tirx_mini.sim.translate import repeats
 
 FOLDERS = {"b200": "sm100", "h100": "sm90"}
@@ -21,7 +23,7 @@ def reference(step: int, shape: tuple[int, int, int], gpu: str = "b200", sms: in
     return load_kernels(default_kernels(), FOLDERS[gpu], sms=sms)[step](*shape)
 
 
-PERIODS = {"b200": {5: 4, 6: 4, 7: 4, 8: 8, 9: 8, 10: 8}, "h100": {5: 4, 6: 4, 7: 4, 8: 8, 9: 12, 10: 12}}
+RINGS = {"b200": {5: 2, 6: 2, 7: 2, 8: 4, 9: 4, 10: 4}, "h100": {5: 2, 6: 2, 7: 2, 8: 4, 9: 6, 10: 6}}
 
 
 @pytest.mark.parametrize("gpu", FOLDERS)
@@ -30,7 +32,9 @@ def test_the_long_loops_of_every_reference_and_their_pipelines_are_found(step: i
     shape = STEPS[step].shape(4096)
     found = repeats(lower(reference(step, shape, gpu)))
     assert set(found.loops.values()) == {64}
-    assert found.period == PERIODS[gpu].get(step, 2)
+    assert found.ring == RINGS[gpu].get(step, 1)
+    moved = (gpu == "h100" and step == 10) or (gpu == "b200" and step >= 7)
+    assert found.period == (2 * found.ring if moved else 1)
     assert bool(found.persistent) == (step >= 6)
 
 
@@ -61,6 +65,74 @@ def test_the_time_is_that_of_all_rounds_of_a_persistent_kernel(gpu: str, step: i
     assert part.time_us == pytest.approx(full.time_us, rel=0.02)
     assert part.stats["flops"] == pytest.approx(full.stats["flops"], rel=1e-6)
     assert part.stats["tma_store_bytes"] == pytest.approx(full.stats["tma_store_bytes"], rel=1e-6)
+
+
+def test_several_processes_give_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tirx_mini.sim.run.WORTH_A_PROCESS", 0)
+    spec = gpu_spec("b200").with_sms(8)
+    kernel = reference(4, (1024, 1024, 8192))
+    one, two = (tvm.simulate(kernel, gpu=spec, data=False, sampled=True, jobs=jobs) for jobs in (1, 2))
+    assert one.sampled and (one.sampled, one.cycles, one.stats) == (two.sampled, two.cycles, two.stats)
+
+
+BY_NUMBER = """
+@T.prim_func
+def kernel(A: T.Buffer((4096,), "float32")):
+    T.device_entry()
+    bx = T.cta_id([1])
+    tx = T.thread_id([32])
+    bars = T.alloc_shared((4,), "uint64")
+    if tx == 0:
+        for i in range(4):
+            T.ptx.mbarrier.init(bars.ptr_to([i]), 1)
+    T.cuda.cta_sync()
+    for k in range(100):
+        if tx == 0:
+            T.ptx.mbarrier.arrive(bars.ptr_to([k % 4]))
+        T.ptx.mbarrier.try_wait(bars.ptr_to([k % 4]), (k // 4) & 1)
+        A[tx + 32 * k] = 1.0
+"""
+
+
+def test_stages_that_follow_from_the_number_of_an_iteration_are_left_out_by_whole_rounds() -> None:
+    kernel = from_source(textwrap.dedent(BY_NUMBER))
+    found = repeats(lower(kernel))
+    assert (found.trips, found.ring, found.period) == (100, 4, 8)
+    part, full = (tvm.simulate(kernel, data=False, sampled=each) for each in (True, False))
+    assert part.sampled and not full.sampled
+    assert part.cycles == pytest.approx(full.cycles, rel=0.02)
+
+
+def sampling(waves: int) -> Sampling:
+    """Of a launch of step 3 with that many waves of two CTAs, and 64 iterations."""
+    func, spec = lower(reference(3, (256 * waves, 128, 4096))), gpu_spec("b200").with_sms(2)
+    return Sampling(func, Simulation(func, [], spec, data=False).image, spec)
+
+
+def slow_start(waves: int, trips: int, slow: int) -> float:
+    """The first waves, `slow` of them, take almost twice the time of the others."""
+    return 500.0 + 100.0 * trips * waves + 90.0 * trips * min(waves, slow)
+
+
+@pytest.mark.parametrize(
+    ("waves", "slow", "tried"), [(10, 2, [2, 3, 4]), (16, 3, [3, 4, 6]), (40, 3, [3, 4, 6]), (40, 5, [3, 4, 6, 8, 12])]
+)
+def test_more_waves_are_run_until_they_take_the_same_time(waves: int, slow: int, tried: list[int]) -> None:
+    ran: list[Size] = []
+
+    def run(sizes: Sequence[Size]) -> dict[Size, Outcome]:
+        ran.extend(sizes)
+        return {size: Outcome(slow_start(size.waves, size.trips, slow), (), None, (), {}) for size in sizes}
+
+    found = sampling(waves).outcome(run)
+    assert found is not None
+    outcome, sampled = found
+    assert sorted({size.waves for size in ran} - {2} | {tried[0]}) == tried and sampled.whole == Size(waves, 64)
+    assert outcome.cycles == pytest.approx(slow_start(waves, 64, slow))
+
+
+def test_a_part_that_blocks_leaves_the_whole_to_be_run() -> None:
+    assert sampling(40).outcome(lambda sizes: dict.fromkeys(sizes)) is None
 
 
 def test_a_small_launch_is_run_in_full() -> None:

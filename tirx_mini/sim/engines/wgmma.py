@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from tirx_mini.ir import Span
-from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, WgmmaProduct
 
 from ..facts import Fact, Fault, Origin
 from ..machine import Blocking, Cta, Flight, Gpu, Registers, Wait, Warp
@@ -64,39 +63,65 @@ class WgmmaAtExit(Fact):
     """A warp ends without having waited for its wgmma."""
 
 
-@dataclass(eq=False)
 class Issued:
-    """One wgmma as one warp issued it. registers: where its accumulator begins. clocks: of the warp then."""
+    """One wgmma as one warp issued it. index: of the first register of its accumulator. clocks: of the warp then."""
 
-    registers: Registers
-    a: SmemDescriptor
-    a_start: int
-    b: SmemDescriptor
-    b_start: int
-    shape: InstructionDescriptor
-    accumulate: bool
-    clocks: np.ndarray
-    time: float
-    role: str
-    span: Span | None
-    flight: Flight
+    __slots__ = ("clocks", "flight", "index", "product", "registers", "role", "span", "time")
+
+    def __init__(self, w: Warp, registers: Registers, product: WgmmaProduct) -> None:
+        self.registers = registers
+        self.index = registers.index
+        self.product = product
+        self.time = w.time
+        self.role = w.place
+        self.span = w.span
+        self.flight: Flight | None = None
+        self.clocks: np.ndarray = _NO_CLOCKS
 
     @property
-    def same(self) -> tuple[Any, ...]:
-        """What has to be alike in all four warps."""
-        return (self.registers.index, self.a, self.a_start, self.b, self.b_start, self.shape, self.accumulate)
+    def a(self) -> SmemDescriptor:
+        return self.product.a
+
+    @property
+    def a_start(self) -> int:
+        return self.product.a_start
+
+    @property
+    def b(self) -> SmemDescriptor:
+        return self.product.b
+
+    @property
+    def b_start(self) -> int:
+        return self.product.b_start
+
+    @property
+    def shape(self) -> InstructionDescriptor:
+        return self.product.shape
+
+    @property
+    def accumulate(self) -> bool:
+        return self.product.accumulate
+
+    def give_back(self) -> None:
+        """Its registers are the warp's again."""
+        if self.flight is not None:
+            self.registers.array.flights.remove(self.flight)
 
     def continues(self, first: Issued) -> bool:
         """Whether this can be one product with the MMAs that `first` begins."""
+        mine, other = self.product, first.product
         return (
-            self.accumulate
-            and self.registers.index == first.registers.index
+            mine.accumulate
+            and self.index == first.index
             and self.registers.array is first.registers.array
-            and self.shape is first.shape
+            and mine.shape is other.shape
             and self.clocks is first.clocks
-            and self.a is first.a
-            and self.b is first.b
+            and mine.a is other.a
+            and mine.b is other.b
         )
+
+
+_NO_CLOCKS = np.zeros(0, np.int64)
 
 
 @dataclass(eq=False)
@@ -146,7 +171,7 @@ class Warpgroup:
             self.groups.append(Group(number))
         group = self.groups[number]
         first = next(iter(group.parts.values()), None)
-        if first is not None and [mma.same for mma in first] != [mma.same for mma in issued]:
+        if first is not None and [(m.index, m.product) for m in first] != [(m.index, m.product) for m in issued]:
             raise Fault(WgmmasDiffer(w.origin, self.name))
         group.parts[w.warp_id % WARPS] = issued
         group.time = max(group.time, w.time)
@@ -241,7 +266,7 @@ class Warpgroup:
 
 
 class WarpWgmma:
-    """What one warp gave the tensor core of its warpgroup. fences: how often it has executed wgmma.fence."""
+    """What one warp gave the tensor core of its warpgroup."""
 
     def __init__(self, w: Warp, warpgroup: Warpgroup) -> None:
         self._warp = w
@@ -251,32 +276,30 @@ class WarpWgmma:
         self._number = 0
         self._clocks_then: np.ndarray | None = None
         self._seen = -1
+        self._data = w.gpu.data
+        self._whole = w.warp_id // WARPS * WARPS + WARPS <= len(w.cta.warps)
 
     def fence(self) -> None:
         """wgmma.fence."""
         self._warp.register_fences += 1
 
-    def issue(
-        self,
-        d: Registers,
-        a: SmemDescriptor,
-        a_start: int,
-        b: SmemDescriptor,
-        b_start: int,
-        shape: InstructionDescriptor,
-        accumulate: bool,
-    ) -> None:
+    def issue(self, d: Registers, product: WgmmaProduct) -> None:
         """wgmma.mma_async."""
         w = self._warp
-        if w.warp_id // WARPS * WARPS + WARPS > len(w.cta.warps):
+        if not self._whole:
             raise Fault(WarpgroupTooSmall(w.origin, len(w.cta.warps)))
-        if accumulate and w.gpu.data:
-            d.check_defined(shape.n // 2)
-        flight = d.lend(shape.n // 2, w.span)
+        issued = Issued(w, d, product)
+        words = product.shape.n // 2
+        if self._data:
+            if product.accumulate:
+                d.check_defined(words)
+            issued.clocks = self._clocks()
+            issued.flight = d.lend(words, w.span)
+        else:
+            d.check_inside(words)
         if w.register_fences == 0 or d.array.touched == w.register_fences:
             w.gpu.facts.record(MissingWgmmaFence(w.origin, d.array.name, w.register_fences == 0))
-        clocks = self._clocks()
-        self._open.append(Issued(d, a, a_start, b, b_start, shape, accumulate, clocks, w.time, w.place, w.span, flight))
+        self._open.append(issued)
 
     def _clocks(self) -> np.ndarray:
         """The warp's clocks as they are now; the same array as long as they do not change."""
@@ -305,12 +328,13 @@ class WarpWgmma:
                 missing = WARPS - len(group.parts)
                 yield WgmmaWait(w, w.time, w.span, self.warpgroup.name, missing, WARPS)
             w.time = max(w.time, group.done_at)
-            w.agent.acquire_epoch(self.warpgroup.agent.index, group.epoch)
-            for part in group.parts.values():  # it could only be done once all four warps had issued it
-                if part:
-                    w.agent.acquire_past(part[-1].clocks)
-            for mma in issued:
-                mma.registers.array.flights.remove(mma.flight)
+            if self._data:
+                w.agent.acquire_epoch(self.warpgroup.agent.index, group.epoch)
+                for part in group.parts.values():  # it could only be done once all four warps had issued it
+                    if part:
+                        w.agent.acquire_past(part[-1].clocks)
+                for mma in issued:
+                    mma.give_back()
             self._committed.popleft()
 
     def exited(self) -> None:

@@ -70,11 +70,11 @@ def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, tr
 
 def _offsets(w: Warp, addresses: Any, count: int, what: str) -> np.ndarray:
     """Bytes of the CTA's shared memory at which the rows begin; a fault for those that are not there or not aligned."""
-    given = np.broadcast_to(np.asarray(addresses, np.int64), 32)[: 8 * count]
-    offsets = given - (w.cta.rank << WINDOW_BITS)
-    bad = (offsets < 0) | (offsets > w.cta.smem.size - ROW_BYTES)
-    if bad.any():
-        raise Fault(MatrixRowOutOfBounds(w.origin, what, int(given[bad][0])))
+    given = addresses if isinstance(addresses, np.ndarray) else np.full(32, addresses, np.int64)
+    offsets = given[: 8 * count] - (w.cta.rank << WINDOW_BITS)
+    if offsets.min() < 0 or offsets.max() > w.cta.smem.size - ROW_BYTES:
+        bad = (offsets < 0) | (offsets > w.cta.smem.size - ROW_BYTES)
+        raise Fault(MatrixRowOutOfBounds(w.origin, what, int(given[: 8 * count][bad][0])))
     if (offsets % ROW_BYTES).any():
         raise Fault(MisalignedMatrixRow(w.origin, what, ROW_BYTES))
     return offsets

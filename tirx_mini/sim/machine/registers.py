@@ -146,7 +146,9 @@ class RegisterArray:
     In a parallel loop the iterations come first.
     """
 
-    __slots__ = ("_dtype", "_size", "complete", "data", "defined", "flights", "name", "pending", "span", "touched")
+    __slots__ = (
+        "_dtype", "_size", "complete", "data", "defined", "flights", "itemsize", "name", "pending", "span", "touched",
+    )  # fmt: skip
 
     data: np.ndarray
     defined: np.ndarray
@@ -156,6 +158,7 @@ class RegisterArray:
         self.span = span
         self._size = size
         self._dtype = dtype
+        self.itemsize = np.dtype(dtype).itemsize
         self.complete = False
         self.pending: dict[int, Load] = {}
         self.flights: list[Flight] = []
@@ -170,6 +173,9 @@ class RegisterArray:
         else:
             raise AttributeError(name)
         return getattr(self, name)
+
+    def __len__(self) -> int:
+        return self._size
 
     # -- one index for all lanes -----------------------------------------------------------------------------------
 
@@ -363,6 +369,10 @@ class Registers:
         if not array.complete and not coming:
             array.check_defined(self.warp, self.index, stop)
 
+    def check_inside(self, words: int) -> None:
+        """A fault where the next `words` registers are not in the array."""
+        self._elements(words)
+
     def lend(self, words: int, span: Span | None) -> Flight:
         """The next registers belong to the tensor core, for an MMA issued at `span`, until the flight is removed."""
         flight = Flight(self.index, self.index + self._elements(words), span)
@@ -385,12 +395,12 @@ class Registers:
 
     def _elements(self, words: int) -> int:
         """How many elements of the array so many registers are; a fault where they are not inside it."""
-        array, w = self.array, self.warp
-        if array.data.itemsize > 4:
-            raise Fault(WideRegisters(w.origin, array.name, array.span, str(array.data.dtype)))
-        count = words * (4 // array.data.itemsize)
-        if self.index < 0 or self.index + count > len(array.data):
-            raise _outside(w, array.name, array.span, self.index + count - 1, len(array.data))
+        array = self.array
+        if array.itemsize > 4:
+            raise Fault(WideRegisters(self.warp.origin, array.name, array.span, str(array.data.dtype)))
+        count = words * (4 // array.itemsize)
+        if self.index < 0 or self.index + count > len(array):
+            raise _outside(self.warp, array.name, array.span, self.index + count - 1, len(array))
         return count
 
 

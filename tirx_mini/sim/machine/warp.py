@@ -126,9 +126,9 @@ class RunningWarp:
     """
 
     __slots__ = (
-        "agent", "all_lanes", "apart", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "dependence", "done",
-        "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program", "register_fences", "role", "span", "stores",
-        "thread_idx", "threads", "time", "waiting", "warp_id", "window", "woken",
+        "_wgmma", "agent", "all_lanes", "apart", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "dependence",
+        "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program", "register_fences", "role", "span",
+        "stores", "thread_idx", "threads", "time", "waiting", "warp_id", "window", "woken",
     )  # fmt: skip
 
     def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
@@ -162,6 +162,7 @@ class RunningWarp:
         self.apart = 0
         self.woken = False
         self.done = False
+        self._wgmma: WgmmaVerbs[Registers] | None = None
         self.program: Generator[Wait, None, None] = cta.gpu.image.warp(self)
 
     @property
@@ -172,7 +173,9 @@ class RunningWarp:
     @property
     def wgmma(self) -> WgmmaVerbs[Registers]:
         """Its path to the tensor core of its warpgroup."""
-        return self.gpu.wgmma_of(self)
+        if self._wgmma is None:
+            self._wgmma = self.gpu.wgmma_of(self)
+        return self._wgmma
 
     # -- lanes ---------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ earlier.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import lcm
 
@@ -52,11 +52,15 @@ class Cut:
 class Repeats:
     """The long loops with their trip counts, and the persistent loops.
 
-    trips: of each long loop; all of them are close to the greatest. period: of their pipelines, in iterations.
+    trips: of each long loop; all of them are close to the greatest. ring: the size of their pipelines, in iterations.
+    period: how many iterations, or a multiple, may be left out. State that goes around by itself does so in all roles
+        alike, however many are left out. What follows from the number of an iteration, and state that a role moves on
+        outside of its loop, as over the stages of another role, comes again after two rounds.
     tiles: what the persistent loops count to; step: how far all their roles are after whole rounds.
     """
 
     loops: dict[For, int]
+    ring: int
     period: int
     persistent: tuple[While, ...] = ()
     tiles: int = 0
@@ -78,9 +82,12 @@ class Repeats:
 def repeats(func: PrimFunc) -> Repeats:
     """What a lowered function does over and over."""
     loops = _long_loops(func.body)
-    rings = [size for loop in loops for size in _rings(loop)]
+    rings = [ring for loop in loops for ring in _rings(loop)]
+    moved = _moved_outside(func.body, loops)
+    fixed = [ring.size for ring in rings if not ring.state or ring.state & moved]
     persistent, tiles, step = _persistent(func.body)
-    return Repeats(loops, 2 * lcm(*rings) if rings else 2, persistent, tiles, step)
+    longest = max((ring.size for ring in rings), default=1)
+    return Repeats(loops, longest, 2 * lcm(*fixed) if fixed else 1, persistent, tiles, step)
 
 
 def _long_loops(body: Stmt) -> dict[For, int]:
@@ -100,22 +107,48 @@ def _works(loop: For) -> bool:
     return any(isinstance(node, Call) for node in walk(loop.body))
 
 
-def _rings(loop: For) -> Iterator[int]:
-    """The sizes of the rings in which the state of a loop goes round: of what it divides by, and compares with."""
+@dataclass(frozen=True)
+class _Ring:
+    """A ring of `size` places. state: the scalars that hold the place; none if it follows from the iteration."""
+
+    size: int
+    state: frozenset[Buffer]
+
+
+def _rings(loop: For) -> Iterator[_Ring]:
+    """The rings in which the state of a loop goes round: what it divides by, and compares with."""
     for node in walk(loop.body):
         if not isinstance(node, Binary):
             continue
         size = int_value(node.b) if isinstance(node.b, Const) else None
         if size is None or not 1 < size <= RING or not _goes_round(node.a, loop.var):
             continue
+        by_number = any(child is loop.var for child in walk(node.a))
+        state = frozenset() if by_number else _scalars(node.a)
         if node.op in ("%", "//"):
-            yield size
+            yield _Ring(size, state)
         elif node.op == ">>":
-            yield 1 << size
+            yield _Ring(1 << size, state)
         elif node.op == "&":
-            yield size + 1
-        elif node.op in ("==", ">=") and not any(child is loop.var for child in walk(node.a)):
-            yield size
+            yield _Ring(size + 1, state)
+        elif node.op in ("==", ">=") and not by_number:
+            yield _Ring(size, state)
+
+
+def _moved_outside(body: Stmt, loops: Iterable[For]) -> frozenset[Buffer]:
+    """The scalars that get a value from the one they had, outside of the loops."""
+    inside = {id(node) for loop in loops for node in walk(loop.body)}
+    return frozenset(
+        node.buffer
+        for node in walk(body)
+        if isinstance(node, BufferStore) and id(node) not in inside and node.buffer in _scalars(node.value)
+    )
+
+
+def _scalars(expr: Expr) -> frozenset[Buffer]:
+    return frozenset(
+        node.buffer for node in walk(expr) if isinstance(node, BufferLoad) and node.buffer.scope == "local"
+    )
 
 
 def _goes_round(expr: Expr, var: Var) -> bool:

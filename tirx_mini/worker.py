@@ -1,0 +1,186 @@
+"""Child processes that execute tasks in turn, and can be ended during one."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, TypeVar
+
+STARTUP_S = 120.0
+"""Seconds that a task may take to its `yield`: a GPU's imports PyTorch, creates a CUDA context and copies arguments."""
+
+Task = Callable[[Any], Generator[None, None, Any]]
+"""A task of the child: a generator that yields once, when its time limit starts, and returns the result."""
+
+T = TypeVar("T")
+
+_BOOT = "from tirx_mini.worker import serve; serve()"
+
+
+class Worker:
+    """A child process that executes tasks in turn. It starts with the first one, and again after one that fails."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._messages: queue.Queue[tuple[str, Any]] = queue.Queue()
+
+    def call(self, task: Task, payload: Any, limit_s: float) -> Any:
+        """The result of `task`; `limit_s`, in seconds, counts from its ``yield``.
+
+        Raises `TimeoutError` after that time, and any exception of the task; either ends the child.
+        """
+        if self._child is None or self._child.poll() is not None:
+            self.close()
+            self._start()
+        assert self._child is not None and self._child.stdin is not None
+        try:
+            pickle.dump((task, payload), self._child.stdin)
+            self._child.stdin.flush()
+            _answer(self._messages, STARTUP_S)
+            return _answer(self._messages, limit_s)
+        except BrokenPipeError:
+            self.close()
+            raise RuntimeError("the process for the kernel ended before the kernel started") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the child, even during a task."""
+        if self._child is not None:
+            assert self._child.stdin is not None
+            self._child.kill()
+            self._child.wait()
+            with suppress(OSError):  # the rest of a payload cannot be written any more
+                self._child.stdin.close()
+            self._child = None
+
+    def _start(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", _BOOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        )
+        assert self._child.stdout is not None
+        self._messages = queue.Queue()
+        threading.Thread(target=_forward, args=(self._child.stdout, self._messages), daemon=True).start()
+
+
+class Team:
+    """This process and `jobs - 1` children, which share the items of a list; as a context, it ends the children.
+
+    task: what a child executes for an item. payload: what it is given. here: the same in this process. limit_s: how
+    long a child may take. An item whose child fails is done here.
+    """
+
+    def __init__(
+        self, task: Task, payload: Callable[[T], Any], here: Callable[[T], Any], jobs: int, limit_s: float = 3600.0
+    ) -> None:
+        self._task, self._payload, self._here, self._limit_s = task, payload, here, limit_s
+        self._workers = [Worker() for _ in range(jobs - 1)]
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        for worker in self._workers:
+            worker.close()
+
+    def results(self, items: Sequence[Any]) -> dict[Any, Any]:
+        """The result for each item. They are begun in this order, so the longest come first."""
+        left = deque(items)
+        found: dict[Any, Any] = {}
+        threads = [
+            threading.Thread(target=self._serve, args=(worker, left, found), daemon=True)
+            for worker in self._workers[: len(items) - 1]
+        ]
+        for thread in threads:
+            thread.start()
+        for item in _taken(left):
+            found[item] = self._here(item)
+        for thread in threads:
+            thread.join()
+        for item in _taken(left):  # which children failed at
+            found[item] = self._here(item)
+        return found
+
+    def _serve(self, worker: Worker, left: deque[Any], found: dict[Any, Any]) -> None:
+        """Let a child take items until there are none left."""
+        for item in _taken(left):
+            try:
+                found[item] = worker.call(self._task, self._payload(item), self._limit_s)
+            except Exception:
+                left.append(item)
+                return
+
+
+def _taken(left: deque[T]) -> Iterator[T]:
+    while True:
+        try:
+            yield left.popleft()
+        except IndexError:
+            return
+
+
+def supervise(task: Task, payload: Any, limit_s: float) -> Any:
+    """`Worker.call` in a child of its own."""
+    worker = Worker()
+    try:
+        return worker.call(task, payload, limit_s)
+    finally:
+        worker.close()
+
+
+def serve() -> None:
+    """The child's side: tasks from stdin, their messages to stdout. The output of kernels goes to stderr."""
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)
+        while True:
+            try:
+                task, payload = pickle.load(sys.stdin.buffer)
+            except EOFError:
+                return
+            for message in _messages(task, payload):
+                pickle.dump(message, answers)
+                answers.flush()
+
+
+def _messages(task: Task, payload: Any) -> Generator[tuple[str, Any], None, None]:
+    try:
+        work = task(payload)
+        next(work)
+        yield "value", None
+        while True:
+            next(work)
+    except StopIteration as done:
+        yield "value", done.value
+    except BaseException as error:
+        yield "error", error
+
+
+def _forward(source: IO[bytes], messages: queue.Queue[tuple[str, Any]]) -> None:
+    with source:
+        try:
+            while True:
+                messages.put(pickle.load(source))
+        except (EOFError, OSError, pickle.UnpicklingError):
+            messages.put(("error", RuntimeError("the process that ran the kernel ended without a result")))
+
+
+def _answer(messages: queue.Queue[tuple[str, Any]], limit_s: float) -> Any:
+    try:
+        kind, value = messages.get(timeout=limit_s)
+    except queue.Empty:
+        raise TimeoutError from None
+    if kind == "error":
+        raise value
+    return value
