@@ -53,10 +53,6 @@ class StepPage:
     drawing: Drawing | None = None
     wave: Drawing | None = None
 
-    @property
-    def path(self) -> Path:
-        return DOCS / f"steps/step{self.step:02}.md"
-
     def pictures(self) -> Iterator[tuple[str, str]]:
         """The path and the text of each of its pictures."""
         if (drawing := self.drawing) is not None:

@@ -41,14 +41,12 @@ PAGES = (
 
 
 def pictures() -> Iterator[tuple[str, str]]:
-    """The timelines that no other topic draws, of the pages that exist."""
+    """The timelines that no other topic draws."""
     for page in PAGES:
-        if page.path.exists():
-            yield from page.pictures()
+        yield from page.pictures()
 
 
 def passages() -> Iterator[tuple[str, str]]:
-    """Of the pages that exist."""
+    """What the pages quote."""
     for page in PAGES:
-        if page.path.exists():
-            yield from page.passages()
+        yield from page.passages()
