@@ -88,6 +88,7 @@ def test_a_skeleton_filled_in_by_the_last_hints_is_the_reference(
 
 
 @pytest.mark.parametrize("arch", SKELETONS)
-def test_a_skeleton_names_the_page_of_each_step(arch: str) -> None:
+def test_a_skeleton_names_the_page_of_each_step_and_no_page_that_does_not_exist(arch: str) -> None:
     pages = {word.strip("().,:") for word in TEXTS[arch].split() if "docs/" in word}
     assert {f"docs/steps/step{step:02}.md" for step in STEPS} <= pages
+    assert not [page for page in sorted(pages) if not (ROOT / page).is_file()]

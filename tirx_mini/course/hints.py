@@ -91,10 +91,15 @@ def _sections(text: str, name: str) -> Iterator[Hints]:
 
 
 def plain_links(text: str, base: str = "docs") -> str:
-    """Markdown whose links are written out: "[barriers](../../concepts/a.md)" is "barriers (docs/concepts/a.md)"."""
+    """Markdown whose links are written out: "[barriers](../../concepts/a.md)" is "barriers (docs/concepts/a.md)".
+
+    Links to the glossary are only their words.
+    """
 
     def written(match: re.Match[str]) -> str:
         words, target = match[1], match[2]
+        if "glossary.md" in target:
+            return words
         return f"{words} ({target})" if "://" in target else f"{words} ({base}/{target.replace('../', '')})"
 
     return _LINK.sub(written, text)

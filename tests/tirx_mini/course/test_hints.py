@@ -120,4 +120,5 @@ def test_a_page_is_read_section_by_section(tmp_path: Path) -> None:
 
 def test_links_are_written_out_for_a_terminal() -> None:
     text = "See [the\npage](../../concepts/proxies.md#fences) and [PTX](https://docs.nvidia.com/x)."
+    assert plain_links("an [mbarrier](../../glossary.md#mbarrier)") == "an mbarrier"
     assert plain_links(text) == "See the\npage (docs/concepts/proxies.md#fences) and PTX (https://docs.nvidia.com/x)."
