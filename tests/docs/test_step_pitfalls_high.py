@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.docs.test_step_pitfalls import Mistake, lines, mistake, rows
-from tests.kernels_ref.edits import SHAPES, Edit
-from tirx_mini.course import KernelRef, check_file
+from tests.docs.test_step_pitfalls import Mistake, lines, mistake, reported, rows
+from tests.kernels_ref.edits import SHAPES
 
 SYNC, WARPGROUP_SYNC = "Tx.cuda.cta_sync()", "Tx.cuda.warpgroup_sync(1)"
 AFTER, BEFORE = "Tx.ptx.tcgen05.fence.after_thread_sync()", "Tx.ptx.tcgen05.fence.before_thread_sync()"
@@ -149,15 +149,6 @@ STEP10 = {
 MISTAKES: Mapping[int, Mapping[str, tuple[Mistake, ...]]] = {6: STEP6, 7: STEP7, 8: STEP8, 9: STEP9, 10: STEP10}
 
 
-def reported(step: int, wrong: Mistake, folder: Path) -> list[str]:
-    """The codes that `check` reports, the worst finding first."""
-    (old, new), *then = wrong.edits
-    path = folder / "wrong.py"
-    path.write_text(Edit(step, old, new, tuple(then)).source(), encoding="utf-8")
-    checked = check_file(KernelRef(path, f"hgemm_v{step}"), shape=wrong.shape or SHAPES[step], trace=False)
-    return [*(finding.code for finding in checked.report.findings), *([checked.wrong.code] if checked.wrong else [])]
-
-
 @pytest.mark.parametrize("step", MISTAKES)
 def test_each_row_of_the_table_is_a_mistake_that_is_tried_here(step: int) -> None:
     assert list(rows(step)) == list(MISTAKES[step])
@@ -166,6 +157,7 @@ def test_each_row_of_the_table_is_a_mistake_that_is_tried_here(step: int) -> Non
 @pytest.mark.parametrize(("step", "row"), [(step, row) for step in MISTAKES for row in MISTAKES[step]])
 def test_a_mistake_leads_to_the_codes_beside_it(step: int, row: str, tmp_path: Path) -> None:
     expected = rows(step)[row]
-    found = [reported(step, wrong, tmp_path) for wrong in MISTAKES[step][row]]
+    wrong = [replace(each, shape=each.shape or SHAPES[step]) for each in MISTAKES[step][row]]
+    found = [reported(step, each, tmp_path) for each in wrong]
     assert all(codes and codes[0] in expected for codes in found), found
     assert {code for codes in found for code in codes} >= set(expected), found
