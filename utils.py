@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Literal
 
 import tirx_mini as tvm
 from tirx_mini.course import TIME_TOLERANCE, measured_times
-from tirx_mini.diagnose import Finding
+from tirx_mini.diagnose import Finding, state_notes
 from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generation
-from tirx_mini.ir import Buffer, PrimFunc, excerpt
-from tirx_mini.report import Mismatch, accesses, explain_mismatch
+from tirx_mini.ir import Buffer, PrimFunc
+from tirx_mini.report import explain_mismatch, finding_page, plain, report_page, wrong_result
 from tirx_mini.runtime import Executable, device_arch
 from tirx_mini.target import Target
 
@@ -157,7 +157,14 @@ def _warn(finding: Finding) -> None:
 
 
 class WrongResult(AssertionError):
-    """D is not A @ B.T. The message gives the extent, the place and the pattern of the error."""
+    """D is not A @ B.T. The message gives the extent, the place and the pattern of the error, in 80 columns.
+
+    finding: the same as an object.
+    """
+
+    def __init__(self, finding: Finding, report: tvm.Report | None = None) -> None:
+        self.finding = finding
+        super().__init__(plain(finding_page(finding) if report is None else report_page(report, finding)).rstrip())
 
 
 def verify(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, run: Run | None = None) -> None:
@@ -167,7 +174,10 @@ def verify(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, run: Run | None = 
     rtol, atol = TOLERANCES[str(D.dtype).removeprefix("torch.")]
     got, want, a, b = (tensor.float().cpu().numpy() for tensor in (D, _product(A, B, D.dtype), A, B))
     mismatch = explain_mismatch(got, want, a, b, rtol=rtol, atol=atol)
-    raise WrongResult(_page(mismatch, run))
+    if run is None:
+        raise WrongResult(wrong_result(mismatch))
+    unwritten = run.report.unwritten if run.report else ()
+    raise WrongResult(wrong_result(mismatch, run.kernel, unwritten, state_notes(run.kernel)), run.report)
 
 
 def _product(A: torch.Tensor, B: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -183,17 +193,6 @@ def _matches(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor) -> bool:
 
     rtol, atol = TOLERANCES[str(D.dtype).removeprefix("torch.")]
     return torch.allclose(D, _product(A, B, D.dtype), rtol=rtol, atol=atol)
-
-
-def _page(mismatch: Mismatch, run: Run | None) -> str:
-    """The explanation, with the lines of the kernel that access the suspected matrix, or all three matrices."""
-    lines = [str(mismatch)]
-    if run is None:
-        return lines[0]
-    lines += [f"note: {sentence}" for sentence in (run.report.unwritten if run.report else ())]
-    for name, span in accesses(run.kernel, mismatch.suspect):
-        lines += [f"note: {name} is accessed here", *excerpt(span)]
-    return "\n".join(lines)
 
 
 def benchmark(

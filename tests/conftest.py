@@ -243,6 +243,9 @@ def kernel_place(factory: Any) -> str:
 def headline(error: BaseException) -> str:
     """The sentence for pytest's summary."""
     report, diagnostic = getattr(error, "report", None), getattr(error, "diagnostic", None)
+    finding = getattr(error, "finding", None)
+    if finding is not None:
+        return finding.message
     if report is not None and report.findings:
         verdict = "possible, and right here" if report.only_possible and report.right else report.verdict
         return f"{verdict}: {report.findings[0].message}"

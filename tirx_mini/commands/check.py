@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..course import Checked, KernelFileError, KernelRef, changes_of, check_file, product_text, what_if
 from ..diagnose import DEFAULT_LIMIT
-from ..report import barrier_table, finding_page, report_page
+from ..report import barrier_table, report_page
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, shape
 
 TERMINAL = Path("-")
@@ -91,11 +91,8 @@ def _show(checked: Checked, options: argparse.Namespace, console: Console) -> No
     if options.trace_barriers is not None and options.exhaustive is None:
         console.print(barrier_table(report.stats.get("barriers", ()), options.trace_barriers))
         console.print()
-    console.print(report_page(report))
-    if checked.wrong is not None:
-        console.print()
-        console.print(finding_page(checked.wrong))
-    elif report.comparable:
+    console.print(report_page(report, checked.wrong))
+    if checked.wrong is None and report.comparable:
         console.print(Text(product_text(checked)))
     if checked.exploration is not None and checked.exploration.held:
         held = "; ".join(checked.exploration.held)

@@ -26,7 +26,7 @@ from ..course import (
     what_if,
 )
 from ..hardware import gpu_spec
-from ..report import FIRST, SLOWEST, finding_page, report_page
+from ..report import FIRST, SLOWEST, report_page
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, argument, positive, shape
 
 TERMINAL = Path("-")
@@ -150,10 +150,7 @@ def _size(options: argparse.Namespace) -> str:
 
 
 def _show(checked: Checked, console: Console) -> None:
-    console.print(report_page(checked.report))
-    if checked.wrong is not None:
-        console.print()
-        console.print(finding_page(checked.wrong))
+    console.print(report_page(checked.report, checked.wrong))
 
 
 def _bytes(count: int) -> str:

@@ -3,7 +3,7 @@
 from .barriers import barrier_table
 from .mismatch import Mismatch, explain_mismatch
 from .pages import finding_page, headline, plain, report_page, to_json
-from .product import ProductError, accesses, product_error, product_shape, wrong_product
+from .product import ProductError, accesses, product_error, product_shape, wrong_product, wrong_result
 from .stuck import ring, stuck_page
 from .svg import Paint, Picture
 from .timeline import (
@@ -59,4 +59,5 @@ __all__ = [
     "wave_svg",
     "wave_text",
     "wrong_product",
+    "wrong_result",
 ]

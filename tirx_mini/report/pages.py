@@ -37,25 +37,35 @@ STYLES = {
 }
 
 
-def report_page(report: Report) -> RenderableType:
+def report_page(report: Report, wrong: Finding | None = None) -> RenderableType:
     """The verdict, the outlook if all errors are possible, the proof, what bounds the kernel, and the findings.
 
     The first findings have a page each; further ones, and those that follow from others, have a line.
+    wrong: the finding about a wrong result, which has a page whatever else was found.
     """
-    parts: list[RenderableType] = [headline(report)]
-    parts += [_labelled("note", sentence) for sentence in report.unwritten]
+    parts: list[RenderableType] = [headline(report, wrong)]
+    if wrong is None:  # its page has them
+        parts += [_labelled("note", sentence) for sentence in report.unwritten]
     if report.outlook:
         parts.append(Text(report.outlook, style="bold"))
     if report.proof is not None:
         parts.append(Text(str(report.proof), style="dim"))
-    if report.bound is not None and not report.errors:
+    if report.bound is not None and not report.errors and wrong is None:
         parts.append(Text(str(report.bound)))
-    causes = report.causes
+    causes = _with_wrong(report.causes, wrong)
     for number, finding in enumerate(causes[:MOST_PAGES], 1):
         parts += ["", Text(f"{number} of {len(causes)}", style="dim"), finding_page(finding)]
     parts += _folded("further findings", causes[MOST_PAGES:])
     parts += _folded("what follows from it, or is due to the same mistake", report.consequences)
     return Group(*parts)
+
+
+def _with_wrong(causes: Sequence[Finding], wrong: Finding | None) -> Sequence[Finding]:
+    """The causes with a wrong result among those that have a page: after errors, before warnings and notes."""
+    if wrong is None:
+        return causes
+    place = min(sum(finding.severity == "error" for finding in causes), MOST_PAGES - 1)
+    return [*causes[:place], wrong, *causes[place:]]
 
 
 def _folded(title: str, findings: Sequence[Finding]) -> Iterator[RenderableType]:
@@ -72,13 +82,14 @@ def brief(finding: Finding) -> str:
     return f"{finding.severity}[{finding.code}] line {line_number(finding.span)}: {finding.message}"
 
 
-def headline(report: Report) -> Text:
-    """The kernel, its verdict, the number of findings, and the predicted time."""
+def headline(report: Report, wrong: Finding | None = None) -> Text:
+    """The kernel, its verdict, the number of findings, and the predicted time. wrong: as in `report_page`."""
     text = Text(f"{report.kernel or 'kernel'}: ")
-    text.append(report.verdict, STYLES["ok" if report.ok else "error"])
+    verdict = report.verdict if wrong is None else "wrong"
+    text.append(verdict, STYLES["ok" if verdict == "ok" else "error"])
     possible = sum(not error.happened for error in report.errors)
     counts = [
-        _count(len(report.errors) - possible, "error"),
+        _count(len(report.errors) - possible + (wrong is not None), "error"),
         _count(possible, "possible error"),
         _count(len(report.warnings), "warning"),
         _count(len(report.notes), "note"),

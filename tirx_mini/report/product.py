@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.diagnose import Finding
-from tirx_mini.ir import Buffer, PrimFunc, Region, Span, TileCall, walk
+from tirx_mini.ir import Buffer, BufferLoad, BufferStore, PrimFunc, Region, Span, TileCall, walk
 
-from .mismatch import explain_mismatch
+from .mismatch import Mismatch, explain_mismatch
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,56 @@ def wrong_product(
     want = (a.astype(np.float64) @ b.astype(np.float64).T).astype(np.float32)
     arrays = (d.astype(np.float32), want, a.astype(np.float32), b.astype(np.float32))
     mismatch = explain_mismatch(*arrays, rtol=0.0, atol=error.allowed)
-    notes = [*reasons, *((text, None) for text in (*unwritten, *mismatch.where))]
-    notes += [(f"{name} is accessed here", span) for name, span in accesses(kernel, mismatch.suspect)]
+    return wrong_result(mismatch, kernel, unwritten, reasons)
+
+
+def wrong_result(
+    mismatch: Mismatch, kernel: PrimFunc | None = None, unwritten: Sequence[str] = (),
+    reasons: Sequence[tuple[str, Span | None]] = (),
+) -> Finding:
+    """The finding about a wrong product, at the store of D, with the accesses of the suspected matrix.
+
+    kernel: None if unknown. unwritten, reasons: as in `wrong_product`.
+    """
+    store = None if kernel is None else _store(kernel)
+    notes: list[tuple[str, Span | None]] = [*reasons, *((text, None) for text in (*unwritten, *mismatch.where))]
+    for names, span in _by_line(accesses(kernel, mismatch.suspect) if kernel is not None else ()):
+        if store is None or span.line != store.line:
+            notes.append((f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} accessed here", span))
     details = {"notes": tuple(notes), "hint": mismatch.cause or None}
-    return Finding("wrong-result", "error", mismatch.headline, kernel.span, details)
+    return Finding("wrong-result", "error", mismatch.headline, store, details)
+
+
+def _store(kernel: PrimFunc) -> Span | None:
+    """The first store of the result, else its first access, else the kernel."""
+    result = kernel.params[2] if len(kernel.params) > 2 else None
+    for node in walk(kernel.body):
+        target = node.operands[0] if isinstance(node, TileCall) and node.operands else node
+        if isinstance(target, (Region, BufferStore)) and target.buffer is result and node.span is not None:
+            return node.span.user
+    return next((span for _, span in accesses(kernel, "D")), kernel.span)
 
 
 def accesses(kernel: PrimFunc, suspect: str | None) -> Iterator[tuple[str, Span]]:
     """The places where a kernel moves a matrix, "A", "B" or "D", or each of them where `suspect` is None."""
-    calls = [node for node in walk(kernel.body) if isinstance(node, TileCall)]
+    nodes = [node for node in walk(kernel.body) if isinstance(node, (TileCall, BufferLoad, BufferStore))]
     for name, matrix in zip("ABD", kernel.params, strict=False):
-        if suspect in (name, None):
-            moves = [call for call in calls if any(isinstance(o, Region) and o.buffer is matrix for o in call.operands)]
-            yield from ((name, span) for span in dict.fromkeys(c.span.user for c in moves if c.span is not None))
+        if suspect in (name, None) and isinstance(matrix, Buffer):
+            moves = [node for node in nodes if _moves(node, matrix)]
+            yield from ((name, span) for span in dict.fromkeys(n.span.user for n in moves if n.span is not None))
+
+
+def _moves(node: TileCall | BufferLoad | BufferStore, matrix: Buffer) -> bool:
+    if isinstance(node, TileCall):
+        return any(isinstance(operand, Region) and operand.buffer is matrix for operand in node.operands)
+    return node.buffer is matrix
+
+
+def _by_line(found: Iterable[tuple[str, Span]]) -> Iterator[tuple[list[str], Span]]:
+    """The matrices that each line accesses, with the first place in it."""
+    lines: dict[tuple[str, int], tuple[list[str], Span]] = {}
+    for name, span in found:
+        names, _ = lines.setdefault((span.file, span.line), ([], span))
+        if name not in names:
+            names.append(name)
+    yield from lines.values()

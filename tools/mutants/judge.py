@@ -108,7 +108,7 @@ def _judge(path: Path, step: int) -> Outcome:
             except WrongResult as error:
                 page = str(error)
                 lines = tuple((int(n),) for n in re.findall(rf"{re.escape(path.name)}:(\d+)", page))
-                return Outcome("wrong result", page.splitlines()[0], lines, shape, seed)
+                return Outcome("wrong result", error.finding.message, lines, shape, seed)
     return warning or Outcome("survived")
 
 

@@ -68,8 +68,12 @@ def test_a_wrong_product_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[
     kernel = wrong(tmp_path, Edit(3, "B[n_st : n_st + BLK_N", "B[m_st : m_st + BLK_N"))
     path = tmp_path / "report.json"
     assert main(["check", kernel, "--shape", "256,256,64", "--json", str(path)]) == 1
-    out = " ".join(capsys.readouterr().out.split())
+    page = capsys.readouterr().out
+    out = " ".join(page.split())
     assert "error[TX501]" in out and "of D is wrong" in out and "B is accessed here" in out
+    assert "hgemm_v3: wrong (1 error)" in out and ": ok" not in out and "bound by" not in out
+    store = page.splitlines()[next(n for n, line in enumerate(page.splitlines()) if "^^^" in line) - 1]
+    assert "Tx.copy(D[row, n_st : n_st + BLK_N], Dreg_16b[:])" in store
     data = json.loads(path.read_text())
     assert data["verdict"] == "wrong" and data["findings"][0]["code"] == "TX501" and not data["product"]["ok"]
 

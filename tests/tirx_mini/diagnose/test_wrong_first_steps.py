@@ -5,6 +5,7 @@ A wrong kernel is a reference with one edit, so what is tested is the edit and n
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -175,8 +176,13 @@ def test_b_read_at_the_offset_of_a_names_the_line(tmp_path: Path) -> None:
     with pytest.raises(WrongResult) as error:
         verify(A, B, D, run)
     page = str(error.value)
-    assert "multiplied rows 0-127 of B instead of rows 128-255" in page
-    assert f"wrong.py:{edit.line_of('B[m_st')}" in page
+    assert max(map(len, page.splitlines())) <= 80
+    assert page.startswith("kernel: wrong (1 error), ")
+    text = " ".join(page.split())
+    assert "multiplied rows 0-127 of B instead of rows 128-255" in text
+    store = edit.line_of("Tx.copy(D[row")
+    found = re.findall(r"wrong\.py:(\d+)", "".join(page.splitlines()))
+    assert found == [str(store), str(edit.line_of("B[m_st"))]
 
 
 REFUSED = (
