@@ -12,10 +12,10 @@ from tirx_mini import lang, layout
 from tirx_mini.commands import COMMANDS
 from tirx_mini.isa import NAMES
 from tirx_mini.layout import Axis
-from tirx_mini.script import from_source
+from tirx_mini.script import from_source, tirx
 from tirx_mini.tile import OPS, OPTIONS
 from tools.pages import headings, links
-from tools.reference import PAGES, page, path_of
+from tools.reference import PAGES, page, path_of, tx
 from tools.reference import layout as layouts
 from tools.reference._markdown import Doc, doc_of, parsed, signature, table
 from tools.reference.commands import parser_of
@@ -42,6 +42,11 @@ def test_every_link_leads_somewhere(name: str) -> None:
 
 def test_every_name_has_its_place() -> None:
     assert [name for name in lang.__all__ if name != "SMEMPool" and f"# {name}\n" not in TEXTS["lang"]] == []
+    named = {name for names in tx.SECTIONS.values() for name in names.split()}
+    named |= {other for name in named for other in tx.aliases(name)} | {"PoolAllocator", "SMEMPool"}
+    assert set(tirx.__all__) == named
+    elsewhere = {"ptx", "cuda", "tile", "threadIdx", "blockIdx", "clusterCtaIdx", "gridDim", *OPS}
+    assert [n for n in dir(tirx) if n not in elsewhere and f"Tx.{n}" not in TEXTS["tx"] + TEXTS["instructions"]] == []
     assert [path for path in NAMES if f"Tx.{path}" not in TEXTS["instructions"]] == []
     assert [name for name in OPS if f"`{name}(" not in TEXTS["tile"]] == []
     assert [name for name in OPTIONS if f"`{name}`" not in TEXTS["tile"]] == []

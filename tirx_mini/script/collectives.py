@@ -18,7 +18,7 @@ FULL_WARP = 0xFFFFFFFF
 
 
 def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_size: Any = 32) -> Expr:
-    """Shuffles such as ``T.tvm_warp_shuffle_xor(mask, value, lane_mask, 32, 32)``. All 32 lanes participate."""
+    """The value of another lane: ``T.tvm_warp_shuffle_xor(mask, value, lane_mask, 32, 32)``. All 32 lanes take part."""
     for name, given, needed in (("mask", mask, FULL_WARP), ("width", width, 32), ("warp_size", warp_size, 32)):
         known = int_value(given)
         if known is not None and known % 2**32 != needed:
@@ -53,6 +53,7 @@ def reduce(unit: str, op: str, value: Any, *args: Any, **options: Any) -> Expr:
 
 
 def _reduce_by(unit: str, value: Any, op: str, *args: Any, **options: Any) -> Expr:
+    """The same, with the operation as the second argument: ``T.cuda.warp_reduce(value, "sum")``."""
     return reduce(unit, op, value, *args, **options)
 
 

@@ -116,7 +116,8 @@ def _return(annotation: Any) -> str:
 
 
 def _text(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return re.sub(r"\b_(?=[A-Z])", "", text)  # a type variable
 
 
 # -- Markdown ----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ together.
 
 | page | what it lists |
 | --- | --- |
+| [Names of `Tx`](tx.md) | kernels, ids and scopes, loops, buffers, values |
 | [lang](lang.md) | `tirx_mini.lang`: memory pools, barriers, `PipelineState`, tile schedulers, roles |
 | [Instructions](instructions.md) | `Tx.ptx` and `Tx.cuda`: each instruction with its PTX, issuer and cost |
 | [Tile primitives](tile.md) | `Tx.copy`, `Tx.gemm_async` and the others, their options and their dispatches |
