@@ -1,7 +1,8 @@
 """Every code block of every page runs, or says why it does not.
 
-`python` blocks of a page run in order, in one namespace, in an empty folder. `sh` blocks run in order in a copy of the
-tree; sizes above 512 are 512 there, unless the output is compared. A comment above a block changes that:
+`python` blocks of a page run in order, in one namespace, in an empty folder; a `text` block that follows one is what it
+prints. `sh` blocks run in order in a copy of the tree; sizes above 512 are 512 there, unless the output is compared. A
+comment above a block changes that:
 
 <!-- not run: why -->   the block is not run
 <!-- fails: why -->     each command of the block, or the Python block, must fail
@@ -12,13 +13,15 @@ tree; sizes above 512 are 512 there, unless the output is compared. A comment ab
 
 from __future__ import annotations
 
+import contextlib
+import io
 import linecache
 import os
 import re
 import shutil
 import subprocess
 import sys
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,26 +61,36 @@ def run_here(language: str) -> list[str]:
     ]
 
 
-def python(page: str, number: int, block: Block, namespace: dict[str, object]) -> None:
-    """Run a block as a module of its own file, whose lines have the numbers that they have on the page."""
-    path = Path(f"block{number}.py").resolve()
+def pairs(page: str) -> Iterator[tuple[Block, Block | None]]:
+    """The blocks of a page, each with the next one."""
+    return zip(BLOCKS[page], [*BLOCKS[page][1:], None], strict=True)
+
+
+def python(block: Block, namespace: dict[str, object]) -> str:
+    """Run a block as a module of its own file, whose lines have the numbers of the page's; what it prints."""
+    path = Path(f"line{block.line}.py").resolve()
     path.write_text("\n" * block.line + block.text, encoding="utf-8")
     linecache.checkcache(str(path))
     code = compile(path.read_text(encoding="utf-8"), path, "exec")
-    if block.mark == "fails":
-        with pytest.raises(Exception):  # noqa: B017 (the text says which)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        if block.mark == "fails":
+            with pytest.raises(Exception):  # noqa: B017 (the text says which)
+                exec(code, namespace)
+        else:
             exec(code, namespace)
-    else:
-        exec(code, namespace)
+    return printed.getvalue()
 
 
 @pytest.mark.parametrize("page", run_here("python"))
 def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "page"}
-    for number, block in enumerate(BLOCKS[page]):
+    for block, after in pairs(page):
         if block.language == "python" and block.mark != "not run":
-            python(page, number, block, namespace)
+            printed = python(block, namespace)
+            if after is not None and after.language == "text" and not after.mark:
+                assert same(after.text, printed), f"line {after.line}: this was printed:\n{printed}"
 
 
 @pytest.fixture
@@ -150,8 +163,7 @@ def same(shown: str, printed: str) -> bool:
 @pytest.mark.parametrize("page", run_here("sh"))
 def test_commands_run(page: str, tree: Path) -> None:
     printed = None
-    for block, after in pairwise([*BLOCKS[page], None]):
-        assert block is not None
+    for block, after in pairs(page):
         if block.mark == "output":
             assert printed is not None, f"line {block.line}: no commands were run before this output"
             assert same(block.text, printed), f"line {block.line}: this was printed:\n{printed}"

@@ -24,6 +24,7 @@ def test_the_navigation_has_the_pages_that_exist_in_order() -> None:
 def test_every_page_has_a_place() -> None:
     beside_the_folders = {path.name for path in DOCS.glob("*.md")}
     assert beside_the_folders <= listed()
+    assert {page for page in listed() if not (DOCS / page).exists()} == set()
 
 
 def test_links_within_the_pages_stay() -> None:
