@@ -53,8 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(Text(f"{place}: {done} of {len(standings)} steps are right and fast", style="bold"), soft_wrap=True)
     console.print(progress_table(standings))
     if tasks:
-        sizes = "as in the step test" if options.full else f"those of the step test up to {LARGEST}"
-        console.print(f"tests: {sizes}. TFLOPS: predicted, at the largest; ref: of the reference's.", style="dim")
+        sizes = "all sizes" if options.full else f"up to size {LARGEST}"
+        console.print(f"tests: {sizes}. TFLOPS: predicted; ref: share of the reference's.", style="dim")
     if todo.problem:
         console.print(f"\n{todo.problem.rstrip()}", markup=False, soft_wrap=True)
     console.print(f"\nnext: {following.sentence}", markup=False, soft_wrap=True)

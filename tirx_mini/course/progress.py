@@ -43,7 +43,7 @@ class Standing:
     tests, passed: how many problems were run, and how many results are right, without an error.
     codes: of the findings, each once.
     shape: the problem whose time is compared.
-    tflops, reference_tflops: the predicted rates of the student's kernel and of the reference there.
+    tflops, reference_tflops: the predicted rates of the student's kernel, if it is right, and of the reference there.
     failing: the first problem that did not pass.
     detail: the page about what is wrong; "" if nothing is.
     """
@@ -248,7 +248,7 @@ def _standing(step: int, cases: Sequence[Case], rows: Sequence[Row], reference: 
         state = State.FAST
     return Standing(
         step, state, tests=len(cases), passed=len(cases) - len(failed), codes=codes, shape=mine.shape,
-        tflops=mine.tflops, reference_tflops=reference.tflops, failing=failing, detail=detail,
+        tflops=None if failed else mine.tflops, reference_tflops=reference.tflops, failing=failing, detail=detail,
     )  # fmt: skip
 
 

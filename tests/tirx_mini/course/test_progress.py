@@ -122,6 +122,7 @@ def test_a_kernel_with_a_wrong_result_is_told_from_one_with_findings(written: Ca
     columns = "k * BLK_K : (k + 1) * BLK_K"
     left, sentence, command = first(written(edited((1, 2), f"B[:, {columns}]", "B[:, 0:BLK_K]", step=2)))
     assert (left.state, left.passed, left.tests) == (State.WRONG, 1, 4)  # one K tile is right
+    assert left.tflops is None and left.share is None  # how fast a wrong kernel is says nothing
     assert left.failing == Case((128, 128, 512)) and sentence == "see why the result of step 2 is wrong:"
     assert command.endswith("--shape 128,128,512")
 
