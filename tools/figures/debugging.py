@@ -7,11 +7,14 @@ import io
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tirx_mini import simulate
 from tirx_mini.commands import run
+from tirx_mini.course import Traced, View, load_kernel, make_arguments, timeline_form
+from tirx_mini.hardware import B200
 from tools.figures._sketch import patched, reference
 
 WIDTH = "80"
@@ -98,6 +101,7 @@ def excerpt(text: str, shown: tuple[tuple[str, int], ...]) -> str:
     return "\n".join(out)
 
 
+HANG_SHAPE = (512, 512, 256)
 HANG = {
     "                    ld2mma.arrive(0)\n": (
         "                    if lane_id == 0:\n                        ld2mma.arrive(0)\n"
@@ -106,7 +110,7 @@ HANG = {
 FENCE = '                        Tx.ptx.fence.proxy_async("shared::cta")\n                    Tx.cuda.warpgroup_sync(1)'
 CASES = (
     Case(
-        "debug-hang", 7, HANG, ("--shape", "512,512,256", "--sms", "4"),
+        "debug-hang", 7, HANG, ("--shape", ",".join(map(str, HANG_SHAPE)), "--sms", "4"),
         shown=(("hgemm_v7: deadlock", 11), ("note: under the guard", 15)),
     ),
     Case(
@@ -149,6 +153,21 @@ CASES = (
     ),
     Case("debug-trace", 7, {}, ("--size", "512"), command="trace", shown=(("cycles", 9), ("The longest", 7))),
 )  # fmt: skip
+
+
+def hang_picture() -> str:
+    """The timeline of the hang, from its beginning to where nothing can advance."""
+    spec = B200.with_sms(4)
+    with TemporaryDirectory() as folder:
+        kernel = load_kernel(patched(7, HANG, Path(folder)), shape=HANG_SHAPE, sms=spec.sms)
+        report = simulate(kernel, *make_arguments(kernel), gpu=spec, trace=True)
+    traced = Traced(replace(report, kernel="hgemm_v7"), spec, " × ".join(map(str, HANG_SHAPE)))
+    return timeline_form(traced, ".svg", View(cta="first", start=0, end=traced.timeline.cycles))
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    """The path under `docs/` and the text of each picture."""
+    yield "figures/hang.svg", hang_picture()
 
 
 def passages() -> Iterator[tuple[str, str]]:
