@@ -37,7 +37,7 @@ PAGES = (
         ),
     ),
     StepPage(4, times=(cube(512), cube(1024), cube(2048)), bounds=(cube(1024),)),
-    StepPage(5, times=(cube(512), cube(1024), cube(2048)), bounds=(cube(1024), cube(2048))),
+    StepPage(5, times=(cube(1024), cube(2048), cube(4096)), bounds=(cube(1024), cube(2048))),
 )  # fmt: skip
 
 
