@@ -84,6 +84,20 @@ def test_help_of_a_tile_primitive_says_what_its_options_mean(name: str) -> None:
         assert f"{option}: " in text
 
 
+@pytest.mark.parametrize(
+    ("path", "words", "parameters"),
+    [
+        ("cuda.printf", "writes its values to standard output", ["format", "values"]),
+        ("cuda.warp_sum", "one value per thread over its warp or CTA", ["value", "args", "options"]),
+        ("cuda.func_call", "The compiler emits the source", ["args", "function", "source_code", "return_type"]),
+    ],
+)
+def test_help_of_a_function_over_instructions(path: str, words: str, parameters: list[str]) -> None:
+    room, name = path.split(".")
+    node = getattr(getattr(Tx, room), name)
+    assert words in pydoc.plain(pydoc.render_doc(node)) and list(inspect.signature(node).parameters) == parameters
+
+
 def test_help_of_a_method_of_the_library_has_its_signature_and_its_text() -> None:
     text = pydoc.plain(pydoc.render_doc(TMABar))
     assert list(inspect.signature(TMABar.arrive).parameters)[:4] == ["self", "stage", "bytes", "remote"]

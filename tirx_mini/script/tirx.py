@@ -7,6 +7,7 @@ of tile operations. `tirx.pyi` has the types of all of them for editors; `make s
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 from typing import Any
 
@@ -94,7 +95,10 @@ def _root() -> Path:
     root = namespace()
     opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
     for path, function in {**COLLECTIVES, **opaque, "call_pure_extern": call_extern, "cuda.printf": printf}.items():
-        root.at(path).function = function
+        node = root.at(path)
+        node.function = function
+        node.__doc__ = inspect.getdoc(getattr(function, "func", function))  # a partial has the text of its class
+        vars(node)["__signature__"] = inspect.signature(function)
     return root
 
 
