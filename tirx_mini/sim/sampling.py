@@ -35,6 +35,8 @@ WORTH = 0.6
 WAVES = ((2, 3, 4), (3, 4, 6), (6, 8, 12))
 """Waves of the runs, the last partial one included. The first wave has the cold start, and where the time of the next
 ones still differs, more of them are run."""
+FEW = 4
+"""Waves of a run that may make the most iterations of all."""
 REST = 4
 """What a CTA costs to simulate beside its loops, in iterations."""
 
@@ -84,7 +86,7 @@ class Sampling:
             short = (trips or (self.whole.trips,))[0]
             along_trips = [Size(few, each) for each in trips]
             along_waves = [Size(each, short) for each in waves]
-            corners = [Size(w, t) for w in self._wave_ends(waves) for t in self._trip_ends(trips)]
+            corners = [Size(w, t) for w in self._wave_ends(waves) for t in self._trip_ends(trips, waves)]
             wanted = {*along_trips, *along_waves, *corners} - outcomes.keys()
             for size, outcome in run(sorted(wanted, key=lambda size: -self.effort([size]))).items():
                 if outcome is None:
@@ -122,9 +124,11 @@ class Sampling:
         """The waves between which a line is drawn: all of them where no waves are left out."""
         return (points[0], points[-1]) if points else (self.waves,)
 
-    def _trip_ends(self, points: tuple[int, ...]) -> tuple[int, ...]:
-        """The iterations, likewise; the third point would make the longest run longer still."""
-        return points[:2] or (self.whole.trips,)
+    def _trip_ends(self, points: tuple[int, ...], waves: tuple[int, ...]) -> tuple[int, ...]:
+        """The iterations, likewise: the outer ones, except where the longest run would then take too long."""
+        if not points:
+            return (self.whole.trips,)
+        return (points[0], points[-1] if self._wave_ends(waves)[-1] <= FEW else points[1])
 
     def part(self, size: Size) -> tuple[Cut, Part]:
         """What a run leaves out: whole waves, so that the last one is as full as the launch's."""
@@ -143,7 +147,7 @@ class Sampling:
         self, waves: tuple[int, ...], trips: tuple[int, ...], outcomes: Mapping[Size, Outcome]
     ) -> Outcome:
         """The outcome of the whole launch, from those of runs at these points."""
-        wave_ends, trip_ends = self._wave_ends(waves), self._trip_ends(trips)
+        wave_ends, trip_ends = self._wave_ends(waves), self._trip_ends(trips, waves)
         by_waves = []
         for count in wave_ends:
             runs = [outcomes[Size(count, each)] for each in trip_ends]
