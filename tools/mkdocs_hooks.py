@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from markdown import Markdown
+from markdown.blockprocessors import build_block_parser
 from markdown.extensions import Extension
 
 ROOT = Path(__file__).parents[1]
@@ -88,7 +89,7 @@ def on_config(config: Any) -> Any:
     docs = Path(config.docs_dir)
     config.nav = navigation({path.relative_to(docs).as_posix() for path in docs.rglob("*.md")})
     config.mdx_configs.setdefault("toc", {})["slugify"] = lambda text, separator: slug(text)
-    config.markdown_extensions.append(_TwoSpaces())
+    config.markdown_extensions.insert(0, TwoSpaces())
     return config
 
 
@@ -149,8 +150,9 @@ def _for_site(link: re.Match[str], page: str, present: set[str], repository: str
     return f"[{link['text']}]({repository.rstrip('/')}/blob/main/{place}{'#' * bool(fragment)}{fragment})"
 
 
-class _TwoSpaces(Extension):
-    """Lists nest by an indent of two spaces, as on GitHub; Python-Markdown alone wants four."""
+class TwoSpaces(Extension):
+    """Lists nest by an indent of two spaces, as on GitHub; Python-Markdown alone wants four. The first extension."""
 
     def extendMarkdown(self, md: Markdown) -> None:
         md.tab_length = 2
+        md.parser = build_block_parser(md)  # its processors read the length when they are made

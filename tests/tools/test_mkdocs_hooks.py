@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tools.mkdocs_hooks import listed, navigation, rewritten
+from markdown import Markdown
+
+from tools.mkdocs_hooks import TwoSpaces, listed, navigation, rewritten
 from tools.pages import DOCS
 
 PRESENT = {"index.md", "h100.csv", "steps/step01.md", "steps/step02.md"}
@@ -46,6 +48,11 @@ def test_a_link_to_a_page_that_is_listed_and_not_there_is_text() -> None:
 def test_a_list_needs_no_blank_line_before_it() -> None:
     assert site("Two:\n- a\n  b\n- c\n\nNo - list") == "Two:\n\n- a\n  b\n- c\n\nNo - list"
     assert site("1 mod\n2. Then") == "1 mod\n2. Then"
+
+
+def test_lists_nest_by_two_spaces() -> None:
+    html = Markdown(extensions=[TwoSpaces(), "sane_lists"]).convert("- a\n  - b\n- c\n\n1. d\n   e\n")
+    assert "".join(html.split()) == "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul><ol><li>de</li></ol>"
 
 
 def test_code_stays_and_its_info_string_is_its_language() -> None:
