@@ -47,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         step = _step(options.step, todos_in(text), path)
         arch = arch_folder(architecture_in(path, text))
         hints, todos = hints_of(step, arch), todos_in(text)[step]
+        if not hints:
+            raise KernelFileError(f"there are no hints for step {step}")
         level = _number(options.level, LEVELS, "hint", "there are hints")
         mine = matched(hints, todos)
         chosen = _chosen(options.todo, step, hints, mine)

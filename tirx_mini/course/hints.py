@@ -73,12 +73,12 @@ class Place:
 def hints_of(step: int, arch: str, folder: Path | None = None) -> tuple[Hints, ...]:
     """The hints for the TODOs of a step, in their order. arch: the folder of its reference, as in "sm90".
 
-    folder: where the files are, other than those that the package carries.
+    folder: where the files are, other than those that the package carries. Empty for a step that has none.
     """
     folder = folder or resource("docs/hints")
     path = folder / arch / f"step{step:02}.md"
     if not path.is_file():
-        raise KernelFileError(f"there are no hints for step {step}")
+        return ()
     return tuple(_sections(path.read_text(encoding="utf-8"), path.name))
 
 

@@ -192,7 +192,7 @@ def _unwritten(step: int, todos: Sequence[Todo], folder: str) -> Standing | None
     if not left:
         return None
     hints = hints_of(step, folder)
-    begun = sum(todo.open for todo in matched(hints, todos).values()) < len(hints)
+    begun = len(left) < len(todos) or sum(todo.open for todo in matched(hints, todos).values()) < len(hints)
     return Standing(step, State.TODO if begun else State.NOT_BEGUN, line=left[0].line)
 
 

@@ -1,7 +1,7 @@
 """The steps of the course: what each is called and the sizes at which it is judged.
 
 `STEPS` is the only list of them. A new step is one line there, its references in `kernels_ref/`, its part of the
-student's files and its test, ``tests/test_stepNN.py``.
+student's files, its hints in `docs/hints/`, and its test, ``tests/test_stepNN.py``.
 """
 
 from __future__ import annotations

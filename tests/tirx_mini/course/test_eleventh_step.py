@@ -87,3 +87,12 @@ def test_the_tests_take_a_new_step(course: Path) -> None:
     options = ("--kernels", "kernels_ref", "--target", "sim", "-p", "no:cacheprovider", "-p", "no:xdist")
     said = run(course, "-m", "pytest", "-q", *options, *tests)
     assert re.search(r"(?m)^\d+ passed", said), said
+
+
+def test_progress_lists_the_step_and_hint_says_that_it_has_none(course: Path) -> None:
+    table = run(course, "-m", "tirx_mini", "progress").splitlines()
+    assert [line.split() for line in table if "one step more" in line] == [
+        [str(NEW), "one", "step", "more", "not", "begun"]
+    ]
+    said = run(course, "-m", "tirx_mini", "hint", str(NEW), status=2)
+    assert said == f"error: there are no hints for step {NEW}\n"
