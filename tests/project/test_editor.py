@@ -10,8 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -140,7 +140,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / ".env" / "pyvenv.cfg").touch()
     shutil.copytree(ROOT / "tirx_mini", packages / "tirx_mini", ignore=shutil.ignore_patterns("__pycache__"))
     for needed in ("numpy", "torch", "ml_dtypes", "rich"):
-        (packages / needed).symlink_to(Path(sysconfig.get_path("purelib")) / needed)
+        found = find_spec(needed)
+        assert found is not None and found.submodule_search_locations is not None
+        (packages / needed).symlink_to(found.submodule_search_locations[0])
     config = {"venvPath": ".", "venv": ".env", "pythonVersion": "3.10"}
     (folder / "pyrightconfig.json").write_text(json.dumps(config))
     for mode in MODES:
