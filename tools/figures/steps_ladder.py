@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from benchmarks.chart import chart_of_table
 from tirx_mini import simulate
 from tirx_mini.course import STEPS, Shape, StepTimes, default_kernels, load_kernels
 from tirx_mini.hardware import DEFAULT_GPU
@@ -27,6 +28,11 @@ IDEAS: Mapping[int, str] = MappingProxyType({
     9: "a pair of CTAs computes one MMA",
     10: "two MMA warps share each tile of B",
 })  # fmt: skip
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    """The measured times on a B200."""
+    yield "figures/b200.svg", chart_of_table(DOCS / "b200.csv", "The Blackwell ladder on a B200, float16")
 
 
 def passages() -> Iterator[tuple[str, str]]:
