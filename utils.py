@@ -159,11 +159,11 @@ def _warn(finding: Finding) -> None:
 class WrongResult(AssertionError):
     """D is not A @ B.T. The message gives the extent, the place and the pattern of the error, in 80 columns.
 
-    finding: the same as an object.
+    finding: the same as an object. report: of the simulator; None where there is none.
     """
 
     def __init__(self, finding: Finding, report: tvm.Report | None = None) -> None:
-        self.finding = finding
+        self.finding, self.report = finding, report
         super().__init__(plain(finding_page(finding) if report is None else report_page(report, finding)).rstrip())
 
 

@@ -55,6 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("fail", "warn"),
         help="what errors do that are possible in another order and did not happen (default: fail)",
     )
+    group.addoption("--all", action="store_true", help="show each finding, those that follow from others too")
     group.addoption("--full", action="store_true", help="also the sizes that take the simulator minutes")
 
 
@@ -187,20 +188,20 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     error = call.excinfo.value if call.excinfo else None
     if error is not None and is_step_test(item) and isinstance(error, page_errors()):
         path, line, _ = item.location
-        entry = ReprEntryNative([page_text(error) + timeline_hint(item, error)])
+        entry = ReprEntryNative([page_text(error, item.config.getoption("--all")) + timeline_hint(item, error)])
         crash = ReprFileLocation(path, (line or 0) + 1, headline(error))
         report.longrepr = ReprExceptionInfo(ReprTraceback([entry], None, "native"), crash)
     return report
 
 
-def page_text(error: BaseException) -> str:
-    """The whole page, what was seen on a GPU before what the simulator says of it."""
+def page_text(error: BaseException, everything: bool = False) -> str:
+    """The page, what was seen on a GPU before what the simulator says of it. everything: as in `report_page`."""
     from tirx_mini.report import plain, report_page
 
     report, cause = getattr(error, "report", None), getattr(error, "cause", None)
     if report is None:
         return f"{error}\n"
-    return (f"{cause}\n\n" if cause else "") + plain(report_page(report))
+    return (f"{cause}\n\n" if cause else "") + plain(report_page(report, getattr(error, "finding", None), everything))
 
 
 def timeline_hint(item: pytest.Function, error: BaseException) -> str:

@@ -82,6 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--pedantic", action="store_true", help="also note what only the letter of the ISA demands, and kernels omit"
     )
+    parser.add_argument(
+        "--all", action="store_true", help="show a page for each finding, those that follow from others too"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the report as JSON (- for the terminal)")
     return parser
 
@@ -91,7 +94,7 @@ def _show(checked: Checked, options: argparse.Namespace, console: Console) -> No
     if options.trace_barriers is not None and options.exhaustive is None:
         console.print(barrier_table(report.stats.get("barriers", ()), options.trace_barriers))
         console.print()
-    console.print(report_page(report, checked.wrong))
+    console.print(report_page(report, checked.wrong, options.all))
     if checked.wrong is None and report.comparable:
         console.print(Text(product_text(checked)))
     if checked.exploration is not None and checked.exploration.held:

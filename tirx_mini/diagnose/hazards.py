@@ -42,6 +42,9 @@ KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
     HazardKind.UNINITIALISED: UNINITIALISED_READ,
 })  # fmt: skip
 
+FENCES = (MISSING_PROXY_FENCE.name, MISSING_TCGEN05_FENCE.name)
+"""Kinds of findings that follow from no other mistake: the fence is not there."""
+
 FORGIVEN = (HazardKind.MISSING_FENCE_AFTER, HazardKind.MISSING_FENCE_BEFORE, HazardKind.IDENTICAL_WRITES)
 """What the ISA asks for, and today's chips do without."""
 

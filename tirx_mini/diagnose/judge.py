@@ -13,11 +13,13 @@ from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Sampled, Simulation, Unr
 from .bound import bound_of
 from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_notes, state_suspects, suspects
 from .findings import Finding, Report, verdict_of, worst_first
+from .hazards import FENCES
 from .kind import IN_FLIGHT_AT_EXIT, NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 from .proof import proof_of
 from .roots import causes_first, consequence, with_suspects
 from .times import predicted_time, single_time
+from .twins import together
 
 MOST_BOXES = 4
 """How many parts of an argument that no thread writes are named."""
@@ -146,13 +148,20 @@ def report_of(
 ) -> Report:
     """What is reported of a run. data: whether it computed values."""
     findings = [finding_of(entry) for entry in outcome.facts]
-    if outcome.blocked:
-        findings = _with_deadlock(findings, explain_deadlock(func, outcome.blocked, outcome.repeats))
+    suspicions: list[Finding] = []
+    deadlock = explain_deadlock(func, outcome.blocked, outcome.repeats) if outcome.blocked else None
+    if deadlock is not None:
+        findings = _with_deadlock(findings, deadlock)
+        if not deadlock.rule.root:
+            suspicions = list(_suspicions(func))
     elif any(f.severity == "error" for f in findings):
+        states = [_suspicion(one) for one in state_suspects(func, outcome.repeats)]
         if any(f.severity == "error" and f.verdict == "hazard" for f in findings):
-            findings = [*_suspicions(func), *findings]
-        findings = with_suspects(findings, [_suspicion(one) for one in state_suspects(func, outcome.repeats)])
+            suspicions = list(_suspicions(func))
+        if states:
+            findings, suspicions = with_suspects([*suspicions, *findings], states), []
     findings = _without_echoes(causes_first(func, [_with_states(func, finding) for finding in findings]))
+    findings = together(_bytes_first(suspicions, findings, deadlock))
     finished = not outcome.blocked and outcome.fault is None
     stats: dict[str, Any] = dict(outcome.stats)
     time_us = None
@@ -238,6 +247,27 @@ def _without_echoes(findings: Sequence[Finding]) -> list[Finding]:
     echoes = [f for f in findings if not f.happened and f.severity == "error" and f.details.get("consequence")]
     errors = sum(f.severity == "error" for f in findings)
     return [f for f in findings if f not in echoes] if len(echoes) < errors else list(findings)
+
+
+def _bytes_first(
+    suspicions: Sequence[Finding], findings: Sequence[Finding], deadlock: Deadlock | None
+) -> Sequence[Finding]:
+    """The findings after wrong counts of bytes, from which the others follow, but for fences that are missing.
+
+    Where a phase completes early, roles overtake one another: this is a race in some kernels, a deadlock in others.
+    """
+    if not suspicions:
+        return findings
+
+    def follows(finding: Finding) -> bool:
+        if finding.kind == "deadlock":
+            return deadlock is not None and deadlock.after_bytes
+        return finding.verdict == "hazard" and finding.kind not in FENCES
+
+    rest = [consequence(finding) if follows(finding) else finding for finding in findings]
+    if deadlock is not None and deadlock.about_bytes:
+        return rest
+    return [*(replace(one, order=None if deadlock is not None else one.order) for one in suspicions), *rest]
 
 
 def _details(explanation: Explanation) -> dict[str, Any]:

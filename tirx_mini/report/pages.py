@@ -22,7 +22,7 @@ from .stuck import ring, stuck_page
 
 WIDTH = 80
 MOST_PAGES, MOST_FOLDED = 3, 5
-"""How many findings have a page of their own, and how many others, and consequences, have a line each."""
+"""How many findings have a page of their own, and how many others have a line each."""
 CONTEXT = 1
 """The number of source lines shown before and after the line of a finding."""
 
@@ -37,11 +37,12 @@ STYLES = {
 }
 
 
-def report_page(report: Report, wrong: Finding | None = None) -> RenderableType:
+def report_page(report: Report, wrong: Finding | None = None, everything: bool = False) -> RenderableType:
     """The verdict, the outlook if all errors are possible, the proof, what bounds the kernel, and the findings.
 
-    The first findings have a page each; further ones, and those that follow from others, have a line.
-    wrong: the finding about a wrong result, which has a page whatever else was found.
+    The first findings have a page each, further ones a line; those that follow from others are counted.
+    wrong: the finding about a wrong result, which has a page whatever else was found. everything: whether all findings
+    have a page.
     """
     parts: list[RenderableType] = [headline(report, wrong)]
     if wrong is None:  # its page has them
@@ -53,10 +54,19 @@ def report_page(report: Report, wrong: Finding | None = None) -> RenderableType:
     if report.bound is not None and not report.errors and wrong is None:
         parts.append(Text(str(report.bound)))
     causes = _with_wrong(report.causes, wrong)
-    for number, finding in enumerate(causes[:MOST_PAGES], 1):
+    shown = len(causes) if everything else MOST_PAGES
+    for number, finding in enumerate(causes[:shown], 1):
         parts += ["", Text(f"{number} of {len(causes)}", style="dim"), finding_page(finding)]
-    parts += _folded("further findings", causes[MOST_PAGES:])
-    parts += _folded("what follows from it, or is due to the same mistake", report.consequences)
+    parts += _folded("further findings", causes[shown:])
+    later = report.consequences
+    if later:
+        count = _count(len(later), "consequence")
+        parts += ["", Text(f"{count}: what follows from it, or is due to the same mistake", style="dim")]
+    if everything:
+        for finding in later:
+            parts += ["", finding_page(finding)]
+    elif later or len(causes) > shown:
+        parts.append(Text("with --all, check and the step tests show each of them", style="dim"))
     return Group(*parts)
 
 

@@ -227,3 +227,32 @@ def test_a_state_that_is_advanced_twice_in_a_row_is_shown(tmp_path: Path) -> Non
     lines = [span.user.line for text, span in finding.details["notes"] if "advanced" in text and span is not None]
     first = edit.line_of(NEXT) + 1
     assert report.verdict == "deadlock" and lines == [first, first + 1], str(report)
+
+
+ALL_BYTES = "TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE\n"
+HALF_THE_BYTES = "TMA_BYTES = (BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE // 2\n"
+
+
+@pytest.mark.parametrize("step", [4, 5, 7])
+def test_half_of_the_bytes_is_one_cause_with_consequences(step: int, tmp_path: Path) -> None:
+    """Step 5 announces in a function that is inlined twice."""
+    report = check_kernel(Edit(step, ALL_BYTES, HALF_THE_BYTES).kernel(tmp_path)).report
+    assert [finding.code for finding in report.causes] == ["TX106"], str(report)
+    assert len(report.consequences) >= 2 and report.verdict == "deadlock"
+    page = plain(report_page(report))
+    assert page.count("error[") == 1 and f"{len(report.consequences)} consequences" in page
+    assert plain(report_page(report, everything=True)).count("error[") == len(report.findings)
+
+
+def test_a_fence_that_is_missing_is_no_consequence_of_wrong_bytes(tmp_path: Path) -> None:
+    sync = "                    Tx.cuda.warpgroup_sync(1)"
+    fence = f'                        Tx.ptx.fence.proxy_async("shared::cta")\n{sync}'
+    kernel = Edit(7, ALL_BYTES, HALF_THE_BYTES, then=((fence, sync),)).kernel(tmp_path, (256, 256, 64))
+    codes = [finding.code for finding in check_kernel(kernel).report.causes]
+    assert codes[0] == "TX106" and "TX202" in codes, codes
+
+
+def test_a_missing_wait_for_both_operands_is_one_finding(tmp_path: Path) -> None:
+    report = check_kernel(Edit(7, "tma2mma.wait(mma_phase.stage, mma_phase.phase)", "pass").kernel(tmp_path)).report
+    reads = [f for f in report.findings if f.details.get("operation") == "MMA" and f.kind == "race"]
+    assert [f.details["buffer"] for f in reads] == ["Asmem and Bsmem"], str(report)

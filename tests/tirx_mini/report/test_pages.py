@@ -211,13 +211,15 @@ def test_json(source: str) -> None:
     assert finding["code"] == "TX113"
 
 
-def test_what_follows_from_a_cause_is_one_line_each(source: str) -> None:
+def test_what_follows_from_a_cause_is_counted(source: str) -> None:
     later = [replace(race(source), message=f"race {number}", details={"consequence": True}) for number in range(7)]
     report = Report("hazard", (race(source), *later))
     text = plain(report_page(report))
-    assert "1 of 1" in text and text.count("help: ") == 1
-    assert "what follows from it" in text and "race 4" in text and "race 5" not in text and "and 2 more" in text
+    assert "1 of 1" in text and text.count("help: ") == 1 and "race 4" not in text
+    assert "7 consequences: what follows from it" in text and "with --all, check" in text
     assert "race 6" in str(report)
+    text = plain(report_page(report, everything=True))
+    assert text.count("error[") == 8 and "race 6" in text and "--all" not in text
 
 
 def test_notes_of_one_text_share_a_place(source: str) -> None:

@@ -5,7 +5,7 @@
 
 from .byte_counts import BYTE_COUNT, Suspect, suspects
 from .explain import RULES, Deadlock, explain_deadlock
-from .sites import find_sites
+from .sites import find_sites, source_text
 from .situation import barrier_of, line
 from .states import STANDS_STILL, WRONG_PARITY, state_suspects
 from .stuck_role import StuckRole
@@ -13,5 +13,6 @@ from .twice import state_notes
 
 __all__ = [
     "BYTE_COUNT", "RULES", "STANDS_STILL", "WRONG_PARITY", "Deadlock", "StuckRole", "Suspect", "barrier_of",
-    "explain_deadlock", "find_sites", "line", "state_notes", "state_suspects", "suspects",
+    "explain_deadlock", "find_sites", "line", "source_text", "state_notes", "state_suspects",
+    "suspects",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc, Span, TensorMap, Var, int_value
@@ -37,14 +38,41 @@ def byte_count(func: PrimFunc, sites: Sites, barrier: str) -> ByteCount | None:
     """The bytes of one round of the barriers of this name, where the program tells both sides; else None."""
     announce = [site for site in sites.all if site.barrier == barrier and site.effect and site.effect.expects_bytes]
     loads = sites.of(barrier, BarrierEffect.COMPLETE_TX)
-    if len(announce) != 1 or not loads or func.launch is None:
+    if not announce or not loads or func.launch is None:
         return None
-    announced = int_value(announce[0].instruction.argument(announce[0].call, "bytes"))
-    delivered = [_delivered(func, site, announce[0]) for site in loads]
+    counts = [_count(func, barrier, one, some) for one, some in zip(announce, _rounds(announce, loads), strict=True)]
+    told = {None if count is None else (count.announced, count.delivered) for count in counts}
+    return counts[0] if len(told) == 1 else None
+
+
+def _rounds(announce: Sequence[Site], loads: Sequence[Site]) -> list[list[Site]]:
+    """The loads that belong to each announcement, none where that is not known.
+
+    There are several announcements where one function is inlined several times: each load of it is there as often.
+    """
+    if len(announce) == 1:
+        return [list(loads)]
+    lines: dict[Hashable, list[Site]] = {}
+    for site in loads:
+        lines.setdefault(_line(site), []).append(site)
+    same = len({_line(site) for site in announce}) == 1
+    if not same or any(len(sites) != len(announce) for sites in lines.values()):
+        return [[] for _ in announce]
+    return [list(sites) for sites in zip(*lines.values(), strict=True)]
+
+
+def _line(site: Site) -> Hashable:
+    return (site.span.user.file, site.span.user.line) if site.span is not None else None
+
+
+def _count(func: PrimFunc, barrier: str, announce: Site, loads: Sequence[Site]) -> ByteCount | None:
+    """What is announced at one place, and what these loads deliver; None where either is not known."""
+    announced = int_value(announce.instruction.argument(announce.call, "bytes"))
+    delivered = [_delivered(func, site, announce) for site in loads]
     known = [count for count in delivered if count is not None]
-    if announced is None or len(known) < len(delivered):
+    if announced is None or not loads or len(known) < len(delivered):
         return None
-    return ByteCount(barrier, announced, sum(known), announce[0], tuple(loads))
+    return ByteCount(barrier, announced, sum(known), announce, tuple(loads))
 
 
 def _delivered(func: PrimFunc, load: Site, announce: Site) -> int | None:
