@@ -14,7 +14,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
 
 import tirx_mini as tvm
 from tirx_mini.course import TIME_TOLERANCE, measured_times
@@ -23,10 +26,14 @@ from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generat
 from tirx_mini.ir import Buffer, PrimFunc
 from tirx_mini.report import explain_mismatch, finding_page, plain, report_page, wrong_result
 from tirx_mini.runtime import Executable, device_arch
+from tirx_mini.sim import numpy_dtype
 from tirx_mini.target import Target
 
 if TYPE_CHECKING:
     import torch  # its import takes longer than the check of a small kernel: only functions that need it import it
+
+Matrix: TypeAlias = "torch.Tensor | npt.NDArray"
+"""A tensor on a GPU; in the simulator, an array or a tensor in host memory."""
 
 TOLERANCES = {"float16": (1e-3, 1e-2), "bfloat16": (1.6e-2, 1e-2)}
 """(rtol, atol) by dtype: one ulp of the result, and the effect of a different summation order near zero."""
@@ -74,19 +81,21 @@ def architecture(target: str) -> str:
 
 def prepare_data(
     M: int, N: int, K: int, dtype: str = "float16", target: str | None = None, seed: int = 0
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+) -> tuple[Matrix, Matrix, Matrix]:
     """A (M, K) and B (N, K) with random normal numbers, and D (M, N) filled with NaN, which exposes missing writes.
 
-    They are on the GPU if the target is "cuda", else in host memory.
+    They are tensors on the GPU if the target is "cuda", else NumPy arrays: `torch.from_numpy` makes tensors of them.
     """
+    rng = np.random.default_rng(seed)
+    kind = numpy_dtype(dtype)
+    A, B = (rng.standard_normal(shape, dtype=np.float32).astype(kind) for shape in ((M, K), (N, K)))
+    D = np.full((M, N), np.nan, kind)
+    if Target(target or default_target()).kind != "cuda":
+        return A, B, D
     import torch
 
-    generator = torch.Generator().manual_seed(seed)
-    kind = getattr(torch, dtype)
-    device = "cuda" if Target(target or default_target()).kind == "cuda" else "cpu"
-    A = torch.randn((M, K), generator=generator).to(kind).to(device)
-    B = torch.randn((N, K), generator=generator).to(kind).to(device)
-    return A, B, torch.full((M, N), float("nan"), dtype=kind, device=device)
+    a, b, d = (torch.from_numpy(array.astype(np.float32)).to(getattr(torch, dtype)).cuda() for array in (A, B, D))
+    return a, b, d
 
 
 @dataclass(frozen=True)
@@ -111,9 +120,9 @@ class KernelWarning(UserWarning):
 
 def compile_and_run(
     kernel: PrimFunc,
-    A: torch.Tensor,
-    B: torch.Tensor,
-    D: torch.Tensor,
+    A: Matrix,
+    B: Matrix,
+    D: Matrix,
     target: str | None = None,
     schedules: int = 1,
     seed: int = 0,
@@ -167,12 +176,15 @@ class WrongResult(AssertionError):
         super().__init__(plain(finding_page(finding) if report is None else report_page(report, finding)).rstrip())
 
 
-def verify(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, run: Run | None = None) -> None:
-    """Check D against torch.matmul. Raises `WrongResult`, with lines of the kernel if `run` is given."""
+def verify(A: Matrix, B: Matrix, D: Matrix, run: Run | None = None) -> None:
+    """Check D against torch.matmul on a GPU, else against NumPy's product of float32 values.
+
+    Raises `WrongResult`, with lines of the kernel if `run` is given.
+    """
     if _matches(A, B, D):
         return
-    rtol, atol = TOLERANCES[str(D.dtype).removeprefix("torch.")]
-    got, want, a, b = (tensor.float().cpu().numpy() for tensor in (D, _product(A, B, D.dtype), A, B))
+    rtol, atol = _tolerance(D)
+    got, want, a, b = (_host(matrix) for matrix in (D, _product(A, B, D), A, B))
     mismatch = explain_mismatch(got, want, a, b, rtol=rtol, atol=atol)
     if run is None:
         raise WrongResult(wrong_result(mismatch))
@@ -180,19 +192,34 @@ def verify(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor, run: Run | None = 
     raise WrongResult(wrong_result(mismatch, run.kernel, unwritten, state_notes(run.kernel)), run.report)
 
 
-def _product(A: torch.Tensor, B: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """A @ B.T, of cuBLAS on a GPU, else of float32 sums."""
-    import torch
-
-    return torch.matmul(A, B.T) if A.is_cuda else torch.matmul(A.float(), B.float().T).to(dtype)
-
-
-def _matches(A: torch.Tensor, B: torch.Tensor, D: torch.Tensor) -> bool:
+def _matches(A: Matrix, B: Matrix, D: Matrix) -> bool:
     """Whether D is A @ B.T within the tolerance of its dtype."""
-    import torch
+    rtol, atol = _tolerance(D)
+    return bool(np.allclose(_host(D), _host(_product(A, B, D)), rtol=rtol, atol=atol))
 
-    rtol, atol = TOLERANCES[str(D.dtype).removeprefix("torch.")]
-    return torch.allclose(D, _product(A, B, D.dtype), rtol=rtol, atol=atol)
+
+def _product(A: Matrix, B: Matrix, D: Matrix) -> Matrix:
+    """A @ B.T as D holds it, of cuBLAS on a GPU, else of float32 sums."""
+    if not isinstance(D, np.ndarray) and D.is_cuda:
+        import torch
+
+        return torch.matmul(cast("torch.Tensor", A), cast("torch.Tensor", B).T)
+    product = _host(A) @ _host(B).T
+    return product.astype(numpy_dtype(_dtype(D)))
+
+
+def _tolerance(D: Matrix) -> tuple[float, float]:
+    return TOLERANCES[_dtype(D)]
+
+
+def _dtype(matrix: Matrix) -> str:
+    """As in "float16"."""
+    return str(matrix.dtype).removeprefix("torch.")
+
+
+def _host(matrix: Matrix) -> npt.NDArray[np.float32]:
+    """The values in host memory, as float32."""
+    return matrix.astype(np.float32) if isinstance(matrix, np.ndarray) else matrix.float().cpu().numpy()
 
 
 def benchmark(
@@ -260,12 +287,14 @@ def check_timing(
 def _good_times(run: Run, reference: PrimFunc | None, step: int | None) -> dict[str, float]:
     """The known times for the problem of `run` in milliseconds, by their source."""
     M, N, K, dtype = _shape(run)
-    import torch
-
     good: dict[str, float] = {}
     if reference is not None:
         good["the reference takes"], _ = benchmark(reference, M, N, K, dtype, run.target, sms=run.sms)
-    if step is not None and (table := measured_times(torch.cuda.get_device_name())) is not None:
+    if step is None:
+        return good
+    import torch
+
+    if (table := measured_times(torch.cuda.get_device_name())) is not None:
         measured = table.ms(step, (M, N, K), dtype)
         if measured is not None:
             good[f"{table.source} has"] = measured

@@ -181,6 +181,13 @@ def kernel_factory(path: Path, step: int, target: str, sms: int | None = None) -
     return kernels[step]
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where no test used Hypothesis, its plugin has nothing to say: it would be imported for that, which takes long."""
+    plugins = session.config.pluginmanager
+    if "hypothesis" not in sys.modules and plugins.has_plugin("hypothesispytest"):
+        plugins.unregister(name="hypothesispytest")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """What is wrong with a kernel is shown as its page, without the Python frames that led there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import re
@@ -86,12 +87,24 @@ def _toolkits() -> Iterator[Path]:
 
 def device_arch() -> str | None:
     """The architecture of the current GPU, as "sm_100a"; None without a usable GPU."""
+    if not _driver():
+        return None
     import torch
 
     if not torch.cuda.is_available():
         return None
     major, minor = torch.cuda.get_device_capability()
     return arch_name(10 * major + minor)
+
+
+@cache
+def _driver() -> bool:
+    """Whether this machine has the driver of a GPU. Without it, PyTorch need not be imported to find none."""
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def known_arch(arch: str) -> str:
