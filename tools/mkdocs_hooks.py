@@ -94,7 +94,9 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
-    """MkDocs' hook for the source of a page. `page.file.src_uri`: its path below `docs/`."""
+    """MkDocs' hook for the source of a page. `page.file.src_uri`: its path below `docs/`. The search finds no hints."""
+    if page.file.src_uri.startswith("hints/"):
+        page.meta["search"] = {"exclude": True}
     present = {file.src_uri for file in files}
     return rewritten(markdown, page.file.src_uri, present, config.repo_url)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import threading
 from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -108,6 +109,13 @@ def test_the_search_finds_a_word(show: Callable[..., Any], site: Path, server: s
     page.locator(".md-search-result__link[href*='h=mbarrier']").first.click()
     page.wait_for_function("() => !location.pathname.endsWith('index.html')")
     assert page.locator("mark", has_text="mbarrier").count() > 0
+
+
+def test_the_search_gives_no_hint_away(site: Path) -> None:
+    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
+    places = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    assert "concepts/mbarriers.html" in places and (site / "hints").is_dir()
+    assert [place for place in places if place.startswith("hints/")] == []
 
 
 def test_the_palette_is_switched_and_the_pictures_follow(show: Callable[..., Any], site: Path) -> None:
