@@ -47,6 +47,7 @@ LIMIT = 120
 """Seconds, for a block that hangs; blocks take a few."""
 
 IGNORED = (".git", ".venv", "build", "node_modules", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+SHELL = pytest.mark.skipif(os.name == "nt", reason="the commands are a shell's")
 SIZE = re.compile(r"(--sizes? )\d{4,}")
 STEP = re.compile(r"hgemm_v(\d+)|test_step(\d+)|inspect_cuda\.py (\d+)")
 
@@ -158,7 +159,7 @@ def same(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed.strip("\n") + "\n", re.DOTALL) is not None
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the commands are a shell's")
+@SHELL
 @pytest.mark.compiler
 @pytest.mark.parametrize("page", run_here("sh"))
 def test_commands_run(page: str, tree: Path) -> None:
@@ -189,6 +190,7 @@ def test_what_is_run_elsewhere_is_there() -> None:
         )
 
 
+@SHELL
 def test_a_block_that_ends_otherwise_than_it_says_is_seen(tree: Path) -> None:
     for mark, text in (("", "false"), ("fails", "true"), ("fails", "false\ntrue"), ("", "false | cat\ntrue")):
         with pytest.raises(AssertionError):

@@ -1,10 +1,10 @@
-"""Links to the glossary: first uses only, and nothing but text."""
+"""Links to the glossary: first uses only, nothing but text, and the committed pages have them."""
 
 from __future__ import annotations
 
 import pytest
 
-from tools.glossary import GLOSSARY, Term, linked, ordered, terms
+from tools.glossary import GLOSSARY, Term, linked, main, ordered, terms
 from tools.pages import links
 
 TERMS = [
@@ -75,3 +75,7 @@ def test_the_glossary_is_in_order_and_each_entry_leads_to_a_page() -> None:
     assert len(forms) == len(set(forms))
     anchors = {f"#{term.anchor}" for term in found}
     assert {link.target for link in links(text) if link.target[0] == "#"} <= anchors
+
+
+def test_the_pages_have_their_links(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check"]) == 0, f"run python -m tools.glossary\n{capsys.readouterr().out}"
