@@ -5,6 +5,7 @@
 # make web     build the script and the style of the timeline's page
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
 # make docs    build the site of the course into build/site; open build/site/index.html
+# make slides  build the slides of the course into build/slides, as HTML and PDF
 # make stubs   write the types of the language that editors read
 # make reference write the pages of docs/reference from docstrings and tables
 # make figures draw the pictures of the documentation, and fill in the figures that its pages quote
@@ -43,9 +44,10 @@ BASE := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 DOCS := $(VENV)/.installed-docs
 WEB := web/timeline/node_modules/.installed
+DECK := slides/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test hint lint web pythons mutants docs stubs reference figures fuzz clean
+.PHONY: help run test hint lint web pythons mutants docs slides stubs reference figures fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -54,7 +56,7 @@ run: $(BASE)
 	$(BIN)/python -m tirx_mini ladder $(LADDER)
 
 # The step tests judge the reference kernels here; a student's `pytest tests/test_step01.py` judges gemm_kernels.py.
-test: $(DEV) $(WEB)
+test: $(DEV) $(WEB) $(DECK)
 	$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --kernels=kernels_ref $(PYTEST)
 
 hint: $(BASE)
@@ -77,6 +79,10 @@ mutants: $(BASE)
 docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "The site is in build/site: open build/site/index.html"
+
+# The PDF is printed by the system's Chromium or Chrome.
+slides: $(BASE) $(DECK)
+	$(BIN)/python -m tools.slides
 
 stubs: $(BASE)
 	$(BIN)/python -m tools.stubs
@@ -108,6 +114,10 @@ $(BASE): $(BIN)/python $(REQUIREMENTS)
 # What builds the page and checks it, at the versions of package-lock.json; without npm those tests are skipped.
 $(WEB): web/timeline/package.json web/timeline/package-lock.json
 	@if command -v npm > /dev/null; then cd web/timeline && npm ci --silent --no-fund --no-audit; else mkdir -p $(@D); fi
+	@touch $@
+
+$(DECK): slides/package.json slides/package-lock.json
+	@if command -v npm > /dev/null; then cd slides && npm ci --silent --no-fund --no-audit; else mkdir -p $(@D); fi
 	@touch $@
 
 $(DEV): $(BASE)

@@ -1,7 +1,7 @@
 """A headless Chromium, and axe-core, for tests of pages. The fixtures are those of every test, through conftest.py.
 
-The tests need the system's Chromium or Chrome, and `npm ci` in `web/timeline`. Without them they are skipped, except
-where BROWSER_TESTS=required says that they must run, as `.ci/run` does.
+The tests need the system's Chromium or Chrome, and `npm ci` in `web/timeline`; those of the slides also in `slides`.
+Without them they are skipped, except where BROWSER_TESTS=required says that they must run, as `.ci/run` does.
 """
 
 from __future__ import annotations
