@@ -13,7 +13,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     *sorted(DOCS.rglob("*.md")),
-    *sorted(ROOT.glob("slides/**/*.md")),
+    *sorted(ROOT.glob("slides/*.md")),
 ]
 
 def problem(page: Path, target: str) -> str:
