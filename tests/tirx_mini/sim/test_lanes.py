@@ -225,6 +225,31 @@ def test_a_proxy_fence_without_a_synchronisation_covers_the_own_writes_of_a_lane
     assert stored(lambda w: do(w, "fence.proxy.async")) == ["race"]
 
 
+@pytest.mark.parametrize(("lanes", "found"), [(all_lanes, []), (one_lane, []), (None, ["missing-proxy-fence"])])
+def test_a_fence_by_all_lanes_covers_what_one_of_them_wrote_apart(lanes: Any, found: list[str]) -> None:
+    """``if lane_id == 0: tile[...] = 1.0``, then a fence, cta_sync, and a TMA store by the other warp."""
+    array = np.zeros((64, 64), np.float16)
+
+    def program(w: RunningWarp) -> Any:
+        if w.warp_id == 0:
+            one_lane(w)
+            for place in range(4096):
+                w.store(buffer(w, "tile"), place, np.float16(1.0))
+            if lanes is not None:
+                lanes(w)
+                do(w, "fence.proxy.async")
+            all_lanes(w)
+        yield from block(w, "bar.sync.all", 0)
+        if w.warp_id == 1:
+            one_lane(w)
+            do(w, "cp.async.bulk.tensor.store", mapped(w, "D"), address(w, "tile"), 0, 0, dim=2)
+            do(w, "cp.async.bulk.commit_group")
+            yield from block(w, "cp.async.bulk.wait_group", n=0)
+
+    maps = [tensor_map("D", array, (64, 64), 0)]
+    assert run(program, shared=TILE, arrays={"D": array}, maps=maps, threads=64).kinds == found
+
+
 def test_elect_sync_does_not_make_one_lanes_fence_cover_the_others_writes() -> None:
     assert stored(lambda w: [do(w, "elect.sync"), fence_of_one(w), do(w, "bar.warp.sync")]) == ["missing-proxy-fence"]
 
@@ -252,9 +277,10 @@ def loaded(fence: Any) -> Any:
     return run(program, shared=TILE, arrays={"A": array}, maps=[tensor_map("A", array, (64, 64), 0)])
 
 
+@pytest.mark.parametrize("lanes", [one_lane, all_lanes])
 @pytest.mark.parametrize("fence", ["fence.mbarrier_init", "fence.proxy.async"])
-def test_a_fence_of_its_thread_shows_a_new_barrier_to_the_async_proxy(fence: str) -> None:
-    assert loaded(lambda w: do(w, fence)).kinds == []
+def test_a_fence_of_its_thread_shows_a_new_barrier_to_the_async_proxy(fence: str, lanes: Any) -> None:
+    assert loaded(lambda w: [lanes(w), do(w, fence)]).kinds == []
 
 
 def test_a_tma_load_may_not_signal_a_barrier_whose_initialisation_nothing_fences() -> None:

@@ -280,7 +280,8 @@ class RunningWarp:
 
     def fence_proxy_async(self, space: str = "") -> None:
         """fence.proxy.async by the active lanes: it covers what they wrote in `space`, and what happens before."""
-        self.agent.fence_proxy(_FENCED[space])
+        for agent in self.lanes.within(self.mask.word, self.agent):
+            agent.fence_proxy(_FENCED[space])
 
     def fence_mbarrier_init(self) -> None:
         """fence.mbarrier_init: a later release carries the barriers that this warp initialised to the cluster."""
@@ -289,11 +290,13 @@ class RunningWarp:
 
     def fence_tcgen05_before(self) -> None:
         """tcgen05.fence::before_thread_sync."""
-        self.agent.fence_tcgen05_before()
+        for agent in self.lanes.within(self.mask.word, self.agent):
+            agent.fence_tcgen05_before()
 
     def fence_tcgen05_after(self) -> None:
         """tcgen05.fence::after_thread_sync."""
-        self.agent.fence_tcgen05()
+        for agent in self.lanes.within(self.mask.word, self.agent):
+            agent.fence_tcgen05()
 
     def wait_for_grids(self) -> None:
         """griddepcontrol.wait. The simulator runs one grid: this only orders what comes after it."""

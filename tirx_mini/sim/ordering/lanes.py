@@ -12,6 +12,8 @@ orders conflict where their lanes differ.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .clocks import BEFORE, ORDER, PAST, PROXIES, Agent, Causality, SyncClock, UncheckedCausality
 
 MOST_PARTS = 8
@@ -89,6 +91,14 @@ class Lanes:
                     released.release_epoch(part.agent.index, part.agent.synced)
                 else:
                     released.release(part.agent)
+
+    def within(self, word: int, agent: Agent) -> Iterator[Agent]:
+        """The agents of the lanes of `word`, which act as `agent`: an instruction is each lane's own, so it comes
+        after what they did apart."""
+        yield agent
+        for part in self._parts.values():
+            if part.agent is not agent and not part.word & ~word:
+                yield part.agent
 
     def come_together(self) -> None:
         """All lanes execute one instruction, which orders no memory: what each did lies in the past of all."""
