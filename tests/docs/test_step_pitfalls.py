@@ -126,7 +126,7 @@ STEP4 = {
     '`init(2)`, "as there are two loads"': mistake(("tma_bar.ptr_to([0]), 1)", "tma_bar.ptr_to([0]), 2)")),
     "no `expect_tx`": mistake((lines(16, EXPECT), "")),
     "no `init` of `tma_bar`": mistake((lines(20, "Tx.ptx.mbarrier.init(tma_bar.ptr_to([0]), 1)"), "")),
-    "no `fence.mbarrier_init`": mistake((lines(12, "Tx.ptx.fence.mbarrier_init()"), "")),
+    "no fence after the `init`": mistake((lines(12, SHARED, "Tx.ptx.fence.mbarrier_init()"), "")),
     "no `fence.proxy_async` before the store": mistake((lines(20, SHARED), "")),
     "no `cta_sync` between that fence and the store": mistake((lines(20, SHARED) + lines(16, SYNC), lines(20, SHARED))),
     "no `commit_group`, or no `wait_group`": (

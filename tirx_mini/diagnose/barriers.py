@@ -164,8 +164,10 @@ def unordered_init(fact: UnorderedInit) -> Explanation:
 
 @explains(MissingInitFence, MISSING_FENCE)
 def missing_init_fence(fact: MissingInitFence) -> Explanation:
-    by = "another CTA" if fact.remote else "an asynchronous operation"
-    verb = "uses" if fact.remote else "signals"
+    by = "an asynchronous operation" if fact.proxy else "another CTA"
+    if fact.proxy and fact.remote:
+        by += " of another CTA"
+    verb = "signals" if fact.proxy else "uses"
     fence = "executed fence.mbarrier_init" + (": another lane did" if fact.other_lane else "")
     between = "synchronisation of the cluster" if fact.remote else "synchronisation that follows"
     return Explanation(

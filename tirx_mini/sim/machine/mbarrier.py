@@ -187,7 +187,7 @@ class Mbarrier:
                 facts.record(UnorderedInit(w.origin, self.element, init.span))
         elif (
             (proxy or w.cta is not self.cta)
-            and not self._init_fenced(w.agent)
+            and not self._init_fenced(w)
             and not facts.seen(MissingInitFence, init.span, None, proxy)
         ):
             origin, remote = Origin("", "", "", init.span), w.cta is not self.cta
@@ -195,12 +195,15 @@ class Mbarrier:
                 MissingInitFence(origin, self.element, init.span, w.span, remote, proxy, init.other_lane)
             )
 
-    def _init_fenced(self, agent: Agent) -> bool:
-        """Whether a fence after the initialisation happens before what `agent` does now."""
-        init = self.init_by
+    def _init_fenced(self, w: Warp) -> bool:
+        """Whether a fence after the initialisation happens before what `w` does now.
+
+        Within the CTA, fence.proxy.async does as well; only fence.mbarrier_init has the scope of the cluster.
+        """
+        init, agent = self.init_by, w.agent
         if init.fenced is not None and agent.happens_after(*init.fenced):
             return True
-        return agent.clocks.item(PROXY, init.agent) >= init.epoch
+        return w.cta is self.cta and agent.clocks.item(PROXY, init.agent) >= init.epoch
 
     def arrive(self, w: Warp, count: int = 1) -> None:
         """mbarrier.arrive by `count` threads of `w`, with release semantics."""
