@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tirx_mini as tvm
-from tirx_mini.course import TIME_TOLERANCE, measured_times
+from tirx_mini.course import TIME_TOLERANCE, WatchShare, measured_times, shares
 from tirx_mini.diagnose import Finding, state_notes
 from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generation
 from tirx_mini.ir import Buffer, PrimFunc
@@ -105,6 +105,7 @@ class Run:
     ms: the time, measured on a GPU or predicted by the simulator.
     report: the report of the simulator; None on a GPU.
     sms: how many multiprocessors were modelled; None for all of them.
+    watch: who is told of simulations, as in `compile_and_run`.
     """
 
     kernel: PrimFunc
@@ -112,6 +113,7 @@ class Run:
     ms: float | None = None
     report: tvm.Report | None = None
     sms: int | None = None
+    watch: WatchShare | None = None
 
 
 class KernelWarning(UserWarning):
@@ -128,12 +130,14 @@ def compile_and_run(
     seed: int = 0,
     possible: Literal["fail", "warn"] = "fail",
     sms: int | None = None,
+    watch: WatchShare | None = None,
 ) -> Run:
     """Run `kernel` once and write D. Raises `SimulationError` with the whole report if the simulator finds an error.
 
     schedules: the number of event orders that the simulator runs, starting at `seed`; not used on a GPU.
     possible: what to do where errors are possible in another order of events, and none happened in these runs.
     sms: how many multiprocessors of the GPU the simulator models; None for all of them.
+    watch: called at the beginning of each simulation, with a function that gives the share of it that is done.
 
     Each finding that does not fail the kernel is issued as a `KernelWarning` at its line.
 
@@ -146,14 +150,14 @@ def compile_and_run(
         tvm.run(kernel, A, B, D, target=target)
         return Run(kernel, target)
     spec = gpu_spec(chosen.detail or DEFAULT_GPU).with_sms(sms)
-    report = tvm.simulate(kernel, A, B, D, gpu=spec, schedules=schedules, seed=seed)
+    report = tvm.simulate(kernel, A, B, D, gpu=spec, schedules=schedules, seed=seed, watch=shares(kernel, watch))
     if report.comparable and not report.ok:
         report = replace(report, right=_matches(A, B, D))
     if not report.ok and not (possible == "warn" and report.only_possible):
         raise tvm.SimulationError(report)
     for finding in report.findings:
         _warn(finding)
-    return Run(kernel, target, None if report.time_us is None else report.time_us / 1000, report, sms)
+    return Run(kernel, target, None if report.time_us is None else report.time_us / 1000, report, sms, watch)
 
 
 def _warn(finding: Finding) -> None:
@@ -231,10 +235,11 @@ def benchmark(
     target: str | None = None,
     repeat: int = 30,
     sms: int | None = None,
+    watch: WatchShare | None = None,
 ) -> tuple[float, float]:
     """(milliseconds, TFLOPS) of one launch: the mean of `repeat` launches in a CUDA graph, or the predicted time.
 
-    sms: how many multiprocessors the simulator models; None for all of them.
+    sms, watch: as in `compile_and_run`.
     """
     target = target or default_target()
     if Target(target).kind == "cuda":
@@ -242,7 +247,8 @@ def benchmark(
         assert isinstance(exe, Executable)
         ms = exe.time_guarded(*prepare_data(M, N, K, dtype, target), repeat=repeat)
     else:
-        ms = _predicted(compile_and_run(kernel, *prepare_data(M, N, K, dtype, target), target=target, sms=sms))
+        data = prepare_data(M, N, K, dtype, target)
+        ms = _predicted(compile_and_run(kernel, *data, target=target, sms=sms, watch=watch))
     return ms, 2 * M * N * K / (ms * 1e9)
 
 
@@ -289,7 +295,7 @@ def _good_times(run: Run, reference: PrimFunc | None, step: int | None) -> dict[
     M, N, K, dtype = _shape(run)
     good: dict[str, float] = {}
     if reference is not None:
-        good["the reference takes"], _ = benchmark(reference, M, N, K, dtype, run.target, sms=run.sms)
+        good["the reference takes"], _ = benchmark(reference, M, N, K, dtype, run.target, sms=run.sms, watch=run.watch)
     if step is None:
         return good
     import torch

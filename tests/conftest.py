@@ -22,7 +22,8 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocat
 from tests.browser import axe, browser, node_modules  # noqa: F401 (fixtures)
 
 if TYPE_CHECKING:
-    from tirx_mini.course import Case
+    from tirx_mini.course import Case, Meter
 
 ROOT = Path(__file__).parents[1]
 COMPILER = ("cuda.bindings.nvrtc", "cuda.core", "cuda.pathfinder")
@@ -140,9 +141,41 @@ def shape(case: Case) -> tuple[int, int, int]:
 
 
 @pytest.fixture
-def schedules(case: Case, pytestconfig: pytest.Config) -> dict[str, Any]:
-    """Which orders of events the simulator tries, what others count, and SMs: the options of `compile_and_run`."""
-    return {"sms": case.sms} | {name: pytestconfig.getoption(f"--{name}") for name in ("schedules", "seed", "possible")}
+def schedules(case: Case, pytestconfig: pytest.Config) -> Generator[dict[str, Any], None, None]:
+    """Which orders of events the simulator tries, what others count, SMs, progress: options of `compile_and_run`."""
+    options = {name: pytestconfig.getoption(f"--{name}") for name in ("schedules", "seed", "possible")}
+    with terminal(pytestconfig) as write, progress(pytestconfig, str(case), write) as meter:
+        yield {"sms": case.sms, "watch": meter.watch, **options}
+
+
+def progress(config: pytest.Config, case: str, write: Callable[[str], None] | None) -> Meter:
+    """How far the simulation of a test is, behind what pytest has written on the line; nothing without a terminal."""
+    from tirx_mini.course import Meter
+
+    if write is None:
+        return Meter(None)
+    writer = config.get_terminal_writer()
+
+    def show(text: str) -> None:
+        room = writer.fullwidth - writer.width_of_current_line - 1
+        shown = f"  {case}: {text}"[: max(0, room)] if text else ""
+        write(f"\x1b7{shown}\x1b[K\x1b8")  # save the cursor, clear to the end of the line, restore the cursor
+
+    return Meter(show)
+
+
+@contextmanager
+def terminal(config: pytest.Config) -> Generator[Callable[[str], None] | None, None, None]:
+    """What writes to the terminal, past pytest's capture; None where the output is not one."""
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        there = sys.stdout is not None and sys.stdout.isatty() and config.get_terminal_writer().hasmarkup
+        handle = os.dup(sys.stdout.fileno()) if there else None
+    if handle is None:
+        yield None
+        return
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        yield lambda text: print(text, end="", file=stream, flush=True)
 
 
 @pytest.fixture

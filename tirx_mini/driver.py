@@ -17,6 +17,7 @@ from .diagnose import simulate as simulate_lowered
 from .hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu
 from .ir import IRModule, PrimFunc, TirxError
 from .passes import lower
+from .sim import Watch
 from .target import Target
 
 if TYPE_CHECKING:
@@ -98,21 +99,25 @@ def compile(
 
 
 def explore(
-    kernel: IRModule | PrimFunc, *args: Any, gpu: str | GpuSpec = DEFAULT_GPU, limit: int = DEFAULT_LIMIT
+    kernel: IRModule | PrimFunc,
+    *args: Any,
+    gpu: str | GpuSpec = DEFAULT_GPU,
+    limit: int = DEFAULT_LIMIT,
+    watch: Watch | None = None,
 ) -> Exploration:
     """Run a small kernel in every order of its events, up to equivalence.
 
     The report is that of the first run whose verdict is not "ok", or of the deterministic run.
     `tirx_mini.diagnose.explore` documents which orders are covered.
 
-    args, gpu: as in `simulate`.
+    args, gpu, watch: as in `simulate`.
     limit: the maximum number of runs.
     """
     func = kernel_of(kernel, "explore")
     limit = whole_number("limit", limit)
     spec = gpu_spec(gpu)
     try:
-        return explore_lowered(lower(func), args, spec, limit=limit)
+        return explore_lowered(lower(func), args, spec, limit=limit, watch=watch)
     except TirxError as error:
         return Exploration(failed(func.name, error, spec.name), 0, 0, False)
 
@@ -132,6 +137,7 @@ def simulate(
     pedantic: bool = False,
     budget: int = BUDGET,
     single: bool = False,
+    watch: Watch | None = None,
 ) -> Report:
     """Run a kernel on a simulated GPU and return a report. Results are written into the arguments in place.
 
@@ -154,6 +160,8 @@ def simulate(
         more ends there, and its verdict is "incomplete".
     single: whether to predict, besides the time in a row of launches, that of one by itself (`Report.single_us`). It
         costs another run without data where the arguments fit in the L2.
+    watch: called at the beginning of each run, with an object whose `share()` says how far that is; another thread may
+        ask it. It costs the run nothing.
 
     The report contains every mistake of the kernel, including those that prevent lowering. Raises only for arguments
     that do not match the parameters of the kernel (`ArgumentError`), for a kernel that is none (`TypeError`), and for
@@ -172,6 +180,7 @@ def simulate(
     return simulate_lowered(
         lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks,
         data=data, sampled=sampled, jobs=jobs, pedantic=pedantic, budget=budget, single=single,
+        watch=watch,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from ..course import Checked, KernelFileError, KernelRef, changes_of, check_file
 from ..diagnose import DEFAULT_LIMIT
 from ..report import barrier_table, report_page
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, shape
+from .waiting import meter
 
 TERMINAL = Path("-")
 """As the file of ``--json``: standard output, and the pages go to standard error."""
@@ -29,18 +30,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     console = Console(highlight=False, stderr=options.json == TERMINAL)
     ref = KernelRef.parse(options.kernel)
+    shown = meter(console)
     check = partial(
-        check_file, ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms,
+        check_file, ref, watch=shown.watch, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms,
         schedules=options.schedules, seed=options.seed, budget=options.budget, pedantic=options.pedantic,
     )  # fmt: skip
     try:
         changes = changes_of(ref, options.what_if) if options.what_if else []
-        checked = check(log_barriers=options.trace_barriers is not None, limit=options.exhaustive)
+        with shown:
+            checked = check(log_barriers=options.trace_barriers is not None, limit=options.exhaustive)
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
     _show(checked, options, console)
-    for line in what_if(changes, checked, lambda constants: check(constants=constants)):
+    with shown:
+        lines = list(what_if(changes, checked, lambda constants: check(constants=constants)))
+    for line in lines:
         console.print(Text(line))
     if options.json is not None:
         text = json.dumps(checked.as_dict(), ensure_ascii=False)

@@ -15,6 +15,7 @@ from ..course import (
     Constant,
     KernelFileError,
     KernelRef,
+    Meter,
     NoTimeline,
     Traced,
     View,
@@ -28,6 +29,7 @@ from ..course import (
 from ..hardware import gpu_spec
 from ..report import FIRST, SLOWEST, report_page
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, argument, positive, shape
+from .waiting import meter
 
 TERMINAL = Path("-")
 """As the file: eighty columns of text on the terminal."""
@@ -55,13 +57,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a kernel with a timeline, and write that. The exit status is that of ``check``."""
     options = _parser().parse_args(argv)
     console = Console(highlight=False, stderr=options.output == TERMINAL)
+    shown = meter(console)
     suffix = ".txt" if options.output == TERMINAL else options.output.suffix
     view = View(options.cta, options.start, options.end, options.view == "wave")
     kernels = [options.kernel] if options.against is None else [options.kernel, options.against]
     try:
         refs = [named_kernel(KernelRef.parse(kernel)) for kernel in kernels]
         changes = changes_of(refs[0], options.what_if) if options.what_if else []
-        runs = [_run(ref, options) for ref in refs]
+        with shown:
+            runs = [_run(ref, options, shown) for ref in refs]
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
@@ -87,7 +91,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _show(checked, console)
     if options.output != TERMINAL:
         console.print(Text(f"wrote {options.output} ({_bytes(len(text.encode()))})"))
-    for line in what_if(changes, checked, lambda constants: _check(refs[0], options, constants)):
+    with shown:
+        lines = list(what_if(changes, checked, lambda constants: _check(refs[0], options, constants, shown)))
+    for line in lines:
         console.print(Text(line))
     if checked.report.verdict == "incomplete":
         return INCOMPLETE
@@ -128,17 +134,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, Constant]) -> Checked:
+def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, Constant], shown: Meter) -> Checked:
     """A kernel's verdict, with a timeline."""
     return check_file(
         ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms, schedules=options.schedules,
-        seed=options.seed, budget=options.budget, trace=True, constants=constants,
+        seed=options.seed, budget=options.budget, trace=True, constants=constants, watch=shown.watch,
     )  # fmt: skip
 
 
-def _run(ref: KernelRef, options: argparse.Namespace) -> tuple[Checked, Traced]:
+def _run(ref: KernelRef, options: argparse.Namespace, shown: Meter) -> tuple[Checked, Traced]:
     """A kernel's verdict and its timeline."""
-    checked = _check(ref, options, {})
+    checked = _check(ref, options, {}, shown)
     return checked, Traced(checked.report, gpu_spec(options.gpu).with_sms(options.sms), _size(options))
 
 

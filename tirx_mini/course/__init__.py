@@ -8,7 +8,7 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 """
 
 from .book import Book, Example, Section, findings_book
-from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text
+from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text, shares
 from .constants import Constant, ConstantError, constants_of, converted, parse_file
 from .hints import LEVELS, Hints, code_of, hints_of, kernel_of, matched, places, plain_links, reference_file
 from .kernel_ref import KernelRef, load_kernel, named_kernel
@@ -25,6 +25,7 @@ from .kernels import (
 )
 from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
 from .measured import StepTimes, measured_times
+from .meter import Meter, WatchShare
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
@@ -55,6 +56,7 @@ __all__ = [
     "Hints",
     "KernelFileError",
     "KernelRef",
+    "Meter",
     "NoTimeline",
     "Plan",
     "Row",
@@ -69,6 +71,7 @@ __all__ = [
     "Todo",
     "Traced",
     "View",
+    "WatchShare",
     "advice",
     "arch_folder",
     "architecture_in",
@@ -107,6 +110,7 @@ __all__ = [
     "run_task",
     "run_tasks",
     "shape_text",
+    "shares",
     "stage_text",
     "step_range",
     "steps_from",

@@ -16,10 +16,11 @@ from ..driver import explore, simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import Buffer, PrimFunc, TirxError
 from ..report import ProductError, product_error, product_shape, wrong_product
-from ..sim import numpy_dtype
+from ..sim import Watch, numpy_dtype
 from .constants import Constant
 from .kernel_ref import KernelRef, load_kernel
 from .kernels import NO_CONSTANTS
+from .meter import WatchShare
 from .steps import Shape
 
 LARGEST_TRACED = 2048
@@ -76,6 +77,7 @@ def check_file(
     budget: int = BUDGET,
     constants: Mapping[str, Constant] = NO_CONSTANTS,
     trace: bool | None = None,
+    watch: WatchShare | None = None,
 ) -> Checked:
     """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
 
@@ -90,7 +92,7 @@ def check_file(
         return Checked(failed(ref.name or ref.path.stem, error, spec.name))
     return check_kernel(
         kernel, name=ref.name, gpu=spec, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit,
-        pedantic=pedantic, budget=budget, trace=trace,
+        pedantic=pedantic, budget=budget, trace=trace, watch=watch,
     )  # fmt: skip
 
 
@@ -106,24 +108,26 @@ def check_kernel(
     pedantic: bool = False,
     budget: int = BUDGET,
     trace: bool | None = None,
+    watch: WatchShare | None = None,
 ) -> Checked:
     """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
     name: the kernel's name in the report. schedules: how many orders of events to try, from `seed` on. limit: explore
     all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
     record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
-    gigabytes. Raises `ArgumentError` for a kernel with a scalar parameter, for which there are no random data, and
-    `ValueError` for an unknown GPU.
+    gigabytes. watch: as that of a `Meter`. Raises `ArgumentError` for a kernel with a scalar parameter, for which there
+    are no random data, and `ValueError` for an unknown GPU.
     """
     arguments = make_arguments(kernel)
     exploration = None
     if limit is not None:
-        exploration = explore(kernel, *arguments, gpu=gpu, limit=limit)
+        exploration = explore(kernel, *arguments, gpu=gpu, limit=limit, watch=shares(kernel, watch))
         report = exploration.report
     else:
         report = simulate(
             kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic,
             budget=budget, trace=_small(kernel) if trace is None else trace, single=True,
+            watch=shares(kernel, watch),
         )  # fmt: skip
     report = replace(report, kernel=name or report.kernel)
     if not report.comparable or product_shape(kernel) is None:
@@ -134,6 +138,15 @@ def check_kernel(
         return Checked(report, exploration=exploration)
     wrong = wrong_product(kernel, a, b, d, report.unwritten, state_notes(kernel))
     return Checked(replace(report, right=error.ok), error, wrong, exploration)
+
+
+def shares(kernel: PrimFunc, watch: WatchShare | None) -> Watch | None:
+    """`watch` as the simulator calls it: for a matrix multiplication, the share of its operations counts, too."""
+    if watch is None:
+        return None
+    shape = product_shape(kernel)
+    flops = 0.0 if shape is None else 2.0 * math.prod(shape)
+    return lambda standing: watch(lambda: standing.share(flops))
 
 
 def _small(kernel: PrimFunc) -> bool:

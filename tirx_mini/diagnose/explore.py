@@ -23,7 +23,7 @@ from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc
-from tirx_mini.sim import BarrierEvent, Ends, Event, HoldingClock, Outcome, Signal, Simulation, place_key
+from tirx_mini.sim import BarrierEvent, Ends, Event, HoldingClock, Outcome, Signal, Simulation, Watch, place_key
 
 from .findings import Report
 from .judge import judged
@@ -48,14 +48,19 @@ class Exploration:
 
 
 def explore(
-    func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, limit: int = DEFAULT_LIMIT
+    func: PrimFunc,
+    args: Sequence[Any],
+    gpu: str | GpuSpec = DEFAULT_GPU,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    watch: Watch | None = None,
 ) -> Exploration:
     """Run a lowered kernel in all orders of its events, up to equivalence, until one is wrong or `limit` were tried.
 
-    The arguments hold the results of the last run. Raises `TirxError` for what cannot be translated, and what
-    `simulate` raises.
+    The arguments hold the results of the last run. watch: as in `Simulation`. Raises `TirxError` for what cannot be
+    translated, and what `simulate` raises.
     """
-    search = _Search(func, args, gpu_spec(gpu))
+    search = _Search(func, args, gpu_spec(gpu), watch)
     first = search.run(())
     if not first.report.ok:
         return Exploration(first.report, 1, 1, False)
@@ -99,10 +104,10 @@ class _Run:
 
 
 class _Search:
-    def __init__(self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec) -> None:
+    def __init__(self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec, watch: Watch | None) -> None:
         self.func = func
         self.spec = spec
-        self._simulation = Simulation(func, args, spec)
+        self._simulation = Simulation(func, args, spec, watch=watch)
         self._simulation.keep()
 
     def run(self, holds: tuple[int, ...]) -> _Run:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Sampled, Simulation, UnreadColumns, Unwritten, place_key
+from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Sampled, Simulation, UnreadColumns, Unwritten, Watch, place_key
 
 from .bound import bound_of
 from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_notes, state_suspects, suspects
@@ -45,7 +45,8 @@ class SimulationError(Exception):
 def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
              seed: int = 0, trace: bool = False, log_barriers: bool = False,
              checks: bool = True, data: bool = True, sampled: bool = False, jobs: int = 1,
-             pedantic: bool = False, budget: int = BUDGET, single: bool = False) -> Report:  # fmt: skip
+             pedantic: bool = False, budget: int = BUDGET, single: bool = False,
+             watch: Watch | None = None) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
@@ -64,13 +65,14 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
     budget: iterations of loops that a run may make, all its warps together; a CTA counts as 200. A run that would make
         more ends, and is incomplete.
     single: predict the time of a launch by itself, too (`single_time`).
+    watch: as in `Simulation`.
 
     Whatever the kernel does wrong is in the report. Raises `ArgumentError` for arguments that do not fit the kernel,
     and `ValueError` for an unknown GPU.
     """
     spec = gpu_spec(gpu)
     try:
-        simulation = Simulation(func, args, spec, data=data)
+        simulation = Simulation(func, args, spec, data=data, watch=watch)
     except TirxError as error:
         return failed(func.name, error, spec.name)
     if data and (schedules > 1 or checks):
@@ -92,7 +94,7 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
             break
     assert worst is not None
     if single and worst.cycles is not None:
-        worst = replace(worst, single_us=single_time(func, args, spec, budget, worst.cycles))
+        worst = replace(worst, single_us=single_time(func, args, spec, budget, worst.cycles, watch))
     return worst
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import Outcome, Simulation
+from tirx_mini.sim import Outcome, Simulation, Watch
 
 
 def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[float, float]:
@@ -27,14 +27,17 @@ def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[flo
     return launch_us + outcome.cycles / (clock_ghz * 1e3), clock_ghz
 
 
-def single_time(func: PrimFunc, args: Sequence[Any], spec: GpuSpec, budget: int, cycles: float) -> float | None:
+def single_time(
+    func: PrimFunc, args: Sequence[Any], spec: GpuSpec, budget: int, cycles: float, watch: Watch | None = None
+) -> float | None:
     """Microseconds of a launch by itself, on a GPU that is idle and whose L2 holds none of the arguments.
 
     cycles: of a launch in a row; they are the same where the arguments do not fit in the L2. Otherwise the kernel runs
-    once more, without data. None where its control flow depends on data, or the run has no end.
+    once more, without data. watch: as in `Simulation`. None where its control flow depends on data, or the run has no
+    end.
     """
     try:
-        simulation = Simulation(func, args, spec, data=False)
+        simulation = Simulation(func, args, spec, data=False, watch=watch)
     except TirxError:
         return None
     if simulation.fits_l2:

@@ -52,7 +52,7 @@ from .engines import (
     WrongTmemLane,
 )
 from .facts import Entry, Fact, Fault, NotModelled, OperandRule, Origin, place_key
-from .gpu import Gpu, Outcome, Sampled, Size
+from .gpu import Gpu, Outcome, Sampled, Size, Standing, Watch
 from .hazards import Extent, Hazard, HazardKind, LaneHazard, LastWait, Space
 from .launch import (
     ClusterTooLarge,
@@ -179,5 +179,5 @@ __all__ = [
     "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait", "WgmmasDiffer", "WideRegisters",
     "WrongRegisterDirection", "WrongTmemLane", "boxes_of", "numpy_dtype", "place_key", "selected", "thread_values",
     "translate",
-    "Sampled", "Size",
+    "Sampled", "Size", "Standing", "Watch",
 ]  # fmt: skip

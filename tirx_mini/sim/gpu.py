@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -92,6 +92,28 @@ class Part:
 
     clusters: int
     weight: float = 1.0
+
+
+class Standing:
+    """How far a run is, for a reader in another thread: it only looks at what the run counts anyway."""
+
+    def __init__(self, machine: Gpu) -> None:
+        self._machine = machine
+
+    def share(self, flops: float = 0.0) -> float:
+        """Of CTAs that have ended, or of all `flops` that the kernel executes, whichever is more; at most 1.
+
+        flops: 0 if not known. The CTAs of a persistent kernel all end at its end.
+        """
+        machine = self._machine
+        shares = [machine.budget.ended / machine.image.launch.num_ctas]
+        if flops:
+            shares.append(machine.stats.get("flops", 0.0) / flops)
+        return min(1.0, max(shares))
+
+
+Watch: TypeAlias = Callable[[Standing], None]
+"""What is called at the beginning of each run."""
 
 
 class Gpu(Services):

@@ -20,7 +20,7 @@ from .arguments import bind_arguments
 from .budget import BUDGET
 from .doubts import Ends
 from .facts import Entry, Origin
-from .gpu import Gpu, Outcome, Size
+from .gpu import Gpu, Outcome, Size, Standing, Watch
 from .outputs import NothingWritten, unwritten
 from .sampling import Sampling
 from .timing import Clock
@@ -38,10 +38,13 @@ class Simulation:
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one; the buffers are written
     in place. data: whether they are read and written at all; without, None stands for any array, and only time passes.
     Raises `ArgumentError` for arguments that do not fit the kernel, and `TirxError` for a kernel that the
-    GPU's architecture cannot execute.
+    GPU's architecture cannot execute. watch: gets the standing of each run of the whole launch, at its beginning.
     """
 
-    def __init__(self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec, *, data: bool = True) -> None:
+    def __init__(
+        self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec, *, data: bool = True, watch: Watch | None = None
+    ) -> None:
+        self._watch = watch
         self.func = func
         self.spec = spec
         self.data = data
@@ -106,6 +109,8 @@ class Simulation:
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
                 pedantic=pedantic, budget=budget, mixed=mixed, late=late, cold=cold,
             )  # fmt: skip
+            if self._watch is not None:
+                self._watch(Standing(machine))
             outcome = machine.run()
         if outcome.fault is not None or outcome.blocked or not self.data:
             return outcome

@@ -1,0 +1,23 @@
+"""What is shown on a terminal while a command simulates."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from ..course import Meter
+
+
+def meter(console: Console) -> Meter:
+    """How far the simulation is, on a line of the terminal that is gone at the end; nothing on anything else."""
+    if not console.is_terminal:
+        return Meter(None)
+    status = console.status("")
+
+    def show(text: str) -> None:
+        if not text:
+            status.stop()
+            return
+        status.update(text)
+        status.start()
+
+    return Meter(show)

@@ -1,0 +1,83 @@
+"""How far a simulation is, and about how long it takes, while it runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeAlias
+
+Share: TypeAlias = Callable[[], float]
+"""How much of a run is done, from 0 to 1; it may be asked in another thread."""
+WatchShare: TypeAlias = Callable[[Share], None]
+"""What is called with each run that begins."""
+
+PATIENCE_S = 2.0
+"""For how long nothing is shown."""
+PERIOD_S = 0.25
+LEAST = 0.02
+"""The share that must be done before the rest is estimated."""
+
+
+class Meter:
+    """Within its `with` block, `show` gets a text about the run of which `watch` was told last, a few times a second.
+
+    show: called in another thread, from `PATIENCE_S` seconds on; "" at the end, if anything was shown. None shows
+    nothing.
+    """
+
+    def __init__(self, show: Callable[[str], None] | None, patience_s: float = PATIENCE_S) -> None:
+        self._show = show
+        self._patience_s = patience_s
+        self._run: tuple[int, Share, float] | None = None
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def watch(self, share: Share) -> None:
+        """A run begins."""
+        number = 1 if self._run is None else self._run[0] + 1
+        self._run = number, share, time.monotonic()
+
+    def __enter__(self) -> Meter:
+        if self._show is not None:
+            self._over.clear()
+            self._run = None
+            self._thread = threading.Thread(target=self._report, args=(self._show,), daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._thread is not None:
+            self._over.set()
+            self._thread.join()
+            self._thread = None
+
+    def _report(self, show: Callable[[str], None]) -> None:
+        if self._over.wait(self._patience_s):
+            return
+        while not self._over.wait(PERIOD_S):
+            show(self.text())
+        show("")
+
+    def text(self) -> str:
+        """As in "simulating: 43 % done, about 12 s left"."""
+        if self._run is None:
+            return "preparing the simulation"
+        number, share, start = self._run
+        done = share()
+        what = "simulating" if number == 1 else f"simulating, run {number}"
+        if done >= 1:
+            return f"{what}: done, looking at the results"
+        left = ""
+        if done >= LEAST:
+            left = f", about {time_text((time.monotonic() - start) * (1 - done) / done)} left"
+        return f"{what}: {done:.0%} done{left}"
+
+
+def time_text(seconds: float) -> str:
+    """As in "12 s" or "1 min 40 s"."""
+    whole = max(1, round(seconds))
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
