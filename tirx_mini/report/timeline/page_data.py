@@ -192,9 +192,11 @@ def figures(report: Report) -> list[tuple[str, str]]:
     """What the head of the page says of a run: (name, value)."""
     out = [("verdict", report.verdict), ("on", report.gpu)]
     if report.time_us is not None:
-        out.append(("predicted", f"{report.time_us:.1f} µs"))
+        out.append(("in a row of launches", f"{report.time_us:.1f} µs"))
     if report.tflops is not None:
         out.append(("at", f"{report.tflops:.0f} TFLOPS"))
+    if report.single_us is not None:
+        out.append(("by itself", f"{report.single_us:.1f} µs"))
     if report.cycles is not None:
         out.append(("cycles", f"{report.cycles:,.0f}"))
     return out

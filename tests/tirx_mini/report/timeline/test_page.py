@@ -46,9 +46,14 @@ def test_the_head_has_the_reports_figures(report: Report) -> None:
     (run,) = header(page_html(report))["runs"]
     assert run["cycles"] == report.cycles
     assert dict(run["figures"]) == {
-        "verdict": "ok", "on": "B200", "predicted": f"{report.time_us:.1f} µs", "at": f"{report.tflops:.0f} TFLOPS",
+        "verdict": "ok", "on": "B200", "in a row of launches": f"{report.time_us:.1f} µs", "at": f"{report.tflops:.0f} TFLOPS",
         "cycles": f"{report.cycles:,.0f}",
     }  # fmt: skip
+
+
+def test_the_head_has_both_times_where_both_are_known(report: Report) -> None:
+    (run,) = header(page_html(replace(report, single_us=7.25)))["runs"]
+    assert dict(run["figures"])["by itself"] == "7.2 µs"
 
 
 def test_every_interval_and_change_is_in_its_column(report: Report) -> None:
