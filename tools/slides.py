@@ -9,7 +9,8 @@ stale is not in them. Marp renders the deck after these have been put in:
 <!-- table: NAME | columns: A, B | rows: 1, 2 -->   columns and rows of the table in a passage; both are optional,
     and a comma in a name has a backslash before it.
 <!-- output: NAME | FIRST | LAST -->   lines of a passage, or of a page such as docs/cuda.md, from the first that
-    contains FIRST to the next that contains LAST. More pairs may follow.
+    contains FIRST to the next that contains LAST, as a block. More pairs may follow.
+<!-- quote: NAME | FIRST | LAST -->   the same lines as a quotation, with their Markdown.
 {{NAME | ROW | COLUMN}}   a cell of the table in a passage.
 ![text](../docs/figures/NAME.svg "TOP ~ BOTTOM")   alone in a paragraph: the picture, or parts of it, one below the
     other, separated by `;`. TOP and BOTTOM are heights, `top`, `end`, or how a text in the picture begins.
@@ -27,7 +28,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 
 ROOT = Path(__file__).parents[1]
 SLIDES = ROOT / "slides"
@@ -40,7 +41,7 @@ ABOVE = 16
 
 _PASSAGE = re.compile(r"<!-- figures: (?P<name>[\w-]+) -->\n(?P<text>.*?)<!-- /figures -->", re.DOTALL)
 _CODE = re.compile(r"^<!-- code: (?P<kernel>\S+) -->\n+```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
-_DIRECTIVE = re.compile(r"^<!-- (?P<kind>figures|table|output): (?P<rest>.*?) -->$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^<!-- (?P<kind>figures|table|output|quote): (?P<rest>.*?) -->$", re.MULTILINE)
 _CELL = re.compile(r"\{\{([^{}]*)\}\}")
 _PICTURE = re.compile(r'^!\[(?P<text>[^\]]*)\]\((?P<path>\S+?\.svg)(?: "(?P<parts>[^"]+)")?\)$', re.MULTILINE)
 _DARK = re.compile(r"@media \(prefers-color-scheme:dark\)\{(?:[^{}]*\{[^{}]*\})*\}")
@@ -109,8 +110,8 @@ def cell(name: str, row: str, column: str) -> str:
     return table(name, column.replace(",", "\\,"), row).splitlines()[-1].strip("| ")
 
 
-def output(source: str, *ends: str) -> str:
-    """A block of the lines of a passage or a page between pairs of strings; `…` between the pairs."""
+def excerpts(source: str, *ends: str) -> list[str]:
+    """The lines of a passage or a page between pairs of strings: a text for each pair."""
     text = (ROOT / source).read_text(encoding="utf-8") if source.endswith(".md") else passage(source)
     lines, parts, at = text.splitlines(), list[str](), 0
     for first, last in zip(ends[::2], ends[1::2], strict=True):
@@ -120,7 +121,7 @@ def output(source: str, *ends: str) -> str:
             raise Stale(f"{source} has no lines from {first!r} to {last!r}")
         parts.append(dedent("\n".join(lines[start : stop + 1])))
         at = stop + 1
-    return "```text\n" + "\n…\n".join(parts) + "\n```"
+    return parts
 
 
 def reference(kernel: str) -> Path:
@@ -222,7 +223,9 @@ def filled(text: str) -> str:
         if match["kind"] == "figures":
             return passage(name)
         if match["kind"] == "output":
-            return output(name, *rest)
+            return "```text\n" + "\n…\n".join(excerpts(name, *rest)) + "\n```"
+        if match["kind"] == "quote":
+            return indent("\n\n".join(excerpts(name, *rest)), "> ", lambda _: True)
         return table(name, **dict(part.split(": ", 1) for part in rest))
 
     def drawn(match: re.Match[str]) -> str:
@@ -254,7 +257,11 @@ def build(folder: Path, pdf: bool = True) -> list[Path]:
         path = folder / f"{NAME}.{suffix}"
         command = [str(MARP), "--config-file", str(SLIDES / "marp.config.mjs"), "--no-stdin"]
         browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-        environment = {**os.environ, **({"CHROME_PATH": browser, "CHROME_NO_SANDBOX": "1"} if browser else {})}
+        environment = dict(os.environ)
+        if browser:
+            environment.setdefault("CHROME_PATH", browser)
+        if hasattr(os, "geteuid") and os.geteuid() == 0:  # root has no sandbox
+            environment["CHROME_NO_SANDBOX"] = "1"
         command += [f"--{suffix}"] if suffix == "pdf" else []
         done = subprocess.run(
             [*command, str(text), "--output", str(path)], env=environment, capture_output=True, text=True, check=False

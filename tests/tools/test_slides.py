@@ -96,3 +96,22 @@ def test_a_picture_is_light_and_may_be_cut() -> None:
     svg = slides.base64.b64decode(whole.split("base64,")[1].split('"')[0]).decode()
     assert "prefers-color-scheme" not in svg and svg.count("<svg") == 1
     assert slides.base64.b64decode(part.split("base64,")[1].split('"')[0]).decode().count("<svg") == 3
+
+
+def test_every_command_exists() -> None:
+    """Commands in the text of slides: their names, their options, and the targets of make."""
+    words = "".join(slides.sources().values())
+    quoted = re.findall(r"`((?:python|make|check|trace|explain|--)[^`]*)`", words)
+    reference = (slides.ROOT / "docs/reference/commands.md").read_text(encoding="utf-8")
+    inspect = (slides.ROOT / "docs/cuda.md").read_text(encoding="utf-8")
+    targets = re.findall(r"^(\w+):", (slides.ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(quoted) > 10
+    for command in quoted:
+        for option in re.findall(r"--[a-z-]+", command):
+            assert option in reference or option in inspect, command
+        for file in re.findall(r"[\w/]+\.py", command):
+            assert (slides.ROOT / file).exists(), command
+        if match := re.match(r"(?:python -m tirx_mini )?(check|trace|explain)\b", command):
+            assert f"## `{match[1]}`" in reference or f"tirx_mini {match[1]}" in reference, command
+        if match := re.match(r"make (\w+)", command):
+            assert match[1] in targets, command
