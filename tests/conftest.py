@@ -34,8 +34,11 @@ from tests.browser import axe, browser, node_modules  # noqa: F401 (fixtures)
 
 if TYPE_CHECKING:
     from tirx_mini.course import Case, Meter
+    from utils import Run
 
 ROOT = Path(__file__).parents[1]
+KERNEL = "kernel"
+"""The property of a test that says how fast its kernel is, and what was found."""
 COMPILER = ("cuda.bindings.nvrtc", "cuda.core", "cuda.pathfinder")
 """The modules without which nothing is compiled."""
 
@@ -141,11 +144,18 @@ def shape(case: Case) -> tuple[int, int, int]:
 
 
 @pytest.fixture
-def schedules(case: Case, pytestconfig: pytest.Config) -> Generator[dict[str, Any], None, None]:
-    """Which orders of events the simulator tries, what others count, SMs, progress: options of `compile_and_run`."""
+def schedules(
+    case: Case, pytestconfig: pytest.Config, request: pytest.FixtureRequest
+) -> Generator[dict[str, Any], None, None]:
+    """Which orders of events the simulator tries, what others count, SMs, who is told: options of `compile_and_run`."""
+    step: int = request.module.STEP
+
+    def told(run: Run) -> None:
+        request.node.user_properties.append((KERNEL, f"step {step} {case}: {run}"))
+
     options = {name: pytestconfig.getoption(f"--{name}") for name in ("schedules", "seed", "possible")}
     with terminal(pytestconfig) as write, progress(pytestconfig, str(case), write) as meter:
-        yield {"sms": case.sms, "watch": meter.watch, **options}
+        yield {"sms": case.sms, "watch": meter.watch, "told": told, **options}
 
 
 def progress(config: pytest.Config, case: str, write: Callable[[str], None] | None) -> Meter:
@@ -212,6 +222,16 @@ def kernel_factory(path: Path, step: int, target: str, sms: int | None = None) -
     if step not in kernels:
         raise KernelFileError(f"{place} defines no hgemm_v{step}")
     return kernels[step]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The times and the findings of the kernels that pass."""
+    passed: list[pytest.TestReport] = terminalreporter.getreports("passed")
+    lines = [str(text) for report in passed for name, text in report.user_properties if name == KERNEL]
+    if lines:
+        terminalreporter.section("kernels")
+        for line in lines:
+            terminalreporter.line(line)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
