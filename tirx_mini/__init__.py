@@ -12,6 +12,7 @@ from . import target
 from .diagnose import Finding, Report, SimulationError
 from .driver import GpuRunError, SimulatedExecutable, compile, explore, run, simulate
 from .ir import DataType, IRModule, PrimFunc, TirxError
+from .notebook import TimelinePage, timeline
 from .target import Target
 
 __version__ = "0.1.0"
@@ -26,10 +27,12 @@ __all__ = [
     "SimulatedExecutable",
     "SimulationError",
     "Target",
+    "TimelinePage",
     "TirxError",
     "compile",
     "explore",
     "run",
     "simulate",
     "target",
+    "timeline",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+from tirx_mini.display import Displayed
 from tirx_mini.ir import Diagnostic, Span
 from tirx_mini.sim import Timeline
 
@@ -19,7 +20,7 @@ from .proof import Proof
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Displayed):
     """One thing that is wrong (`error`), that only today's chips forgive (`warning`), or that is worth a `note`.
 
     kind: a key of `KINDS`.
@@ -81,7 +82,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Displayed):
     """The outcome of a simulation.
 
     verdict: "ok", "deadlock", "fault" or "hazard"; "incomplete" where something was not modelled, "clock" where a run

@@ -41,6 +41,10 @@ class SimulationError(Exception):
     def __str__(self) -> str:
         return str(self.report)
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook prints instead of a traceback."""
+        return str(self).splitlines()
+
 
 def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
              seed: int = 0, trace: bool = False, log_barriers: bool = False,
@@ -179,6 +183,9 @@ def report_of(
         verdict = "clock"
     known = outcome.open_orders if verdict == "ok" else None
     trace, bound = outcome.trace, None
+    if trace is not None:
+        label = f"{func.name} on {spec.name}, {verdict if time_us is None else f'{time_us:.1f} µs'}"
+        trace = replace(trace, label=label, clock_ghz=stats.get("clock_ghz", spec.clock_ghz))
     if trace is not None and trace.ctas and time_us is not None:
         bound = bound_of(trace, spec, stats, time_us)
     return Report(

@@ -35,7 +35,7 @@ from .expr import (
 from .expr_printer import expr_text, instruction_path
 from .func import IRModule, Launch, PrimFunc
 from .printer import script, stmt_text
-from .span import Diagnostic, Span, TirxError, excerpt
+from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
     SCOPE_KINDS,
     SERIAL,
@@ -118,6 +118,7 @@ __all__ = [
     "Span",
     "TirxError",
     "excerpt",
+    "file_label",
     "SCOPE_KINDS",
     "SERIAL",
     "UNROLLED",

@@ -7,6 +7,7 @@ of its own line and stores the span of the call in `inlined_at`, so a finding ca
 from __future__ import annotations
 
 import linecache
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -49,7 +50,7 @@ class Span:
         return replace(self, inlined_at=outer)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{file_label(self.file)}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,20 @@ class Diagnostic:
         return "\n".join(lines)
 
 
+def file_label(file: str) -> str:
+    """A source file as its reader knows it: a cell of a notebook by its number, as "Cell In[3]"; others by the path."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    label = getattr(getattr(shell, "compile", None), "format_code_name", None)  # since IPython 8
+    named = label(file) if label is not None else None
+    return file if named is None else " ".join(named)
+
+
 def excerpt(span: Span, context: int = 0) -> list[str]:
     """The source lines of `span`, underlined with carets; only its location if the source cannot be read."""
     first = linecache.getline(span.file, span.line).rstrip("\n")
     width = len(str(span.line + context))
-    lines = [f"{' ' * width}--> {span.file}:{span.line}:{span.column + 1}"]
+    lines = [f"{' ' * width}--> {file_label(span.file)}:{span.line}:{span.column + 1}"]
     if not first.strip():
         return lines
     lines.append(f"{' ' * width} |")
@@ -136,3 +146,7 @@ class TirxError(Exception):
 
     def __str__(self) -> str:
         return self.diagnostic.render()
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook prints instead of a traceback, most of which would be the inside of this package."""
+        return str(self).splitlines()

@@ -1,6 +1,7 @@
 """Pages for the findings of a simulation, explanations of wrong results, and timelines."""
 
 from .barriers import barrier_table
+from .html import finding_html, report_html, timeline_html
 from .mismatch import Mismatch, explain_mismatch
 from .pages import finding_page, headline, plain, report_page, to_json
 from .product import ProductError, accesses, product_error, product_shape, wrong_product, wrong_result
@@ -41,16 +42,19 @@ __all__ = [
     "compare",
     "ctas_shown",
     "explain_mismatch",
+    "finding_html",
     "finding_page",
     "headline",
     "page_html",
     "plain",
     "product_error",
     "product_shape",
+    "report_html",
     "report_page",
     "ring",
     "run_of",
     "stuck_page",
+    "timeline_html",
     "timeline_svg",
     "timeline_text",
     "to_json",

@@ -53,7 +53,7 @@ def report_page(report: Report, wrong: Finding | None = None, everything: bool =
         parts.append(Text(str(report.proof), style="dim"))
     if report.bound is not None and not report.errors and wrong is None:
         parts.append(Text(str(report.bound)))
-    causes = _with_wrong(report.causes, wrong)
+    causes = with_wrong(report.causes, wrong)
     shown = len(causes) if everything else MOST_PAGES
     for number, finding in enumerate(causes[:shown], 1):
         parts += ["", Text(f"{number} of {len(causes)}", style="dim"), finding_page(finding)]
@@ -70,7 +70,7 @@ def report_page(report: Report, wrong: Finding | None = None, everything: bool =
     return Group(*parts)
 
 
-def _with_wrong(causes: Sequence[Finding], wrong: Finding | None) -> Sequence[Finding]:
+def with_wrong(causes: Sequence[Finding], wrong: Finding | None) -> Sequence[Finding]:
     """The causes with a wrong result among those that have a page: after errors, before warnings and notes."""
     if wrong is None:
         return causes
@@ -97,6 +97,11 @@ def headline(report: Report, wrong: Finding | None = None) -> Text:
     text = Text(f"{report.kernel or 'kernel'}: ")
     verdict = report.verdict if wrong is None else "wrong"
     text.append(verdict, STYLES["ok" if verdict == "ok" else "error"])
+    return text.append(after_verdict(report, wrong))
+
+
+def after_verdict(report: Report, wrong: Finding | None = None) -> str:
+    """What the headline says after the verdict: the number of findings, the times, the rate and the seed."""
     possible = sum(not error.happened for error in report.errors)
     counts = [
         _count(len(report.errors) - possible + (wrong is not None), "error"),
@@ -104,17 +109,16 @@ def headline(report: Report, wrong: Finding | None = None) -> Text:
         _count(len(report.warnings), "warning"),
         _count(len(report.notes), "note"),
     ]
-    said = [count for count in counts if count]
-    if said:
-        text.append(f" ({', '.join(said)})")
+    said = [each for each in counts if each]
+    text = f" ({', '.join(said)})" if said else ""
     if report.time_us is not None:
-        text.append(f", {report.time_us:.1f} µs predicted on {report.gpu} in a row of launches")
+        text += f", {report.time_us:.1f} µs predicted on {report.gpu} in a row of launches"
     if report.single_us is not None:
-        text.append(f" ({report.single_us:.1f} µs by itself)")
+        text += f" ({report.single_us:.1f} µs by itself)"
     if report.tflops is not None:
-        text.append(f", {report.tflops:.0f} TFLOPS")
+        text += f", {report.tflops:.0f} TFLOPS"
     if not report.ok and report.seed:
-        text.append(f"; replay with --seed {report.seed}")
+        text += f"; replay with --seed {report.seed}"
     return text
 
 
@@ -127,8 +131,8 @@ def finding_page(finding: Finding) -> RenderableType:
         parts.append(_labelled("possible", f"not seen in this run: it goes wrong {finding.order}"))
     if details.get("hint"):
         parts.append(_labelled("help", details["hint"]))
-    for text, spans in _places(details.get("notes", ())):
-        parts.append(_labelled("note", text + _also(spans)))
+    for text, spans in places(details.get("notes", ())):
+        parts.append(_labelled("note", text + also(spans)))
         parts += source_lines(spans[0] if spans else None)
     if details.get("cycle"):
         parts += [_labelled("note", "they wait for one another"), Padding(ring(details["cycle"]), (0, 0, 0, 2))]
@@ -145,7 +149,7 @@ def finding_page(finding: Finding) -> RenderableType:
     return Group(*parts)
 
 
-def _places(notes: Sequence[tuple[str, Span | None]]) -> Iterator[tuple[str, list[Span]]]:
+def places(notes: Sequence[tuple[str, Span | None]]) -> Iterator[tuple[str, list[Span]]]:
     """Each text once, with its places in the source."""
     found: dict[str, list[Span]] = {}
     for text, span in notes:
@@ -153,7 +157,7 @@ def _places(notes: Sequence[tuple[str, Span | None]]) -> Iterator[tuple[str, lis
     yield from found.items()
 
 
-def _also(spans: Sequence[Span]) -> str:
+def also(spans: Sequence[Span]) -> str:
     """The other lines of a note, as " (and in lines 7, 8 and 9)"."""
     numbers = list(dict.fromkeys(map(line_number, spans)))[1:]
     if len(numbers) < 2:

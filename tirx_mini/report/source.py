@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
-from tirx_mini.ir import Span, excerpt
+from tirx_mini.ir import Span, excerpt, file_label
 
 
 def source_lines(span: Span | None, context: int = 0) -> Iterator[RenderableType]:
@@ -38,9 +38,9 @@ def line_number(span: Span | None) -> str:
 
 
 def file_name(span: Span) -> str:
-    """The path of the file, relative to the working directory if it is inside it."""
+    """The path of the file, relative to the working directory if it is inside it; of a notebook, the cell."""
     path = Path(span.file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else span.file
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file_label(span.file)
 
 
 def _dedented(lines: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
+from tirx_mini.display import Displayed
 from tirx_mini.ir import Span
 
 from .machine import Signal
@@ -169,11 +170,12 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class Timeline(Displayed):
     """All that one run did. intervals: by start. changes: by time. ctas: by number. tiles: by CTA, then start.
 
     roles: of each warp, by what it issued: "TMA", "MMA", "write-back", "TMA, MMA", "all".
     cycles: when the kernel ended, or stopped. stuck: when nothing could advance any more; None for a run that ended.
+    label: the kernel, the GPU and what came of the run, for a heading. clock_ghz: of the SM clock; None if not known.
     """
 
     intervals: tuple[Interval, ...] = ()
@@ -183,6 +185,8 @@ class Timeline:
     roles: Mapping[Track, str] = field(default_factory=dict)
     cycles: float = 0.0
     stuck: float | None = None
+    label: str = ""
+    clock_ghz: float | None = None
 
     def ended_by(self, wait: Interval) -> BarrierChange | None:
         """The change that completed the phase a wait was for; None where it waits for something else, or for ever.
