@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.table import Table
 from rich.text import Text
+from rich.theme import Theme
 
-from ..course import findings_book
-from ..diagnose import codes, kind_with
+from ..course import Section, findings_book, plain_links
+
+WIDEST = 100
+"""Text is not wrapped further to the right than here, however wide the terminal is."""
+CODE_THEME = "ansi_dark"
+"""It has the colours of the terminal, which can be read on a light one, too."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,19 +25,42 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m tirx_mini explain", description="What a finding means, with an example and the fix."
     )
     parser.add_argument("code", metavar="CODE", nargs="?", help="as in TX201; without one, all are listed")
-    code: str | None = parser.parse_args(argv).code
-    console = Console(highlight=False)
-    if code is None:
-        for known in codes():
-            console.print(Text(f"{known}  ", style="bold").append(kind_with(known).rule, style="not bold"))
+    text: str | None = parser.parse_args(argv).code
+    console = Console(highlight=False, theme=Theme({"markdown.code": "bold cyan"}))
+    console.width = min(console.width, WIDEST)
+    sections = findings_book().sections
+    if text is None:
+        console.print(_table(sections.values()))
         return 0
-    code = code.upper()
-    if code not in codes():
-        console.print(f"error: no finding has the code {code}; they are {codes()[0]} to {codes()[-1]}", markup=False)
-        return 2
-    section = findings_book().sections[code]
-    if console.is_terminal:
-        console.print(Markdown(section.text))
-    else:
-        sys.stdout.write(section.text + "\n")
-    return 0
+    code = f"TX{text}" if text.isdecimal() else text.upper()
+    if code in sections:
+        _show(sections[code], console)
+        return 0
+    near = _near(code, sections)
+    listed = "these are near" if near else "the codes are"
+    console.print(f"error: no finding has the code {text}; {listed}", markup=False)
+    console.print(_table(near or sections.values()))
+    return 2
+
+
+def _near(code: str, sections: Mapping[str, Section]) -> list[Section]:
+    """The sections of the same hundred, or those that have the word in their titles; none where there are none."""
+    hundred = [section for known, section in sections.items() if code[:2] == "TX" and known[:3] == code[:3]]
+    return hundred or [section for section in sections.values() if code in section.title.upper()]
+
+
+def _table(sections: Iterable[Section]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for section in sections:
+        table.add_row(section.code, section.title.removeprefix(section.code).strip())
+    return table
+
+
+def _show(section: Section, console: Console) -> None:
+    """A section as text, in lines of the terminal's width."""
+    body = plain_links(section.text.partition("\n")[2].strip())
+    console.print(Text(section.title, style="bold"))
+    console.print()
+    console.print(Markdown(body, code_theme=CODE_THEME, hyperlinks=False))
