@@ -5,5 +5,5 @@ export default {
   html: true,
   bespoke: { osc: false },
   pdfOutlines: true,
-  options: { emoji: { shortcode: false, unicode: false }, math: false },
+  options: { emoji: { shortcode: false, unicode: false }, math: false, markdown: { breaks: false } },
 };

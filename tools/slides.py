@@ -242,18 +242,17 @@ def sources() -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(SLIDES.glob("[0-9]*.md"))}
 
 
-def build(folder: Path, pdf: bool = True) -> list[Path]:
-    """Write the deck as HTML, and as PDF if wanted, into a folder, and return the paths.
+def render(markdown: str, folder: Path, formats: tuple[str, ...] = ("html", "pdf")) -> list[Path]:
+    """Write a deck in these formats into a folder, and return the paths. PDF needs a browser.
 
     Raises:
-        Stale: a source does not fit what it refers to.
         RuntimeError: Marp failed; the message is its own.
     """
     folder.mkdir(parents=True, exist_ok=True)
     text = folder / f"{NAME}.md"
-    text.write_text(deck(sources()), encoding="utf-8")
+    text.write_text(markdown, encoding="utf-8")
     written: list[Path] = []
-    for suffix in ("html", "pdf") if pdf else ("html",):
+    for suffix in formats:
         path = folder / f"{NAME}.{suffix}"
         command = [str(MARP), "--config-file", str(SLIDES / "marp.config.mjs"), "--no-stdin"]
         browser = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -283,7 +282,8 @@ def main(arguments: list[str] | None = None) -> int:
         print("Marp is missing: run npm ci in slides/", file=sys.stderr)
         return 1
     try:
-        written = build(options.folder, not options.no_pdf)
+        formats = ("html",) if options.no_pdf else ("html", "pdf")
+        written = render(deck(sources()), options.folder, formats)
     except (Stale, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1

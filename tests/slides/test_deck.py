@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,7 +42,7 @@ def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The deck as HTML."""
     if not slides.MARP.exists():
         missing("npm ci in slides")
-    return slides.build(tmp_path_factory.mktemp("slides"), pdf=False)[0]
+    return slides.render(slides.deck(slides.sources()), tmp_path_factory.mktemp("slides"), ("html",))[0]
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +97,16 @@ def test_every_slide_has_notes(page: Any) -> None:
 def test_nothing_is_left_to_put_in(deck: Path) -> None:
     text = deck.read_text(encoding="utf-8")
     assert re.findall(r"\{\{[^}]*\}\}|<!-- (?:code|figures|table|output)\b|\.\./docs/", text) == []
+
+
+def test_the_pdf_has_a_page_for_each_slide(deck: Path, browser: Any, tmp_path: Path) -> None:
+    """Two slides stand for the deck, whose PDF takes long. `deck` and `browser`: Marp and a browser are there."""
+    html, pdf = slides.render(slides.FRONT + "\n# One\n\n---\n\n# Two\n", tmp_path)
+    assert "One" in html.read_text(encoding="utf-8")
+    data = pdf.read_bytes()
+    streams = [data]
+    for match in re.finditer(rb"stream\r?\n", data):
+        with contextlib.suppress(zlib.error):  # a stream that is not compressed
+            streams.append(zlib.decompressobj().decompress(data[match.end() :]))
+    pages = [page for stream in streams for page in re.findall(rb"/Type\s*/Page\b", stream)]
+    assert data.startswith(b"%PDF") and len(pages) == 2
