@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import io
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..course import (
@@ -122,8 +123,34 @@ def _shape(step: Step, size: int | None) -> Shape:
     return step.shape(DEFAULT_SIZE if size is None else size)
 
 
+def folded(text: str, width: int) -> str:
+    """The text in lines of at most `width` columns, broken after commas or at spaces; a comment stays one.
+
+    Words that are longer, as in the names of PTX, stay whole.
+    """
+    return "".join(f"{part}\n" for line in text.splitlines() for part in _parts(line, width))
+
+
+def _parts(line: str, width: int) -> Iterator[str]:
+    margin = line[: len(line) - len(line.lstrip())]
+    indent = margin if line.startswith(f"{margin}//") else f"{margin}    "
+    while len(line) > width:
+        comment = line.find("//")
+        start = len(line) - len(line.lstrip()) + 3
+        commas = line.rfind(", ", max(start, width // 2), width) + 1 if comment < 0 else 0
+        at = commas or line.rfind(" ", start, width + 1)
+        at = at if at > 0 else line.find(" ", max(start, width))
+        if at < 0:
+            break
+        yield line[:at].rstrip()
+        line = f"{indent}{'// ' if 0 <= comment < at else ''}{line[at:].strip()}"
+    yield line
+
+
 def _print(text: str) -> None:
     """Print as UTF-8, as with --output; a reader that closes the pipe early (``| head``) ends the program quietly."""
+    if sys.stdout.isatty():
+        text = folded(text, shutil.get_terminal_size().columns)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     try:

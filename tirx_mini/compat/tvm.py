@@ -17,6 +17,7 @@ import runpy
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -105,15 +106,25 @@ def imports() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a script with tirx_mini as its `tvm`. A mistake in a kernel prints its error page and returns 1."""
+    """Run a script with tirx_mini as its `tvm`. A mistake in a kernel prints its error page and returns 1.
+
+    The exit status is 2 where no script is named, or none is there.
+    """
     from tirx_mini.ir import TirxError
     from tirx_mini.layout import LayoutError
     from tirx_mini.script import explained
 
     parser = argparse.ArgumentParser(prog="python -m tirx_mini.compat.tvm", description=main.__doc__)
-    parser.add_argument("script", help="the script to run")
+    parser.add_argument("script", nargs="?", help="the script to run")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the arguments of the script")
     options = parser.parse_args(arguments)
+    if options.script is None:
+        print(f"error: which script? Write for example: {parser.prog} gemm_kernels.py", file=sys.stderr)
+        return 2
+    if not Path(options.script).is_file():
+        what = "is a folder" if Path(options.script).is_dir() else "does not exist"
+        print(f"error: the script {options.script} {what}", file=sys.stderr)
+        return 2
     before, sys.argv = sys.argv, [options.script, *options.arguments]
     try:
         with imports():

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tirx_mini.__main__ import main
+from tirx_mini.commands.inspect import folded
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.passes import PIPELINE
 
@@ -155,3 +156,32 @@ def test_modal_is_imported_by_its_runner_alone() -> None:
     assert "modal" not in sys.modules
     sources = [*ROOT.glob("*.py"), *(ROOT / "tirx_mini").rglob("*.py")]
     assert [path.name for path in sources if "import modal" in path.read_text()] == ["run_modal.py"]
+
+
+def test_long_lines_are_folded_at_spaces_and_comments_stay_comments() -> None:
+    text = (
+        "    f(alpha, beta); // the first of two\n    // a comment of a whole line\n    g(alpha, beta, gamma, delta);\n"
+        "    mangled_name_without_spaces_12345678;\n\nshort\n"
+    )
+    assert folded(text, 26).splitlines() == [
+        "    f(alpha, beta); // the",
+        "        // first of two",
+        "    // a comment of a",
+        "    // whole line",
+        "    g(alpha, beta, gamma,",
+        "        delta);",
+        "    mangled_name_without_spaces_12345678;",
+        "",
+        "short",
+    ]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_only_a_terminal_gets_folded_lines(
+    terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    whole, _ = shown(capsys, "7", "--kernels", str(ROOT / "kernels_ref"))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
+    out, _ = shown(capsys, "7", "--kernels", str(ROOT / "kernels_ref"))
+    assert out == (folded(whole, 60) if terminal else whole) and folded(whole, 60) != whole

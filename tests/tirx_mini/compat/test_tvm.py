@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tirx_mini
-from tirx_mini.compat.tvm import NAMES, PATHS, imports
+from tirx_mini.compat.tvm import NAMES, PATHS, imports, main
 from tirx_mini.ir import PrimFunc, structural_equal
 from tirx_mini.script import from_source
 
@@ -180,3 +180,18 @@ def test_an_invalid_layout_prints_an_error_page(tmp_path: Path) -> None:
     done = run(path)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "extents in S[shape : strides] must be at least 1" in done.stderr and f"{path}:3:1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "error: which script? Write for example: python -m tirx_mini.compat.tvm gemm_kernels.py"),
+        (["none.py"], "error: the script none.py does not exist"),
+        (["."], "error: the script . is a folder"),
+    ],
+)
+def test_a_script_that_is_missing_is_said_in_a_sentence(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == f"{words}\n"
