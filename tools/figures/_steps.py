@@ -130,7 +130,7 @@ def diff_text(step: int) -> str:
     added, removed = changed_lines(step)
     body = "\n@@\n".join("\n".join(hunk) for hunk in _changes(step))
     files = " → ".join(_reference(number).name for number in (step - 1, step))
-    summary = f"{files}: {added} lines added, {removed} removed"
+    summary = f"{files}: {added} {'line' if added == 1 else 'lines'} added, {removed} removed"
     return f'<details markdown="1"><summary>{summary}</summary>\n\n```diff\n{body}\n```\n\n</details>'
 
 
