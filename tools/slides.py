@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import base64
 import html
+import math
 import os
 import re
 import shutil
@@ -36,7 +37,7 @@ MARP = SLIDES / "node_modules" / ".bin" / "marp"
 NAME = "course"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-ABOVE = 16
+ABOVE = 12
 """How far above the foot of a text a part of a picture begins or ends."""
 
 _PASSAGE = re.compile(r"<!-- figures: (?P<name>[\w-]+) -->\n(?P<text>.*?)<!-- /figures -->", re.DOTALL)
@@ -46,6 +47,10 @@ _CELL = re.compile(r"\{\{([^{}]*)\}\}")
 _PICTURE = re.compile(r'^!\[(?P<text>[^\]]*)\]\((?P<path>\S+?\.svg)(?: "(?P<parts>[^"]+)")?\)$', re.MULTILINE)
 _DARK = re.compile(r"@media \(prefers-color-scheme:dark\)\{(?:[^{}]*\{[^{}]*\})*\}")
 _BOX = re.compile(r'viewBox="0 0 (\S+) (\S+)"')
+_HATCH = re.compile(
+    r'<pattern id="(?P<name>\w+)" width="(?P<step>[\d.]+)"[^>]*patternTransform="rotate\(45\)">'
+    r'<rect width="(?P<size>[\d.]+)" [^>]*class="(?P<style>\w+)"/></pattern>'
+)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 FRONT = """---
@@ -164,7 +169,7 @@ def picture(path: Path, text: str, parts: str | None) -> str:
     Raises:
         Stale: the figure has no such part.
     """
-    svg = _DARK.sub("", path.read_text(encoding="utf-8"))
+    svg = _hatched(_DARK.sub("", path.read_text(encoding="utf-8")))
     box = _BOX.search(svg)
     if not box:
         raise Stale(f"{path.name} has no size")
@@ -172,6 +177,30 @@ def picture(path: Path, text: str, parts: str | None) -> str:
         svg = _cut(svg, float(box[1]), float(box[2]), parts, path.name)
     data = base64.b64encode(svg.encode()).decode()
     return f'<figure><img alt="{html.escape(text)}" src="data:image/svg+xml;base64,{data}"></figure>'
+
+
+def _hatched(svg: str) -> str:
+    """The picture with stripes in place of patterns of stripes, which a PDF would have as pixels."""
+    for pattern in _HATCH.finditer(svg):
+        step, size = (float(pattern[each]) * 2**0.5 for each in ("step", "size"))
+
+        def stripes(match: re.Match[str], step: float = step, size: float = size, style: str = pattern["style"]) -> str:
+            x, y, width, height = (float(_attribute(match[0], name)) for name in ("x", "y", "width", "height"))
+            lines = "".join(
+                f"M{step * i:.2f} 0h{size:.2f}l{-height:g} {height:g}h{-size:.2f}z"
+                for i in range(math.ceil((width + height) / step))
+            )
+            frame = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+            return f'<svg {frame}><path class="{style}" d="{lines}"/></svg>' + match[0].replace(match["fill"], "none")
+
+        svg = re.sub(rf'<rect [^>]*fill="(?P<fill>url\(#{pattern["name"]}\))"[^>]*>', stripes, svg)
+    return svg
+
+
+def _attribute(tag: str, name: str) -> str:
+    """The value of an attribute of a tag."""
+    match = re.search(rf'\s{name}="([^"]*)"', tag)
+    return match[1] if match else "0"
 
 
 def _cut(svg: str, width: float, height: float, parts: str, name: str) -> str:

@@ -95,6 +95,12 @@ def test_a_picture_is_light_and_may_be_cut() -> None:
     assert 'alt="a &quot;picture&quot;"' in whole and part != whole
     svg = slides.base64.b64decode(whole.split("base64,")[1].split('"')[0]).decode()
     assert "prefers-color-scheme" not in svg and svg.count("<svg") == 1
+    assert (
+        "url(#wait"
+        not in slides.base64.b64decode(
+            slides.picture(slides.ROOT / "docs/figures/step07.svg", "", None).split("base64,")[1].split('"')[0]
+        ).decode()
+    )
     assert slides.base64.b64decode(part.split("base64,")[1].split('"')[0]).decode().count("<svg") == 3
 
 
