@@ -119,6 +119,15 @@ def test_outputs_start_as_nan_and_inputs_depend_on_the_seed() -> None:
     assert not np.array_equal(a, other)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_gpu_gets_the_same_data_as_tensors(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.Tensor, "cuda", lambda tensor: tensor)
+    tensors = prepare_data(128, 256, 64, dtype=dtype, target="cuda:sm_100a")
+    for tensor, array in zip(tensors, prepare_data(128, 256, 64, dtype=dtype, target="sim"), strict=True):
+        assert isinstance(tensor, torch.Tensor) and tensor.dtype is getattr(torch, dtype)
+        assert np.array_equal(tensor.float().numpy(), array.astype(np.float32), equal_nan=True)
+
+
 def test_a_single_wrong_element_fails() -> None:
     a, b, d = prepare_data(128, 128, 64, target="sim")
     d[:] = a.astype(np.float32) @ b.astype(np.float32).T
