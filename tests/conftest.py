@@ -167,11 +167,15 @@ def progress(config: pytest.Config, case: str, write: Callable[[str], None] | No
     writer = config.get_terminal_writer()
 
     def show(text: str) -> None:
-        room = writer.fullwidth - writer.width_of_current_line - 1
-        shown = f"  {case}: {text}"[: max(0, room)] if text else ""
-        write(f"\x1b7{shown}\x1b[K\x1b8")  # save the cursor, clear to the end of the line, restore the cursor
+        write(behind(f"  {case}: {text}" if text else "", writer.fullwidth - writer.width_of_current_line - 1))
 
     return Meter(show)
+
+
+def behind(text: str, room: int) -> str:
+    """What writes `text` behind the cursor in `room` columns, in the place of what is there, and leaves the cursor."""
+    save, clear, restore = "\x1b7", "\x1b[K", "\x1b8"
+    return f"{save}{text[: max(0, room)]}{clear}{restore}"
 
 
 @contextmanager

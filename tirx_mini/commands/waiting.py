@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from ..course import Meter
+from ..course import PATIENCE_S, Meter
 
 
-def meter(console: Console) -> Meter:
-    """How far the simulation is, on a line of the terminal that is gone at the end; nothing on anything else."""
+def meter(console: Console, patience_s: float = PATIENCE_S) -> Meter:
+    """How far the simulation is, on a line of the terminal that is gone at the end; nothing on anything else.
+
+    patience_s: for how long nothing is shown.
+    """
     if not console.is_terminal:
         return Meter(None)
     status = console.status("")
@@ -20,4 +23,4 @@ def meter(console: Console) -> Meter:
         status.update(text)
         status.start()
 
-    return Meter(show)
+    return Meter(show, patience_s)

@@ -25,7 +25,7 @@ from .kernels import (
 )
 from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
 from .measured import StepTimes, measured_times
-from .meter import Meter, WatchShare
+from .meter import PATIENCE_S, Meter, WatchShare
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
@@ -39,6 +39,7 @@ __all__ = [
     "LARGEST",
     "LARGEST_TRACED",
     "LEVELS",
+    "PATIENCE_S",
     "STAGES",
     "STEPS",
     "TIME_TOLERANCE",
