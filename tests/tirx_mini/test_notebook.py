@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from IPython.lib.pretty import pretty
 
 import tirx_mini as tvm
 from tests.tirx_mini.report.timeline.reports import report_of
@@ -19,7 +21,7 @@ from tirx_mini.ir import Diagnostic, Span, TirxError
 
 @pytest.fixture
 def report(tmp_path: Path) -> tvm.Report:
-    return report_of(Ring(), tmp_path, stuck=True)
+    return report_of(Ring(), tmp_path, stuck=True).named("ring")
 
 
 def test_reports_findings_and_timelines_have_html(report: tvm.Report) -> None:
@@ -33,6 +35,18 @@ def test_an_object_without_a_writer_is_shown_as_text() -> None:
         pass
 
     assert Other()._repr_html_() is None
+
+
+def test_a_notebook_keeps_little_text_beside_the_html(report: tvm.Report) -> None:
+    assert pretty(report) == str(report)
+    assert pretty(report.trace) == "<Timeline 'ring on B200, deadlock': 2 CTAs, 190 intervals>"
+    assert len(pretty(report.findings[0])) < 1000
+
+
+def test_a_report_of_another_name_has_a_timeline_of_that_name(report: tvm.Report) -> None:
+    renamed = replace(report, verdict="ok", time_us=4.24).named("step 4")
+    assert renamed.kernel == "step 4" and renamed.trace is not None and renamed.trace.label == "step 4 on B200, 4.2 µs"
+    assert replace(report, trace=None).named("step 4").kernel == "step 4"
 
 
 def test_the_page_of_a_timeline_is_framed_and_can_be_saved(report: tvm.Report, tmp_path: Path) -> None:

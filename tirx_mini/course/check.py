@@ -15,7 +15,7 @@ from ..diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, st
 from ..driver import explore, simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import Buffer, PrimFunc, TirxError
-from ..report import ProductError, product_error, product_shape, wrong_product
+from ..report import ProductError, product_error, product_shape, report_html, wrong_product
 from ..sim import Watch, numpy_dtype
 from .constants import Constant
 from .kernel_ref import KernelRef, load_kernel
@@ -47,6 +47,10 @@ class Checked:
     @property
     def ok(self) -> bool:
         return self.report.ok and self.wrong is None
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the report, with the finding about a wrong product."""
+        return report_html(self.report, self.wrong)
 
     def as_dict(self) -> dict[str, Any]:
         """The report's object, with "product"; its verdict is "wrong" if the product is, and nothing else happened."""
@@ -129,7 +133,7 @@ def check_kernel(
             budget=budget, trace=_small(kernel) if trace is None else trace, single=True,
             watch=shares(kernel, watch),
         )  # fmt: skip
-    report = replace(report, kernel=name or report.kernel)
+    report = report.named(name or report.kernel)
     if not report.comparable or product_shape(kernel) is None:
         return Checked(report, exploration=exploration)
     a, b, d = arguments

@@ -6,7 +6,7 @@ Results only, no machinery: `report` renders these, tests compare them, and `as_
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from tirx_mini.display import Displayed
@@ -155,6 +155,13 @@ class Report(Displayed):
         """The findings that are notes."""
         return tuple(f for f in self.findings if f.severity == "note")
 
+    def named(self, kernel: str) -> Report:
+        """The same report of a kernel of that name, which the label of its timeline has, too."""
+        if self.trace is None:
+            return replace(self, kernel=kernel)
+        came = self.verdict if self.time_us is None else f"{self.time_us:.1f} µs"
+        return replace(self, kernel=kernel, trace=replace(self.trace, label=f"{kernel} on {self.gpu}, {came}"))
+
     @property
     def only_possible(self) -> bool:
         """Whether there are errors, and none of them happened in this run: each needs another order of events."""
@@ -181,6 +188,10 @@ class Report(Displayed):
         if self.right is None:
             return f"nothing went wrong in this run; it goes wrong {order}"
         return f"the result is wrong: in this run, perhaps, as it goes wrong {order}"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython prints, and a notebook keeps beside the HTML: the plain text."""
+        printer.text(str(self))
 
     def __str__(self) -> str:
         """The report as plain text: one line, what is to be expected, a page for each cause, then what follows."""

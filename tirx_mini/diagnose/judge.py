@@ -184,8 +184,7 @@ def report_of(
     known = outcome.open_orders if verdict == "ok" else None
     trace, bound = outcome.trace, None
     if trace is not None:
-        label = f"{func.name} on {spec.name}, {verdict if time_us is None else f'{time_us:.1f} µs'}"
-        trace = replace(trace, label=label, clock_ghz=stats.get("clock_ghz", spec.clock_ghz))
+        trace = replace(trace, clock_ghz=stats.get("clock_ghz", spec.clock_ghz))
     if trace is not None and trace.ctas and time_us is not None:
         bound = bound_of(trace, spec, stats, time_us)
     return Report(
@@ -204,7 +203,7 @@ def report_of(
         sampled="" if outcome.sampled is None else _sampled_text(outcome.sampled),
         unwritten=(*map(_unwritten_text, outcome.unwritten), *map(_unread_text, outcome.unread)),
         bound=bound,
-    )
+    ).named(func.name)
 
 
 def _sampled_text(sampled: Sampled) -> str:

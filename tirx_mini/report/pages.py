@@ -168,7 +168,10 @@ def also(spans: Sequence[Span]) -> str:
 def plain(page: RenderableType, width: int = WIDTH) -> str:
     """A page as plain text, in lines of at most `width` columns."""
     out = StringIO()
-    Console(file=out, width=width, color_system=None, force_terminal=False, highlight=False).print(page)
+    console = Console(
+        file=out, width=width, color_system=None, force_terminal=False, force_jupyter=False, highlight=False
+    )  # in a notebook, rich displays what it prints unless told otherwise
+    console.print(page)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 

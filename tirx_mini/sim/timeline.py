@@ -188,6 +188,9 @@ class Timeline(Displayed):
     label: str = ""
     clock_ghz: float | None = None
 
+    def __repr__(self) -> str:
+        return f"<Timeline {self.label!r}: {len(self.ctas)} CTAs, {len(self.intervals)} intervals>"  # all are megabytes
+
     def ended_by(self, wait: Interval) -> BarrierChange | None:
         """The change that completed the phase a wait was for; None where it waits for something else, or for ever.
 

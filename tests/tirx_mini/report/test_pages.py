@@ -226,3 +226,15 @@ def test_notes_of_one_text_share_a_place(source: str) -> None:
     notes = tuple(("the bar is signalled here", Span(source, line, 0, line, 1)) for line in (1, 2))
     text = plain(finding_page(replace(race(source), details={"notes": notes})))
     assert text.count("the bar is signalled here") == 1 and "(and in line 2)" in text
+
+
+def test_plain_text_of_a_page_is_not_shown_in_a_notebook(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class ZMQInteractiveShell:
+        """The name by which rich knows a notebook, where its consoles display instead of writing to their file."""
+
+    def displayed(*_: object) -> None:
+        raise AssertionError("a console displays its output in the notebook")
+
+    monkeypatch.setattr("builtins.get_ipython", ZMQInteractiveShell, raising=False)
+    monkeypatch.setattr("rich.jupyter.display", displayed)
+    assert "two accesses" in plain(finding_page(race(source)))
