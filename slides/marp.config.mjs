@@ -1,6 +1,8 @@
 // Nothing that would be loaded from the network: no emoji pictures, no fonts for formulas.
+import { fileURLToPath } from "node:url";
+
 export default {
-  themeSet: [new URL("theme.css", import.meta.url).pathname],
+  themeSet: [fileURLToPath(new URL("theme.css", import.meta.url))],
   theme: "course",
   html: true,
   bespoke: { osc: false },

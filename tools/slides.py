@@ -5,7 +5,7 @@ stale is not in them. Marp renders the deck after these have been put in:
 
 <!-- code: sm100/step07 -->   above a Python block: an excerpt of that reference kernel, checked. `…` stands for lines
     that are left out; comment lines may be left out without it.
-<!-- figures: NAME -->   the passage of that name in the pages of `docs/`.
+<!-- figures: NAME -->   the passage of that name in the pages of `docs/`, without its links.
 <!-- table: NAME | columns: A, B | rows: 1, 2 -->   columns and rows of the table in a passage; both are optional,
     and a comma in a name has a backslash before it.
 <!-- output: NAME | FIRST | LAST -->   lines of a passage, or of a page such as docs/cuda.md, from the first that
@@ -33,7 +33,7 @@ from textwrap import dedent, indent
 
 ROOT = Path(__file__).parents[1]
 SLIDES = ROOT / "slides"
-MARP = SLIDES / "node_modules" / ".bin" / "marp"
+MARP = SLIDES / "node_modules" / "@marp-team" / "marp-cli" / "marp-cli.js"
 NAME = "course"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -250,11 +250,11 @@ def filled(text: str) -> str:
     def directive(match: re.Match[str]) -> str:
         name, *rest = (part.strip() for part in match["rest"].split(" | "))
         if match["kind"] == "figures":
-            return passage(name)
+            return _LINK.sub(r"\1", passage(name))
         if match["kind"] == "output":
             return "```text\n" + "\n…\n".join(excerpts(name, *rest)) + "\n```"
         if match["kind"] == "quote":
-            return indent("\n\n".join(excerpts(name, *rest)), "> ", lambda _: True)
+            return indent(_LINK.sub(r"\1", "\n\n".join(excerpts(name, *rest))), "> ", lambda _: True)
         return table(name, **dict(part.split(": ", 1) for part in rest))
 
     def drawn(match: re.Match[str]) -> str:
@@ -283,7 +283,7 @@ def render(markdown: str, folder: Path, formats: tuple[str, ...] = ("html", "pdf
     written: list[Path] = []
     for suffix in formats:
         path = folder / f"{NAME}.{suffix}"
-        command = [str(MARP), "--config-file", str(SLIDES / "marp.config.mjs"), "--no-stdin"]
+        command = ["node", str(MARP), "--config-file", str(SLIDES / "marp.config.mjs"), "--no-stdin"]
         browser = next(filter(None, map(shutil.which, BROWSERS)), None)
         environment = dict(os.environ)
         if browser:

@@ -96,7 +96,8 @@ def test_every_slide_has_notes(page: Any) -> None:
 
 def test_nothing_is_left_to_put_in(deck: Path) -> None:
     text = deck.read_text(encoding="utf-8")
-    assert re.findall(r"\{\{[^}]*\}\}|<!-- (?:code|figures|table|output)\b|\.\./docs/", text) == []
+    assert re.findall(r"\{\{[^}]*\}\}|<!-- (?:code|figures|table|output|quote)\b|\.\./docs/", text) == []
+    assert [each for each in re.findall(r'href="([^"]*)"', text) if not each.startswith(("https:", "#"))] == []
 
 
 def test_the_pdf_has_a_page_for_each_slide(deck: Path, browser: Any, tmp_path: Path) -> None:
