@@ -111,13 +111,13 @@ BLK_M, BLK_N, BLK_K, FP16, FP32 = 128, 128, 64, 2, 4
 
 
 def tile() -> str:
-    """What a K step of a 128 × 128 tile moves, and what the tile itself moves once."""
+    """What a K tile of a 128 × 128 tile moves, and what the tile itself moves once."""
     operands = (BLK_M + BLK_N) * BLK_K * FP16
     result = BLK_M * BLK_N
     mma = 2 * BLK_M * BLK_N * BLK_K / B200.tensor_flops_per_cycle
     rows = (
-        ("each K step", "A and B, L2 → shared memory, by TMA", operands, B200.l2_bytes_per_cycle),
-        ("each K step", "A and B, shared memory → tensor core", operands, B200.smem_bytes_per_cycle),
+        ("each K tile", "A and B, L2 → shared memory, by TMA", operands, B200.l2_bytes_per_cycle),
+        ("each K tile", "A and B, shared memory → tensor core", operands, B200.smem_bytes_per_cycle),
         (
             "once a tile",
             "sums, tensor memory → registers, by `tcgen05.ld`",
@@ -133,7 +133,7 @@ def tile() -> str:
         *(f"| {when} | {what} | {size:,} | {rate:g} | {size / rate:.0f} |" for when, what, size, rate in rows),
     ]
     return "\n".join(table) + (
-        f"\n\nThe arithmetic of a K step, 2 · {BLK_M} · {BLK_N} · {BLK_K} operations at "
+        f"\n\nThe arithmetic of a K tile, 2 · {BLK_M} · {BLK_N} · {BLK_K} operations at "
         f"{B200.tensor_flops_per_cycle:,} a cycle, takes {mma:.0f} cycles."
     )
 
