@@ -24,6 +24,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -252,19 +253,25 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     error = call.excinfo.value if call.excinfo else None
     if error is not None and is_step_test(item) and isinstance(error, page_errors()):
         path, line, _ = item.location
-        entry = ReprEntryNative([page_text(error, item.config.getoption("--all")) + timeline_hint(item, error)])
+        name = getattr(item.funcargs.get("hgemm"), "__name__", "")
+        text = page_text(error, item.config.getoption("--all"), name)
+        entry = ReprEntryNative([text + timeline_hint(item, error)])
         crash = ReprFileLocation(path, (line or 0) + 1, headline(error))
         report.longrepr = ReprExceptionInfo(ReprTraceback([entry], None, "native"), crash)
     return report
 
 
-def page_text(error: BaseException, everything: bool = False) -> str:
-    """The page, what was seen on a GPU before what the simulator says of it. everything: as in `report_page`."""
+def page_text(error: BaseException, everything: bool = False, name: str = "") -> str:
+    """The page, what was seen on a GPU before what the simulator says of it.
+
+    everything: as in `report_page`. name: of the kernel's factory.
+    """
     from tirx_mini.report import plain, report_page
 
     report, cause = getattr(error, "report", None), getattr(error, "cause", None)
     if report is None:
         return f"{error}\n"
+    report = replace(report, kernel=name or report.kernel)
     return (f"{cause}\n\n" if cause else "") + plain(report_page(report, getattr(error, "finding", None), everything))
 
 

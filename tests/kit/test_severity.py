@@ -44,7 +44,7 @@ def step_test(tmp_path: Path, edit: Edit, size: int, *options: str) -> tuple[int
 def test_a_possible_error_fails_a_step_test_and_the_headline_says_that_the_result_is_right(tmp_path: Path) -> None:
     status, out = step_test(tmp_path, EARLY_DEALLOC, 128)
     assert status == 1
-    assert "kernel: hazard (1 possible error)" in out and "right here; wrong if the " in out
+    assert "hgemm_v2: hazard (1 possible error)" in out and "right here; wrong if the " in out
     assert "FAILED tests/test_step02.py::test_step02[128x128x128] - possible, and right here: the " in out
 
 
