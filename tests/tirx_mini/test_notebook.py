@@ -15,8 +15,10 @@ from IPython.lib.pretty import pretty
 import tirx_mini as tvm
 from tests.tirx_mini.report.timeline.reports import report_of
 from tests.tirx_mini.report.timeline.timelines import Ring
+from tirx_mini.course import Checked
 from tirx_mini.display import Displayed
 from tirx_mini.ir import Diagnostic, Span, TirxError
+from tirx_mini.report import finding_page, plain
 
 
 @pytest.fixture
@@ -74,6 +76,23 @@ def test_a_cell_is_named_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(Span("/tmp/ipykernel_1/2.py", 7)) == "Cell In[3]:7"
     assert str(Span("kernel.py", 7)) == "kernel.py:7"
     assert "--> Cell In[3]:7:1" in Diagnostic("m", Span("/tmp/ipykernel_1/2.py", 7)).render()
+
+
+def test_a_cell_has_its_number_where_the_notebook_runs_above_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell, module = tmp_path / "ipykernel_1" / "2.py", tmp_path / "module.py"
+    monkeypatch.setitem(sys.modules, "IPython", ipython({str(cell): ("Cell", "In[3]")}.get))
+    monkeypatch.chdir(tmp_path)
+    for path, name in ((cell, "Cell In[3]"), (module, "module.py")):
+        finding = tvm.Finding("race", "error", "m", Span(str(path), 7))
+        assert f"--> {name}:7:1" in plain(finding_page(finding))
+
+
+def test_a_wrong_product_is_shown_with_its_report(report: tvm.Report) -> None:
+    wrong = tvm.Finding("wrong-result", "error", "D is not A @ B.T")
+    html = Checked(tvm.Report("ok", kernel="k", gpu="B200"), wrong=wrong)._repr_html_()
+    assert "wrong" in html and "D is not A @ B.T" in html
 
 
 @pytest.mark.parametrize("module", [SimpleNamespace(get_ipython=lambda: None), ipython(None)])

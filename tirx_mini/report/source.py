@@ -39,8 +39,9 @@ def line_number(span: Span | None) -> str:
 
 def file_name(span: Span) -> str:
     """The path of the file, relative to the working directory if it is inside it; of a notebook, the cell."""
-    path = Path(span.file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file_label(span.file)
+    path, label = Path(span.file), file_label(span.file)
+    inside = label == span.file and path.is_relative_to(Path.cwd())
+    return str(path.relative_to(Path.cwd())) if inside else label
 
 
 def _dedented(lines: list[str]) -> list[str]:
