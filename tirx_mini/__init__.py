@@ -13,6 +13,7 @@ from .diagnose import Finding, Report, SimulationError
 from .driver import GpuRunError, SimulatedExecutable, compile, explore, run, simulate
 from .ir import DataType, IRModule, PrimFunc, TirxError
 from .notebook import TimelinePage, timeline
+from .saved import SavedKernelError, load_json, save_json
 from .target import Target
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ __all__ = [
     "IRModule",
     "PrimFunc",
     "Report",
+    "SavedKernelError",
     "SimulatedExecutable",
     "SimulationError",
     "Target",
@@ -31,7 +33,9 @@ __all__ = [
     "TirxError",
     "compile",
     "explore",
+    "load_json",
     "run",
+    "save_json",
     "simulate",
     "target",
     "timeline",

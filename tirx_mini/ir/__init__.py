@@ -7,7 +7,9 @@ from .buffer import SCOPES, AddressOf, Buffer, BufferLoad, Range, Region, scalar
 from .dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, UINT32, UINT64, DataType
 from .errors import ERROR_KINDS, ErrorKind
 from .expr import (
+    BINARY_OPS,
     SPECIALS,
+    UNARY_OPS,
     Binary,
     Call,
     Cast,
@@ -64,6 +66,8 @@ from .visit import Mutator, children, rewrite, structural_equal, substitute, wal
 
 __all__ = [
     "Analyzer",
+    "BINARY_OPS",
+    "UNARY_OPS",
     "simplify",
     "SCOPES",
     "Buffer",

@@ -36,8 +36,10 @@ assert report.ok and (b == 2).all()
 SECTIONS: dict[str, tuple[Any, ...]] = {
     "Simulating": (tirx_mini.simulate, tirx_mini.explore, tirx_mini.Report, tirx_mini.Finding),
     "Compiling": (tirx_mini.compile, tirx_mini.Target, tirx_mini.SimulatedExecutable, Executable, tirx_mini.run),
-    "Kernels": (tirx_mini.PrimFunc, tirx_mini.IRModule, tirx_mini.DataType),
-    "Errors": (tirx_mini.TirxError, tirx_mini.SimulationError, tirx_mini.GpuRunError),
+    "Kernels": (
+        tirx_mini.PrimFunc, tirx_mini.IRModule, tirx_mini.DataType, tirx_mini.save_json, tirx_mini.load_json,
+    ),
+    "Errors": (tirx_mini.TirxError, tirx_mini.SimulationError, tirx_mini.GpuRunError, tirx_mini.SavedKernelError),
     "`utils.py`": (
         utils.prepare_data, utils.compile_and_run, utils.Run, utils.verify, utils.benchmark, utils.check_timing,
         utils.check_shape, utils.default_target, utils.architecture, utils.has_gpu, utils.KernelWarning,

@@ -1,0 +1,311 @@
+"""What a saved kernel may consist of: every class with its fields, and what each field may hold."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any
+
+from tirx_mini.ir import (
+    BINARY_OPS,
+    SCOPE_KINDS,
+    SCOPES,
+    SERIAL,
+    SPECIALS,
+    UNARY_OPS,
+    UNROLLED,
+    AddressOf,
+    AllocBuffer,
+    Binary,
+    Bind,
+    Break,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Cast,
+    Const,
+    Continue,
+    DataType,
+    DeclBuffer,
+    Evaluate,
+    Expr,
+    For,
+    Hint,
+    If,
+    Launch,
+    PrimFunc,
+    Ramp,
+    Range,
+    Region,
+    Scope,
+    ScopeIds,
+    Select,
+    Seq,
+    Span,
+    Special,
+    Stmt,
+    Str,
+    TensorMap,
+    TileCall,
+    TirxError,
+    Unary,
+    Var,
+    While,
+)
+from tirx_mini.isa import TABLE
+from tirx_mini.layout import Axis, ComposeLayout, Iter, Layout, Spec, SwizzleLayout, SwizzleMode, TileLayout
+
+FORMAT, VERSION = "tirx_mini kernel", 1
+MOST_TEXT = 4096
+"""Characters of one string."""
+MOST_ELEMENTS = 1 << 40
+"""Of one buffer or layout."""
+
+class SavedKernelError(ValueError):
+    """A text that is not a saved kernel. The message says where, and what was expected."""
+
+
+class Unexpected(Exception):
+    """A value that does not fit. The argument says what was expected."""
+
+
+Check = Callable[[Any], Any]
+"""Takes a value, and returns it as the node's field; raises `Unexpected`."""
+
+
+# -- what a field may hold ---------------------------------------------------------------------------------------------
+
+
+def need(holds: object, expected: str) -> None:
+    if not holds:
+        raise Unexpected(expected)
+
+
+def _int(low: int, high: int) -> Check:
+    def check(value: Any) -> int:
+        need(type(value) is int and low <= value <= high, f"an integer from {low} to {high}")
+        return value
+
+    return check
+
+
+def _bool(value: Any) -> bool:
+    need(type(value) is bool, "true or false")
+    return value
+
+
+def _number(value: Any) -> int | float | bool:
+    need(type(value) in (bool, float) or (type(value) is int and -(2**63) <= value < 2**64), "a number of 64 bits")
+    return value
+
+
+def _name(value: Any) -> str:
+    """What becomes the name of a variable, in Python and in CUDA."""
+    fits = isinstance(value, str) and value.isascii() and value.isidentifier() and len(value) <= 200
+    need(fits and not keyword.iskeyword(value), "an identifier")
+    return value
+
+
+def _text(value: Any) -> str:
+    """The message of a print: whatever can be read, and ends of lines."""
+    fits = isinstance(value, str) and len(value) <= MOST_TEXT
+    need(fits and all(c.isprintable() or c in "\n\t" for c in value), "a text that can be printed")
+    return value
+
+
+def _remark(value: Any) -> str:
+    """A line for readers, which is a comment in CUDA."""
+    fits = isinstance(value, str) and len(value) <= MOST_TEXT and value.isprintable()
+    need(fits and "*/" not in value and not value.endswith("\\"), "one line of text")
+    return value
+
+
+def _word(value: Any) -> str:
+    """A modifier, as "tcgen05" or "shared::cta"."""
+    need(isinstance(value, str) and re.fullmatch(r"[\w.:+-]{0,100}", value, re.ASCII), "a word")
+    return value
+
+
+def _dtype(value: Any) -> DataType:
+    try:
+        dtype = DataType(value) if isinstance(value, str) else None
+    except ValueError:
+        dtype = None
+    if dtype is None or dtype.lanes > 64:
+        raise Unexpected("a dtype")
+    return dtype
+
+
+def _among(names: Any) -> Check:
+    def check(value: Any) -> str:
+        need(isinstance(value, str) and value in names, f"one of {', '.join(names)}")
+        return value
+
+    return check
+
+
+def a(*classes: type) -> Check:
+    def check(value: Any) -> Any:
+        need(isinstance(value, classes), " or ".join(each.__name__ for each in classes))
+        return value
+
+    return check
+
+
+def _many(item: Check) -> Check:
+    def check(value: Any) -> tuple[Any, ...]:
+        need(isinstance(value, tuple), "a list")
+        return tuple(map(item, value))
+
+    return check
+
+
+def optional(check: Check) -> Check:
+    return lambda value: None if value is None else check(value)
+
+
+def _plain(value: Any) -> Any:
+    """What an option or a modifier holds: nodes, numbers and words, or tuples of them."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    if value is None or isinstance(value, (bool, int, float)):
+        return value if value is None else _number(value)
+    return _word(value) if isinstance(value, str) else a(Expr, Buffer, Layout)(value)
+
+
+def _pair(value: Any) -> tuple[str, Any]:
+    need(isinstance(value, tuple) and len(value) == 2, "a name and a value")
+    name = _name(value[0])
+    return name, _text(value[1]) if name == "format" else _plain(value[1])
+
+
+_index, _extent, _bytes = _int(-(2**63), 2**63), _int(1, 2**31), _int(0, 2**31)
+_expr, _stmt, _buffer, _var = a(Expr), a(Stmt), a(Buffer), a(Var)
+_exprs, _stmts, _pairs = _many(_expr), _many(_stmt), _many(_pair)
+_three = _many(_extent)
+
+# -- the grammar: one line a node --------------------------------------------------------------------------------------
+
+GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
+    Span: {"file": _index, "line": _bytes, "column": _bytes, "end_line": _bytes, "end_column": _bytes,
+           "inlined_at": optional(a(Span)), "library": _bool},
+    Axis: {"name": _name},
+    Iter: {"extent": _extent, "stride": _index, "axis": a(Axis)},
+    Spec: {"dims": _many(_many(a(Iter)))},
+    TileLayout: {"spec": a(Spec)},
+    SwizzleMode: {"name": _among(SwizzleMode.__members__)},
+    SwizzleLayout: {"mode": a(SwizzleMode), "bits": _extent},
+    ComposeLayout: {"swizzle": a(SwizzleLayout), "tile": a(TileLayout)},
+    Buffer: {"name": _name, "shape": _many(_extent), "dtype": _dtype, "scope": _among(SCOPES),
+             "layout": optional(a(Layout)), "source": optional(_buffer), "byte_offset": _bytes,
+             "allocated_addr": optional(_expr), "align": _bytes, "scalar": _bool},
+    Range: {"start": _expr, "extent": _expr},
+    Var: {"dtype": _dtype, "name": _name},
+    Const: {"dtype": _dtype, "value": _number},
+    Str: {"dtype": _dtype, "value": _text},
+    Special: {"dtype": _dtype, "name": _among(SPECIALS)},
+    Unary: {"dtype": _dtype, "op": _among(UNARY_OPS), "value": _expr},
+    Binary: {"dtype": _dtype, "op": _among(BINARY_OPS), "a": _expr, "b": _expr},
+    Cast: {"dtype": _dtype, "value": _expr},
+    Select: {"dtype": _dtype, "cond": _expr, "a": _expr, "b": _expr},
+    Ramp: {"dtype": _dtype, "base": _expr, "lanes": _int(1, 64)},
+    BufferLoad: {"dtype": _dtype, "buffer": _buffer, "indices": _exprs},
+    AddressOf: {"dtype": _dtype, "buffer": _buffer, "indices": _exprs},
+    Region: {"dtype": _dtype, "buffer": _buffer, "ranges": _many(a(Range))},
+    Call: {"dtype": _dtype, "op": _among(TABLE), "args": _exprs, "attrs": _pairs},
+    Seq: {"stmts": _stmts},
+    Bind: {"var": _var, "value": _expr},
+    AllocBuffer: {"buffer": _buffer},
+    DeclBuffer: {"buffer": _buffer},
+    BufferStore: {"buffer": _buffer, "indices": _exprs, "value": _expr},
+    Evaluate: {"call": a(Call)},
+    If: {"cond": _expr, "then": _stmt, "orelse": optional(_stmt)},
+    For: {"var": _var, "start": _expr, "stop": _expr, "body": _stmt, "step": _extent,
+          "kind": _among((SERIAL, UNROLLED)), "parallel": _bool},
+    While: {"cond": _expr, "body": _stmt},
+    Break: {},
+    Continue: {},
+    Hint: {"message": _remark, "attrs": _pairs, "body": optional(_stmt)},
+    ScopeIds: {"vars": _many(_var), "extents": _many(_extent), "kind": _among(SCOPE_KINDS),
+               "parent": _among(SCOPE_KINDS)},
+    Scope: {"kind": _among(SCOPE_KINDS), "body": _stmt, "parent": optional(_among(SCOPE_KINDS)),
+            "filter": optional(_expr)},
+    TileCall: {"op": _name, "operands": _exprs, "options": _pairs, "scope": optional(_among(SCOPE_KINDS))},
+    TensorMap: {"var": _var, "buffer": _buffer, "dims": _many(_extent), "strides": _many(_index),
+                "box": _many(_extent), "swizzle": _bytes, "l2_promotion": _bytes},
+    Launch: {"grid": _three, "threads": _extent, "cluster": _three, "smem_bytes": _bytes, "programmatic": _bool},
+    PrimFunc: {"name": _name, "params": _many(a(Buffer, Var)), "body": _stmt, "attrs": _pairs,
+               "launch": optional(a(Launch)), "tensor_maps": _many(a(TensorMap))},
+})  # fmt: skip
+"""The fields of every class but `span`, which all nodes of the IR have. The file of a span is its number."""
+
+CLASSES: Mapping[str, type] = MappingProxyType({each.__name__: each for each in GRAMMAR})
+
+
+def _check_const(node: Const) -> None:
+    value, dtype = node.value, node.dtype
+    kind = bool if dtype.is_bool else int if dtype.is_integer else float
+    need(type(value) is kind and dtype.lanes == 1, f"a value of {dtype}")
+    if kind is int:
+        low = -(1 << dtype.bits - 1) if dtype.is_signed else 0
+        need(low <= value < low + (1 << dtype.bits), f"a value of {dtype}")
+
+
+def _check_special(node: Special) -> None:
+    need(node.dtype == SPECIALS[node.name], f"{SPECIALS[node.name]} as the dtype of {node.name}")
+
+
+def _check_buffer(buffer: Buffer) -> None:
+    need(1 <= len(buffer.shape) <= 16 and buffer.size <= MOST_ELEMENTS, f"at most {MOST_ELEMENTS} elements")
+
+
+def _check_spec(spec: Spec) -> None:
+    need(math.prod(it.extent for dim in spec.dims for it in dim) <= MOST_ELEMENTS, f"at most {MOST_ELEMENTS} elements")
+
+
+def _check_access(node: BufferLoad | AddressOf | BufferStore) -> None:
+    need(len(node.indices) in (1, node.buffer.ndim), f"{node.buffer.ndim} indices of {node.buffer.name}")
+
+
+def _check_region(node: Region) -> None:
+    need(len(node.ranges) == node.buffer.ndim, f"{node.buffer.ndim} ranges of {node.buffer.name}")
+
+
+def _check_call(node: Call) -> None:
+    try:
+        TABLE[node.op].bind(node.args, dict(node.attrs))
+    except TirxError as error:
+        raise Unexpected(f"operands that fit: {error.diagnostic.message}") from None
+
+
+def _check_scope_ids(node: ScopeIds) -> None:
+    need(len(node.extents) in (0, len(node.vars)), "an extent for each variable, or none")
+
+
+def _check_launch(node: Launch) -> None:
+    need(len(node.grid) == len(node.cluster) == 3, "three extents")
+
+
+RULES: Mapping[type, Callable[[Any], None]] = MappingProxyType({
+    Const: _check_const, Special: _check_special, Buffer: _check_buffer, Spec: _check_spec, BufferLoad: _check_access,
+    AddressOf: _check_access, BufferStore: _check_access, Region: _check_region, Call: _check_call,
+    ScopeIds: _check_scope_ids, Launch: _check_launch,
+})  # fmt: skip
+"""What the fields of a node have to be together."""
+
+
+# -- the fields of a class ---------------------------------------------------------------------------------------------
+
+
+def field_names(cls: type) -> tuple[str, ...]:
+    own = tuple(GRAMMAR[cls])
+    return (*own, "span") if issubclass(cls, (Expr, Stmt, Buffer, TensorMap, PrimFunc)) else own
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    return {} if cls is SwizzleMode else {each.name: each.default for each in fields(cls)}
