@@ -13,7 +13,7 @@ like one.
 """
 
 from .grammar import GRAMMAR, SavedKernelError
-from .read import ELSEWHERE, load_json
+from .read import ELSEWHERE, MOST_BYTES, load_json
 from .write import save_json
 
-__all__ = ["ELSEWHERE", "GRAMMAR", "SavedKernelError", "load_json", "save_json"]
+__all__ = ["ELSEWHERE", "GRAMMAR", "MOST_BYTES", "SavedKernelError", "load_json", "save_json"]

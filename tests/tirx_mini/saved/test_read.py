@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import tirx_mini as tvm
 from tirx_mini.course import default_kernels, load_kernels
 from tirx_mini.ir import PrimFunc, walk
-from tirx_mini.saved import ELSEWHERE
-from tirx_mini.saved.read import MOST_BYTES
+from tirx_mini.saved import ELSEWHERE, MOST_BYTES
 
 Saved = dict[str, Any]
 
