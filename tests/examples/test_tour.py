@@ -155,6 +155,7 @@ def test_the_outputs_fit_and_the_pages_run(
     assert len(outputs) >= 9
     path = tmp_path / "outputs.html"
     head = '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Outputs</title>'
+    head += "<style>.output pre{font-family:sans-serif;white-space:normal}</style>"  # as notebooks have their own
     path.write_text(head + "".join(outputs), encoding="utf-8")
     context = browser.new_context(viewport=SCREEN, color_scheme=scheme)
     page = context.new_page()
@@ -168,6 +169,8 @@ def test_the_outputs_fit_and_the_pages_run(
     assert page.evaluate(f"() => {wide}.map(e => e.tagName + e.textContent.slice(0, 60))") == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= SCREEN["width"]
     assert page.evaluate("() => [...document.images].every(each => each.complete && each.naturalWidth > 0)")
+    font = "e => getComputedStyle(e).fontFamily.includes('monospace') && getComputedStyle(e).whiteSpace === 'pre'"
+    assert page.evaluate(f"() => [...document.querySelectorAll('.tirx pre, .tirx pre b')].every({font})")
     accent = page.evaluate("() => getComputedStyle(document.querySelector('.tirx-bad')).color")
     assert accent == {"light": "rgb(179, 38, 30)", "dark": "rgb(255, 138, 128)"}[scheme]
     assert len(page.frames) == 3 and wrong == []

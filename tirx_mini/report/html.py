@@ -34,9 +34,11 @@ _ACCENTS = {
 _DARK_THEMES = ('[data-jp-theme-light="false"]', ".vscode-dark", ".vscode-high-contrast", "html[theme=dark]")
 _LIGHT_THEMES = ('[data-jp-theme-light="true"]', ".vscode-light", "html[theme=light]")
 _LABELS = {"error": "bad", "warning": "warn", "note": "note", "help": "good", "possible": "odd", "rule": "soft"}
+_CODE = "white-space:pre;font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+"""Of lines with an underline; inline, because the style sheets of notebooks give `pre` other fonts."""
 _RULES = (
     ".{0}{{line-height:1.45;max-width:60em;overflow-wrap:anywhere}}.{0} p{{margin:.35em 0}}"
-    ".{0} pre{{margin:.35em 0;padding:.4em .7em;overflow-x:auto;background:none;color:inherit;white-space:pre;"
+    ".{0} pre{{margin:.35em 0;padding:.4em .7em;overflow-x:auto;background:none;color:inherit;"
     "line-height:1.3;font-size:.92em;border-left:3px solid #8886}}"
     ".{0} section{{margin:.8em 0;padding-top:.5em;border-top:1px solid #8886}}"
     ".{0} summary{{cursor:pointer}}.{0} details{{margin:.35em 0}}.{0} ul{{margin:.2em 0 .2em 1.2em;padding:0}}"
@@ -141,7 +143,7 @@ def _block(text: str) -> str:
     for line in text.rstrip("\n").splitlines():
         underlines = set(line.partition("|")[2].strip()) == {"^"}
         lines.append(_strong(line, "bad") if underlines else escape(line))
-    return f"<pre>{chr(10).join(lines)}</pre>"
+    return f'<pre style="{_CODE}">{chr(10).join(lines)}</pre>'
 
 
 def _labelled(label: str, text: str) -> str:
