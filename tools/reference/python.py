@@ -35,6 +35,7 @@ assert report.ok and (b == 2).all()
 
 SECTIONS: dict[str, tuple[Any, ...]] = {
     "Simulating": (tirx_mini.simulate, tirx_mini.explore, tirx_mini.Report, tirx_mini.Finding),
+    "Timelines": (tirx_mini.timeline, tirx_mini.TimelinePage),
     "Compiling": (tirx_mini.compile, tirx_mini.Target, tirx_mini.SimulatedExecutable, Executable, tirx_mini.run),
     "Kernels": (
         tirx_mini.PrimFunc, tirx_mini.IRModule, tirx_mini.DataType, tirx_mini.save_json, tirx_mini.load_json,
