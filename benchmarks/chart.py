@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tirx_mini.report import Paint, Picture
+from tirx_mini.report import PAPER, Paint, Picture
 
 WIDTH, HEIGHT = 960, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 56, 40
@@ -16,10 +16,7 @@ STEPS_DARK = ("#3d78ab", "#4f89bb", "#629ac9", "#77abd7", "#8ebbe3", "#a6cbee", 
 """From step `FIRST` on: the later the step, the stronger the contrast with the page. On dark pages the weakest is 3
 to 1, on light ones the edges are."""
 PAINTS = {
-    "page": Paint("fill", "#ffffff", "#14181d"),
-    "ink": Paint("fill", "#1f2328", "#e8ebef"),
-    "soft": Paint("fill", "#4d545c", "#c1c9d2"),
-    "grid": Paint("stroke", "#dddddd", "#3d4650"),
+    **{name: PAPER[name] for name in ("page", "ink", "soft", "grid")},
     "edge": Paint("stroke", "#3f6f9f", "#b5cfe8"),
     "cublas": Paint("fill", "#8c8c8c", "#9aa0a6"),
     "triton": Paint("fill", "#d98c3f", "#d98c3f"),

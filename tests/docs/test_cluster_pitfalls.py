@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tirx_mini.course import check_file
-from tools.figures._sketch import patched
+from tools.figures._references import patched
 from tools.pages import DOCS
 
 LAST_SYNC = "neither may exit before the last arrival.\n            Tx.cuda.cluster_sync()"

@@ -11,17 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache
-from pathlib import Path
 
-from tirx_mini import simulate
-from tirx_mini.course import Shape, StepTimes, Traced, default_kernels, load_kernels
-from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
+from tirx_mini.course import Shape, StepTimes
 from tirx_mini.report.timeline import timeline_svg, wave_svg
 from tools.figures import DOCS
+from tools.figures._references import reference
+from tools.figures._runs import extents, timed, traced
 
 DTYPE = "float16"
-FULL = 2048
-"""The largest extent of a run for the table of times that leaves out no part."""
 CONTEXT = 2
 """Lines around a change in a diff."""
 
@@ -74,20 +71,6 @@ class StepPage:
             yield f"{name}-diff", diff_text(self.step)
 
 
-@cache
-def traced(step: int, shape: Shape) -> Traced:
-    """A run of the reference of a step, with its timeline and what bounds it."""
-    factory = load_kernels(default_kernels())[step]
-    report = simulate(factory(*shape), gpu=DEFAULT_GPU, data=False, trace=True)
-    # Without data the verdict is "clock", which says nothing on a picture of a kernel that is right.
-    return Traced(replace(report, kernel=factory.__name__, verdict="ok"), gpu_spec(DEFAULT_GPU), extents(shape))
-
-
-def extents(shape: Shape) -> str:
-    """The shape in words: `128 × 128 × 64`."""
-    return " × ".join(map(str, shape))
-
-
 def bound_text(step: int, shape: Shape) -> str:
     """What bounds the reference of a step, as a quotation."""
     bound = traced(step, shape).report.bound
@@ -99,7 +82,6 @@ def bound_text(step: int, shape: Shape) -> str:
 def times_table(step: int, shapes: tuple[Shape, ...]) -> str:
     """Predicted and measured times of a step; a column without any figure is left out."""
     b200, h100 = (StepTimes.read(DOCS / f"{gpu}.csv") for gpu in ("b200", "h100"))
-    factory = load_kernels(default_kernels())[step]
     columns: dict[str, list[str]] = {
         "M × N × K": [extents(shape) for shape in shapes],
         "B200, predicted": [],
@@ -107,8 +89,7 @@ def times_table(step: int, shapes: tuple[Shape, ...]) -> str:
         "H100, measured": [],
     }
     for shape in shapes:
-        predicted = simulate(factory(*shape), gpu=DEFAULT_GPU, data=False, sampled=max(shape) > FULL).time_us
-        columns["B200, predicted"].append(_speed(shape, predicted))
+        columns["B200, predicted"].append(_speed(shape, timed(step, shape).time_us))
         for name, table in (("B200, measured", b200), ("H100, measured", h100)):
             ms = table.ms(step, shape, DTYPE)
             columns[name].append(_speed(shape, None if ms is None else ms * 1000))
@@ -129,7 +110,7 @@ def diff_text(step: int) -> str:
     """The change from the reference of the step before, folded, without documentation and comments on their own."""
     added, removed = changed_lines(step)
     body = "\n@@\n".join("\n".join(hunk) for hunk in _changes(step))
-    files = " → ".join(_reference(number).name for number in (step - 1, step))
+    files = " → ".join(reference(number).name for number in (step - 1, step))
     summary = f"{files}: {added} {'line' if added == 1 else 'lines'} added, {removed} removed"
     return f'<details markdown="1"><summary>{summary}</summary>\n\n```diff\n{body}\n```\n\n</details>'
 
@@ -145,14 +126,9 @@ def _changes(step: int) -> list[list[str]]:
     return list(_hunks(*(_code(number, step) for number in (step - 1, step))))
 
 
-def _reference(step: int) -> Path:
-    folder = DOCS.parent / "kernels_ref/sm100"
-    return next(folder.glob(f"step{step:02}_*.py"))
-
-
 def _code(step: int, shown: int) -> list[str]:
     """The lines of a reference below its documentation; its function has the name that it has in step `shown`."""
-    text = _reference(step).read_text(encoding="utf-8")
+    text = reference(step).read_text(encoding="utf-8")
     document = ast.parse(text).body[0]
     lines = text.splitlines()[document.end_lineno :]
     return [re.sub(rf"\bhgemm_v{step}\b", f"hgemm_v{shown}", line) for line in lines]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tirx_mini.diagnose import Interval, Timeline
 from tirx_mini.report import Picture
-from tools.figures._sketch import arrow, box, lines, sketch
-from tools.figures.timelines import traced
+from tools.figures._runs import extents, traced
+from tools.figures._sheet import MARGIN, arrow, box, curve, lines, sheet
 
 SHAPE = (512, 512, 256)
 PAIR, ALONE = 9, 8
@@ -69,8 +69,8 @@ def pair_picture() -> str:
     alone = shares(ALONE, 1)[0]
     issuer = next(share.cta for share in pair if share.issues)
     described = " ".join(f"CTA {s.cta} loads {s.a} and {s.b}, and holds {s.d} in tensor memory." for s in pair)
-    picture = sketch(
-        960, 606, "Step 9: what each CTA of a pair loads and holds",
+    picture = sheet(
+        606, "Step 9: what each CTA of a pair loads and holds",
         f"{described} One thread of CTA {issuer} issues the MMA for both, and each tensor core reads B of both CTAs.",
     )  # fmt: skip
     _matrices(picture, pair)
@@ -83,7 +83,7 @@ def pair_picture() -> str:
 
 def _matrices(picture: Picture, pair: list[Share]) -> None:
     left, top, side, depth = 150, 150, 190, 46
-    picture.text(16, 62, "The tile of the pair: 256 × 256 of D", "ink bold")
+    picture.text(MARGIN, 62, "The tile of the pair: 256 × 256 of D", "ink bold")
     for number, share in enumerate(pair):
         half = side / 2
         box(picture, left - depth - 8, top + number * half, depth, half, f"c{number}", ["A"])
@@ -94,7 +94,7 @@ def _matrices(picture: Picture, pair: list[Share]) -> None:
         )  # fmt: skip
         box(picture, left, top + number * half, side, half, f"c{number}", [share.d, f"in CTA {share.cta}"])
     lines(
-        picture, 16, top + side + 24,
+        picture, MARGIN, top + side + 24,
         [
             "Rows of A and D belong to one CTA.", "Both tensor cores need all 256 columns,",
             "that is the rows of B of both CTAs.",
@@ -105,14 +105,14 @@ def _matrices(picture: Picture, pair: list[Share]) -> None:
 
 def _sm(picture: Picture, share: Share, left: float) -> None:
     fill, width = f"c{share.cta}", 254
-    picture.rect(left, 72, width, 338, "panel edge", rx=6)
+    picture.rect(left, 72, width, 338, "lane edge", rx=6)
     picture.text(left + 12, 62, f"CTA {share.cta}", "ink bold")
     picture.text(left + 12, 92, "shared memory, one stage", "soft small")
     box(picture, left + 12, 100, 110, 56, fill, [rows(share.a), "64 of K"])
     box(picture, left + 132, 100, 110, 56, fill, [rows(share.b), "64 of K"])
     box(picture, left + 12, 218, 230, 50, "plain", ["tensor core", "its 128 rows × all 256 columns"])
     box(picture, left + 12, 300, 230, 50, fill, [share.d, "tensor memory, 256 columns"])
-    arrow(picture, f"M{left + 127} 268V298")
+    arrow(picture, left + 127, 268, left + 127, 298)
     words = "one thread issues for both" if share.issues else "issues no MMA"
     picture.text(left + 12, 376, words, "ink bold" if share.issues else "ink")
     picture.text(left + 12, 396, f"loads signal {share.barrier}", "ink small")
@@ -121,16 +121,17 @@ def _sm(picture: Picture, share: Share, left: float) -> None:
 def _crossings(picture: Picture, pair: list[Share]) -> None:
     lefts = (400, 690)
     for left in lefts:
-        arrow(picture, f"M{left + 67} 156V216")
-        arrow(picture, f"M{left + 187} 156V216")
-    arrow(picture, f"M{lefts[0] + 200} 156C{lefts[0] + 230} 196 {lefts[1] + 80} 176 {lefts[1] + 110} 216", "line dash")
-    arrow(picture, f"M{lefts[1] + 150} 156C{lefts[1] + 100} 196 {lefts[0] + 260} 176 {lefts[0] + 226} 216", "line dash")
+        arrow(picture, left + 67, 156, left + 67, 216)
+        arrow(picture, left + 187, 156, left + 187, 216)
+    first, second = lefts
+    curve(picture, f"M{first + 200} 156C{first + 230} 196 {second + 80} 176 {second + 110} 216", "arrow dash")
+    curve(picture, f"M{second + 150} 156C{second + 100} 196 {first + 260} 176 {first + 226} 216", "arrow dash")
     picture.text(672, 172, "B of the other CTA", "ink small halo", text_anchor="middle")
 
 
 def _bytes(picture: Picture, pair: list[Share], alone: Share) -> None:
     top, left, scale = 446, 250, 4.4 / KIB
-    picture.text(16, top, "Bytes loaded for 256 × 256 of D and 64 of K", "ink bold")
+    picture.text(MARGIN, top, "Bytes loaded for 256 × 256 of D and 64 of K", "ink bold")
     bars = [
         ("step 8: four CTAs, each alone", [alone.loaded] * 4, ["plain"] * 4),
         ("step 9: a pair", [share.loaded for share in pair], [f"c{share.cta}" for share in pair]),
@@ -142,13 +143,12 @@ def _bytes(picture: Picture, pair: list[Share], alone: Share) -> None:
             box(picture, x, y, size * scale, 30, fill, [f"A + B, {size // KIB} KiB"])
             x += size * scale
         picture.text(x + 10, y + 20, f"{sum(sizes) // KIB} KiB", "ink bold")
-    totals = loaded_by(ALONE), loaded_by(PAIR)
-    shape = " × ".join(map(str, SHAPE))
+    before, now = (loaded_by(step) // KIB for step in (ALONE, PAIR))
     lines(
-        picture, 16, top + 126,
+        picture, MARGIN, top + 126,
         [
             "Each CTA loads as much per stage as before, and multiplies twice as many columns with it. In the",
-            f"simulated product of {shape}, TMA loads {totals[0] // KIB} KiB in step 8, {totals[1] // KIB} in step 9.",
+            f"simulated product of {extents(SHAPE)}, TMA loads {before} KiB in step 8, {now} in step 9.",
         ],
         "soft",
     )  # fmt: skip

@@ -7,12 +7,11 @@ from functools import cache
 
 from tirx_mini.diagnose import Activity, Awaited, Interval, Timeline, TrackKind
 from tirx_mini.hardware import B200
-from tools.figures._lanes import Lanes
 from tools.figures._page_code import code_of
-from tools.figures._style import canvas
+from tools.figures._sheet import MARGIN, Lanes, sheet
 
 PAGE = "concepts/completion.md"
-WIDTH, HEIGHT, GAP, TOP = 960.0, 306.0, 16.0, 64.0
+HEIGHT, GAP, TOP = 306.0, 16.0, 64.0
 READ, FULL, NONE = "wait_group(0, read=True)", "wait_group(0)", "none"
 
 
@@ -47,29 +46,28 @@ def returns() -> str:
     store, sent = engine(done), issue(done)
     assert store.moved is not None
     begin, read = store.moved
-    picture = canvas(
-        WIDTH, HEIGHT, "One TMA store and the two waits for it",
+    picture = sheet(
+        HEIGHT, "One TMA store and the two waits for it",
         f"The store is issued at cycle {sent.start:.0f}. It has read its source at cycle {read:.0f}, where "
         f"wait_group.read returns, and its writes are done at cycle {store.end:.0f}, where wait_group returns.",
+        f"One TMA store of {dict(store.operands)['bytes']} bytes, and when each wait for it returns",
     )  # fmt: skip
     lanes = Lanes(picture, 500, 1700, left=236)
-    picture.text(16, 26, f"One TMA store of {dict(store.operands)['bytes']} bytes, and when each wait for it returns",
-                 "ink head")  # fmt: skip
     tops = [TOP + index * (lanes.tall + GAP) for index in range(4)]
     bottom = tops[-1] + lanes.tall + 10
     for time, words in ((begin, "starts"), (read, "source read"), (store.end, "writes done")):
         lanes.mark(time, TOP - 8, bottom)
-        picture.text(lanes.x(time), TOP - 14, words, "ink bold tiny", text_anchor="middle")
+        picture.text(lanes.x(time), TOP - 14, words, "ink bold small", text_anchor="middle")
     lanes.row(tops[0], "TMA engine", "works on its own")
-    lanes.box(tops[0], begin, read, "reads the tile in shared memory", "blue")
-    lanes.box(tops[0], read, store.end, "finishes its writes to D", "amber")
+    lanes.box(tops[0], begin, read, "reads the tile in shared memory", "c0")
+    lanes.box(tops[0], read, store.end, "finishes its writes to D", "c1")
     for top, timeline, name in ((tops[1], part, "wait_group.read 0"), (tops[2], done, "wait_group 0")):
         wait, sent = waited(timeline), issue(timeline)
         lanes.row(top, name, "issuing thread")
         lanes.box(top, sent.start, wait.start, "")
         lanes.wait(top, wait.start, wait.end, "blocked")
-    lanes.box(tops[1], waited(part).end, lanes.end, "may overwrite the tile, and end the CTA", "green")
-    lanes.box(tops[2], waited(done).end, lanes.end, "and may read D", "green")
+    lanes.box(tops[1], waited(part).end, lanes.end, "may overwrite the tile, and end the CTA", "c2")
+    lanes.box(tops[2], waited(done).end, lanes.end, "and may read D", "c2")
     missing = traced(NONE)
     lanes.row(tops[3], "no wait", "issuing thread")
     lanes.box(tops[3], issue(missing).start, issue(missing).end + B200.issue["sync"], "")
@@ -78,7 +76,7 @@ def returns() -> str:
                  "tile or reads D", "alarm")  # fmt: skip
     lanes.axis(bottom + 6, 200)
     words = "Grey: the thread issues the copy and commits it. Green: what it may do after the wait. Modelled B200."
-    picture.text(16, HEIGHT - 16, words, "soft")
+    picture.text(MARGIN, HEIGHT - 16, words, "soft")
     return str(picture)
 
 

@@ -15,7 +15,8 @@ from tirx_mini import simulate
 from tirx_mini.commands import run
 from tirx_mini.course import Traced, View, load_kernel, make_arguments, timeline_form
 from tirx_mini.hardware import B200
-from tools.figures._sketch import patched, reference
+from tools.figures._references import patched, reference
+from tools.figures._runs import extents
 
 WIDTH = "80"
 REST = 1000
@@ -161,7 +162,7 @@ def hang_picture() -> str:
     with TemporaryDirectory() as folder:
         kernel = load_kernel(patched(7, HANG, Path(folder)), shape=HANG_SHAPE, sms=spec.sms)
         report = simulate(kernel, *make_arguments(kernel), gpu=spec, trace=True)
-    traced = Traced(replace(report, kernel="hgemm_v7"), spec, " × ".join(map(str, HANG_SHAPE)))
+    traced = Traced(replace(report, kernel="hgemm_v7"), spec, extents(HANG_SHAPE))
     return timeline_form(traced, ".svg", View(cta="first", start=0, end=traced.timeline.cycles))
 
 

@@ -9,17 +9,17 @@ from itertools import pairwise
 from pathlib import Path
 
 from tirx_mini import simulate
-from tirx_mini.course import KernelRef, default_kernels, load_kernel, make_arguments
+from tirx_mini.course import KernelRef, default_kernels, load_kernel
 from tirx_mini.diagnose import Activity, Interval, Timeline, TrackKind
 from tirx_mini.hardware import B200, H100, GpuSpec
 from tirx_mini.report import Picture
 from tools.figures import DOCS
-from tools.figures._sketch import sketch
-from tools.figures.roofline import measures
+from tools.figures._runs import extents
+from tools.figures._sheet import MARGIN, rule, sheet
+from tools.figures.roofline import SIZE, measures
 
 SHAPE = (512, 512, 512)
 SMS = 4
-MEASURED_SIZE = 2048
 LEFT, RIGHT = 232.0, 944.0
 ROW, APART = 24.0, 30.0
 JOINED = 60.0
@@ -63,7 +63,7 @@ def step7(gpu: GpuSpec) -> Timeline:
     ref = KernelRef(next(folder.glob("step07_*.py")), "hgemm_v7")
     spec = gpu.with_sms(SMS)
     kernel = load_kernel(ref, shape=SHAPE, sms=SMS)
-    trace = simulate(kernel, *make_arguments(kernel), gpu=spec, trace=True, checks=False).trace
+    trace = simulate(kernel, gpu=spec, data=False, trace=True).trace
     assert trace is not None
     return trace
 
@@ -133,10 +133,10 @@ def blackwell() -> Run:
 def step7_picture() -> str:
     runs = (hopper(), blackwell())
     described = " ".join(f"{run.title}: the tensor core is busy {100 * run.busy:.0f} % of the window." for run in runs)
-    shape = " × ".join(map(str, SHAPE))
     height = 60 + sum(88 + APART * len(run.rows) for run in runs)
-    picture = sketch(960, height, "Step 7 at the end of a tile: who multiplies while a tile is stored?", described)
-    picture.text(16, 48, f"One SM, around the first write-back of CTA 0. {shape} on {SMS} SMs, as simulated.", "soft")
+    picture = sheet(height, "Step 7 at the end of a tile: who multiplies while a tile is stored?", described)
+    words = f"One SM, around the first write-back of CTA 0. {extents(SHAPE)} on {SMS} SMs, as simulated."
+    picture.text(MARGIN, 48, words, "soft")
     longest = max(run.end - run.start for run in runs)
     y = 86.0
     for run in runs:
@@ -145,15 +145,15 @@ def step7_picture() -> str:
 
 
 def _run(picture: Picture, run: Run, top: float, longest: float) -> float:
-    picture.text(16, top, run.title, "ink bold")
-    picture.text(16, top + 20, run.note, "soft")
+    picture.text(MARGIN, top, run.title, "ink bold")
+    picture.text(MARGIN, top + 20, run.note, "soft")
     top += 22
     scale = (RIGHT - LEFT) / longest
     right = LEFT + (run.end - run.start) * scale
     bottom = top + 12 + APART * len(run.rows)
     for number in range(int((run.end - run.start) // 1000) + 1):
         x = LEFT + number * 1000 * scale
-        picture.add("line", x1=x, x2=x, y1=top + 10, y2=bottom, class_="grid")
+        rule(picture, x, top + 10, x, bottom, "grid")
         picture.text(x, bottom + 14, f"{number * 1000:,}", "soft small", text_anchor="middle")
     picture.text(LEFT - 30, bottom + 14, "cycles", "soft small", text_anchor="end")
     for number, row in enumerate(run.rows):
@@ -169,7 +169,7 @@ def _run(picture: Picture, run: Run, top: float, longest: float) -> float:
 
 
 def _measured(path: Path) -> dict[int, float]:
-    size = str(MEASURED_SIZE)
+    size = str(SIZE)
     with path.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["M"] == row["N"] == row["K"] == size]
     steps = [row for row in rows if row["dtype"] == "float16" and row["kernel"].startswith("step ")]

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from tirx_mini.diagnose import Activity, BarrierChange, Interval, Signal, Timeline, TrackKind
-from tirx_mini.report.svg import Picture, number
+from tirx_mini.report.svg import Picture
 from tools.figures._page_code import code_of
-from tools.figures._style import canvas, hued
+from tools.figures._sheet import HATCH, MARGIN, arrow, rule, sheet
 
 PAGE = "concepts/mbarriers.md"
 STAGES = 2
-WIDTH, TOP, ROW, BOTTOM = 960.0, 128.0, 36.0, 82.0
+TOP, ROW, BOTTOM = 128.0, 36.0, 82.0
 EMPTY, PRODUCER, ENGINE, FULL, CONSUMER = 158.0, 350.0, 496.0, 666.0, 864.0
 """The middles of the columns, in user units."""
 BARRIER, WIDE, NARROW = 178.0, 172.0, 120.0
@@ -100,11 +100,12 @@ def stepped() -> str:
     timeline = traced(1, 3)
     steps = steps_of(timeline)
     height = TOP + ROW * len(steps) + BOTTOM
-    picture = canvas(
-        WIDTH, height, "A producer and a consumer share one stage for three rounds",
+    picture = sheet(
+        height, "A producer and a consumer share one stage for three rounds",
         "A sequence diagram of a simulated run. Each row is an event at the barriers full and empty, with the phase, "
         "the pending arrivals and the tx-count after it. The producer's first wait, for parity 1 of empty, passes at "
         "once; every later wait passes when a phase completes.",
+        "One stage, three rounds: what happens to its two barriers",
     )  # fmt: skip
     headings(picture, height)
     for middle in (EMPTY, FULL):
@@ -114,21 +115,20 @@ def stepped() -> str:
     for index, step in enumerate(steps):
         row(picture, step, TOP + ROW * (index + 0.5))
     y = height - 56
-    picture.rect(16, y - 12, 24, 14, "blocked", fill="url(#wait)")
+    picture.rect(MARGIN, y - 12, 24, 14, "edge", fill=HATCH)
     picture.text(46, y, "blocked in a wait", "soft")
-    picture.add("path", d=f"M190 {number(y - 5)}h34", class_="arrow", marker_end="url(#tip)")
+    arrow(picture, 190, y - 5, 224, y - 5)
     picture.text(232, y, "changes the barrier", "soft")
-    picture.add("path", d=f"M390 {number(y - 5)}h34", class_="arrow dash", marker_end="url(#tip)")
+    arrow(picture, 390, y - 5, 424, y - 5, "arrow dash")
     picture.text(432, y, "lets the warp pass", "soft")
-    picture.text(16, y + 22, "Colour: the parity of the barrier's current phase. Counts: after the event.", "soft")
-    picture.text(16, y + 42, "Cycles: from the launch on, on the modelled B200.", "soft")
+    picture.text(MARGIN, y + 22, "Colour: the parity of the barrier's current phase. Counts: after the event.", "soft")
+    picture.text(MARGIN, y + 42, "Cycles: from the launch on, on the modelled B200.", "soft")
     return str(picture)
 
 
 def headings(picture: Picture, height: float) -> None:
     """Who the columns are, and a line down each of those who act."""
-    picture.text(16, 26, "One stage, three rounds: what happens to its two barriers", "ink head")
-    picture.text(52, 108, "cycle", "soft tiny", text_anchor="end")
+    picture.text(52, 108, "cycle", "soft small", text_anchor="end")
     for middle, name, what in (
         (EMPTY, "empty", "init(32): the stage is free"),
         (PRODUCER, "warp 0", "producer, one thread"),
@@ -137,13 +137,13 @@ def headings(picture: Picture, height: float) -> None:
         (CONSUMER, "warp 1", "consumer, 32 threads"),
     ):
         picture.text(middle, 62, name, "ink head", text_anchor="middle")
-        picture.text(middle, 82, what, "soft tiny", text_anchor="middle")
+        picture.text(middle, 82, what, "soft small", text_anchor="middle")
     for middle in (PRODUCER, ENGINE, CONSUMER):
-        picture.add("line", x1=middle, x2=middle, y1=94, y2=height - BOTTOM, class_="line")
+        rule(picture, middle, 94, middle, height - BOTTOM, "edge")
     for middle in (EMPTY, FULL):
-        picture.text(middle - 58, 108, "phase", "soft tiny", text_anchor="middle")
-        picture.text(middle + 1, 108, "pending", "soft tiny", text_anchor="middle")
-        picture.text(middle + 62, 108, "tx-count", "soft tiny", text_anchor="middle")
+        picture.text(middle - 58, 108, "phase", "soft small", text_anchor="middle")
+        picture.text(middle + 1, 108, "pending", "soft small", text_anchor="middle")
+        picture.text(middle + 62, 108, "tx-count", "soft small", text_anchor="middle")
 
 
 def phases(picture: Picture, middle: float, steps: Sequence[Step]) -> None:
@@ -156,11 +156,11 @@ def phases(picture: Picture, middle: float, steps: Sequence[Step]) -> None:
         bottom = TOP + ROW * (end + 1)
         parity = phase % 2
         if bottom - start > 1:
-            picture.rect(left, start + 2, BARRIER, bottom - start - 4, hued(("blue", "amber")[parity]), rx=6)
+            picture.rect(left, start + 2, BARRIER, bottom - start - 4, f"c{parity} edge", rx=6)
             top = start + (24 if phase else 30)
-            picture.text(middle - 58, top, str(phase), "ink head", text_anchor="middle")
+            picture.text(middle - 58, top, str(phase), "on head", text_anchor="middle")
             if bottom - start > 44:
-                picture.text(middle - 58, top + 18, f"parity {parity}", "ink tiny", text_anchor="middle")
+                picture.text(middle - 58, top + 18, f"parity {parity}", "on small", text_anchor="middle")
         start = bottom
     expected = max(step.change.pending for _, step in mine if step.change) or (32 if middle == EMPTY else 1)
     counts(picture, middle, TOP + ROW * 0.5, expected, 0, False)
@@ -173,11 +173,11 @@ def phases(picture: Picture, middle: float, steps: Sequence[Step]) -> None:
 
 
 def counts(picture: Picture, middle: float, y: float, pending: int, tx: int, done: bool) -> None:
-    style = "ink bold" if done else "ink"
+    style = "on bold" if done else "on"
     picture.text(middle + 1, y + 4.5, str(pending), style, text_anchor="middle")
     picture.text(middle + 62, y + 4.5, str(tx), style, text_anchor="middle")
     if done:
-        picture.text(middle - BARRIER / 2 + 8, y + 4.5, "complete", "ink bold tiny")
+        picture.text(middle - BARRIER / 2 + 8, y + 4.5, "complete", "on bold small")
 
 
 def blocked(picture: Picture, middle: float, steps: Sequence[Step]) -> None:
@@ -190,13 +190,13 @@ def blocked(picture: Picture, middle: float, steps: Sequence[Step]) -> None:
             begin = index
         elif step.passes and begin is not None:
             top, bottom = TOP + ROW * (begin + 0.5), TOP + ROW * (index + 0.5)
-            picture.rect(middle - 7, top, 14, bottom - top, "blocked", fill="url(#wait)")
+            picture.rect(middle - 7, top, 14, bottom - top, "edge", fill=HATCH)
             begin = None
 
 
 def row(picture: Picture, step: Step, y: float) -> None:
     """One event: the cycle, what is done, and an arrow to or from the barrier."""
-    picture.text(52, y + 4.5, f"{step.time:,.0f}", "soft tiny", text_anchor="end")
+    picture.text(52, y + 4.5, f"{step.time:,.0f}", "soft small", text_anchor="end")
     barrier = step.barrier
     assert barrier is not None
     right = barrier > step.actor
@@ -204,13 +204,13 @@ def row(picture: Picture, step: Step, y: float) -> None:
     width = NARROW if step.actor == ENGINE else WIDE
     side = step.actor + (width / 2 if right else -width / 2)
     if step.change is not None:
-        picture.add("line", x1=side, x2=near, y1=y, y2=y, class_="arrow", marker_end="url(#tip)")
+        arrow(picture, side, y, near, y)
     elif step.passes:
-        picture.add("line", x1=near, x2=side, y1=y, y2=y, class_="arrow dash", marker_end="url(#tip)")
+        arrow(picture, near, y, side, y, "arrow dash")
     words = step.words
     if step.test:
         words += ": passes" if step.passes else ": blocks"
-    picture.rect(step.actor - width / 2, y - 13, width, 26, "act line", rx=5)
+    picture.rect(step.actor - width / 2, y - 13, width, 26, "mute edge", rx=5)
     picture.text(step.actor, y + 4.5, words, "ink", text_anchor="middle")
 
 

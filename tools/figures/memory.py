@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tirx_mini.hardware import B200, REGISTERS_PER_SM, TMEM_COLUMNS, TMEM_LANES
 from tirx_mini.isa import TABLE, Completion, Instruction, Memory, Scope
-from tools.figures._drawing import arrow, lines, sheet
+from tools.figures._sheet import arrow, lines, sheet
 
 KIB, MIB = 1 << 10, 1 << 20
 ARCH = B200.architecture
@@ -180,9 +180,9 @@ def map_picture() -> str:
          f"{TMEM_BYTES // KIB} KiB: {TMEM_LANES} lanes × {TMEM_COLUMNS} columns × 32 bits"),
         (30, 336, 176, 74, "c0", "Shared memory", "of the pair's other CTA"),
     )  # fmt: skip
-    picture.rect(248, 226, 690, 390, "panel edge", rx=8)
+    picture.rect(248, 226, 690, 390, "lane edge", rx=8)
     picture.text(926, 604, f"one of {B200.sms} SMs", "ink bold", text_anchor="end")
-    picture.rect(18, 226, 200, 390, "panel edge", rx=8)
+    picture.rect(18, 226, 200, 390, "lane edge", rx=8)
     picture.text(30, 604, "another SM", "ink bold")
     for x, y, wide, high, paint, name, size in boxes:
         picture.rect(x, y, wide, high, f"{paint} edge", rx=5)

@@ -14,8 +14,9 @@ from tirx_mini.course import load_kernel
 from tirx_mini.diagnose import Interval, Timeline
 from tirx_mini.hardware import B200
 from tirx_mini.report import Picture
-from tools.figures._sketch import lines, patched, sketch
-from tools.figures.timelines import traced
+from tools.figures._references import patched
+from tools.figures._runs import extents, traced
+from tools.figures._sheet import MARGIN, legend, lines, rule, sheet
 
 QUARTER = replace(B200, sms=36, l2_bytes=B200.l2_bytes // 4, hbm_tbps=B200.hbm_tbps / 4)
 """A quarter of a B200, where a small product has the waves and the working sets of a large one."""
@@ -93,10 +94,10 @@ def order_picture() -> str:
         f"{order.hbm / MIB:.0f} MiB come from HBM."
         for order in orders
     )
-    picture = sketch(960, 600, "The order of tiles decides what comes from HBM", described)
+    picture = sheet(600, "The order of tiles decides what comes from HBM", described)
     edge = EDGE // TILE
     words = f"Step 9 at {EDGE}: {edge} × {edge} tiles, {orders[0].first} at a time, on a quarter of a B200"
-    picture.text(16, 48, f"{words} ({QUARTER.sms} SMs, a quarter of the L2 and of the HBM).", "soft")
+    picture.text(MARGIN, 48, f"{words} ({QUARTER.sms} SMs, a quarter of the L2 and of the HBM).", "soft")
     for order, left in zip(orders, (44, 524), strict=True):
         _grid(picture, order, left, 112)
     _traffic(picture, orders)
@@ -117,7 +118,7 @@ def _grid(picture: Picture, order: Order, left: float, top: float) -> None:
     picture.text(left + cells * cell + 4, top - 8, "B", "soft small")
     for turn, (row, column) in enumerate(order.tiles):
         number = turn // order.first
-        fill = "c1" if number == 0 else "c0" if number == 1 else f"later{number % 2}"
+        fill = "c1" if number == 0 else "c0" if number == 1 else "mute" if number % 2 == 0 else "gap"
         style = f"{fill} edge" if number < 2 else fill
         x, y = left + column * cell, top + row * cell
         picture.rect(x, y, cell - 2, cell - 2, style, f"tile {turn}, wave {number}")
@@ -125,7 +126,7 @@ def _grid(picture: Picture, order: Order, left: float, top: float) -> None:
             label = str(turn)
             picture.text(x + cell / 2 - 1, y + 13.5, label, "on tiny", text_anchor="middle")
     path = [(left + c * cell + 9, top + r * cell + 9) for r, c in order.tiles[2 * order.first :]]
-    picture.add("polyline", points=" ".join(f"{x:g},{y:g}" for x, y in path), class_="line faint")
+    picture.add("polyline", points=" ".join(f"{x:g},{y:g}" for x, y in path), class_="edge", fill="none")
     lines(
         picture, left, top + cells * cell + 22,
         [
@@ -139,22 +140,18 @@ def _traffic(picture: Picture, orders: list[Order]) -> None:
     top, left = 492.0, 250.0
     least = 3 * EDGE * EDGE * 2
     scale = 560 / max(order.hbm for order in orders)
-    picture.text(16, top - 6, "Bytes from and to HBM, as simulated", "ink bold")
+    picture.text(MARGIN, top - 6, "Bytes from and to HBM, as simulated", "ink bold")
     for number, order in enumerate(orders):
         y = top + 6 + number * 30
         picture.text(left - 10, y + 16, f"l2_group_size={order.group}", "ink", text_anchor="end")
         picture.rect(left, y, order.hbm * scale, 22, "c2 edge")
         picture.text(left + order.hbm * scale + 8, y + 16, f"{order.hbm / MIB:.0f} MiB", "ink bold")
     x = left + least * scale
-    picture.add("line", x1=x, x2=x, y1=top - 2, y2=top + 66, class_="line dash")
+    rule(picture, x, top - 2, x, top + 66, "arrow dash")
     picture.text(x + 6, top + 82, f"{least / MIB:.0f} MiB: A, B and D once", "soft small")
     y = picture.height - 14
-    colours = (("c1", "wave 1"), ("c0", "wave 2"), ("later0", "later waves, in the order of the line"))
-    x = 500.0
-    for fill, words in colours:
-        picture.rect(x, y - 11, 13, 13, f"{fill} edge")
-        picture.text(x + 18, y, words, "soft small")
-        x += 38 + 7.2 * len(words)
+    colours = (("c1", "wave 1"), ("c0", "wave 2"), ("mute", "later waves, in the order of the line"))
+    legend(picture, 525, y, colours)
 
 
 # -- waves -------------------------------------------------------------------------------------------------------------
@@ -204,16 +201,12 @@ def wave_picture() -> str:
         f"{wave.tail[0]:.0f} of {wave.cycles:.0f}."
         for wave in waves
     )
-    picture = sketch(960, 616, f"{waves[0].tiles} tiles on {B200.sms} SMs: one wave, and a tail", described)
-    picture.text(16, 46, "Each row is an SM. Times are those of the tiles; TFLOPS count the launch, too.", "soft")
+    picture = sheet(616, f"{waves[0].tiles} tiles on {B200.sms} SMs: one wave, and a tail", described)
+    picture.text(MARGIN, 46, "Each row is an SM. Times are those of the tiles; TFLOPS count the launch, too.", "soft")
     most = max(wave.cycles for wave in waves)
     for number, (wave, shape) in enumerate(zip(waves, (TAIL, TAIL, EVEN), strict=True)):
         _wave(picture, wave, shape, 66 + 176 * number, 660 / most)
-    x = 190.0
-    for fill, words in (("c0", "first tile of an SM"), ("c1", "second tile"), ("gap", "no tile")):
-        picture.rect(x, 588, 14, 14, f"{fill} edge")
-        picture.text(x + 20, 600, words, "soft")
-        x += 50 + 7.6 * len(words)
+    legend(picture, 190, 600, (("c0", "first tile of an SM"), ("c1", "second tile"), ("gap", "no tile")))
     return str(picture)
 
 
@@ -225,11 +218,11 @@ def _wave(picture: Picture, wave: Wave, shape: tuple[int, int, int], top: float,
         for sm, start, end in _merged([block for block in wave.blocks if block[3] == number]):
             picture.rect(left + start * scale, top + sm[0] * each, (end - start) * scale, (sm[1] - sm[0]) * each, fill)
     picture.add(
-        "rect", x=left, y=top, width=wave.cycles * scale, height=height, class_="line", fill_opacity=0
+        "rect", x=left, y=top, width=wave.cycles * scale, height=height, class_="arrow", fill_opacity=0
     )  # fmt: skip
-    words = [*wave.words.split(", ", 1), " × ".join(map(str, shape)), f"{wave.tiles} tiles"]
-    lines(picture, 16, top + 20, words[:1], "ink bold")
-    lines(picture, 16, top + 38, words[1:], "ink")
+    words = [*wave.words.split(", ", 1), extents(shape), f"{wave.tiles} tiles"]
+    lines(picture, MARGIN, top + 20, words[:1], "ink bold")
+    lines(picture, MARGIN, top + 38, words[1:], "ink")
     picture.text(left + wave.cycles * scale + 8, top + 60, f"{wave.cycles / wave.clock_ghz / 1e3:.1f} µs", "ink bold")
     picture.text(left + wave.cycles * scale + 8, top + 78, f"{wave.tflops:.0f} TFLOPS", "ink")
     picture.text(left - 6, top + 12, "SM 0", "soft small", text_anchor="end")

@@ -6,15 +6,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import atan2, degrees
+from math import atan2, degrees, log10
 
-from tirx_mini import simulate
-from tirx_mini.course import STEPS, default_kernels, load_kernels
+from tirx_mini.course import STEPS
 from tirx_mini.hardware import B200
 from tirx_mini.report import Picture
-from tools.figures._sketch import LogAxis, arrow, sketch
+from tools.figures._runs import FULL, timed
+from tools.figures._sheet import MARGIN, arrow, rule, sheet
 
-SIZE = 2048
+SIZE = FULL
 LOWEST, HIGHEST = 200.0, 3000.0
 """TFLOPS of the axis. Slower steps are drawn at its lower end."""
 PANEL_TOP, PANEL_BOTTOM = 92.0, 440.0
@@ -54,6 +54,20 @@ class Memory:
         return min(B200.peak_tflops, intensity * self.tbps)
 
 
+@dataclass(frozen=True)
+class LogAxis:
+    """Values from `first` to `last` on a logarithmic axis from `start` to `end`, in user units."""
+
+    first: float
+    last: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        share = log10(value / self.first) / log10(self.last / self.first)
+        return self.start + (self.end - self.start) * min(1.0, max(0.0, share))
+
+
 def _memory(name: str, bytes_per_cycle: float) -> Memory:
     source = f"{B200.sms} SMs × {bytes_per_cycle:g} bytes a cycle × {B200.clock_ghz} GHz"
     return Memory(name, B200.sms * bytes_per_cycle * B200.clock_ghz / 1e3, source)
@@ -67,17 +81,16 @@ HBM = Memory("HBM", B200.hbm_tbps, "as micro-benchmarks reach it")
 @cache
 def measures() -> tuple[Measure, ...]:
     """The ten steps at 2048; steps 1 and 2 at their largest shapes."""
-    kernels = load_kernels(default_kernels())
     found = []
     for number, step in STEPS.items():
         shape = step.shape(SIZE) if number > 2 else step.shapes[-1]
-        report = simulate(kernels[number](*shape), gpu=B200, data=False, trace=number in EXPLAINED)
+        report = timed(number, shape)
         assert report.tflops is not None and report.time_us is not None
         stats = report.stats
         found.append(
             Measure(
                 number, shape, stats["flops"], stats["l2_bytes"], stats["shared_bytes"], report.tflops, report.time_us,
-                str(report.bound or ""),
+                str(report.bound or "") if number in EXPLAINED else "",
             )
         )  # fmt: skip
     return tuple(found)
@@ -86,18 +99,18 @@ def measures() -> tuple[Measure, ...]:
 def roofline_picture() -> str:
     known = measures()
     described = " ".join(f"Step {m.step}: {m.tflops:.1f} TFLOPS, {m.flops / m.l2:.0f} FLOP/byte." for m in known)
-    picture = sketch(960, 560, f"The ten steps below the roofs of a B200, at {SIZE}", described)
-    picture.text(16, 48, "Numbers are steps. Orange ones use pairs of CTAs. None can be above a roof.", "soft")
+    picture = sheet(560, f"The ten steps below the roofs of a B200, at {SIZE}", described)
+    picture.text(MARGIN, 48, "Numbers are steps. Orange ones use pairs of CTAs. None can be above a roof.", "soft")
     _panel(picture, L2, [(m, m.flops / m.l2) for m in known], 72, 452)
     _panel(picture, SHARED, [(m, m.flops / m.shared) for m in known], 552, 932)
     last = known[-1]
     slow = " and ".join(f"{m.tflops:.1f}" for m in known[:2])
-    picture.text(16, 522, f"Steps 1 and 2 have one CTA: {slow} TFLOPS, far below this axis.", "soft")
+    picture.text(MARGIN, 522, f"Steps 1 and 2 have one CTA: {slow} TFLOPS, far below this axis.", "soft")
     work = working_sms(last)
     words = (
         f"At this size step 10 has {work // 2} tiles of 512 × 256, one for each pair: {work} of {B200.sms} SMs work."
     )
-    picture.text(16, 542, words, "soft")
+    picture.text(MARGIN, 542, words, "soft")
     return str(picture)
 
 
@@ -107,14 +120,14 @@ def _panel(
     x = LogAxis(10, 400, left, right)
     y = LogAxis(LOWEST, HIGHEST, PANEL_BOTTOM, PANEL_TOP)
     picture.text(left, PANEL_TOP - 14, f"by the traffic of {_the(memory.name)}", "ink bold")
-    picture.rect(left, PANEL_TOP, right - left, PANEL_BOTTOM - PANEL_TOP, "panel")
+    picture.rect(left, PANEL_TOP, right - left, PANEL_BOTTOM - PANEL_TOP, "lane")
     for value in (10, 20, 50, 100, 200, 400):
         at = x.at(value)
-        picture.add("line", x1=at, x2=at, y1=PANEL_TOP, y2=PANEL_BOTTOM, class_="grid")
+        rule(picture, at, PANEL_TOP, at, PANEL_BOTTOM, "grid")
         picture.text(at, PANEL_BOTTOM + 18, f"{value}", "soft small", text_anchor="middle")
     for value in (200, 300, 500, 1000, 2000, 3000):
         at = y.at(value)
-        picture.add("line", x1=left, x2=right, y1=at, y2=at, class_="grid")
+        rule(picture, left, at, right, at, "grid")
         picture.text(left - 6, at + 4, f"{value:,}", "soft small", text_anchor="end")
     middle = (left + right) / 2
     picture.text(middle, PANEL_BOTTOM + 38, "operations for each byte (FLOP/byte)", "soft", text_anchor="middle")
@@ -126,7 +139,7 @@ def _panel(
     corners = [(x.at(start), y.at(memory.roof(start))), (x.at(memory.ridge), y.at(B200.peak_tflops))]
     corners.append((right, y.at(B200.peak_tflops)))
     roof = " ".join(f"{a:g},{b:g}" for a, b in ((round(a, 2), round(b, 2)) for a, b in corners))
-    picture.add("polyline", points=roof, class_="line thick")
+    picture.add("polyline", points=roof, class_="arrow thick")
     peak = f"tensor cores: {B200.peak_tflops:,.0f} TFLOPS"
     picture.text(right - 6, y.at(B200.peak_tflops) - 8, peak, "ink small", text_anchor="end")
     middle_of_slope = (start * memory.ridge) ** 0.5
@@ -167,7 +180,7 @@ def _steps(picture: Picture, points: Sequence[tuple[Measure, float, float]]) -> 
         if measure.step == 10:
             picture.text(x - 6, y + 22, f"on {working_sms(measure)} SMs", "ink small")
         if low:
-            arrow(picture, f"M{x:.1f} {y + 5:.1f}V{PANEL_BOTTOM - 1:.1f}")
+            arrow(picture, x, y + 5, x, PANEL_BOTTOM - 1)
 
 
 def working_sms(measure: Measure) -> int:

@@ -10,7 +10,7 @@ from tirx_mini.ir import Buffer, DeclBuffer, walk
 from tirx_mini.layout import Layout, S, SwizzleMode, TileLayout, dtype_bits, tma_shared_layout
 from tirx_mini.passes import lower
 from tirx_mini.report import Picture
-from tools.figures._drawing import arrow, lines, sheet
+from tools.figures._sheet import MARGIN, arrow, lines, rule, sheet
 
 DTYPE = "float16"
 BYTES = dtype_bits(DTYPE) // 8
@@ -53,7 +53,7 @@ def swizzle_picture() -> str:
         f"A cell is a chunk of 16 bytes ({CHUNK} {DTYPE}) in four banks. Its number: its index in the tile's row.",
         f"Outlined: chunk {SHOWN} of the eight rows, which eight threads, or the tensor core, access together.",
     )
-    lines(picture, 20, 53, words, "soft")
+    lines(picture, MARGIN, 53, words, "soft")
     for left, layout, name in (
         (74.0, ROW_MAJOR, "Row-major"),
         (550.0, SWIZZLED, "128-byte swizzle: place = chunk XOR row"),
@@ -79,9 +79,9 @@ def _atom(picture: Picture, left: float, layout: Layout, name: str) -> None:
             picture.text(x + cell / 2, y + 21, str(chunk), "on", text_anchor="middle")
     addresses = chunk_addresses(layout, range(8), SHOWN)
     for row, address in enumerate(addresses):
-        picture.rect(left + cell * (address % 128 // 16) + 2, top + high * row + 2, cell - 4, high - 4, "mark")
+        picture.rect(left + cell * (address % 128 // 16) + 2, top + high * row + 2, cell - 4, high - 4, "arrow thick")
     y = top + 8 * high + 78
-    picture.add("line", x1=left, x2=left + 8 * cell, y1=y, y2=y, class_="edge")
+    rule(picture, left, y, left + 8 * cell, y, "edge")
     for place in range(8):
         hits = sum(address % 128 // 16 == place for address in addresses)
         tall = hits * 6.0
@@ -109,7 +109,7 @@ def slabs_picture() -> str:
     says = f"A tile of {rows} × {columns} float16: the second slab begins at byte {starts[0, 1]}."
     picture = sheet(402, f"A tile of {rows} × {columns} float16: two slabs of 128 bytes, one after the other", says)
     picture.text(
-        20,
+        MARGIN,
         53,
         "Each cell is an atom of 8 rows × 128 bytes = 1024 bytes; the number is the byte where it begins.",
         "soft",
@@ -138,7 +138,7 @@ def slabs_picture() -> str:
             f"all {rows} rows, from byte {starts[0, slab]:,}",
         )
         lines(picture, x + 174, y + 56, words, "ink")
-    lines(picture, 20, 378, ["A TMA box is at most one slab wide, so this tile is two copies."], "soft")
+    lines(picture, MARGIN, 378, ["A TMA box is at most one slab wide, so this tile is two copies."], "soft")
     return str(picture)
 
 
@@ -170,19 +170,19 @@ def pools_picture() -> str:
         top + row * len(pools) + 32, "Shared memory of a CTA: the pools of five steps, to scale", f"{says}."
     )
     picture.text(
-        20,
+        MARGIN,
         54,
         "A1 is stage 1 of Asmem; in step 10 a stage has two blocks of A, and D1 belongs to consumer 1. Below: KiB.",
         "soft",
     )
     x = left + limit * unit
     bottom = top + row * len(pools) - 22
-    picture.add("line", x1=x, x2=x, y1=top - 12, y2=bottom, class_="mark dash")
+    rule(picture, x, top - 12, x, bottom, "arrow thick dash")
     picture.text(x + 4, top - 20, f"limit of a CTA: {limit // 1024} KiB", "ink bold", text_anchor="end")
     for index, (step, (buffers, size)) in enumerate(pools.items()):
         y = top + row * index
-        picture.text(20, y + 24, f"step {step}", "ink bold")
-        picture.rect(left, y, size * unit, 38, "panel edge")
+        picture.text(MARGIN, y + 24, f"step {step}", "ink bold")
+        picture.rect(left, y, size * unit, 38, "lane edge")
         for buffer in buffers:
             if buffer.name in PAINT:
                 _buffer(picture, buffer, left, y, unit)

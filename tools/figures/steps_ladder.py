@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from benchmarks.chart import chart_of_table
-from tirx_mini import simulate
-from tirx_mini.course import STEPS, Shape, StepTimes, default_kernels, load_kernels
+from tirx_mini.course import STEPS, Shape, StepTimes
 from tirx_mini.hardware import DEFAULT_GPU
 from tools.figures import DOCS
-from tools.figures._steps import DTYPE, StepPage, changed_lines, cube, extents, traced
+from tools.figures._runs import FULL, extents, timed, traced
+from tools.figures._steps import DTYPE, StepPage, changed_lines, cube
 from tools.figures.steps_high import PAGES as LATER
 from tools.figures.steps_low import PAGES as FIRST
 
-SIZE = 2048
+SIZE = FULL
 LARGE = cube(4096)
 IDEAS: Mapping[int, str] = MappingProxyType({
     1: "one CTA, one tile, one MMA",
@@ -61,8 +61,7 @@ def _row(page: StepPage) -> tuple[str, ...]:
 
 def _predicted(step: int, shape: Shape) -> str:
     """TFLOPS at a shape, which is named where it is not that of the other steps."""
-    us = simulate(load_kernels(default_kernels())[step](*shape), gpu=DEFAULT_GPU, data=False).time_us
-    return _tflops(shape, us) + ("" if shape == cube(SIZE) else f" ({extents(shape)})")
+    return _tflops(shape, timed(step, shape).time_us) + ("" if shape == cube(SIZE) else f" ({extents(shape)})")
 
 
 def _tflops(shape: Shape, us: float | None) -> str:

@@ -14,8 +14,8 @@ from tirx_mini.isa import TABLE, InstructionDescriptor
 from tirx_mini.layout import S, TCol, TileLayout, TLane, m, tid_in_wg
 from tirx_mini.passes import lower
 from tirx_mini.report import Picture
-from tools.figures._drawing import arrow, lines, sheet
 from tools.figures._lowered import executed
+from tools.figures._sheet import MARGIN, arrow, lines, rule, sheet
 
 WARP = THREADS_OF["warp"]
 
@@ -83,10 +83,10 @@ def accumulators_picture() -> str:
         f"{TMEM_LANES} lanes × {TMEM_COLUMNS} columns of 32 bits, read off the instructions of the lowered kernels.",
         "Left: the lanes, and the only warp of a warpgroup that can load them. Below: the columns.",
     )
-    lines(picture, 20, 52, words, "soft")
+    lines(picture, MARGIN, 52, words, "soft")
     for index, (step, table) in enumerate(tables.items()):
         y = top + index * (high + 66)
-        picture.text(20, y - 14, STEPS[step], "ink bold")
+        picture.text(MARGIN, y - 14, STEPS[step], "ink bold")
         _memory(picture, left, y, wide, high)
         for number, item in enumerate(table):
             _accumulator(picture, item, number, left, y, wide / TMEM_COLUMNS, high)
@@ -99,13 +99,13 @@ def accumulators_picture() -> str:
 
 def _memory(picture: Picture, left: float, y: float, wide: float, high: float) -> None:
     """An empty tensor memory: bands of 32 lanes, and a scale of columns."""
-    picture.rect(left, y, wide, high, "panel edge")
+    picture.rect(left, y, wide, high, "lane edge")
     band = high / (TMEM_LANES // WARP)
     for warp in range(TMEM_LANES // WARP):
         words = f"lanes {WARP * warp}–{WARP * warp + WARP - 1}: warp {warp}"
         picture.text(left - 8, y + band * (warp + 0.5) + 5, words, "ink small", text_anchor="end")
         if warp:
-            picture.add("line", x1=left, x2=left + wide, y1=y + band * warp, y2=y + band * warp, class_="grid")
+            rule(picture, left, y + band * warp, left + wide, y + band * warp, "grid")
     for column in range(0, TMEM_COLUMNS + 1, 64):
         x = left + wide * column / TMEM_COLUMNS
         picture.text(x, y + high + 17, str(column), "soft small", text_anchor="middle")
@@ -119,7 +119,7 @@ def _accumulator(
     for column in range(item.chunk, item.columns, item.chunk):
         at = x + column * unit
         for begin in (y, y + high - 9):
-            picture.add("line", x1=at, x2=at, y1=begin, y2=begin + 9, class_="edge")
+            rule(picture, at, begin, at, begin + 9, "edge")
     rows = "128 of the pair's 256 rows" if item.pair else "128 rows"
     words = (
         f"{rows} × {item.columns} float32",
@@ -147,7 +147,7 @@ def read_picture() -> str:
     told = f"Element {ELEMENT}: lane {lane}, column {at}, {address:#010x}; thread {thread}, register {number}."
     picture = sheet(478, "A warpgroup reads 64 columns: tcgen05.ld.32x32b.x64, executed by its four warps", told)
     picture.text(
-        20, 54, "Row r of the tile is in lane r, and ends in thread r: each warp reads its own 32 lanes.", "soft"
+        MARGIN, 54, "Row r of the tile is in lane r, and ends in thread r: each warp reads its own 32 lanes.", "soft"
     )
     top, band, unit = 112.0, 70.0, 4.0
     lines(picture, 150, 84, ["tensor memory", "columns 0 … 63"], "ink small")
@@ -164,16 +164,16 @@ def read_picture() -> str:
         lines(picture, 904, y + 26, ["threads", f"{first}–{first + WARP - 1}"], "ink small")
     y = top + band * (lane // WARP) + (band - 6) * (lane % WARP) / WARP
     for x in (150.0, 640.0):
-        picture.rect(x, y, 64 * unit, 4, "empty", opacity=0.55)
-        picture.rect(x + at * unit - 2, y - 3, unit + 4, 10, "mark")
+        picture.rect(x, y, 64 * unit, 4, "page", opacity=0.55)
+        picture.rect(x + at * unit - 2, y - 3, unit + 4, 10, "arrow thick")
     y = top + 4 * band + 24
-    picture.text(20, y, f"Element ({row}, {column}) of the tile:", "ink bold")
+    picture.text(MARGIN, y, f"Element ({row}, {column}) of the tile:", "ink bold")
     told = (
         f"in tensor memory  lane {lane}, column {at}; address {lane} << 16 | {at} = {address:#010x}",
         f"in registers      thread {thread} = lane {thread % WARP} of warp {thread // WARP}; register {number}",
     )
     for index, text in enumerate(told):
-        picture.text(20, y + 26 + 22 * index, text, "ink code", xml_space="preserve", style="white-space:pre")
+        picture.text(MARGIN, y + 26 + 22 * index, text, "ink code", xml_space="preserve", style="white-space:pre")
     return str(picture)
 
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from benchmarks.chart import chart_of_table
-from tirx_mini import simulate
-from tirx_mini.course import Traced, View, default_kernels, load_kernels, make_arguments, timeline_form
-from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
+from tirx_mini.course import View, timeline_form
 from tirx_mini.report.timeline import timeline_svg
 from tools.figures import DOCS
+from tools.figures._runs import traced
 
 
 @dataclass(frozen=True)
@@ -29,14 +28,6 @@ class Figure:
     def draw(self) -> str:
         run = traced(self.step, self.shape)
         return timeline_svg(run.timeline, replace(run.heading, note=self.note), self.ctas)
-
-
-def traced(step: int, shape: tuple[int, int, int]) -> Traced:
-    """A run of the reference of a step with its timeline."""
-    factory = load_kernels(default_kernels())[step]
-    kernel = factory(*shape)
-    report = simulate(kernel, *make_arguments(kernel), gpu=DEFAULT_GPU, trace=True, checks=False)
-    return Traced(replace(report, kernel=factory.__name__), gpu_spec(DEFAULT_GPU), " × ".join(map(str, shape)))
 
 
 FIGURES = (

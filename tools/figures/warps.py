@@ -18,9 +18,9 @@ from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tma_shared
 from tirx_mini.passes import lower
 from tirx_mini.report import Picture
 from tirx_mini.script import tirx as Tx
-from tools.figures._drawing import WIDTH, lines, sheet
 from tools.figures._lowered import Executed, executed
 from tools.figures._page_code import code_of
+from tools.figures._sheet import MARGIN, WIDTH, lines, rule, sheet
 
 # -- the roles of step 7 -----------------------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ class Role:
 def role_of(warp: int, does: list[Executed]) -> Role:
     """The role of a warp, by the instructions that it executes."""
     lanes = {item.entry.name: item.lanes for item in does}
-    name, paint = next(((name, paint) for entry, name, paint in ROLES if entry in lanes), ("idle", "mute"))
+    name, paint = next(((name, paint) for entry, name, paint in ROLES if entry in lanes), ("idle", "plain"))
     waits = [_barrier(item) for item in does if item.entry.barrier is BarrierEffect.WAIT]
     signals = [_barrier(item) for item in does if item.entry.barrier is not None and item.entry.barrier.arrives]
     return Role(warp, name, paint, lanes, tuple(dict.fromkeys(waits)), tuple(dict.fromkeys(signals)))
@@ -83,7 +83,7 @@ def roles_picture() -> str:
         for r in found
     )
     picture = sheet(top + 8 * row + 62, "Step 7: which warp executes what, and with how many lanes", f"{says}.")
-    picture.text(20, 54, "Read off the lowered code. 32: all lanes of the warp together. 1: one lane.", "soft")
+    picture.text(MARGIN, 54, "Read off the lowered code. 32: all lanes of the warp together. 1: one lane.", "soft")
     for index, (_, *words) in enumerate(COLUMNS):
         lines(picture, left + cell * (index + 0.5), 84, words, "ink small", text_anchor="middle")
     right = left + cell * len(COLUMNS) + 14
@@ -93,10 +93,10 @@ def roles_picture() -> str:
         _role(picture, role, top + row * index + (10 if index > 3 else 0), left, cell, right)
     for group in range(2):
         y = top + group * (4 * row + 10)
-        picture.add("line", x1=20, x2=WIDTH - 20, y1=y - 4, y2=y - 4, class_="grid")
-        lines(picture, 20, y + 2 * row - 6, ("warpgroup", f"{group}"), "ink bold")
+        rule(picture, MARGIN, y - 4, WIDTH - MARGIN, y - 4, "grid")
+        lines(picture, MARGIN, y + 2 * row - 6, ("warpgroup", f"{group}"), "ink bold")
     note = "All eight warps also execute the barriers of the CTA: bar.sync after the set-up and before tcgen05.dealloc."
-    picture.text(20, top + 8 * row + 44, note, "soft")
+    picture.text(MARGIN, top + 8 * row + 44, note, "soft")
     return str(picture)
 
 
@@ -107,7 +107,7 @@ def _role(picture: Picture, role: Role, y: float, left: float, cell: float, righ
         x = left + cell * index
         lanes = role.lanes.get(entry)
         if lanes is None:
-            picture.rect(x + 3, y + 3, cell - 6, 34, "panel", rx=3)
+            picture.rect(x + 3, y + 3, cell - 6, 34, "gap", rx=3)
             continue
         width = cell - 6 if lanes == 32 else 24
         picture.rect(x + cell / 2 - width / 2, y + 3, width, 34, f"{role.paint} edge", rx=3)
@@ -244,7 +244,7 @@ def guards_picture() -> str:
         ". ".join(says),
     )
     note = "Each row was run in the simulator, with one instruction under the guard and the rest correct."
-    picture.text(20, 54, note, "soft")
+    picture.text(MARGIN, 54, note, "soft")
     picture.text(left, 98, "lanes 0 to 31 of the warp", "ink small")
     right = left + 32 * lane + 20
     for index, (operation, needs) in enumerate(zip(OPERATIONS, _NEEDS, strict=True)):
@@ -253,19 +253,19 @@ def guards_picture() -> str:
         picture.text(x, 109, needs, "soft small", text_anchor="middle")
     for index, guard in enumerate(GUARDS):
         y = top + row * index
-        picture.text(20, y + 21, guard, "ink code")
+        picture.text(MARGIN, y + 21, guard, "ink code")
         passing = table[guard, OPERATIONS[0]][1]
         for place in range(32):
-            paint = "c0" if place < passing else "panel"
+            paint = "c0" if place < passing else "gap"
             picture.rect(left + lane * place, y, lane - 2, 32, f"{paint} edge", rx=2)
         for column, operation in enumerate(OPERATIONS):
             code, _ = table[guard, operation]
             x = right + 130 * column
-            picture.rect(x, y, 120, 32, "panel edge" if code else "c2 edge", rx=4)
+            picture.rect(x, y, 120, 32, "lane edge" if code else "c2 edge", rx=4)
             words = f"✗ {code}" if code else "✓ right"
             picture.text(x + 60, y + 21, words, "alarm bold" if code else "on bold", text_anchor="middle")
     y = top + row * _ELECTED
-    picture.rect(left - 4, y - 5, 32 * lane + 6, 42, "mark thin none dash", rx=5)
+    picture.rect(left - 4, y - 5, 32 * lane + 6, 42, "arrow thick dash", rx=5)
     note = "one lane, the same one each time: the ISA does not say which (here, and on today's chips, the lowest)"
     picture.text(left, y + 54, note, "soft small")
     picture.text(left, top + row * 2 + 48, "lane 0, and no other", "soft small")

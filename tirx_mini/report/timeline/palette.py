@@ -1,30 +1,14 @@
-"""The colours of a timeline, on light pages and on dark ones."""
+"""The colours of a timeline: what belongs to a pipeline stage has the colour of that stage."""
 
 from __future__ import annotations
 
+from ..palette import COLOURS, PAPER
 from ..svg import Paint
 
-STAGES = ("#56b4e9", "#e69f00", "#35b68f", "#d98cb8", "#f0e442", "#f0795a", "#b3a2e8", "#9fb37c")
-"""The fill of what belongs to a pipeline stage, by stage modulo their number. Dark text is legible on each, so
-they serve both pages. They are Okabe and Ito's colours, lightened, which colour-blind people tell apart
-(https://jfly.uni-koeln.de/color/), and two more; each is labelled with its stage all the same."""
+STAGES = COLOURS
+"""The fill of what belongs to a stage, by stage modulo their number; each is labelled with its stage all the same."""
 
-PAINTS = {
-    "page": Paint("fill", "#ffffff", "#14181d"),
-    "lane": Paint("fill", "#f4f6f8", "#1b2127"),
-    "ink": Paint("fill", "#1f2328", "#e8ebef"),
-    "soft": Paint("fill", "#57606a", "#a5aeb9"),
-    "halo": Paint("stroke", "#ffffff", "#14181d"),
-    "on": Paint("fill", "#14181d", "#14181d"),
-    "plain": Paint("fill", "#bcc4ce", "#8d97a4"),
-    "edge": Paint("stroke", "#3c4650", "#c9d1da"),
-    "grid": Paint("stroke", "#d8dde3", "#343c45"),
-    "arrow": Paint("stroke", "#1f2328", "#e8ebef"),
-    "tip": Paint("fill", "#1f2328", "#e8ebef"),
-    "alarm": Paint("fill", "#b3261e", "#ff8a80"),
-    "stop": Paint("stroke", "#b3261e", "#ff8a80"),
-    **{f"s{stage}": Paint("fill", colour, colour) for stage, colour in enumerate(STAGES)},
-}
+PAINTS = {**PAPER, **{f"s{stage}": Paint("fill", colour, colour) for stage, colour in enumerate(STAGES)}}
 """The classes of every picture."""
 
 

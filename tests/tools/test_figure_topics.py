@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from tools.figures import clusters, debugging, hopper
-from tools.figures._sketch import LogAxis, patched
+from tools.figures._references import patched
+from tools.figures._sheet import COLOURS, PAINTS, on
+from tools.figures.roofline import LogAxis
 
 
 def test_a_logarithmic_axis_has_equal_steps_for_equal_factors() -> None:
@@ -41,3 +43,18 @@ def test_the_ctas_of_a_pair_share_b_and_one_of_them_issues() -> None:
     assert (second.a, second.b, second.d) == ("A[128:256, 0:64]", "B[128:256, 0:64]", "D[128:256, 0:256]")
     assert first.issues and not second.issues and first.barrier == second.barrier == "tma2mma[0] of CTA 0"
     assert clusters.loaded_by(clusters.ALONE) == 2 * clusters.loaded_by(clusters.PAIR)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of `#rrggbb`, as WCAG 2.2 defines it."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("fill", ["page", "lane", "plain", "mute", "gap", *(f"c{n}" for n in range(len(COLOURS)))])
+def test_text_is_legible_on_each_fill_of_a_sheet(fill: str) -> None:
+    text, ground = PAINTS[on(fill)], PAINTS[fill]
+    for pair in ((text.light, ground.light), (text.dark, ground.dark)):
+        dark, light = sorted(map(luminance, pair))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
