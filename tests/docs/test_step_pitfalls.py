@@ -1,38 +1,14 @@
-"""docs/steps/stepNN.md: each mistake in the table of pitfalls leads to the codes that stand beside it."""
+"""docs/steps/step01.md to step05.md: each mistake in the table of pitfalls leads to the codes that stand beside it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.kernels_ref.edits import Edit
-from tirx_mini.course import KernelRef, Shape, check_file
-
-PAGES = Path(__file__).parents[2] / "docs" / "steps"
-_ROW = re.compile(r"^\| (?P<mistake>.+?) \| (?P<reported>[^|]*TX\d{3}[^|]*) \| .+ \|$", re.MULTILINE)
-_CODE = re.compile(r"\[(TX\d{3})\]")
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A kernel that makes the mistake of a row. edits: of the reference: old and new texts. shape: (M, N, K)."""
-
-    edits: tuple[tuple[str, str], ...]
-    shape: Shape | None = None
-
-
-def mistake(*edits: tuple[str, str], shape: Shape | None = None) -> tuple[Mistake, ...]:
-    return (Mistake(edits, shape),)
-
-
-def lines(indent: int, *texts: str) -> str:
-    """Whole lines, each indented by so many spaces."""
-    return "".join(f"{' ' * indent}{text}\n" for text in texts)
-
+from tests.docs.pitfalls import Mistake, Mistakes, assert_leads_to_its_codes, each, lines, mistake, rows
+from tirx_mini.course import Shape
 
 ALLOC = "Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group=1)"
 FREE = "Tx.ptx.tcgen05.dealloc(tmem_addr[0], n_cols=512, cta_group=1)"
@@ -172,24 +148,8 @@ STEP5 = {
     "`PIPE_DEPTH = 8`": mistake(("PIPE_DEPTH = 2", "PIPE_DEPTH = 8")),
 }  # fmt: skip
 
-MISTAKES: Mapping[int, Mapping[str, tuple[Mistake, ...]]] = {1: STEP1, 2: STEP2, 3: STEP3, 4: STEP4, 5: STEP5}
-SHAPES: Mapping[int, Shape] = {1: (128, 128, 64), 2: (128, 128, 384), 4: (128, 128, 384), 5: (128, 128, 512)}
-
-
-def rows(step: int) -> dict[str, list[str]]:
-    """The codes of each mistake in the table of a page."""
-    page = (PAGES / f"step{step:02}.md").read_text(encoding="utf-8")
-    table = page.partition("\n## Pitfalls\n")[2].partition("\n## ")[0]
-    return {row["mistake"]: _CODE.findall(row["reported"]) for row in _ROW.finditer(table)}
-
-
-def reported(step: int, wrong: Mistake, folder: Path) -> list[str]:
-    """The codes that `check` reports, the worst finding first."""
-    (old, new), *then = wrong.edits
-    path = folder / "wrong.py"
-    path.write_text(Edit(step, old, new, tuple(then)).source(), encoding="utf-8")
-    checked = check_file(KernelRef(path, f"hgemm_v{step}"), shape=wrong.shape or SHAPES[step], trace=False)
-    return [*(finding.code for finding in checked.report.findings), *([checked.wrong.code] if checked.wrong else [])]
+MISTAKES: Mistakes = {1: STEP1, 2: STEP2, 3: STEP3, 4: STEP4, 5: STEP5}
+SHAPES: Mapping[int, Shape] = {1: (128, 128, 64), 2: (128, 128, 384), 3: SQUARE, 4: (128, 128, 384), 5: (128, 128, 512)}
 
 
 @pytest.mark.parametrize("step", MISTAKES)
@@ -197,9 +157,6 @@ def test_each_row_of_the_table_is_a_mistake_that_is_tried_here(step: int) -> Non
     assert list(rows(step)) == list(MISTAKES[step])
 
 
-@pytest.mark.parametrize(("step", "row"), [(step, row) for step in MISTAKES for row in MISTAKES[step]])
+@pytest.mark.parametrize(("step", "row"), each(MISTAKES))
 def test_a_mistake_leads_to_the_codes_beside_it(step: int, row: str, tmp_path: Path) -> None:
-    expected = rows(step)[row]
-    found = [reported(step, wrong, tmp_path) for wrong in MISTAKES[step][row]]
-    assert all(codes and codes[0] in expected for codes in found), found
-    assert {code for codes in found for code in codes} >= set(expected), found
+    assert_leads_to_its_codes(step, row, MISTAKES[step][row], SHAPES[step], tmp_path)

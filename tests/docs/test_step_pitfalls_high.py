@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.docs.test_step_pitfalls import Mistake, lines, mistake, reported, rows
+from tests.docs.pitfalls import Mistake, Mistakes, assert_leads_to_its_codes, each, lines, mistake, rows
 from tests.kernels_ref.edits import SHAPES
 
 SYNC, WARPGROUP_SYNC = "Tx.cuda.cta_sync()", "Tx.cuda.warpgroup_sync(1)"
@@ -146,7 +144,7 @@ STEP10 = {
     ),
 }  # fmt: skip
 
-MISTAKES: Mapping[int, Mapping[str, tuple[Mistake, ...]]] = {6: STEP6, 7: STEP7, 8: STEP8, 9: STEP9, 10: STEP10}
+MISTAKES: Mistakes = {6: STEP6, 7: STEP7, 8: STEP8, 9: STEP9, 10: STEP10}
 
 
 @pytest.mark.parametrize("step", MISTAKES)
@@ -154,10 +152,6 @@ def test_each_row_of_the_table_is_a_mistake_that_is_tried_here(step: int) -> Non
     assert list(rows(step)) == list(MISTAKES[step])
 
 
-@pytest.mark.parametrize(("step", "row"), [(step, row) for step in MISTAKES for row in MISTAKES[step]])
+@pytest.mark.parametrize(("step", "row"), each(MISTAKES))
 def test_a_mistake_leads_to_the_codes_beside_it(step: int, row: str, tmp_path: Path) -> None:
-    expected = rows(step)[row]
-    wrong = [replace(each, shape=each.shape or SHAPES[step]) for each in MISTAKES[step][row]]
-    found = [reported(step, each, tmp_path) for each in wrong]
-    assert all(codes and codes[0] in expected for codes in found), found
-    assert {code for codes in found for code in codes} >= set(expected), found
+    assert_leads_to_its_codes(step, row, MISTAKES[step][row], SHAPES[step], tmp_path)
