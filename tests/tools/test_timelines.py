@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
 import pytest
 
-from tirx_mini import simulate
-from tirx_mini.course import default_kernels, load_kernels
 from tirx_mini.report.timeline import against_text, compare, run_of
 from tools.figures import DOCS
+from tools.figures._runs import traced
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -45,11 +43,7 @@ def test_the_pictures_of_the_steps_show_what_they_say(drawn: dict[str, str]) -> 
 
 def test_the_comparison_of_the_docs_is_current() -> None:
     """docs/timeline.md quotes what `trace --against` says of steps 5 and 7."""
-    runs = []
-    for step in (5, 7):
-        factory = load_kernels(default_kernels())[step]
-        report = simulate(factory(2048, 2048, 2048), trace=True, data=False)
-        runs.append(run_of(replace(report, kernel=factory.__name__)))
+    runs = [run_of(traced(step, (2048, 2048, 2048)).report) for step in (5, 7)]
     said = against_text(compare(*runs)).split("\n\n")[0]
     assert said in (DOCS / "timeline.md").read_text(encoding="utf-8"), said
 

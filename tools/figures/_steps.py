@@ -1,6 +1,6 @@
 """The figures of the pages of the steps, `docs/steps/stepNN.md`: times, what bounds them, diffs of code, timelines.
 
-`steps_low` and `steps_high` are the topics that use it, with the steps 1 to 5 and 6 to 10.
+The topics that use it are `steps_low` (steps 1 to 5), `steps_middle` (6 and 7) and `steps_high` (8 to 10).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pages of the steps 6 to 10."""
+"""The pages of the steps 8 to 10."""
 
 from __future__ import annotations
 
@@ -9,16 +9,6 @@ from tools.figures._steps import Drawing, StepPage, cube
 SIZES = (cube(2048), cube(4096))
 
 PAGES = (
-    StepPage(
-        6, times=SIZES, bounds=(cube(2048),),
-        drawing=Drawing(
-            "figures/step06-timeline.svg", cube(2048),
-            "One warp for everything, from the end of one tile to the next: while it writes back and waits for the "
-            "store (bulk-group), nothing is loaded and nothing is multiplied.",
-            start=25_800, end=33_000,
-        ),
-    ),
-    StepPage(7, times=SIZES, bounds=(cube(2048),)),
     StepPage(
         8, times=SIZES, bounds=(cube(2048),),
         drawing=Drawing(

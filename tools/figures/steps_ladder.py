@@ -11,8 +11,9 @@ from tirx_mini.hardware import DEFAULT_GPU
 from tools.figures import DOCS
 from tools.figures._runs import FULL, extents, timed, traced
 from tools.figures._steps import DTYPE, StepPage, changed_lines, cube
-from tools.figures.steps_high import PAGES as LATER
+from tools.figures.steps_high import PAGES as LAST
 from tools.figures.steps_low import PAGES as FIRST
+from tools.figures.steps_middle import PAGES as NEXT
 
 SIZE = FULL
 LARGE = cube(4096)
@@ -38,7 +39,7 @@ def pictures() -> Iterator[tuple[str, str]]:
 def passages() -> Iterator[tuple[str, str]]:
     """`steps-ladder`: the table of all steps."""
     header = ("step", "idea", "lines", f"TFLOPS at {SIZE}", f"at {LARGE[0]}, measured", "bound by")
-    rows = [header, ("---:", "---", "---:", "---:", "---:", "---"), *(_row(page) for page in (*FIRST, *LATER))]
+    rows = [header, ("---:", "---", "---:", "---:", "---:", "---"), *(_row(page) for page in (*FIRST, *NEXT, *LAST))]
     yield "steps-ladder", "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
