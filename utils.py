@@ -81,21 +81,30 @@ def architecture(target: str) -> str:
 
 
 def prepare_data(
-    M: int, N: int, K: int, dtype: str = "float16", target: str | None = None, seed: int = 0
+    M: int,
+    N: int,
+    K: int,
+    dtype: str = "float16",
+    target: str | None = None,
+    seed: int = 0,
+    arrays: bool = False,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """A (M, K) and B (N, K) with random normal numbers, and D (M, N) filled with NaN, which exposes missing writes.
 
-    They are tensors on the GPU if the target is "cuda", else NumPy arrays: `torch.from_numpy` makes tensors of them.
+    They are tensors, on the GPU if the target is "cuda", else in host memory. arrays: whether those in host memory are
+    NumPy arrays instead, which need no PyTorch.
     """
     rng = np.random.default_rng(seed)
     kind = numpy_dtype(dtype)
     A, B = (rng.standard_normal(shape, dtype=np.float32).astype(kind) for shape in ((M, K), (N, K)))
     D = np.full((M, N), np.nan, kind)
-    if Target(target or default_target()).kind != "cuda":
+    on_gpu = Target(target or default_target()).kind == "cuda"
+    if arrays and not on_gpu:
         return A, B, D
     import torch
 
-    a, b, d = (torch.from_numpy(array.astype(np.float32)).to(getattr(torch, dtype)).cuda() for array in (A, B, D))
+    tensors = (torch.from_numpy(array.astype(np.float32)).to(getattr(torch, dtype)) for array in (A, B, D))
+    a, b, d = (tensor.cuda() if on_gpu else tensor for tensor in tensors)
     return a, b, d
 
 

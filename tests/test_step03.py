@@ -7,7 +7,7 @@ STEP = 3
 
 def test_step03(hgemm, reference, shape, target, schedules):
     kernel = hgemm(*shape)
-    A, B, D = prepare_data(*shape, target=target)
+    A, B, D = prepare_data(*shape, target=target, arrays=True)
     run = compile_and_run(kernel, A, B, D, target, **schedules)
     verify(A, B, D, run)
     check_timing(run, reference(*shape), step=STEP)

@@ -43,7 +43,7 @@ def on_few_sms(step: int, tmp_path: Path) -> Factory:
 
 def check(factory: Factory, shape: Shape, dtype: str = "float16", schedules: int = 1, seed: int = 0) -> None:
     kernel = factory(*shape, dtype=dtype)
-    A, B, D = prepare_data(*shape, dtype=dtype, target="sim")
+    A, B, D = prepare_data(*shape, dtype=dtype, target="sim", arrays=True)
     report = tvm.simulate(kernel, A, B, D, schedules=schedules, seed=seed)
     assert (report.verdict, report.findings) == ("ok", ()), str(report)
     assert report.proof is not None and report.proof.holds, str(report)
@@ -70,7 +70,7 @@ def test_the_same_data_give_the_same_bits_in_every_schedule(step: int, on_few_sm
     kernel = on_few_sms(*SMALL[step])
     results = []
     for seed in (0, 7):
-        A, B, D = prepare_data(*SMALL[step], target="sim")
+        A, B, D = prepare_data(*SMALL[step], target="sim", arrays=True)
         tvm.simulate(kernel, A, B, D, seed=seed)
         results.append(D)
     assert np.array_equal(results[0], results[1])

@@ -69,7 +69,7 @@ def check(
     tile: Tile | None = None,
 ) -> None:
     kernel = kernel_of(step, shape, dtype, folder, tile)
-    A, B, D = prepare_data(*shape, dtype=dtype, target="sim:h100")
+    A, B, D = prepare_data(*shape, dtype=dtype, target="sim:h100", arrays=True)
     report = tvm.simulate(kernel, A, B, D, gpu="h100", schedules=schedules, seed=seed)
     assert (report.verdict, report.findings) == ("ok", ()), str(report)
     assert report.proof is not None and report.proof.holds, str(report)
@@ -110,7 +110,7 @@ def test_a_tile_that_hangs_over_the_edge_is_right_at_full_size() -> None:
     """8256 columns are 64 and a half of the tiles that 64 rows get; half of the SMs have none."""
     shape = (64, 8256, 64)
     kernel = load_kernels(FOLDER)[10](*shape)
-    A, B, D = prepare_data(*shape, target="sim:h100")
+    A, B, D = prepare_data(*shape, target="sim:h100", arrays=True)
     report = tvm.simulate(kernel, A, B, D, gpu="h100")
     assert (report.verdict, report.findings) == ("ok", ()), str(report)
     assert report.proof is not None and report.proof.holds, str(report)

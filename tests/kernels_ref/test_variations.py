@@ -153,7 +153,7 @@ def reports(variation: Variation, folder: Path, seeds: range) -> Iterator[tvm.Re
     path.write_text(variation.source(), encoding="utf-8")
     kernel = load_kernels(path)[variation.step](*variation.shape, dtype=variation.dtype)
     for seed in seeds:
-        A, B, D = prepare_data(*variation.shape, dtype=variation.dtype, target="sim", seed=seed)
+        A, B, D = prepare_data(*variation.shape, dtype=variation.dtype, target="sim", seed=seed, arrays=True)
         yield tvm.simulate(kernel, A, B, D, seed=seed)
         verify(A, B, D)
 

@@ -111,25 +111,35 @@ def test_start_up_imports_no_more_than_it_needs(program: str) -> None:
 
 
 def test_outputs_start_as_nan_and_inputs_depend_on_the_seed() -> None:
-    a, b, d = prepare_data(128, 256, 64, dtype="bfloat16", target="sim")
+    a, b, d = prepare_data(128, 256, 64, dtype="bfloat16", target="sim", arrays=True)
     assert (a.shape, b.shape, d.shape) == ((128, 64), (256, 64), (128, 256))
     assert str(d.dtype) == "bfloat16" and bool(np.isnan(d.astype(np.float32)).all())
-    again, other = (prepare_data(128, 256, 64, dtype="bfloat16", target="sim", seed=seed)[0] for seed in (0, 1))
+    options = {"dtype": "bfloat16", "target": "sim", "arrays": True}
+    again, other = (prepare_data(128, 256, 64, seed=seed, **options)[0] for seed in (0, 1))
     assert np.array_equal(a, again)
     assert not np.array_equal(a, other)
+
+
+def test_the_data_of_a_simulator_target_are_tensors_unless_arrays_are_asked_for() -> None:
+    tensors = prepare_data(128, 256, 64, target="sim")
+    arrays = prepare_data(128, 256, 64, target="sim", arrays=True)
+    assert all(isinstance(tensor, torch.Tensor) and tensor.dtype is torch.float16 for tensor in tensors)
+    assert all(isinstance(array, np.ndarray) for array in arrays)
+    for tensor, array in zip(tensors[:2], arrays[:2], strict=True):
+        np.testing.assert_array_equal(tensor.numpy(), array)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_gpu_gets_the_same_data_as_tensors(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.Tensor, "cuda", lambda tensor: tensor)
     tensors = prepare_data(128, 256, 64, dtype=dtype, target="cuda:sm_100a")
-    for tensor, array in zip(tensors, prepare_data(128, 256, 64, dtype=dtype, target="sim"), strict=True):
+    for tensor, array in zip(tensors, prepare_data(128, 256, 64, dtype=dtype, target="sim", arrays=True), strict=True):
         assert isinstance(tensor, torch.Tensor) and tensor.dtype is getattr(torch, dtype)
         assert np.array_equal(tensor.float().numpy(), array.astype(np.float32), equal_nan=True)
 
 
 def test_a_single_wrong_element_fails() -> None:
-    a, b, d = prepare_data(128, 128, 64, target="sim")
+    a, b, d = prepare_data(128, 128, 64, target="sim", arrays=True)
     d[:] = a.astype(np.float32) @ b.astype(np.float32).T
     verify(a, b, d)
     verify(*map(torch.from_numpy, (a, b, d)))
@@ -139,7 +149,7 @@ def test_a_single_wrong_element_fails() -> None:
 
 
 def test_a_kernel_that_writes_nothing_fails() -> None:
-    a, b, d = prepare_data(128, 128, 64, target="sim")
+    a, b, d = prepare_data(128, 128, 64, target="sim", arrays=True)
     with pytest.raises(WrongResult, match=r"100\.0% of D is wrong"):
         verify(a, b, d)
 
@@ -147,7 +157,7 @@ def test_a_kernel_that_writes_nothing_fails() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_reference_is_correct_and_timed(dtype: str) -> None:
     kernel = REFERENCES[2](128, 128, 128, dtype=dtype)
-    a, b, d = prepare_data(128, 128, 128, dtype=dtype, target="sim")
+    a, b, d = prepare_data(128, 128, 128, dtype=dtype, target="sim", arrays=True)
     run = compile_and_run(kernel, a, b, d, "sim")
     verify(a, b, d, run)
     ms, tflops = benchmark(kernel, 128, 128, 128, dtype=dtype, target="sim")
@@ -157,7 +167,7 @@ def test_a_reference_is_correct_and_timed(dtype: str) -> None:
 
 def test_a_slow_kernel_fails_the_time_bound() -> None:
     kernel = REFERENCES[2](128, 128, 128)
-    a, b, d = prepare_data(128, 128, 128, target="sim")
+    a, b, d = prepare_data(128, 128, 128, target="sim", arrays=True)
     run = compile_and_run(kernel, a, b, d, "sim")
     assert run.ms is not None
     check_timing(run, kernel)
@@ -168,7 +178,7 @@ def test_a_slow_kernel_fails_the_time_bound() -> None:
 
 def test_a_failure_on_the_gpu_precedes_its_explanation() -> None:
     span = Span(__file__, 1)
-    report = tvm.simulate(REFERENCES[1](128, 128, 64), *prepare_data(128, 128, 64, target="sim"))
+    report = tvm.simulate(REFERENCES[1](128, 128, 64), *prepare_data(128, 128, 64, target="sim", arrays=True))
     stuck = replace(report, verdict="deadlock", findings=(Finding("deadlock", "error", "nobody arrives", span),))
     error = tvm.GpuRunError(KernelTimeout("kernel did not finish within 10 s"), stuck)
     assert isinstance(error, page_errors()) and isinstance(error.cause, page_errors())

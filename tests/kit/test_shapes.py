@@ -31,7 +31,7 @@ HIDDEN = {
 
 def ran(path: Path, step: int, shape: Shape, sms: int | None = None) -> None:
     """Build the step's kernel in a file, run it, and judge its result, as a step test does."""
-    data = prepare_data(*shape, target="sim")
+    data = prepare_data(*shape, target="sim", arrays=True)
     run = compile_and_run(load_kernels(path, sms=sms)[step](*shape), *data, "sim", sms=sms)
     verify(*data, run)
 

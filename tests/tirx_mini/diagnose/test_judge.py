@@ -98,7 +98,7 @@ def reference(step: int, shape: tuple[int, int, int], dtype: str = "float16") ->
 @pytest.mark.parametrize(("step", "shape"), [(1, (128, 128, 64)), (3, (256, 128, 192)), (7, (256, 384, 256))])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_reference_is_right_under_every_schedule(step: int, shape: tuple[int, int, int], dtype: str) -> None:
-    A, B, D = prepare_data(*shape, dtype, target="sim")
+    A, B, D = prepare_data(*shape, dtype, target="sim", arrays=True)
     report = tvm.simulate(reference(step, shape, dtype), A, B, D, schedules=4, seed=0)
     assert (report.verdict, report.findings, report.schedules) == ("ok", (), 4), str(report)
     want = A.astype(np.float64) @ B.astype(np.float64).T
@@ -107,7 +107,7 @@ def test_a_reference_is_right_under_every_schedule(step: int, shape: tuple[int, 
 
 def test_time_and_throughput_are_predicted() -> None:
     shape = (256, 256, 256)
-    report = tvm.simulate(reference(4, shape), *prepare_data(*shape, target="sim"))
+    report = tvm.simulate(reference(4, shape), *prepare_data(*shape, target="sim", arrays=True))
     assert report.time_us is not None and report.cycles is not None and report.tflops is not None
     assert report.tflops == pytest.approx(2 * 256**3 / report.time_us / 1e6)
     assert report.gpu == "B200" and report.time_us > 0.5
@@ -116,7 +116,7 @@ def test_time_and_throughput_are_predicted() -> None:
 def test_a_schedule_can_be_replayed_from_its_seed() -> None:
     shape = (256, 256, 256)
     kernel = lower(reference(7, shape))
-    times = [simulate(kernel, prepare_data(*shape, target="sim"), seed=seed).time_us for seed in (5, 5, 6)]
+    times = [simulate(kernel, prepare_data(*shape, target="sim", arrays=True), seed=seed).time_us for seed in (5, 5, 6)]
     assert times[0] == times[1] != times[2]
 
 

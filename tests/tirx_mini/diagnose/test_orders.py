@@ -33,7 +33,7 @@ def simulate_edited(step: int, old: str, new: str, tmp_path: Path) -> Report:
     path = tmp_path / "edited.py"
     path.write_text(text.replace(old, new), encoding="utf-8")
     kernel = load_kernels(path)[step](*SHAPES[step])
-    return tvm.simulate(kernel, *prepare_data(*SHAPES[step], target="sim"))
+    return tvm.simulate(kernel, *prepare_data(*SHAPES[step], target="sim", arrays=True))
 
 
 @pytest.mark.parametrize("step", [7, 9])

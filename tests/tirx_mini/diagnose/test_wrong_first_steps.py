@@ -171,7 +171,7 @@ def test_a_missing_after_thread_sync_is_a_warning(tmp_path: Path) -> None:
 def test_b_read_at_the_offset_of_a_names_the_line(tmp_path: Path) -> None:
     edit = Edit(3, "B[n_st : n_st + BLK_N", "B[m_st : m_st + BLK_N")
     kernel = edit.kernel(tmp_path)
-    A, B, D = prepare_data(*SHAPES[3], target="sim")
+    A, B, D = prepare_data(*SHAPES[3], target="sim", arrays=True)
     run = compile_and_run(kernel, A, B, D, "sim")  # nothing is out of order: only the numbers are wrong
     with pytest.raises(WrongResult) as error:
         verify(A, B, D, run)
@@ -232,7 +232,7 @@ def test_a_condition_with_and_is_right(tmp_path: Path) -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_the_references_themselves_have_no_findings(step: int) -> None:
     kernel = load_kernels(SOURCES[step])[step](*SHAPES[step])
-    A, B, D = prepare_data(*SHAPES[step], target="sim")
+    A, B, D = prepare_data(*SHAPES[step], target="sim", arrays=True)
     run = compile_and_run(kernel, A, B, D, "sim")
     assert run.report is not None and run.report.findings == (), str(run.report)
     verify(A, B, D, run)

@@ -166,7 +166,7 @@ def test_the_mistake_is_found_and_named(wrong: Wrong, tmp_path: Path) -> None:
 def test_a_tile_written_where_the_next_one_is_shows_in_the_result(tmp_path: Path) -> None:
     """The scheduler may go on before the write-back: no rule is broken, but D is wrong."""
     edit = HopperEdit(10, f"write_back()\n{NEXT_TILE}", f"{NEXT_TILE.lstrip()}                    write_back()\n")
-    A, B, D = prepare_data(*edit.shape, target="sim")
+    A, B, D = prepare_data(*edit.shape, target="sim", arrays=True)
     assert tvm.simulate(edit.kernel(tmp_path), A, B, D, gpu="h100").verdict == "ok"
     with pytest.raises(WrongResult, match="of D is wrong"):
         verify(A, B, D)

@@ -62,7 +62,7 @@ class Refused:
 
 def simulate(kernel: PrimFunc, step: int, **options: int) -> Report:
     """The report on a kernel of `step` at its shape."""
-    return tvm.simulate(kernel, *prepare_data(*SHAPES[step], target="sim"), **options)
+    return tvm.simulate(kernel, *prepare_data(*SHAPES[step], target="sim", arrays=True), **options)
 
 
 def assert_sentence(text: str) -> None:
@@ -114,7 +114,7 @@ def assert_refused(refused: Refused, folder: Path) -> TirxError:
 
 def simulate_on_hopper(edit: Edit, folder: Path, seed: int = 0, shape: Shape | None = None) -> Report:
     """The report on an edited Hopper reference."""
-    data = prepare_data(*(shape or edit.shape), target="sim")
+    data = prepare_data(*(shape or edit.shape), target="sim", arrays=True)
     return tvm.simulate(edit.kernel(folder, shape), *data, gpu="h100", seed=seed)
 
 

@@ -24,7 +24,7 @@ def test_values_and_time_do_not_depend_on_the_checks(step: int, seed: int) -> No
     kernel = load_kernels(REFERENCES)[step](*SHAPES[step])
     outcomes = []
     for checks in (True, False):
-        A, B, D = prepare_data(*SHAPES[step], target="sim")
+        A, B, D = prepare_data(*SHAPES[step], target="sim", arrays=True)
         report = tvm.simulate(kernel, A, B, D, seed=seed, checks=checks)
         assert (report.verdict, report.findings) == ("ok", ()), str(report)
         outcomes.append((D.tobytes(), report.cycles, dict(report.stats)))
@@ -54,7 +54,7 @@ def test_without_checks_hazards_are_not_found_but_faults_and_deadlocks_are(
 ) -> None:
     kernel = edited(step, old, new, tmp_path)
     for checks, verdict in ((True, checked), (False, unchecked)):
-        data = prepare_data(*SHAPES[step], target="sim")
+        data = prepare_data(*SHAPES[step], target="sim", arrays=True)
         report = tvm.simulate(kernel, *data, checks=checks)
         assert report.verdict == verdict, str(report)
 
@@ -62,7 +62,7 @@ def test_without_checks_hazards_are_not_found_but_faults_and_deadlocks_are(
 def test_a_missing_wait_shows_in_the_numbers_too(tmp_path: Path) -> None:
     """Effects come as late as they may, so what is not waited for is wrong also where nobody checks: here, from HBM."""
     kernel = edited(5, "Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([stage]), phase_tma)", "pass", tmp_path)
-    A, B, D = prepare_data(*SHAPES[5], target="sim")
+    A, B, D = prepare_data(*SHAPES[5], target="sim", arrays=True)
     tvm.simulate(kernel, A, B, D, gpu=replace(B200, l2_bytes=0), checks=False)
     right = A.astype(np.float32) @ B.astype(np.float32).T
     assert not np.allclose(D.astype(np.float32), right, rtol=1e-2, atol=1e-1, equal_nan=False)

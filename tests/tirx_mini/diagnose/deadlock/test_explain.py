@@ -201,7 +201,7 @@ def simulate(mistake: Mistake, folder: Path) -> Report:
     path = folder / "wrong.py"
     path.write_text(source(mistake), encoding="utf-8")
     kernel = load_kernels(path)[mistake.step](*mistake.shape)
-    return tvm.simulate(kernel, *prepare_data(*mistake.shape, target="sim"))
+    return tvm.simulate(kernel, *prepare_data(*mistake.shape, target="sim", arrays=True))
 
 
 def lines_with(mistake: Mistake) -> set[int]:

@@ -281,7 +281,7 @@ BEFORE_STORES = Edit(7, STORES, f"{STORES}                            Tx.ptx.gri
 
 
 def judged(edit: Edit, folder: Path) -> tvm.Report:
-    data = prepare_data(*SHAPES[edit.step], target="sim")[:3]
+    data = prepare_data(*SHAPES[edit.step], target="sim", arrays=True)[:3]
     return tvm.simulate(edit.kernel(folder), *data)
 
 
