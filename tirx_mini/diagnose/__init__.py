@@ -33,6 +33,7 @@ from .judge import SimulationError, failed, finding_of, simulate
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
 from .proof import Proof
+from .twins import together
 
 __all__ = [
     "Activity", "Awaited", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
@@ -41,5 +42,5 @@ __all__ = [
     "BUDGET", "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind",
     "Proof",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
-    "explore", "failed", "finding_of", "kind_with", "simulate", "state_notes", "verdict_of", "worst_first",
+    "explore", "failed", "finding_of", "kind_with", "simulate", "state_notes", "verdict_of", "worst_first", "together",
 ]  # fmt: skip

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tirx_mini.diagnose import Finding
-from tirx_mini.diagnose.twins import together
+from tirx_mini.diagnose import Finding, together
 from tirx_mini.ir import Span
 
 SOURCE = """\
