@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -148,6 +149,8 @@ def test_the_command_works_in_a_copied_folder(tmp_path: Path) -> None:
     ],
 )
 def test_make_hint_is_the_command(variables: str, arguments: str) -> None:
-    result = subprocess.run(["make", "-n", "hint", *variables.split()], cwd=ROOT, capture_output=True, text=True)
+    command = ["make", "--no-print-directory", "-n", "hint", *variables.split()]
+    alone = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    result = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert " ".join(result.stdout.splitlines()[-1].split()).endswith(f"/python -m tirx_mini {arguments}")
