@@ -30,19 +30,18 @@ class Bandwidth:
         window = int(time // WINDOW)
         if window in self._full:
             window = self._first_free(window)
-        used, capacity, left = self._used, self._capacity, nbytes
-        while True:
-            filled = used.get(window, 0.0) + left
-            if filled < capacity:
-                used[window] = filled
-                break
+        used, capacity = self._used, self._capacity
+        filled = used.get(window, 0.0) + nbytes
+        while filled >= capacity:
             used[window] = capacity
-            left = filled - capacity
             self._full[window] = window + 1
             window = self._first_free(window + 1)
+            filled = used.get(window, 0.0) + (filled - capacity)
+        used[window] = filled
         if len(used) > self._kept:
             self._forget(int(now // WINDOW))
-        return max(time + nbytes / self.rate, window * WINDOW + filled / self.rate)
+        alone, shared = time + nbytes / self.rate, window * WINDOW + filled / self.rate
+        return alone if alone >= shared else shared
 
     def _first_free(self, window: int) -> int:
         """The first window from `window` on that has room."""

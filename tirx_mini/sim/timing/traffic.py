@@ -82,11 +82,11 @@ class Traffic:
         if self._warm:
             return 0
         seen = self._seen(slot, int(lines[-1]))
-        missing = ~seen[lines]
-        missed = int(counts[missing].sum())
-        if missed:
-            seen[lines] = True
-        return missed * width
+        there = seen[lines]
+        if there.all():
+            return 0
+        seen[lines] = True
+        return int(counts[~there].sum()) * width
 
     def _seen(self, slot: int, top: int) -> np.ndarray:
         """Which lines of an argument the L2 holds, at least up to line `top`."""
