@@ -58,8 +58,8 @@ def run(course: Path, *arguments: str, status: int = 0) -> str:
 COMMANDS = f"""
 from tirx_mini.__main__ import main
 
-assert main(["ladder", "--steps", "{NEW}", "--jobs", "1"]) == 0
-assert main(["ladder", "--steps", "{NEW}", "--jobs", "1", "--gpu", "h100"]) == 0
+assert main(["ladder", "--steps", "{NEW}", "--size", "512", "--jobs", "1"]) == 0
+assert main(["ladder", "--steps", "{NEW}", "--size", "512", "--jobs", "1", "--gpu", "h100"]) == 0
 assert main(["check", "kernels_ref/sm100/step{NEW}_more.py:hgemm_v{NEW}"]) == 0
 assert main(["inspect", "{NEW}", "512"]) == 0
 main(["ladder", "--steps", "{NEW + 1}"])
