@@ -19,7 +19,7 @@ Latencies and costs are cycles of the SM clock.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -225,10 +225,9 @@ class GpuSpec:
     cta_launch_latency: float = 600
     issue: Mapping[str, float] = field(default_factory=lambda: ISSUE_CYCLES)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         """For other processes: a read-only mapping cannot be pickled as it is."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return _spec, ({**values, "issue": dict(self.issue)},)
+        return {**vars(self), "issue": dict(self.issue)}
 
     @property
     def arch(self) -> str:
@@ -329,7 +328,3 @@ def nearest_gpu(arch: str, cuda_name: str = "") -> GpuSpec:
     alike = [spec for key, spec in GPUS.items() if key in cuda_name.lower()]
     alike += [spec for spec in GPUS.values() if spec.arch == arch]
     return alike[0] if alike else GPUS[DEFAULT_GPU]
-
-
-def _spec(values: dict[str, Any]) -> GpuSpec:
-    return GpuSpec(**values)

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -302,10 +303,12 @@ RULES: Mapping[type, Callable[[Any], None]] = MappingProxyType({
 # -- the fields of a class ---------------------------------------------------------------------------------------------
 
 
+@cache
 def field_names(cls: type) -> tuple[str, ...]:
     own = tuple(GRAMMAR[cls])
     return (*own, "span") if issubclass(cls, (Expr, Stmt, Buffer, TensorMap, PrimFunc)) else own
 
 
+@cache
 def defaults(cls: type) -> dict[str, Any]:
     return {} if cls is SwizzleMode else {each.name: each.default for each in fields(cls)}

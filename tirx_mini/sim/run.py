@@ -128,12 +128,14 @@ class Simulation:
         def here(size: Size) -> Outcome | None:
             return self.part(size, seed, budget)
 
-        def run(sizes: Sequence[Size]) -> Mapping[Size, Outcome | None]:
-            several = jobs if self._sampling.effort(sizes) >= WORTH_A_PROCESS else 1
-            with Team(_in_child, payload, here, several) as team:
-                return team.results(sizes)
+        with Team(_in_child, payload, here, jobs) as team:
 
-        found = self._sampling.outcome(run)
+            def run(sizes: Sequence[Size]) -> Mapping[Size, Outcome | None]:
+                if self._sampling.effort(sizes) >= WORTH_A_PROCESS:
+                    return team.results(sizes)
+                return {size: here(size) for size in sizes}
+
+            found = self._sampling.outcome(run)
         return None if found is None else replace(found[0], sampled=found[1])
 
     def _arguments(self) -> Iterator[Any]:
