@@ -31,6 +31,8 @@ from functools import cache
 from pathlib import Path
 from textwrap import dedent, indent
 
+from tools.figures import quotations
+
 ROOT = Path(__file__).parents[1]
 SLIDES = ROOT / "slides"
 MARP = SLIDES / "node_modules" / "@marp-team" / "marp-cli" / "marp-cli.js"
@@ -40,7 +42,6 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 ABOVE = 12
 """How far above the foot of a text a part of a picture begins or ends."""
 
-_PASSAGE = re.compile(r"<!-- figures: (?P<name>[\w-]+) -->\n(?P<text>.*?)<!-- /figures -->", re.DOTALL)
 _CODE = re.compile(r"^<!-- code: (?P<kernel>\S+) -->\n+```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
 _DIRECTIVE = re.compile(r"^<!-- (?P<kind>figures|table|output|quote): (?P<rest>.*?) -->$", re.MULTILINE)
 _CELL = re.compile(r"\{\{([^{}]*)\}\}")
@@ -71,7 +72,7 @@ class Stale(ValueError):
 def passages() -> dict[str, str]:
     """The text of each passage of the pages of `docs/`, by name."""
     pages = (path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))
-    return {match["name"]: match["text"].strip() for page in pages for match in _PASSAGE.finditer(page)}
+    return {name: text for page in pages for name, text in quotations(page).items()}
 
 
 def passage(name: str) -> str:

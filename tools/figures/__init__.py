@@ -1,6 +1,6 @@
 """The pictures and the figures of the documentation, made anew: `make figures`, or `python -m tools.figures [FOLDER]`.
 
-Each module of this package covers a topic. It has one or both of these functions:
+Each module of this package covers a topic. It has one or both of these functions, or `PAGES`, objects that have them:
 
 pictures(): yields the path under `docs/` and the text of each SVG picture.
 passages(): yields the name and the Markdown of each passage that quotes figures. It stands between two comments of a
@@ -22,7 +22,7 @@ from types import ModuleType
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
-_PASSAGE = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
+_PASSAGE = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(?P<end><!-- /figures -->)", re.DOTALL)
 
 
 def topics() -> dict[str, ModuleType]:
@@ -33,12 +33,14 @@ def topics() -> dict[str, ModuleType]:
 
 def pictures(topic: ModuleType) -> Iterator[tuple[str, str]]:
     """The path under `docs/` and the text of each picture of a topic."""
-    yield from getattr(topic, "pictures", dict)()
+    for source in (topic, *getattr(topic, "PAGES", ())):
+        yield from getattr(source, "pictures", dict)()
 
 
 def passages(topic: ModuleType) -> Iterator[tuple[str, str]]:
     """The name and the Markdown of each passage of a topic."""
-    yield from getattr(topic, "passages", dict)()
+    for source in (topic, *getattr(topic, "PAGES", ())):
+        yield from getattr(source, "passages", dict)()
 
 
 def pages() -> list[Path]:
@@ -46,9 +48,14 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
+def quotations(page: str) -> dict[str, str]:
+    """The passages of a page by name, as they stand there."""
+    return {match["name"]: match["text"].strip() for match in _PASSAGE.finditer(page)}
+
+
 def quoted(page: str) -> list[str]:
     """The names of the passages of a page."""
-    return [match["name"] for match in _PASSAGE.finditer(page)]
+    return list(quotations(page))
 
 
 def filled(page: str, texts: dict[str, str]) -> str:
@@ -56,6 +63,6 @@ def filled(page: str, texts: dict[str, str]) -> str:
 
     def passage(match: re.Match[str]) -> str:
         text = texts.get(match["name"])
-        return match[0] if text is None else f"{match[1]}\n{text.strip()}\n\n{match[3]}"
+        return match[0] if text is None else f"{match[1]}\n{text.strip()}\n\n{match['end']}"
 
     return _PASSAGE.sub(passage, page)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
 from tirx_mini.course import load_module
+from tools import pages
 from tools.figures import DOCS
-
-_BLOCK = re.compile(r"(?<!-->\n)^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: str) -> list[str]:
-    """The Python blocks of a page that run, given by its path under `docs/`: without those under a comment."""
-    return _BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
+    """The Python blocks of a page that run, given by its path under `docs/`: without those that a comment marks."""
+    every = pages.blocks((DOCS / page).read_text(encoding="utf-8"))
+    return [block.text for block in every if block.language == "python" and not block.mark]
 
 
 def code_of(page: str, name: str = "") -> ModuleType:

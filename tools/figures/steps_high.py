@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tools.figures._steps import Drawing, StepPage, cube
 
 SIZES = (cube(2048), cube(4096))
@@ -28,15 +26,3 @@ PAGES = (
     ),
     StepPage(10, times=SIZES, bounds=(cube(2048),)),
 )  # fmt: skip
-
-
-def pictures() -> Iterator[tuple[str, str]]:
-    """The timelines that no other topic draws."""
-    for page in PAGES:
-        yield from page.pictures()
-
-
-def passages() -> Iterator[tuple[str, str]]:
-    """What the pages quote."""
-    for page in PAGES:
-        yield from page.passages()
