@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -121,6 +121,11 @@ def blocks(page: str) -> list[Block]:
         generated = before.count("<!-- figures: ") > before.count("<!-- /figures -->")
         found.append(Block(number, token.info.strip(), token.content, mark, why, generated))
     return found
+
+
+def as_table(rows: Iterable[Sequence[str]]) -> str:
+    """A table of these rows, the first the head, the second its rule."""
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _line(token: Token) -> int:

@@ -32,6 +32,7 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 from tools.figures import quotations
+from tools.pages import as_table
 
 ROOT = Path(__file__).parents[1]
 SLIDES = ROOT / "slides"
@@ -102,7 +103,7 @@ def table(name: str, columns: str = "", rows: str = "") -> str:
         raise Stale(f"the table of {name} has no {', '.join(missing)}; it has {', '.join(head)}; {', '.join(lines)}")
     places = [head.index(column) for column in wanted]
     chosen = [head, rule, *(lines[key] for key in keys)]
-    return "\n".join("| " + " | ".join(row[place] for place in places) + " |" for row in chosen)
+    return as_table([row[place] for place in places] for row in chosen)
 
 
 def _listed(text: str) -> list[str]:

@@ -17,6 +17,7 @@ from tirx_mini.report.timeline import timeline_svg, wave_svg
 from tools.figures import DOCS
 from tools.figures._references import reference
 from tools.figures._runs import extents, timed, traced
+from tools.pages import as_table
 
 DTYPE = "float16"
 CONTEXT = 2
@@ -95,15 +96,20 @@ def times_table(step: int, shapes: tuple[Shape, ...]) -> str:
             columns[name].append(_speed(shape, None if ms is None else ms * 1000))
     shown = {name: cells for name, cells in columns.items() if any(cells)}
     rows = [list(shown), ["---", *("---:" for _ in list(shown)[1:])], *zip(*shown.values(), strict=True)]
-    return "\n".join("| " + " | ".join(cell or "–" for cell in row) + " |" for row in rows)
+    return as_table([cell or "–" for cell in row] for row in rows)
 
 
 def _speed(shape: Shape, us: float | None) -> str:
     if us is None:
         return ""
+    return f"{us:.1f} µs, {tflops_text(shape, us)} TFLOPS"
+
+
+def tflops_text(shape: Shape, us: float) -> str:
+    """TFLOPS of a product of this shape in so many microseconds."""
     m, n, k = shape
     tflops = 2 * m * n * k / us / 1e6
-    return f"{us:.1f} µs, {tflops:.1f} TFLOPS" if tflops < 10 else f"{us:.1f} µs, {tflops:.0f} TFLOPS"
+    return f"{tflops:.1f}" if tflops < 10 else f"{tflops:.0f}"
 
 
 def diff_text(step: int) -> str:

@@ -10,10 +10,11 @@ from tirx_mini.course import STEPS, Shape, StepTimes
 from tirx_mini.hardware import DEFAULT_GPU
 from tools.figures import DOCS
 from tools.figures._runs import FULL, extents, timed, traced
-from tools.figures._steps import DTYPE, StepPage, changed_lines, cube
+from tools.figures._steps import DTYPE, StepPage, changed_lines, cube, tflops_text
 from tools.figures.steps_high import PAGES as LAST
 from tools.figures.steps_low import PAGES as FIRST
 from tools.figures.steps_middle import PAGES as NEXT
+from tools.pages import as_table
 
 SIZE = FULL
 LARGE = cube(4096)
@@ -40,7 +41,7 @@ def passages() -> Iterator[tuple[str, str]]:
     """`steps-ladder`: the table of all steps."""
     header = ("step", "idea", "lines", f"TFLOPS at {SIZE}", f"at {LARGE[0]}, measured", "bound by")
     rows = [header, ("---:", "---", "---:", "---:", "---:", "---"), *(_row(page) for page in (*FIRST, *NEXT, *LAST))]
-    yield "steps-ladder", "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    yield "steps-ladder", as_table(rows)
 
 
 def _row(page: StepPage) -> tuple[str, ...]:
@@ -66,8 +67,4 @@ def _predicted(step: int, shape: Shape) -> str:
 
 
 def _tflops(shape: Shape, us: float | None) -> str:
-    if us is None:
-        return "–"
-    m, n, k = shape
-    tflops = 2 * m * n * k / us / 1e6
-    return f"{tflops:.1f}" if tflops < 10 else f"{tflops:.0f}"
+    return "–" if us is None else tflops_text(shape, us)

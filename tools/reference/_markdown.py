@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from tirx_mini.isa import literal
+from tools.pages import as_table
 
 _NAMES = re.compile(r"(\*?\w+(?:, \*?\w+)*): (.*)", re.DOTALL)
 _ALIGNED = re.compile(r"\S {3,}\S")
@@ -146,7 +147,7 @@ def wrapped(text: str, indent: str = "") -> str:
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """A table; a | in a cell stays one."""
     lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in lines)
+    return as_table([cell.replace("|", r"\|") for cell in row] for row in lines)
 
 
 def body(doc: Doc) -> Iterator[str]:
