@@ -3,7 +3,7 @@
 All of them compute D = A @ B.T for A (M, K), B (N, K) and D (M, N), in float16 or bfloat16, and accumulate in float32.
 
 Replace the `...` below each TODO. In steps 1 to 3, a TODO names the calls. From step 4 on, it says what must be true:
-which data must be visible to whom before what, who may run ahead of whom, how many arrivals complete a phase. The
+which data a thread or an engine must see first, which role may run ahead, how many arrivals complete a phase. The
 calls are those of earlier steps, or on the page of the step. Set-up that does not change is yours to copy.
 
     docs/steps/step01.md                              the page of step 1: the idea, the structure, the pitfalls

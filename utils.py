@@ -305,7 +305,7 @@ def check_timing(
 
     In the simulator, the bound is the predicted time of `reference`. On a GPU, it is the time for `step` and the shape
     in the table of this GPU (docs/h100.csv, docs/b200.csv), or the measured time of `reference` if that is longer,
-    because the clock of this machine may be lower than that of the table. If neither is known, there is no bound.
+    because the clock of this machine may be lower than that of the table. If neither is known, any time passes.
 
     reference: None if the kernel is itself the reference; only the table can bound it.
 

@@ -84,7 +84,7 @@ def shfl_idx(gpu: Machine, thread: Thread, value: any_value, lane: s32) -> any_v
     pure=True,
 )
 def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
-    """The value that lane ``lane + delta`` holds, or the lane's own where there is no such lane."""
+    """The value that lane ``lane + delta`` holds, or the lane's own value if the warp has no such lane."""
     source = _LANES + np.asarray(delta)
     return gpu.shuffle(thread, value, np.where(source > 31, _LANES, source))
 
@@ -100,7 +100,7 @@ def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any
     pure=True,
 )
 def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
-    """The value that lane ``lane - delta`` holds, or the lane's own where there is no such lane."""
+    """The value that lane ``lane - delta`` holds, or the lane's own value if the warp has no such lane."""
     source = _LANES - np.asarray(delta)
     return gpu.shuffle(thread, value, np.where(source < 0, _LANES, source))
 

@@ -902,7 +902,7 @@ class _PtxShfl:
         """
 
     def down(self, value: Number, delta: Integer) -> Expr:
-        """The value that lane ``lane + delta`` holds, or the lane's own where there is no such lane.
+        """The value that lane ``lane + delta`` holds, or the lane's own value if the warp has no such lane.
 
         PTX:
             shfl.sync.down.b32 result, value, delta, 31, 0xffffffff;
@@ -917,7 +917,7 @@ class _PtxShfl:
         """
 
     def up(self, value: Number, delta: Integer) -> Expr:
-        """The value that lane ``lane - delta`` holds, or the lane's own where there is no such lane.
+        """The value that lane ``lane - delta`` holds, or the lane's own value if the warp has no such lane.
 
         PTX:
             shfl.sync.up.b32 result, value, delta, 0, 0xffffffff;
@@ -1705,7 +1705,7 @@ class _Cuda:
         """
 
     def shfl_down(self, value: Number, delta: Integer) -> Expr:
-        """The value that lane ``lane + delta`` holds, or the lane's own where there is no such lane.
+        """The value that lane ``lane + delta`` holds, or the lane's own value if the warp has no such lane.
 
         PTX:
             shfl.sync.down.b32 result, value, delta, 31, 0xffffffff;
@@ -1720,7 +1720,7 @@ class _Cuda:
         """
 
     def shfl_up(self, value: Number, delta: Integer) -> Expr:
-        """The value that lane ``lane - delta`` holds, or the lane's own where there is no such lane.
+        """The value that lane ``lane - delta`` holds, or the lane's own value if the warp has no such lane.
 
         PTX:
             shfl.sync.up.b32 result, value, delta, 0, 0xffffffff;
