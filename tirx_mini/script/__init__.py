@@ -7,5 +7,18 @@ from .functions import inline
 from .handles import OpenRole
 from .memory import PoolAllocator
 from .prim_func import ir_module, prim_func
+from .refused import REFUSALS, Refusal, refusal
 
-__all__ = ["OpenRole", "PoolAllocator", "explained", "from_source", "inline", "ir_module", "prim_func", "tirx"]
+__all__ = [
+    "REFUSALS",
+    "OpenRole",
+    "PoolAllocator",
+    "Refusal",
+    "explained",
+    "from_source",
+    "inline",
+    "ir_module",
+    "prim_func",
+    "refusal",
+    "tirx",
+]

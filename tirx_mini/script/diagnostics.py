@@ -13,6 +13,7 @@ from typing import Any
 from tirx_mini.ir import Expr, Span, TirxError
 from tirx_mini.layout import LayoutError
 
+from .refused import refusal
 from .source import in_package, is_source, line_span
 
 
@@ -43,7 +44,14 @@ class UnknownName(TirxError, AttributeError):
 
 
 def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
-    """The error for an unknown attribute of `owner`, at the user's line that accesses it."""
+    """The error for an unknown attribute of `owner`, at the user's line that accesses it.
+
+    For a name of TVM's dialect that the language does not have, it says why, and what to use.
+    """
+    refused = refusal(f"{owner}.{name}".removeprefix("Tx."))
+    if refused is not None:
+        message = f"`{owner}.{name}` of TVM is not supported: {refused.why}"
+        return UnknownName(message, caller_span(), refused.instead, kind="not-modelled")
     return UnknownName(f"`{owner}` has no attribute `{name}`", caller_span(), hint, kind="unknown-name")
 
 

@@ -13,6 +13,7 @@ from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, n
 
 from .builder import current, place
 from .diagnostics import caller_span, did_you_mean, unknown
+from .refused import refusal
 
 
 @dataclass
@@ -30,7 +31,8 @@ class Path:
         if name.startswith("__"):
             raise AttributeError(name)
         child = self.below.get(name)
-        if child is None and not_in_table(f"{self.name}.{name}"):
+        path = f"{self.name}.{name}"
+        if child is None and not_in_table(path) and refusal(path) is None:
             whose = "an instruction of PTX" if self.name.startswith("ptx") else "a function of TVM's dialect"
             raise TirxError(
                 f"`Tx.{self.name}.{name}` is {whose} that tirx_mini does not have: neither the simulator nor the "

@@ -52,6 +52,8 @@ class Tiles:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name not in SCOPE_NAMES and name not in OPS:
+            raise unknown("Tx.tile", name, did_you_mean(name, self.__dir__()))
         return scope_of(name) if name in SCOPE_NAMES else primitive_of(name, None)
 
     def __dir__(self) -> list[str]:

@@ -1,0 +1,112 @@
+"""Names of TVM's dialect that tirx_mini does not have, by families: why, and what to write instead.
+
+A name that the language has wins over this table. The names are paths below ``Tx``, as in "ptx.tcgen05.cp"; a star
+stands for the rest of a path. Tile primitives are listed once, below ``tile``; each scope has the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+
+_SCOPES = frozenset({"thread", "warp", "warpgroup", "wg", "cta", "cluster"})
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A family of names, the reason why they are missing, and a sentence that says what to use."""
+
+    family: str
+    names: tuple[str, ...]
+    why: str
+    instead: str
+
+
+def _row(family: str, names: str, why: str, instead: str) -> Refusal:
+    return Refusal(family, tuple(names.split()), why, instead)
+
+
+REFUSALS: Sequence[Refusal] = (
+    _row(
+        "other machines",
+        "nki nki.* metal metal.* webgpu webgpu.* cooperative_tensor_*",
+        "tirx_mini models NVIDIA GPUs, and this belongs to another machine",
+        "write the kernel with `Tx.ptx` and the tile primitives",
+    ),
+    _row(
+        "several GPUs",
+        "nvshmem nvshmem.*",
+        "NVSHMEM connects several GPUs, and the simulator models one",
+        "split the work into one kernel for each GPU, and exchange data on the host between the launches",
+    ),
+    _row(
+        "profiling",
+        "cuda.iket cuda.iket.* cuda.timer_* start_profile_intrinsic end_profile_intrinsic",
+        "it writes a profile of a run on a GPU",
+        "the simulator records a timeline of every run: `python -m tirx_mini trace FILE:KERNEL`; in a kernel, "
+        "`Tx.ptx.globaltimer()` reads a clock",
+    ),
+    _row(
+        "calls of the host",
+        "call_packed call_cpacked call_packed_lowered call_cpacked_lowered tvm_call_* anylist_* tvm_stack_* "
+        "tvm_struct_* tvm_tuple tvm_throw_last_error TVMBackendAllocWorkspace TVMBackendFreeWorkspace lookup_param "
+        "target func_name func_ret arg",
+        "a kernel of tirx_mini has no host part: its arguments are those of its signature",
+        "do this in Python, before or after the call of the compiled kernel",
+    ),
+    _row(
+        "kernels in other languages",
+        "call_kernel",
+        "a kernel here does not launch kernels of another language",
+        'bring CUDA C++ along as a device function: `Tx.cuda.func_call("name", …, source_code="…")`',
+    ),
+    _row(
+        "schedules of tensor expressions",
+        "sblock sblock_alloc_buffer sblock_attr block_name_suffix_context reads writes init where axis iter_var "
+        "IterVar Reduce CommReducer comm_reducer ProducerLoad index_map ignore_loop_partition tvm_thread_allreduce "
+        "tvm_thread_invariant tvm_global_barrier_kinit tvm_kernel_replace_point tile.compose_op",
+        "blocks and reductions over iteration variables are part of TVM's scheduling language",
+        "write the loops, and use tile primitives such as `Tx.copy`, `Tx.cast` and the reductions",
+    ),
+    _row(
+        "fragments of WMMA",
+        "tvm_load_matrix_sync tvm_store_matrix_sync tvm_mma_sync tvm_bmma_sync tvm_fill_fragment cuda.mma_fill "
+        "cuda.mma_fill_legacy cuda.mma_store cuda.mma_store_legacy ptx.mma ptx.mma.* ptx.ldmatrix_legacy "
+        "ptx.cp_async.legacy tile.gemm",
+        "`wmma` and `mma.sync` are the tensor cores of GPUs before Hopper, which tirx_mini does not model",
+        'use `Tx.gemm_async` with dispatch="wgmma" (Hopper) or "tcgen05" (Blackwell), and `Tx.ptx.ldmatrix`',
+    ),
+    _row(
+        "dtypes of other machines",
+        "float8_e3m4 float8_e3m4x* float8_e4m3 float8_e4m3x* float8_*fnuz float8_*fnuzx*",
+        "no instruction of an NVIDIA GPU has this dtype",
+        'the dtypes of eight bits are "float8_e4m3fn" and "float8_e5m2"',
+    ),
+    _row(
+        "LLVM",
+        "call_llvm_intrin call_llvm_pure_intrin llvm_lookup_intrinsic_id call_intrin vscale get_active_lane_mask "
+        "vectorcombine vectorhigh vectorlow q_multiply_shift q_multiply_shift_per_axis",
+        "it names an operation of TVM's LLVM back end",
+        "write the expression with operators, or `Tx.ptx` and `Tx.cuda` where it is an instruction",
+    ),
+    _row(
+        "parts of TVM's compiler",
+        "CallEffectKind Call DtypeConstructor LetAnnotation LocalVectorAnnotation ExecScope ScopeIdDef StringImm "
+        "add_to_parent scalar_wrapper register_script_namespace tile.BufferRegion tile.is_buffer_var "
+        "type_annotation Optional buffer_store scope_id",
+        "it builds or describes TVM's own IR",
+        "write the statement itself; annotate arguments with `Tx.Buffer((M, N), dtype)`",
+    ),
+)
+"""All families, in the order of the table in docs/dialects.md."""
+
+
+@cache
+def refusal(path: str) -> Refusal | None:
+    """The row of a path below ``Tx``, or None where the table says nothing of it."""
+    scope, _, rest = path.partition(".")
+    if scope in _SCOPES and rest:
+        path = f"tile.{rest}"
+    return next((row for row in REFUSALS if any(fnmatchcase(path, name) for name in row.names)), None)
