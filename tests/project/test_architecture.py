@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tirx_mini"
 ROOMS = (
     "hardware", "ir", "layout", "arguments", "isa", "tile", "script", "lang", "passes", "codegen", "runtime", "sim",
-    "diagnose", "report", "course", "commands",
+    "diagnose", "report", "course", "grading", "commands",
 )  # fmt: skip
 FRONT = ("compat",)  # stands before the front door, as the user does
 
@@ -60,6 +60,7 @@ def test_the_designed_imports_are_legal(tmp_path: Path) -> None:
         ("diagnose", "sim"), ("diagnose", "ir"),
         ("report", "diagnose"), ("report", "ir"),
         ("course", "diagnose"), ("course", "report"), ("course", "runtime"), ("course", "passes"), ("course", "script"),
+        ("grading", "course"), ("grading", "report"), ("grading", "saved"), ("commands", "grading"),
         ("commands", "course"), ("commands", "report"), ("commands", "diagnose"),
     ]  # fmt: skip
     result = lint_imports(package_with(tmp_path, designed))
@@ -80,6 +81,7 @@ def test_the_designed_imports_are_legal(tmp_path: Path) -> None:
         ("sim", "diagnose"), ("runtime", "diagnose"), ("diagnose", "codegen"), ("diagnose", "passes"),
         ("report", "script"), ("report", "passes"), ("report", "codegen"), ("report", "runtime"), ("report", "sim"),
         ("report", "course"), ("runtime", "course"), ("diagnose", "course"), ("course", "commands"),
+        ("course", "grading"), ("grading", "commands"), ("report", "grading"),
     ],
 )  # fmt: skip
 def test_a_forbidden_import_is_found(tmp_path: Path, importer: str, imported: str) -> None:

@@ -1,0 +1,46 @@
+"""A grade as JSON and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tirx_mini.grading import Graded, Late, Part, StepResult, points_text
+
+PARTS = (
+    Part("correctness", True, 1.0, "right at 3 sizes"),
+    Part("performance", None, 0.0, "not timed"),
+    Part("implementation", False, 0.0, "no TMA load", ("a page\nof two lines",)),
+)
+GRADE = Graded(
+    "handin.tar", "ab" * 32, "sim", "B200", (StepResult(4, 10.0, 5.0, PARTS, reproduce="python -m …"),), 4.5, 10.0,
+    Late(1, 0.1, "a day late"), ("no seccomp",), log="hello",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("late", [GRADE.late, None])
+def test_a_grade_survives_json(late: Late | None) -> None:
+    grade = Graded(**{**vars(GRADE), "late": late})
+    assert Graded.from_dict(json.loads(json.dumps(grade.as_dict()))) == grade
+
+
+@pytest.mark.parametrize("damage", [{"format": "other"}, {"version": 2}, {"steps": [{"step": 1}]}, {"late": 3}])
+def test_anything_else_is_refused(damage: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="this "):
+        Graded.from_dict({**GRADE.as_dict(), **damage})
+
+
+def test_a_missing_field_is_named() -> None:
+    data = GRADE.as_dict()
+    del data["score"]
+    with pytest.raises(ValueError, match="score"):
+        Graded.from_dict(data)
+
+
+def test_parts_and_steps_are_found_by_name() -> None:
+    assert GRADE.step(4).part("implementation").pages == ("a page\nof two lines",)
+
+
+def test_points_have_no_needless_digits() -> None:
+    assert [points_text(points) for points in (15.0, 3.75, 2.5, 0.0)] == ["15", "3.75", "2.5", "0"]

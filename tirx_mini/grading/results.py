@@ -1,0 +1,117 @@
+"""What came of grading one hand-in: parts, steps, the score; and the same as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+FORMAT, VERSION = "tirx_mini grade", 1
+"""Of the JSON that `Graded.as_dict` makes."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the three parts of a step.
+
+    name: "correctness", "performance" or "implementation".
+    passed: None where the part could not be judged.
+    score: the share of the part's points that is earned, from 0 to 1, before `strict`.
+    said: what was found, in a sentence.
+    pages: texts of several lines: pages of findings, mistakes in the file.
+    """
+
+    name: str
+    passed: bool | None
+    score: float
+    said: str
+    pages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """One step.
+
+    points: what the step can earn. score: what it earned.
+    parts: in the order of `rules.PARTS`.
+    said: why the score is what it is, where the parts do not say it: "" where they do.
+    reproduce: the command that shows the student the same; "" where nothing failed.
+    """
+
+    step: int
+    points: float
+    score: float
+    parts: tuple[Part, ...]
+    said: str = ""
+    reproduce: str = ""
+
+    def part(self, name: str) -> Part:
+        """The part of a name."""
+        return next(part for part in self.parts if part.name == name)
+
+
+@dataclass(frozen=True)
+class Late:
+    """A hand-in after the due date. days: begun. lost: the share of the score. said: both, in a sentence."""
+
+    days: int
+    lost: float
+    said: str
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One graded hand-in.
+
+    name: of the file that was handed in. digest: of the source.
+    target: "sim", or "cuda" where kernels ran on a GPU. gpu: which one, modelled or real.
+    steps: in their order. score, total: points earned, lateness deducted, and the points that there are.
+    notes: what a reader of the scores should know: what the sandbox does not enforce on this machine, for example.
+    problem: why nothing could be graded: no file, a file that Python cannot load. "" where steps were graded.
+    log: what the student's file printed, bounded.
+    seconds: how long the grading took.
+    """
+
+    name: str
+    digest: str
+    target: str
+    gpu: str
+    steps: tuple[StepResult, ...]
+    score: float
+    total: float
+    late: Late | None = None
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    log: str = ""
+    seconds: float = 0.0
+
+    def step(self, number: int) -> StepResult:
+        """The result of one step."""
+        return next(step for step in self.steps if step.step == number)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The object that `from_dict` reads; docs/grading.md describes it."""
+        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Graded:
+        """The grade that `as_dict` wrote. Raises `ValueError` for anything else."""
+        if data.get("format") != FORMAT or data.get("version") != VERSION:
+            raise ValueError(f'this is not a grade: "format" must be "{FORMAT}" and "version" {VERSION}')
+        try:
+            values = {field.name: data[field.name] for field in fields(cls)}
+            steps = tuple(_step(step) for step in values.pop("steps"))
+            late = Late(**values.pop("late")) if values["late"] is not None else values.pop("late")
+            return cls(steps=steps, late=late, **{**values, "notes": tuple(values["notes"])})
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this grade lacks or misnames a field: {error}") from None
+
+
+def _step(data: Mapping[str, Any]) -> StepResult:
+    parts = tuple(Part(**{**part, "pages": tuple(part["pages"])}) for part in data["parts"])
+    return StepResult(**{**data, "parts": parts})
+
+
+def points_text(points: float) -> str:
+    """Points without needless digits: "15", "3.75"."""
+    return f"{points:.2f}".rstrip("0").rstrip(".")
