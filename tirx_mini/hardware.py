@@ -122,6 +122,7 @@ def architecture_of(arch: str) -> Architecture:
 
 ISSUE_CYCLES: Mapping[str, float] = MappingProxyType({
     "alu": 2,               # C: one warp's dependent arithmetic, partly overlapped
+    "special": 8,           # exp2, log2, roots: 16 lanes of an SM in a cycle, 4 of its quarter
     "sync": 6,              # fences, elect, votes
     "smem_atomic": 24,      # C: mbarrier.arrive
     "wait": 20,             # C: a successful try_wait

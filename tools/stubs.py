@@ -17,9 +17,9 @@ from typing import Any
 from tirx_mini.ir import SCOPE_KINDS, SPECIALS
 from tirx_mini.isa import NAMES, Alias, Instruction, OperandKind, manual
 from tirx_mini.script import tirx
-from tirx_mini.script.operators import AXES, DTYPES, OPERATORS, SHORT_DTYPES
+from tirx_mini.script.operators import AXES, DTYPES, MATH, OPERATORS, SHORT_DTYPES
 from tirx_mini.script.primitives import SCOPE_NAMES
-from tirx_mini.tile import OPS, OPTIONS, RULES, TileOp
+from tirx_mini.tile import OPS, OPTIONS, RULES, SPELLINGS, TileOp
 
 SOURCE = Path(inspect.getfile(tirx))
 STUB = SOURCE.with_suffix(".pyi")
@@ -123,6 +123,8 @@ def _scopes() -> Iterator[str]:
     yield '    """Tile primitives: operations on tiles, which the threads of a scope execute together."""\n'
     for op in OPS.values():
         yield indent(_primitive(op, "self, "), "    ")
+    for name, meant in SPELLINGS.items():
+        yield indent(_primitive(OPS[meant], "self, ", name), "    ")
     yield "class _Scope(_Primitives):"
     yield '    """An execution scope. A call opens it; its attributes are tile primitives that it executes."""\n'
     yield "    def __call__(self, parent: ScopeName | None = None) -> OpenScope: ..."
@@ -135,14 +137,27 @@ def _scopes() -> Iterator[str]:
         yield f'"""The execution scope of a {SCOPE_NAMES[name]}."""' if name in SCOPE_KINDS else ""
     yield "tile: _Tiles\n"
     yield from (_primitive(op) for op in OPS.values())
+    yield from (_primitive(OPS[meant], name=name) for name, meant in SPELLINGS.items() if name not in tirx.__all__)
+    yield from (_function(name) for name in MATH if name not in OPS)
 
 
-def _primitive(op: TileOp, first: str = "") -> str:
+def _function(name: str) -> str:
+    """A function of values."""
+    parameters = ", ".join(f"{parameter}: ExprLike" for parameter in inspect.signature(MATH[name]).parameters)
+    return f"def {name}({parameters}) -> Expr:\n{_docstring(inspect.getdoc(MATH[name]) or '')}"
+
+
+def _primitive(op: TileOp, first: str = "", name: str = "") -> str:
+    """A primitive under its own or another name. first: the parameter before its own, with a comma."""
+    name = name or op.name
     parameters = [f"{name}: {'Number' if name in op.values else 'Tile | Number' if name in op.either else 'Tile'}"
                   for name in op.operands]  # fmt: skip
+    parameters = [f"{text} | None = None" if text.split(":")[0] in op.optional else text for text in parameters]
     parameters += [f"{name}: {_option_type(op, name)} = {default!r}" for name, default in op.options.items()]
-    text = f"def {op.name}({first}{', '.join(parameters)}) -> None:\n{_docstring(op.help)}"
-    if op.name != "cast":
+    text = f"def {name}({first}{', '.join(parameters)}) -> None:\n{_docstring(op.help)}"
+    if name in MATH and not first:
+        return f"@overload\n{text}@overload\n{_function(name)}"
+    if name != "cast":
         return text
     values = f"def cast({first}value: ExprLike, dtype: str | LanguageDType) -> Expr:\n"
     return f"@overload\n{text}@overload\n{values}{_docstring('`value` converted to `dtype`.')}"

@@ -13,7 +13,7 @@ from tirx_mini.commands import COMMANDS
 from tirx_mini.isa import NAMES
 from tirx_mini.layout import Axis
 from tirx_mini.script import from_source, tirx
-from tirx_mini.tile import OPS, OPTIONS
+from tirx_mini.tile import OPS, OPTIONS, SPELLINGS
 from tools.pages import headings, links
 from tools.reference import PAGES, page, path_of, tx
 from tools.reference import layout as layouts
@@ -45,10 +45,11 @@ def test_every_name_has_its_place() -> None:
     named = {name for names in tx.SECTIONS.values() for name in names.split()}
     named |= {other for name in named for other in tx.aliases(name)} | {"PoolAllocator", "SMEMPool"}
     assert set(tirx.__all__) == named
-    elsewhere = {"ptx", "cuda", "tile", "threadIdx", "blockIdx", "clusterCtaIdx", "gridDim", *OPS}
+    elsewhere = {"ptx", "cuda", "tile", "threadIdx", "blockIdx", "clusterCtaIdx", "gridDim", *OPS, *SPELLINGS}
     assert [n for n in dir(tirx) if n not in elsewhere and f"Tx.{n}" not in TEXTS["tx"] + TEXTS["instructions"]] == []
     assert [path for path in NAMES if f"Tx.{path}" not in TEXTS["instructions"]] == []
     assert [name for name in OPS if f"`{name}(" not in TEXTS["tile"]] == []
+    assert [name for name in SPELLINGS if f"`{name}`" not in TEXTS["tile"]] == []
     assert [name for name in OPTIONS if f"`{name}`" not in TEXTS["tile"]] == []
     axes = {name for name in layout.__all__ if isinstance(getattr(layout, name), Axis)} | {"AXES", "Axis", "Stride"}
     listed = {name for names in layouts.SECTIONS.values() for name in names}

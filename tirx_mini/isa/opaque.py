@@ -12,9 +12,9 @@ from .operands import any_value
 NOT_IN_TABLE = frozenset(
     """
     activemask applypriority atom barrier.cta bfind bmsk brev brkpt clusterlaunchcontrol clz copysign
-    cp.async.bulk.prefetch createpolicy cvt discard dp2a dp4a ex2 fence.sc fns getctarank isspacep
-    istypep ld ldu lg2 lop3 mad match membar mma movmatrix multimem nanosleep pmevent popc prefetch prefetchu prmt
-    rcp red redux rsqrt setp shf sin sqrt st stackrestore stacksave suld sured sust szext tanh tcgen05.cp
+    cp.async.bulk.prefetch createpolicy cvt discard dp2a dp4a fence.sc fns getctarank isspacep
+    istypep ld ldu lop3 mad match membar mma movmatrix multimem nanosleep pmevent popc prefetch prefetchu prmt
+    red redux setp shf sin st stackrestore stacksave suld sured sust szext tanh tcgen05.cp
     tcgen05.mma.sp tcgen05.mma.ws tcgen05.shift tensormap testp tex tld4 trap txq vote wmma
     """.split()
 )

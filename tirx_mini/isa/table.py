@@ -8,11 +8,11 @@ from typing import Any
 
 from tirx_mini.ir import HANDLE, Call, Expr, Span, Stmt, TirxError, walk
 
-from . import cp_async, debug, fence, grid, matrix, mbarrier, opaque, sync, tcgen05, timer, tma, warp, wgmma
+from . import cp_async, debug, fence, grid, math, matrix, mbarrier, opaque, sync, tcgen05, timer, tma, warp, wgmma
 from .core import Instruction
 from .facts import Alias
 
-FAMILIES = (mbarrier, fence, sync, grid, warp, tma, cp_async, matrix, wgmma, tcgen05, timer, debug, opaque)
+FAMILIES = (mbarrier, fence, sync, grid, warp, math, tma, cp_async, matrix, wgmma, tcgen05, timer, debug, opaque)
 """The files of instructions, in the order of the table."""
 
 

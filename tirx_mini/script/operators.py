@@ -7,7 +7,51 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import Any
 
-from tirx_mini.ir import binary, unary
+from tirx_mini.ir import FLOAT32, Call, Expr, ExprLike, as_expr, binary, unary
+from tirx_mini.isa import TABLE
+
+LOG2_E = 1.4426950408889634
+
+
+def _math(name: str, *values: ExprLike, **modifiers: bool) -> Expr:
+    """The result of an instruction of arithmetic, in float32; subnormal numbers are kept."""
+    operands, attrs = TABLE[name].bind(values, modifiers)
+    return Call(FLOAT32, name, operands, attrs, span=as_expr(values[0]).span)
+
+
+def exp2(x: ExprLike) -> Expr:
+    """2 to the power of `x`, in float32 (``ex2.approx``)."""
+    return _math("ex2.approx", x, ftz=False)
+
+
+def exp(x: ExprLike) -> Expr:
+    """e to the power of `x`, in float32: 2 to the power of x · log2(e), as CUDA's ``__expf``."""
+    return exp2(binary("*", x, LOG2_E))
+
+
+def log2(x: ExprLike) -> Expr:
+    """The logarithm of `x` to the base 2, in float32 (``lg2.approx``)."""
+    return _math("lg2.approx", x, ftz=False)
+
+
+def log(x: ExprLike) -> Expr:
+    """The natural logarithm of `x`, in float32: log2(x) · ln(2), as CUDA's ``__logf``."""
+    return binary("*", log2(x), 1 / LOG2_E)
+
+
+def sqrt(x: ExprLike) -> Expr:
+    """The square root of `x`, in float32, rounded to nearest."""
+    return _math("sqrt.rn", x)
+
+
+def rsqrt(x: ExprLike) -> Expr:
+    """1 / the square root of `x`, in float32 (``rsqrt.approx``)."""
+    return _math("rsqrt.approx", x, ftz=False)
+
+
+def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
+    """x * y + z in float32, rounded once."""
+    return _math("fma.rn", x, y, z)
 
 
 def _of_all(op: str, *values: Any) -> Any:
@@ -29,6 +73,11 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
     "truncdiv": operator.floordiv,  # equal to floor division, because indices are not negative
     "truncmod": operator.mod,
 }
+
+MATH: Mapping[str, Callable[..., Any]] = {
+    "exp2": exp2, "exp": exp, "log2": log2, "log": log, "sqrt": sqrt, "rsqrt": rsqrt, "fma": fma,
+}  # fmt: skip
+"""Functions of values. Those that are also tile primitives take tiles: ``Tx.exp2(dst, src)``."""
 
 SHORT_DTYPES: Mapping[str, str] = {
     "boolean": "bool",

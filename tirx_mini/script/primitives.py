@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tirx_mini.ir import SCOPE_KINDS, Buffer, Expr, ExprLike, Region, binary
 from tirx_mini.ir import cast as convert
-from tirx_mini.tile import OPS
+from tirx_mini.tile import OPS, SPELLINGS, op_of
 
 from .builder import current, innermost_scope
 from .diagnostics import did_you_mean, unknown
 from .handles import ScopeKind, data_type
+from .operators import MATH
 
 SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
 """The names of scopes below `Tx`, and the kinds that they are."""
@@ -19,13 +20,15 @@ SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
 
 def primitive_of(name: str, scope: str | None) -> Any:
     """A tile primitive, bound to an execution scope if `scope` is given."""
-    op = OPS.get(name)
+    op = op_of(name)
     if op is None:
-        raise unknown("Tx" if scope is None else f"Tx.{scope}", name, did_you_mean(name, OPS))
+        raise unknown("Tx" if scope is None else f"Tx.{scope}", name, did_you_mean(name, [*OPS, *SPELLINGS]))
 
     def primitive(*args: Any, **kwargs: Any) -> Any:
         if name == "cast" and len(args) == 2 and not isinstance(args[1], (Buffer, Expr)):
             return convert(data_type(args[1]), args[0])  # T.cast(value, "float32") converts a value
+        if name in MATH and scope is None and not kwargs and _is_function(name, args):
+            return MATH[name](*args)
         builder = current(f"Tx.{name}")
         options = dict(zip(op.options, args[len(op.operands) :], strict=False))
         call = op.build(*args[: len(op.operands)], span=builder.span, scope=scope, **options, **kwargs)
@@ -39,6 +42,17 @@ def primitive_of(name: str, scope: str | None) -> Any:
     primitive.__doc__ = op.help
     primitive.__signature__ = op.signature
     return primitive
+
+
+VALUES = {"fma": 3}
+"""How many values the functions with the names of tile primitives take, where it is not one."""
+
+
+def _is_function(name: str, args: Sequence[Any]) -> bool:
+    """Whether a call is one of the function of values, ``Tx.exp2(x)``, and not ``Tx.exp2(dst, src)`` of tiles."""
+    if len(args) != VALUES.get(name, 1):
+        return False
+    return not any(isinstance(arg, Region) or (isinstance(arg, Buffer) and not arg.scalar) for arg in args)
 
 
 def scope_of(name: str) -> ScopeKind:
@@ -57,24 +71,24 @@ class Tiles:
         return scope_of(name) if name in SCOPE_NAMES else primitive_of(name, None)
 
     def __dir__(self) -> list[str]:
-        return [*OPS, *SCOPE_NAMES]
+        return [*OPS, *SPELLINGS, *SCOPE_NAMES]
 
 
-def _extreme(op: str, values: Sequence[Any]) -> Any:
+def _extreme(op: str, values: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """The smallest or largest value; for tiles, the reduction ``Tx.max(dst, src)``."""
-    if any(isinstance(value, (Buffer, Region)) for value in values):
-        return primitive_of(f"reduce_{op}", None)(*values)
+    if options or any(isinstance(value, (Buffer, Region)) for value in values):
+        return primitive_of(f"reduce_{op}", None)(*values, **options)
     result = values[0]
     for value in values[1:]:
         result = binary(op, result, value)
     return result
 
 
-def min(*values: ExprLike | Buffer) -> Any:
-    """The smallest of the values, or the reduction of a tile."""
-    return _extreme("min", values)
+def min(*values: ExprLike | Buffer, **options: Any) -> Any:
+    """The smallest of the values, or the reduction ``min(dst, src, axes=-1, accum=False)`` of a tile."""
+    return _extreme("min", values, options)
 
 
-def max(*values: ExprLike | Buffer) -> Any:
-    """The largest of the values, or the reduction of a tile."""
-    return _extreme("max", values)
+def max(*values: ExprLike | Buffer, **options: Any) -> Any:
+    """The largest of the values, or the reduction ``max(dst, src, axes=-1, accum=False)`` of a tile."""
+    return _extreme("max", values, options)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from tirx_mini.ir import SPECIALS, DataType, Special, const, special
-from tirx_mini.tile import OPS
+from tirx_mini.tile import OPS, SPELLINGS, op_of
 
 from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean, unknown
@@ -35,7 +35,7 @@ from .memory import (
     wg_reg_tile,
 )  # fmt: skip
 from .opaque import call_extern, func_call
-from .operators import AXES, DTYPES, OPERATORS, SHORT_DTYPES
+from .operators import AXES, DTYPES, MATH, OPERATORS, SHORT_DTYPES
 from .prim_func import prim_func
 from .primitives import SCOPE_NAMES, Tiles, max, min, primitive_of, scope_of
 from .printing import print_buffer, printf
@@ -109,14 +109,14 @@ def _generated(name: str) -> Any:
         return scope_of(name)
     if name in AXES:
         return _Axes(name)
-    if name in OPS:
+    if op_of(name) is not None:
         return primitive_of(name, None)
     if name == "tile":
         return Tiles()
     if name in _root().below:
         return _root().below[name]
-    if name in OPERATORS:
-        return OPERATORS[name]
+    if name in OPERATORS or name in MATH:
+        return OPERATORS.get(name) or MATH[name]
     try:
         return DType(DataType(SHORT_DTYPES.get(name, name)))
     except ValueError:
@@ -134,4 +134,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     plain = [name for name in SPECIALS if "." not in name]
-    return sorted({*__all__, *SCOPE_NAMES, *AXES, *OPS, *OPERATORS, *DTYPES, *plain, *_root().below, "tile"})
+    primitives = [*OPS, *SPELLINGS, "tile"]
+    return sorted(
+        {*__all__, *SCOPE_NAMES, *AXES, *primitives, *OPERATORS, *MATH, *DTYPES, *plain, *_root().below}
+    )

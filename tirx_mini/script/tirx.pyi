@@ -218,60 +218,153 @@ class _Primitives:
         """
 
     @overload
-    def cast(self, dst: Tile, src: Tile) -> None:
-        """Convert each element to the dtype of the destination."""
+    def cast(self, dst: Tile, src: Tile, dispatch: Literal['vector'] | None = None) -> None:
+        """Convert each element to the dtype of the destination.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
     @overload
     def cast(self, value: ExprLike, dtype: str | LanguageDType) -> Expr:
         """`value` converted to `dtype`."""
 
-    def fill(self, dst: Tile, value: Number) -> None:
-        """Set every element to one value."""
+    def fill(self, dst: Tile, value: Number, dispatch: Literal['vector'] | None = None) -> None:
+        """Set every element to one value.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def zero(self, dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+        """Set every element to 0; the second operand is not read.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def permute_layout(self, dst: Tile, src: Tile, dispatch: Literal['registers'] | None = None) -> None:
+        """Copy a tile of shared memory to another layout, also in place.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
 
     def gemm_async(self, C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1) -> None:
         """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
 
-        accum: whether the product is added to C; otherwise it overwrites C
+        accum: whether the result is added to the destination; otherwise it overwrites it
 
         dispatch: the rule that implements the call; without it, the first that supports it
 
         cta_group: the number of CTAs of a cluster that cooperate in the operation
         """
 
-    def add(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
-        """dst = a + b."""
-
-    def sub(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
-        """dst = a - b."""
-
-    def mul(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
-        """dst = a * b."""
-
-    def fdiv(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
-        """dst = a / b."""
-
-    def maximum(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
-        """dst = max(a, b)."""
-
-    def minimum(self, dst: Tile, a: Tile, b: Tile | Number) -> None:
-        """dst = min(a, b)."""
-
-    def neg(self, dst: Tile, a: Tile) -> None:
-        """dst = -a."""
-
-    def reduce_sum(self, dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
-        """The sum of src over the dimensions that dst lacks.
+    def add(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+        """dst = a + b.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def reduce_max(self, dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
-        """The max of src over the dimensions that dst lacks.
+    def sub(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+        """dst = a - b.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def reduce_min(self, dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
-        """The min of src over the dimensions that dst lacks.
+    def mul(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+        """dst = a * b.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def fdiv(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+        """dst = a / b.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def maximum(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+        """dst = max(a, b).
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def minimum(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+        """dst = min(a, b).
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def neg(self, dst: Tile, a: Tile, dispatch: Literal['vector'] | None = None) -> None:
+        """dst = -a.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def fma(self, dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+        """dst = src * scale + bias, rounded once.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def exp2(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+        """2 to the power of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def exp(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+        """e to the power of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def log2(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+        """The logarithm of each element of src to the base 2. With `scale` or `bias`, of src * scale + bias in place of src.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def sqrt(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+        """The square root of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def reciprocal(self, dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+        """1 / each element of src.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def silu(self, dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+        """src * sigmoid(src) = src / (1 + exp(-src)).
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def reduce_sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+        """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
+
+        axes: the dimensions of src to reduce, from the end if negative
+
+        accum: whether the result is added to the destination; otherwise it overwrites it
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def reduce_max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+        """The max of src over the dimensions `axes`; without them, over those that dst lacks.
+
+        axes: the dimensions of src to reduce, from the end if negative
+
+        accum: whether the result is added to the destination; otherwise it overwrites it
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def reduce_min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+        """The min of src over the dimensions `axes`; without them, over those that dst lacks.
+
+        axes: the dimensions of src to reduce, from the end if negative
+
+        accum: whether the result is added to the destination; otherwise it overwrites it
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
@@ -316,6 +409,42 @@ class _Primitives:
         num_warps: the number of warps of the CTA, which is checked
 
         scratch: shared memory with one element for each warp; without it, the compiler allocates it
+        """
+
+    def sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+        """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
+
+        axes: the dimensions of src to reduce, from the end if negative
+
+        accum: whether the result is added to the destination; otherwise it overwrites it
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+        """The max of src over the dimensions `axes`; without them, over those that dst lacks.
+
+        axes: the dimensions of src to reduce, from the end if negative
+
+        accum: whether the result is added to the destination; otherwise it overwrites it
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+        """The min of src over the dimensions `axes`; without them, over those that dst lacks.
+
+        axes: the dimensions of src to reduce, from the end if negative
+
+        accum: whether the result is added to the destination; otherwise it overwrites it
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
+    def memset(self, dst: Tile, value: Number, dispatch: Literal['vector'] | None = None) -> None:
+        """Set every element to one value.
+
+        dispatch: the rule that implements the call; without it, the first that supports it
         """
 
 class _Scope(_Primitives):
@@ -371,60 +500,173 @@ def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st
     """
 
 @overload
-def cast(dst: Tile, src: Tile) -> None:
-    """Convert each element to the dtype of the destination."""
+def cast(dst: Tile, src: Tile, dispatch: Literal['vector'] | None = None) -> None:
+    """Convert each element to the dtype of the destination.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
 @overload
 def cast(value: ExprLike, dtype: str | LanguageDType) -> Expr:
     """`value` converted to `dtype`."""
 
-def fill(dst: Tile, value: Number) -> None:
-    """Set every element to one value."""
+def fill(dst: Tile, value: Number, dispatch: Literal['vector'] | None = None) -> None:
+    """Set every element to one value.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def zero(dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    """Set every element to 0; the second operand is not read.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def permute_layout(dst: Tile, src: Tile, dispatch: Literal['registers'] | None = None) -> None:
+    """Copy a tile of shared memory to another layout, also in place.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
 
 def gemm_async(C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1) -> None:
     """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
 
-    accum: whether the product is added to C; otherwise it overwrites C
+    accum: whether the result is added to the destination; otherwise it overwrites it
 
     dispatch: the rule that implements the call; without it, the first that supports it
 
     cta_group: the number of CTAs of a cluster that cooperate in the operation
     """
 
-def add(dst: Tile, a: Tile, b: Tile | Number) -> None:
-    """dst = a + b."""
-
-def sub(dst: Tile, a: Tile, b: Tile | Number) -> None:
-    """dst = a - b."""
-
-def mul(dst: Tile, a: Tile, b: Tile | Number) -> None:
-    """dst = a * b."""
-
-def fdiv(dst: Tile, a: Tile, b: Tile | Number) -> None:
-    """dst = a / b."""
-
-def maximum(dst: Tile, a: Tile, b: Tile | Number) -> None:
-    """dst = max(a, b)."""
-
-def minimum(dst: Tile, a: Tile, b: Tile | Number) -> None:
-    """dst = min(a, b)."""
-
-def neg(dst: Tile, a: Tile) -> None:
-    """dst = -a."""
-
-def reduce_sum(dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
-    """The sum of src over the dimensions that dst lacks.
+def add(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    """dst = a + b.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def reduce_max(dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
-    """The max of src over the dimensions that dst lacks.
+def sub(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    """dst = a - b.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def reduce_min(dst: Tile, src: Tile, dispatch: Literal['thread', 'shuffle'] | None = None) -> None:
-    """The min of src over the dimensions that dst lacks.
+def mul(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    """dst = a * b.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def fdiv(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    """dst = a / b.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def maximum(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    """dst = max(a, b).
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def minimum(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    """dst = min(a, b).
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def neg(dst: Tile, a: Tile, dispatch: Literal['vector'] | None = None) -> None:
+    """dst = -a.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+@overload
+def fma(dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    """dst = src * scale + bias, rounded once.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+@overload
+def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
+    """x * y + z in float32, rounded once."""
+
+@overload
+def exp2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    """2 to the power of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+@overload
+def exp2(x: ExprLike) -> Expr:
+    """2 to the power of `x`, in float32 (``ex2.approx``)."""
+
+@overload
+def exp(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    """e to the power of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+@overload
+def exp(x: ExprLike) -> Expr:
+    """e to the power of `x`, in float32: 2 to the power of x · log2(e), as CUDA's ``__expf``."""
+
+@overload
+def log2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    """The logarithm of each element of src to the base 2. With `scale` or `bias`, of src * scale + bias in place of src.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+@overload
+def log2(x: ExprLike) -> Expr:
+    """The logarithm of `x` to the base 2, in float32 (``lg2.approx``)."""
+
+@overload
+def sqrt(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    """The square root of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+@overload
+def sqrt(x: ExprLike) -> Expr:
+    """The square root of `x`, in float32, rounded to nearest."""
+
+def reciprocal(dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    """1 / each element of src.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def silu(dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    """src * sigmoid(src) = src / (1 + exp(-src)).
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def reduce_sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
+
+    axes: the dimensions of src to reduce, from the end if negative
+
+    accum: whether the result is added to the destination; otherwise it overwrites it
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def reduce_max(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    """The max of src over the dimensions `axes`; without them, over those that dst lacks.
+
+    axes: the dimensions of src to reduce, from the end if negative
+
+    accum: whether the result is added to the destination; otherwise it overwrites it
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def reduce_min(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    """The min of src over the dimensions `axes`; without them, over those that dst lacks.
+
+    axes: the dimensions of src to reduce, from the end if negative
+
+    accum: whether the result is added to the destination; otherwise it overwrites it
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
@@ -470,6 +712,28 @@ def cta_min(dst: Tile, value: Number, num_warps: int | None = None, scratch: Sha
 
     scratch: shared memory with one element for each warp; without it, the compiler allocates it
     """
+
+def sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
+
+    axes: the dimensions of src to reduce, from the end if negative
+
+    accum: whether the result is added to the destination; otherwise it overwrites it
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def memset(dst: Tile, value: Number, dispatch: Literal['vector'] | None = None) -> None:
+    """Set every element to one value.
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
+def log(x: ExprLike) -> Expr:
+    """The natural logarithm of `x`, in float32: log2(x) · ln(2), as CUDA's ``__logf``."""
+
+def rsqrt(x: ExprLike) -> Expr:
+    """1 / the square root of `x`, in float32 (``rsqrt.approx``)."""
 
 class _PtxMbarrierArrive:
     """Tx.ptx.mbarrier.arrive: instructions."""
@@ -964,6 +1228,135 @@ class _PtxSetmaxnreg:
         architectures: sm_90a and later
         cost:          sync, 6 cycles to issue in the simulator's clock
         PTX ISA:       setmaxnreg
+        """
+
+
+class _PtxEx2:
+    """Tx.ptx.ex2: instructions."""
+
+    def approx(self, x: Number, ftz: _bool = True) -> Expr:
+        """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            ex2.approx.ftz.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: ex2
+        """
+
+
+class _PtxLg2:
+    """Tx.ptx.lg2: instructions."""
+
+    def approx(self, x: Number, ftz: _bool = True) -> Expr:
+        """The logarithm of `x` to the base 2; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            lg2.approx.ftz.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: lg2
+        """
+
+
+class _PtxRcp:
+    """Tx.ptx.rcp: instructions."""
+
+    def __call__(self, x: Number, ftz: _bool = True) -> Expr:
+        """1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            rcp.approx.ftz.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: rcp
+        """
+
+    def approx(self, x: Number, ftz: _bool = True) -> Expr:
+        """1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            rcp.approx.ftz.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: rcp
+        """
+
+
+class _PtxRsqrt:
+    """Tx.ptx.rsqrt: instructions."""
+
+    def approx(self, x: Number, ftz: _bool = True) -> Expr:
+        """1 / the square root of `x`; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            rsqrt.approx.ftz.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: rsqrt
+        """
+
+
+class _PtxSqrt:
+    """Tx.ptx.sqrt: instructions."""
+
+    def rn(self, x: Number) -> Expr:
+        """The square root of `x`, rounded to the nearest float32.
+
+        PTX:
+            sqrt.rn.f32 result, x;
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: sqrt
+        """
+
+
+class _PtxFma:
+    """Tx.ptx.fma: instructions."""
+
+    def rn(self, a: Number, b: Number, c: Number) -> Expr:
+        """a * b + c, rounded once.
+
+        PTX:
+            fma.rn.f32 result, a, b, c;
+
+        a:             a number
+        b:             a number
+        c:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: fma
         """
 
 
@@ -1510,6 +1903,27 @@ class _Ptx:
 
     shfl: _PtxShfl
     setmaxnreg: _PtxSetmaxnreg
+    ex2: _PtxEx2
+    def exp2(self, x: Number, ftz: _bool = True) -> Expr:
+        """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            ex2.approx.ftz.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: ex2
+        """
+
+    lg2: _PtxLg2
+    rcp: _PtxRcp
+    rsqrt: _PtxRsqrt
+    sqrt: _PtxSqrt
+    fma: _PtxFma
     prefetch: _PtxPrefetch
     cp_async: _PtxCp_async
     cp: _PtxCp

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from . import cp_async, elementwise, reduce, stmatrix, tcgen05, tensor_memory, tma, wgmma
+from . import cp_async, elementwise, permute, reduce, stmatrix, tcgen05, tensor_memory, tma, wgmma
 from .context import Context, TensorMaps
-from .ops import OPS, OPTIONS, SCOPES, Option, TileOp
+from .ops import OPS, OPTIONS, SCOPES, SPELLINGS, Option, TileOp, op_of
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
 from .rule import Refusal, Rule, dispatch
 
@@ -18,13 +18,15 @@ RULES: Sequence[Rule] = (
     cp_async.CpAsync(),
     tcgen05.Tcgen05Mma(),
     wgmma.Wgmma(),
+    permute.PermuteLayout(),
     reduce.ThreadReduce(),
+    reduce.ViewReduce(),
     reduce.CooperativeReduce(),
     reduce.ValueReduce(),
 )
 """All dispatch rules, in the order in which they are tried."""
 
 __all__ = [
-    "Context", "OPS", "OPTIONS", "Option", "RULES", "Refusal", "Rule", "SCOPES", "TensorMaps", "Tile", "TileOp",
-    "as_region", "coordinate", "dispatch", "layout_of", "tiles_of",
+    "Context", "OPS", "OPTIONS", "Option", "RULES", "Refusal", "Rule", "SCOPES", "SPELLINGS", "TensorMaps", "Tile",
+    "TileOp", "as_region", "coordinate", "dispatch", "layout_of", "op_of", "tiles_of",
 ]  # fmt: skip

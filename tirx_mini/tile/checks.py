@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import Expr, Region, TileCall, TirxError
+from tirx_mini.ir import Expr, Region, TileCall, TirxError, int_value
 
 from .region import Tile, tiles_of
 
@@ -32,8 +32,11 @@ def copy(call: TileCall) -> None:
 
 
 def elementwise(call: TileCall) -> None:
-    """All tiles must have the same extents and one dtype."""
-    same_extents(call)
+    """Each source must have the extents of the destination, or 1 in some of them, and all tiles one dtype."""
+    dst, *sources = tiles_of(call)
+    for tile in sources:
+        if tile.extents != dst.extents and tile.broadcast(dst) is None:
+            raise _unequal(call, dst, tile)
     dtypes = {str(operand.dtype) for operand in call.operands if isinstance(operand, Region)}
     if len(dtypes) > 1:
         listed = ", ".join(sorted(dtypes))
@@ -42,9 +45,34 @@ def elementwise(call: TileCall) -> None:
         )
 
 
+def reduced_axes(call: TileCall) -> tuple[int, ...] | None:
+    """The dimensions of the source that a reduction's `axes` names, or None; raises TirxError for those it lacks."""
+    axes = call.option("axes")
+    if axes is None:
+        return None
+    ndim = len(tiles_of(call)[1].region.extents)
+    numbers = [int_value(axis) for axis in (axes if isinstance(axes, (list, tuple)) else (axes,))]
+    for number in numbers:
+        if number is None or not -ndim <= number < ndim:
+            raise TirxError(f"axes of {call.op} is {axes!r}, but its source has dimensions 0 to {ndim - 1}", call.span)
+    return tuple(sorted({number % ndim for number in numbers if number is not None}))
+
+
 def reduction(call: TileCall) -> None:
-    """The extents of the destination must be the leading extents of the source."""
+    """The destination must have the extents of the source without the reduced ones: `axes`, else the last ones."""
     dst, src = tiles_of(call)
+    axes = reduced_axes(call)
+    if axes is not None:
+        left = tuple(src.region.extents[axis] for axis in src.kept if axis not in axes)
+        if left == dst.extents:
+            return
+        rest = " × ".join(map(str, left)) or "a single element"
+        raise TirxError(
+            f"{call.op} of {src.buffer.name} ({_text(src)}) over axes {', '.join(map(str, axes))} leaves {rest}, "
+            f"but {dst.buffer.name} is {_text(dst)}",
+            call.span,
+            "give the destination the extents of the source without the reduced ones, or with 1 in their place",
+        )
     if dst.extents != src.extents[: len(dst.extents)] or dst.extents == src.extents:
         raise TirxError(
             f"{call.op} cannot reduce {src.buffer.name} ({_text(src)}) to {dst.buffer.name} ({_text(dst)})",

@@ -10,17 +10,34 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tirx_mini.ir import BufferLoad, BufferStore, DataType, Expr, Region, Stmt, TileCall, binary, cast, seq, unary
+from tirx_mini.ir import (
+    FLOAT32,
+    BufferLoad,
+    BufferStore,
+    Const,
+    DataType,
+    Expr,
+    Region,
+    Stmt,
+    TileCall,
+    binary,
+    cast,
+    const,
+    seq,
+    unary,
+)
 
 from .access import load, store, vector_index
 from .context import Context
-from .issue import issue
+from .issue import issue, value_of
 from .partition import VECTOR_BYTES, by_register, linear, memory_lanes, register_lanes
 from .region import Tile, tiles_of
 from .registers import RegisterTile, register_tile
 from .rule import NotMeant, Refusal, Rule
 
 MEMORY = ("global", "shared")
+
+LOG2_E = 1.4426950408889634
 
 Compute = Callable[[DataType, Sequence[Expr]], Expr]
 """Computes the value to store from the destination's (vector) dtype and the values of the operands."""
@@ -36,7 +53,35 @@ COMPUTE: Mapping[str, Compute] = {
     "maximum": lambda dtype, v: binary("max", v[0], v[1]),
     "minimum": lambda dtype, v: binary("min", v[0], v[1]),
     "neg": lambda dtype, v: unary("-", v[0]),
+    "zero": lambda dtype, v: const(0, dtype),
+    "fma": lambda dtype, v: _fma(dtype, *v),
+    "exp2": lambda dtype, v: _exp2(_scaled(v)),
+    "exp": lambda dtype, v: _exp2(binary("*", _scaled(v), LOG2_E)),
+    "log2": lambda dtype, v: value_of("lg2.approx", FLOAT32, _scaled(v), ftz=False),
+    "sqrt": lambda dtype, v: value_of("sqrt.rn", FLOAT32, _scaled(v)),
+    "reciprocal": lambda dtype, v: binary("/", const(1.0, FLOAT32), v[0]),
+    "silu": lambda dtype, v: binary("/", v[0], binary("+", 1.0, _exp2(binary("*", v[0], -LOG2_E)))),
 }
+
+
+def _fma(dtype: DataType, a: Expr, b: Expr, c: Expr) -> Expr:
+    return value_of("fma.rn", FLOAT32, a, b, c) if dtype.is_float else binary("+", binary("*", a, b), c)
+
+
+def _exp2(value: Expr) -> Expr:
+    return value_of("ex2.approx", FLOAT32, value, ftz=False)
+
+
+def _scaled(values: Sequence[Expr]) -> Expr:
+    """src * scale + bias, of the values (src, bias, scale); an operand that the call leaves out changes nothing."""
+    src, bias, scale = (*values, *(const(0.0), const(1.0))[len(values) - 1 :])
+    if not (isinstance(scale, Const) and scale.value == 1):
+        src = binary("*", src, scale)
+    return src if isinstance(bias, Const) and bias.value == 0 else binary("+", src, bias)
+
+
+INSTRUCTIONS = frozenset({"fma", "exp2", "exp", "log2", "sqrt", "silu"})
+"""Operations that issue an instruction for each element, which the simulator charges one after the other."""
 
 MOST_LANES: Mapping[str, int] = {"copy": VECTOR_BYTES, "cast": 2}
 """Elements that an operation handles at once; 1 if not listed. A cast converts pairs (PTX ISA, cvt.rn.f16x2.f32)."""
@@ -82,11 +127,13 @@ def _dealt(call: TileCall, ctx: Context, tiles: list[Tile], private: list[Tile])
 
     def body(inside: Context, step: Expr, at: tuple[Expr, ...]) -> Stmt:
         def read(operand: Expr) -> Expr:
-            return load(inside, Tile(operand), at, lanes) if isinstance(operand, Region) else operand
+            return _read(inside, dst, Tile(operand), at, lanes) if isinstance(operand, Region) else operand
 
         return store(inside, dst, at, lanes, _value(call, dst, lanes, [read(operand) for operand in call.operands[1:]]))
 
-    return seq(linear(inner, dst.extents, lanes).loop(inner, body), _proxy_fence(dst, inner), span=ctx.span)
+    parallel = call.op not in INSTRUCTIONS
+    loop = linear(inner, dst.extents, lanes).loop(inner, body, parallel=parallel)
+    return seq(loop, _proxy_fence(dst, inner), span=ctx.span)
 
 
 def _spread(call: TileCall, ctx: Context, tiles: list[Tile], views: list[Tile]) -> Stmt:
@@ -115,7 +162,7 @@ def _spread(call: TileCall, ctx: Context, tiles: list[Tile], views: list[Tile]) 
                 return operand
             tile = Tile(operand)
             if not tile.has_thread_axes:
-                return load(inside, tile, at, lanes)
+                return _read(inside, dst, tile, at, lanes)
             own = register_tile(ctx, tile)
             return BufferLoad(tile.dtype.with_lanes(lanes), own.root, register_index(inside, own, step), span=ctx.span)
 
@@ -124,7 +171,18 @@ def _spread(call: TileCall, ctx: Context, tiles: list[Tile], views: list[Tile]) 
             return BufferStore(first.root, register_index(inside, first, step), value, span=ctx.span)
         return store(inside, dst, at, lanes, value)
 
-    return seq(by_register(ctx, first, lanes).loop(ctx, body), _proxy_fence(dst, ctx), span=ctx.span)
+    parallel = call.op not in INSTRUCTIONS
+    return seq(by_register(ctx, first, lanes).loop(ctx, body, parallel=parallel), _proxy_fence(dst, ctx), span=ctx.span)
+
+
+def _read(ctx: Context, dst: Tile, tile: Tile, at: tuple[Expr, ...], lanes: int) -> Expr:
+    """The element of `tile`, or the vector, that belongs to the coordinates `at` of the destination."""
+    if tile.extents == dst.extents:
+        return load(ctx, tile, at, lanes)
+    along = tile.broadcast(dst)
+    assert along is not None
+    own = {number: coord for number, coord in zip(along, at, strict=True) if number is not None}
+    return load(ctx, tile, tuple(own[number] for number in range(len(tile.extents))), lanes)
 
 
 def _value(call: TileCall, dst: Tile, lanes: int, values: list[Expr]) -> Expr:

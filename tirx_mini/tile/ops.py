@@ -44,7 +44,8 @@ OPTIONS: Mapping[str, Option] = {
         f"Literal[{', '.join(map(repr, POLICIES))}] | str | None",
         "the priority with which the L2 cache evicts the data",
     ),
-    "accum": Option("Condition", "whether the product is added to C; otherwise it overwrites C"),
+    "accum": Option("Condition", "whether the result is added to the destination; otherwise it overwrites it"),
+    "axes": Option("int | tuple[int, ...] | None", "the dimensions of src to reduce, from the end if negative"),
     "width": Option("int", "the number of adjacent lanes whose values are reduced together"),
     "num_warps": Option("int | None", "the number of warps of the CTA, which is checked"),
     "scratch": Option(
@@ -60,7 +61,8 @@ class TileOp:
 
     operands: names in order. Those in `values` are scalars, those in `either` are tiles or scalars, all others tiles.
     options: keyword arguments with their defaults; None means not given.
-    aliases: other spellings of options.
+    optional: the last operands that a call may leave out; one that stands for the tile `dst` is named in `in_place`.
+    aliases: other spellings of operands and options.
     check: raises TirxError for operands that no rule can accept.
     """
 
@@ -71,6 +73,8 @@ class TileOp:
     check: Callable[[TileCall], None] = checks.same_extents
     values: tuple[str, ...] = ()
     either: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    in_place: str = ""
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -83,9 +87,13 @@ class TileOp:
         """The primitive as a Python function: operands, then options as keywords."""
         kinds = inspect.Parameter
         return inspect.Signature(
-            [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in self.operands]
+            [self._parameter(name) for name in self.operands]
             + [kinds(name, kinds.KEYWORD_ONLY, default=default) for name, default in self.options.items()]
         )
+
+    def _parameter(self, name: str) -> inspect.Parameter:
+        default = None if name in self.optional else inspect.Parameter.empty
+        return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
     def build(self, *args: Any, span: Span | None = None, scope: str | None = None, **kwargs: Any) -> TileCall:
         """A call of this primitive at `span`, bound to `scope` if the spelling is scope-bound (``Tx.cta.copy``).
@@ -95,7 +103,7 @@ class TileOp:
         try:
             bound = dict(zip(self.operands, args, strict=False))
             options = self._options(args, bound, kwargs)
-            operands = tuple(self._operand(name, bound[name]) for name in self.operands)
+            operands = tuple(self._operand(name, bound[name]) for name in self.operands if name in bound)
             call = TileCall(self.name, operands, tuple(options.items()), scope, span=span)
             self.check(call)
         except TirxError as error:
@@ -115,7 +123,8 @@ class TileOp:
             if name in self.operands:
                 if name in bound:
                     raise TirxError(f"{self.name} is given {name} twice")
-                bound[name] = value
+                if value is not None or name not in self.optional:
+                    bound[name] = value
             elif name in self.options:
                 if value is not None:
                     options[name] = value
@@ -123,11 +132,23 @@ class TileOp:
                 close = difflib.get_close_matches(key, [*self.options, *self.operands], 1)
                 hint = f"did you mean {close[0]}=?" if close else f"its options are {', '.join(self.options) or 'none'}"
                 raise TirxError(f"{self.name} has no option {key}", hint=hint)
-        missing = [name for name in self.operands if name not in bound]
+        self._complete(bound)
+        missing = [name for name in self.operands if name not in bound and name not in self.optional]
         if missing:
             hint = f"write {self.name}({', '.join(self.operands)})"
             raise TirxError(f"{self.name} is called without {', '.join(missing)}", hint=hint)
         return options
+
+    def _complete(self, bound: dict[str, Any]) -> None:
+        """Operands that are left out, before the last one that is given: the tile `dst`, or the neutral number."""
+        given = [name for name in self.operands if bound.get(name) is not None]
+        for name in self.operands:
+            if bound.get(name) is None:
+                bound.pop(name, None)
+                if name == self.in_place and "dst" in bound:
+                    bound[name] = bound["dst"]
+                elif name in self.optional and given and self.operands.index(name) < self.operands.index(given[-1]):
+                    bound[name] = NEUTRAL[name]
 
     def _operand(self, name: str, value: Any) -> Expr:
         if name in self.values:
@@ -140,13 +161,30 @@ class TileOp:
         return as_region(value)
 
 
+NEUTRAL: Mapping[str, float] = {"bias": 0.0, "scale": 1.0}
+"""What stands for an operand that a call leaves out, where a later one is given."""
+
+
 def _elementwise(name: str, doc: str, *sources: str) -> TileOp:
-    return TileOp(name, ("dst", *sources), doc, check=checks.elementwise, either=sources[1:])
+    aliases = {f"src{i}": source for i, source in enumerate(sources, 1)} if len(sources) == 2 else {}
+    return TileOp(name, ("dst", *sources), doc, {"dispatch": None}, checks.elementwise, either=sources[1:],
+                  aliases=aliases)  # fmt: skip
+
+
+def _function(name: str, doc: str, *extra: str) -> TileOp:
+    """A function of each element. extra: "bias" and "scale", where it is one of src * scale + bias."""
+    return TileOp(name, ("dst", "src", *extra), doc, {"dispatch": None}, checks.elementwise, either=extra,
+                  optional=("src", *extra), in_place="src")  # fmt: skip
+
+
+def _scaled(name: str, doc: str) -> TileOp:
+    return _function(name, f"{doc} With `scale` or `bias`, of src * scale + bias in place of src.", "bias", "scale")
 
 
 def _reduction(name: str) -> TileOp:
-    return TileOp(f"reduce_{name}", ("dst", "src"), f"The {name} of src over the dimensions that dst lacks.",
-                  {"dispatch": None}, checks.reduction)  # fmt: skip
+    doc = f"The {name} of src over the dimensions `axes`; without them, over those that dst lacks."
+    options = {"axes": None, "accum": False, "dispatch": None}
+    return TileOp(f"reduce_{name}", ("dst", "src"), doc, options, checks.reduction)
 
 
 def _of_values(unit: str, name: str) -> TileOp:
@@ -171,8 +209,14 @@ _ALL = (
         checks.copy,
         aliases={"multicast": "cta_mask", "bar": "mbar"},
     ),
-    TileOp("cast", ("dst", "src"), "Convert each element to the dtype of the destination.", {}, checks.same_extents),
-    TileOp("fill", ("dst", "value"), "Set every element to one value.", {}, checks.nothing, values=("value",)),
+    TileOp("cast", ("dst", "src"), "Convert each element to the dtype of the destination.", {"dispatch": None},
+           checks.same_extents),
+    TileOp("fill", ("dst", "value"), "Set every element to one value.", {"dispatch": None}, checks.nothing,
+           values=("value",)),
+    TileOp("zero", ("dst", "src"), "Set every element to 0; the second operand is not read.", {"dispatch": None},
+           checks.same_extents, optional=("src",)),
+    TileOp("permute_layout", ("dst", "src"), "Copy a tile of shared memory to another layout, also in place.",
+           {"dispatch": None}, checks.copy),
     TileOp(
         "gemm_async",
         ("C", "A", "B"),
@@ -187,8 +231,23 @@ _ALL = (
     _elementwise("maximum", "dst = max(a, b).", "a", "b"),
     _elementwise("minimum", "dst = min(a, b).", "a", "b"),
     _elementwise("neg", "dst = -a.", "a"),
+    TileOp("fma", ("dst", "src", "scale", "bias"), "dst = src * scale + bias, rounded once.", {"dispatch": None},
+           checks.elementwise, either=("scale", "bias")),
+    _scaled("exp2", "2 to the power of each element of src."),
+    _scaled("exp", "e to the power of each element of src."),
+    _scaled("log2", "The logarithm of each element of src to the base 2."),
+    _scaled("sqrt", "The square root of each element of src."),
+    _function("reciprocal", "1 / each element of src."),
+    _function("silu", "src * sigmoid(src) = src / (1 + exp(-src))."),
     *(_reduction(name) for name in ("sum", "max", "min")),
     *(_of_values(unit, name) for unit in ("warp", "cta") for name in ("sum", "max", "min")),
 )
 
 OPS: Mapping[str, TileOp] = {op.name: op for op in _ALL}
+SPELLINGS: Mapping[str, str] = {"sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "memset": "fill"}
+"""Other names of tile primitives, as TVM 0.26 calls them."""
+
+
+def op_of(name: str) -> TileOp | None:
+    """The tile primitive that kernels call by this name, or None."""
+    return OPS.get(SPELLINGS.get(name, name))

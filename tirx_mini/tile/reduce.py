@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
 
 from tirx_mini.hardware import THREADS_OF
 from tirx_mini.ir import (
@@ -34,13 +37,18 @@ from tirx_mini.ir import (
     seq,
     special,
 )
+from tirx_mini.layout import m, tx
 
 from .access import load, store
+from .checks import reduced_axes
 from .context import Context
 from .issue import issue, value_of
 from .partition import linear
-from .region import tiles_of
+from .region import Tile, tiles_of
+from .registers import RegisterTile, register_tile
 from .rule import NotMeant, Refusal, Rule
+
+T = TypeVar("T")
 
 OPERATORS: Mapping[str, str] = {"sum": "+", "max": "max", "min": "min"}
 WARP = THREADS_OF["warp"]
@@ -113,17 +121,113 @@ class ThreadReduce(Rule):
         if any(tile.has_thread_axes for tile in (dst, src)):
             raise Refusal("a register view is spread over many threads", "use the alloc_local buffer under it")
         alone = replace(ctx, scope="thread")
-        rows, columns = dst.extents, src.extents[len(dst.extents) :]
-        acc = Accumulator.make(ctx, dst.buffer.name, dst.dtype, OPERATORS[call.op.removeprefix("reduce_")])
-        outer, inner = alone.loop_var(math.prod(rows), "r")
-        at_row = _unravel(outer if math.prod(rows) > 1 else const(0), rows)
-        column, inside = inner.loop_var(math.prod(columns), "c")
+        shape = Shape.of(call)
+        rows, columns = math.prod(shape.rows), math.prod(shape.columns)
+        acc = Accumulator.make(ctx, dst.buffer.name, dst.dtype, _operator(call))
+        outer, inner = alone.loop_var(rows, "r")
+        row = _unravel(outer if rows > 1 else const(0), shape.rows)
+        column, inside = inner.loop_var(columns, "c")
+
+        def element(number: Expr) -> Expr:
+            return load(inside, src, shape.at(row, _unravel(number, shape.columns)), 1)
+
         body = seq(
-            acc.begin(load(inside, src, (*at_row, *_unravel(const(0), columns)), 1)),
-            _loop(ctx, column, 1, columns, acc.add(load(inside, src, (*at_row, *_unravel(column, columns)), 1))),
-            store(inner, dst, at_row, 1, cast(dst.dtype, acc.value)),
+            acc.begin(element(const(0))),
+            _loop(ctx, column, 1, columns, acc.add(element(column))),
+            _put(call, inner, dst, row, acc),
         )
         return seq(_loop(ctx, outer, 0, rows, body))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a reduction keeps and what it reduces, of the dimensions of its source.
+
+    rows, columns: the extents of the dimensions that stay, and of those that are reduced.
+    reduced: for each dimension of the source tile, whether it is reduced.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    reduced: tuple[bool, ...]
+
+    @staticmethod
+    def of(call: TileCall) -> Shape:
+        """The shape of a reduction whose operands were checked."""
+        dst, src = tiles_of(call)
+        axes = reduced_axes(call)
+        if axes is None:
+            reduced = tuple(number >= len(dst.extents) for number in range(len(src.extents)))
+        else:
+            reduced = tuple(axis in axes for axis in src.kept)
+        pairs = list(zip(src.extents, reduced, strict=True))
+        return Shape(tuple(n for n, gone in pairs if not gone), tuple(n for n, gone in pairs if gone), reduced)
+
+    def at(self, row: Sequence[T], column: Sequence[T]) -> tuple[T, ...]:
+        """The coordinates of an element of the source tile."""
+        rows, columns = iter(row), iter(column)
+        return tuple(next(columns if gone else rows) for gone in self.reduced)
+
+
+class ViewReduce(Rule):
+    name = "registers"
+    ops = tuple(f"reduce_{kind}" for kind in OPERATORS)
+    doc = "register views, each thread its own registers"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = tiles_of(call)
+        if not (dst.has_thread_axes and src.has_thread_axes):
+            raise NotMeant("one of the tiles is not a register view")
+        _everyone(ctx)
+        into, out_of = register_tile(ctx, dst), register_tile(ctx, src)
+        groups = _registers_of(Shape.of(call), into, out_of)
+
+        def register(tile: RegisterTile, number: int) -> BufferLoad:
+            index = (ctx.simplify(tile.base + number),)
+            return BufferLoad(tile.root.dtype, tile.root, index, span=ctx.span)
+
+        acc = Accumulator.make(ctx, dst.buffer.name, dst.dtype, _operator(call))
+        parts: list[Stmt] = [AllocBuffer(acc.buffer, span=ctx.span)]
+        for number, sources in sorted(groups.items()):
+            first, *others = ([register(into, number)] if accumulates(call) else []) + [
+                register(out_of, source) for source in sources
+            ]
+            parts += [acc.set(first), *(acc.add(other) for other in others)]
+            target = register(into, number)
+            parts.append(BufferStore(into.root, target.indices, cast(dst.dtype, acc.value), span=ctx.span))
+        body = seq(*parts, span=ctx.span)
+        return If(ctx.thread < out_of.threads, body, span=ctx.span) if out_of.threads < ctx.threads else body
+
+
+def _registers_of(shape: Shape, into: RegisterTile, out_of: RegisterTile) -> dict[int, list[int]]:
+    """For each register of the destination in a thread, the registers of the source that are reduced to it."""
+    whole = np.indices(into.tile.extents or (1,)).reshape(max(1, len(into.tile.extents)), -1)
+    target = _places(into, whole if into.tile.extents else whole[:0])
+    places = {tuple(int(n) for n in whole[:, i]) if into.tile.extents else (): target[i] for i in range(len(target))}
+    groups: dict[int, list[int]] = {}
+    coords = np.indices(out_of.tile.extents).reshape(len(out_of.tile.extents), -1)
+    for at, (thread, register) in zip(coords.T, _places(out_of, coords), strict=True):
+        row = tuple(int(n) for n, gone in zip(at, shape.reduced, strict=True) if not gone)
+        holder, number = places[row]
+        if holder != thread:
+            raise Refusal(
+                f"thread {thread} holds elements of {out_of.tile.buffer.name} that are reduced to an element of thread "
+                f"{holder}",
+                "reduce each thread's registers, and combine threads with Tx.warp_sum, warp_max or shuffles",
+            )
+        known = groups.setdefault(number, [])
+        if register not in known:
+            known.append(register)
+    return groups
+
+
+def _places(tile: RegisterTile, coords: np.ndarray) -> list[tuple[int, int]]:
+    """(thread, register) of elements of a register view. coords: int[dimensions, elements]."""
+    found = []
+    for at in coords.T if coords.size else [()]:
+        place = tile.layout.apply(*(int(n) for n in at))
+        found.append((int(place.get(tx, 0)), int(place.get(m, 0))))
+    return found
 
 
 class CooperativeReduce(Rule):
@@ -133,14 +237,14 @@ class CooperativeReduce(Rule):
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         dst, src = tiles_of(call)
-        if ctx.scope not in ("warp", "cta"):
-            raise NotMeant(f"a warp or a CTA must execute it, but the call is in {ctx.scope} scope")
-        if dst.extents:
-            raise Refusal(f"a cooperative reduction gives one element, but {dst.buffer.name} has {dst.size}")
+        if ctx.scope not in ("warp", "warpgroup", "cta"):
+            raise NotMeant(f"a warp, a warpgroup or a CTA must execute it, but the call is in {ctx.scope} scope")
         if "local" in (dst.scope, src.scope) or "tmem" in (dst.scope, src.scope):
             raise Refusal("the tile and the result must be in shared or global memory")
         _everyone(ctx)
-        acc = Accumulator.make(ctx, dst.buffer.name, dst.dtype, OPERATORS[call.op.removeprefix("reduce_")])
+        if dst.extents or ctx.scope == "warpgroup":
+            return _rows_by_groups(call, ctx)
+        acc = Accumulator.make(ctx, dst.buffer.name, dst.dtype, _operator(call))
         part = linear(ctx, src.extents, 1)
         start = src.index(tuple(const(0) for _ in src.extents))
         begin = acc.begin(_identity(acc, BufferLoad(src.dtype, src.buffer, start, span=ctx.span)))
@@ -149,8 +253,37 @@ class CooperativeReduce(Rule):
         if ctx.scope == "cta" and ctx.launch.warps > 1:
             scratch = _scratch(ctx, acc)
             steps += [AllocBuffer(scratch, span=ctx.span), acc.across_warps(scratch, const(0), ctx.launch.warps)]
-        put = store(ctx, dst, (), 1, cast(dst.dtype, acc.value))
-        return seq(*steps, If(binary("==", ctx.thread, 0), put, span=ctx.span), span=ctx.span)
+        return seq(*steps, If(binary("==", ctx.thread, 0), _put(call, ctx, dst, (), acc), span=ctx.span), span=ctx.span)
+
+
+def _rows_by_groups(call: TileCall, ctx: Context) -> Stmt:
+    """Each group of up to 32 neighbouring lanes reduces one row at a time."""
+    dst, src = tiles_of(call)
+    shape = Shape.of(call)
+    rows, columns = math.prod(shape.rows), math.prod(shape.columns)
+    width = min(WARP, 1 << (columns - 1).bit_length())
+    groups, lane = ctx.threads // width, ctx.thread % width
+    turn, inner = ctx.loop_var(-(-rows // groups), "r")
+    number = inner.simplify((turn if rows > groups else const(0)) * groups + ctx.thread // width)
+    row = _unravel(number if rows % groups == 0 else binary("min", number, rows - 1), shape.rows)
+    acc = Accumulator.make(ctx, dst.buffer.name, dst.dtype, _operator(call))
+    step, inside = inner.loop_var(-(-columns // width), "c")
+    column = (step if columns > width else const(0)) * width + lane
+
+    def element(ctx: Context, column: Expr) -> Expr:
+        return load(ctx, src, shape.at(row, _unravel(column, shape.columns)), 1)
+
+    add: Stmt = acc.add(element(inside, column))
+    if columns % width:
+        add = If(inside.simplify(column < columns), add, span=ctx.span)
+    put: Expr = binary("==", lane, 0) if rows % groups == 0 else binary("and", binary("==", lane, 0), number < rows)
+    body = seq(
+        acc.begin(_identity(acc, element(inner, const(0)))),
+        _loop(ctx, step, 0, -(-columns // width), add),
+        acc.across_lanes(width),
+        If(inner.simplify(put), _put(call, inner, dst, row, acc), span=ctx.span),
+    )
+    return seq(_loop(ctx, turn, 0, -(-rows // groups), body), span=ctx.span)
 
 
 class ValueReduce(Rule):
@@ -177,6 +310,27 @@ class ValueReduce(Rule):
             if ctx.launch.warps > 1:
                 steps.append(_between_warps(call, together, acc))
         return seq(*steps, store(ctx, dst, (), 1, cast(dst.dtype, acc.value)), span=ctx.span)
+
+
+def _operator(call: TileCall) -> str:
+    return OPERATORS[call.op.removeprefix("reduce_")]
+
+
+def accumulates(call: TileCall) -> bool:
+    """Whether a reduction combines its result with what the destination holds. Refuses what is not known now."""
+    accum = call.option("accum", False)
+    value = int_value(accum) if isinstance(accum, Expr) else accum
+    if value not in (0, 1):
+        raise Refusal(f"accum of a reduction must be True or False, known at compile time, not {accum!r}")
+    return bool(value)
+
+
+def _put(call: TileCall, ctx: Context, dst: Tile, row: tuple[Expr, ...], acc: Accumulator) -> Stmt:
+    """The result of a row, in the destination."""
+    value = acc.value
+    if accumulates(call):
+        value = binary(acc.operator, cast(acc.dtype, load(ctx, dst, row, 1)), value)
+    return store(ctx, dst, row, 1, cast(dst.dtype, value))
 
 
 def _between_warps(call: TileCall, ctx: Context, acc: Accumulator) -> Stmt:
@@ -226,9 +380,8 @@ def _unravel(number: Expr, extents: Sequence[int]) -> tuple[Expr, ...]:
     return tuple(reversed(at))
 
 
-def _loop(ctx: Context, var: Expr, first: int, extents: Sequence[int], body: Stmt) -> Stmt | None:
-    """`body` for `var` from `first` to the product of `extents`, without a loop for one iteration; None for none."""
-    count = math.prod(extents)
+def _loop(ctx: Context, var: Expr, first: int, count: int, body: Stmt) -> Stmt | None:
+    """`body` for `var` from `first` up to `count`, without a loop for one iteration; None for none."""
     if first >= count:
         return None
     if (first, count) == (0, 1):

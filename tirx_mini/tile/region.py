@@ -108,6 +108,21 @@ class Tile:
             indices[axis] = indices[axis] + coord
         return tuple(indices)
 
+    def broadcast(self, dst: Tile) -> tuple[int | None, ...] | None:
+        """For each dimension of the tile `dst`, which of this tile's it runs along; None for one where this has 1.
+
+        Dimensions correspond from the last one backwards, as in NumPy. None where the extents do not fit.
+        """
+        own, whole = self.region.extents, dst.region.extents
+        if len(own) > len(whole):
+            own = own[len(own) - len(whole) :] if set(own[: len(own) - len(whole)]) == {1} else ()
+        padded = (1,) * (len(whole) - len(own)) + tuple(own)
+        if not own or any(extent not in (1, other) for extent, other in zip(padded, whole, strict=True)):
+            return None
+        numbers = iter(range(len(self.extents)))
+        along = [None if extent == 1 else next(numbers) for extent in padded]
+        return tuple(along[axis] for axis in dst.kept)
+
     def describe(self) -> str:
         """The tile for error messages, as in ``128 × 64 float16 tile of Asmem (shared)``."""
         extents = " × ".join(map(str, self.extents)) or "1"

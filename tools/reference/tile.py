@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tirx_mini.tile import OPS, OPTIONS, RULES, TileOp
+from tirx_mini.tile import OPS, OPTIONS, RULES, SPELLINGS, TileOp
 
 from ._markdown import document, fenced, parsed, table, wrapped
 
@@ -24,7 +24,9 @@ def page() -> str:
 
 
 def _operations() -> str:
-    return table(("call", "what it does"), [(f"`{_call(op)}`", parsed(op.doc).summary) for op in OPS.values()])
+    calls = table(("call", "what it does"), [(f"`{_call(op)}`", parsed(op.doc).summary) for op in OPS.values()])
+    others = ", ".join(f"`{name}` is `{meant}`" for name, meant in SPELLINGS.items())
+    return f"{calls}\n\n{wrapped(f'TVM 0.26 has other names for some of them: {others}.')}"
 
 
 def _call(op: TileOp) -> str:

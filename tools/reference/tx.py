@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from inspect import signature
 
 from tirx_mini.ir import SPECIALS, Buffer
 from tirx_mini.script import tirx
 from tirx_mini.script.collectives import COLLECTIVES
 from tirx_mini.script.opaque import call_extern, func_call
-from tirx_mini.script.operators import AXES, DTYPES, OPERATORS, SHORT_DTYPES
+from tirx_mini.script.operators import AXES, DTYPES, MATH, OPERATORS, SHORT_DTYPES
 from tirx_mini.script.primitives import SCOPE_NAMES
 
 from ._markdown import described, doc_of, document, table, wrapped
@@ -106,6 +107,9 @@ def _buffer() -> Iterator[str]:
 
 
 def _values() -> Iterator[str]:
+    yield "### Functions"
+    yield table(("function", "value"), [(f"`Tx.{name}{signature(MATH[name])}`".replace(": 'ExprLike'", "").replace(
+        " -> 'Expr'", ""), doc_of(MATH[name]).summary) for name in MATH])  # fmt: skip
     yield "### Dtypes and special registers"
     dtypes = ", ".join(f"`Tx.{name}`" for name in DTYPES)
     short = ", ".join(f"`Tx.{name}`" for name in SHORT_DTYPES)
