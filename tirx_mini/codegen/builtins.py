@@ -23,6 +23,13 @@ DEFINITIONS: Mapping[str, str] = {
 __device__ __forceinline__ uint32_t tvm_builtin_shared_address(const void* pointer) {
   return (uint32_t)__cvta_generic_to_shared(pointer);
 }""",
+    "reinterpret": """\
+// The bits of a value as a value of another type.
+template <typename To, typename From>
+__device__ __forceinline__ To tvm_builtin_reinterpret(From value) {
+  static_assert(sizeof(To) == sizeof(From), "both types have the same size");
+  return *reinterpret_cast<To*>(&value);
+}""",
     "floordiv": """\
 // Division and remainder that round towards minus infinity, as in Python.
 template <typename T>

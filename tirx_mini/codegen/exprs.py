@@ -16,6 +16,7 @@ from tirx_mini.ir import (
     DataType,
     Expr,
     Ramp,
+    Reinterpret,
     Select,
     Special,
     Str,
@@ -202,6 +203,13 @@ class ExprRenderer:
         if target.is_bool:
             return Term(f"{self.operand(value, _SUMS)} != 0", "!=")
         return convert(self, value, target)
+
+    def _reinterpret(self, expr: Reinterpret) -> str:
+        value = expr.value
+        moved = isinstance(value, BufferLoad) and value.dtype.lanes > 1  # a vector that is only copied
+        text = self.copied(value) if moved and isinstance(value, BufferLoad) else self(value)
+        types = f"{storage_type(expr.dtype)}, {storage_type(value.dtype)}"
+        return f"{self.calls.require('reinterpret')}<{types}>({text})"
 
     def _address_value(self, pointer: AddressOf, target: DataType) -> str:
         if pointer.buffer.scope == "shared":

@@ -143,8 +143,10 @@ class StmtRenderer:
         self.notes.instruction(stmt.call)
 
     def _hint(self, stmt: Hint) -> None:
-        details = "".join(f", {key} = {value}" for key, value in stmt.attrs)
-        for line in f"hint: {stmt.message}{details}".splitlines():
+        details = [f"{key} = {value}" for key, value in stmt.attrs]
+        named = stmt.message or not stmt.attrs
+        text = f"hint: {', '.join([stmt.message, *details])}" if named else f"attr: {', '.join(details)}"
+        for line in text.splitlines():
             self.out.line(f"// {line}".rstrip("\\"), stmt.span)  # a backslash would continue the comment
         if stmt.body is not None:
             self(stmt.body)
@@ -170,9 +172,9 @@ class StmtRenderer:
 
     def _for(self, stmt: For) -> None:
         start, stop = self.expr(stmt.start), self.expr(stmt.stop)
-        if stmt.kind == UNROLLED or stmt in self.unrolled:
+        if stmt.kind == UNROLLED or stmt.unroll or (stmt.unroll is None and stmt in self.unrolled):
             self.out.line("#pragma unroll", stmt.span)
-        elif stmt in self.rolled:
+        elif stmt.unroll is False or stmt in self.rolled:
             self.out.line("#pragma unroll 1", stmt.span)
         with self.names.block():
             name = self.names.define(stmt.var, stmt.var.name)

@@ -3,6 +3,7 @@ arithmetic and a printer.
 """
 
 from .arith import Analyzer, simplify
+from .bits import Reinterpret, reinterpret
 from .buffer import SCOPES, AddressOf, Buffer, BufferLoad, Range, Region, scalar, shared_address
 from .dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, UINT32, UINT64, DataType
 from .errors import ERROR_KINDS, ErrorKind
@@ -39,6 +40,7 @@ from .func import IRModule, Launch, PrimFunc
 from .printer import script, stmt_text
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
+    PARENTS,
     SCOPE_KINDS,
     SERIAL,
     UNROLLED,
@@ -91,6 +93,7 @@ __all__ = [
     "Expr",
     "ExprLike",
     "Ramp",
+    "Reinterpret",
     "Range",
     "Region",
     "Select",
@@ -105,6 +108,7 @@ __all__ = [
     "const",
     "int_value",
     "promote",
+    "reinterpret",
     "select",
     "special",
     "unary",
@@ -123,6 +127,7 @@ __all__ = [
     "TirxError",
     "excerpt",
     "file_label",
+    "PARENTS",
     "SCOPE_KINDS",
     "SERIAL",
     "UNROLLED",

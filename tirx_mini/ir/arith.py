@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
+from .bits import Reinterpret, reinterpret
 from .dtype import DataType
 from .expr import (
     Binary,
@@ -47,8 +48,8 @@ def key(expr: Expr) -> Hashable:
         return ("s", expr.name)
     if isinstance(expr, Binary):
         return (expr.op, expr.dtype, key(expr.a), key(expr.b))
-    if isinstance(expr, (Unary, Cast)):
-        return (getattr(expr, "op", "cast"), expr.dtype, key(expr.value))
+    if isinstance(expr, (Unary, Cast, Reinterpret)):
+        return (getattr(expr, "op", type(expr).__name__), expr.dtype, key(expr.value))
     if isinstance(expr, Select):
         return ("select", key(expr.cond), key(expr.a), key(expr.b))
     if isinstance(expr, Element):
@@ -322,6 +323,8 @@ class Analyzer:
             return unary(expr.op, self.simplify(expr.value), span=expr.span)
         if isinstance(expr, Cast):
             return cast(expr.dtype, self.simplify(expr.value), span=expr.span)
+        if isinstance(expr, Reinterpret):
+            return reinterpret(expr.dtype, self.simplify(expr.value), span=expr.span)
         if isinstance(expr, Select):
             cond = self.simplify(expr.cond)
             return select(cond, self.simplify(expr.a), self.simplify(expr.b), span=expr.span)

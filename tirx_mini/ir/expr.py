@@ -1,13 +1,15 @@
 """Expressions. This is the whole grammar; ``*`` marks a tuple, ``?`` a field that may be None:
 
     expr ::= Var(name) | Const(value) | Str(value) | Special(name)
-           | Unary(op, value) | Binary(op, a, b) | Cast(value) | Select(cond, a, b) | Ramp(base, lanes)
+           | Unary(op, value) | Binary(op, a, b) | Cast(value) | Reinterpret(value) | Select(cond, a, b)
+           | Ramp(base, lanes)
            | BufferLoad(buffer, indices*) | AddressOf(buffer, indices*) | Region(buffer, ranges*)
            | Call(op, args*, attrs*)
 
 Every expression also has a `dtype` and a `span`. Nodes are immutable and compared by identity; `structural_equal`
 compares their meaning. Python's operators on nodes build nodes. A node has no truth value: the front end translates
-an ``if`` over IR values. The nodes that name a buffer are beside it, in `buffer.py`.
+an ``if`` over IR values. `Reinterpret` is in `bits.py`; the nodes that
+name a buffer are beside it, in `buffer.py`.
 """
 
 from __future__ import annotations

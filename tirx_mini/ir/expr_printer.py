@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .bits import Reinterpret
 from .buffer import AddressOf, Buffer, BufferLoad, Region
 from .expr import (
     Binary,
@@ -128,6 +129,9 @@ class ExprPrinter:
         if not _is_normal(expr, lambda: cast(expr.dtype, expr.value)):
             return f'Tx.node("cast", "{expr.dtype}", {self.expr(expr.value)})', _ATOM
         return f"Tx.{expr.dtype}({self.expr(expr.value)})", _ATOM
+
+    def visit_Reinterpret(self, expr: Reinterpret) -> tuple[str, int]:
+        return f'Tx.reinterpret("{expr.dtype}", {self.expr(expr.value)})', _ATOM
 
     def visit_Select(self, expr: Select) -> tuple[str, int]:
         parts = self.list([expr.cond, expr.a, expr.b])

@@ -156,7 +156,10 @@ class Printer(ExprPrinter):
             bounds.append(str(stmt.step))
         if stmt.parallel:
             bounds.append("parallel=True")
-        function = "Tx.unroll" if stmt.kind == UNROLLED else "Tx.serial" if stmt.parallel else "range"
+        if stmt.unroll is not None:
+            bounds.append(f"unroll={stmt.unroll}")
+        plain = not stmt.parallel and stmt.unroll is None
+        function = "Tx.unroll" if stmt.kind == UNROLLED else "range" if plain else "Tx.serial"
         head = f"for {self.name(stmt.var)} in {function}({', '.join(bounds)})"
         return self._block(head, stmt.body, depth, [stmt.var])
 
@@ -177,12 +180,17 @@ class Printer(ExprPrinter):
             if stmt.attrs
             else ""
         )
-        call = f"Tx.hint({quoted(stmt.message)}{attrs})"
+        named = stmt.message or not stmt.attrs
+        call = f"Tx.hint({quoted(stmt.message)}{attrs})" if named else f"Tx.attr({attrs[2:]})"
         return self._line(call, depth) if stmt.body is None else self._block(f"with {call}", stmt.body, depth)
 
     def visit_ScopeIds(self, stmt: ScopeIds, depth: int) -> list[str]:
         names = ", ".join(self.name(var) for var in stmt.vars)
-        return self._line(f'{names} = Tx.{stmt.kind}_id({list(stmt.extents)}, parent="{stmt.parent}")', depth)
+        if stmt.parent == "pair":
+            return self._line(f"{names} = Tx.cta_id_in_pair()", depth)
+        preferred = f", preferred={list(stmt.preferred)}" if stmt.preferred else ""
+        where = f'parent="{stmt.parent}"{preferred}'
+        return self._line(f"{names} = Tx.{stmt.kind}_id({list(stmt.extents)}, {where})", depth)
 
     def visit_Scope(self, stmt: Scope, depth: int) -> list[str]:
         parent = "" if stmt.parent is None else f'parent="{stmt.parent}"'

@@ -2,9 +2,9 @@
 
     stmt ::= Seq(stmts*) | Bind(var, value) | AllocBuffer(buffer) | DeclBuffer(buffer)
            | BufferStore(buffer, indices*, value) | Evaluate(call)
-           | If(cond, then, orelse?) | For(var, start, stop, body, step, kind, parallel) | While(cond, body)
+           | If(cond, then, orelse?) | For(var, start, stop, body, step, kind, parallel, unroll?) | While(cond, body)
            | Break | Continue | Hint(message, attrs*, body?)
-           | ScopeIds(vars*, extents*, kind, parent)     -- bx, by = Tx.cta_id([m, n], parent="kernel")
+           | ScopeIds(vars*, extents*, kind, parent, preferred*)  -- bx, by = Tx.cta_id([m, n], parent="kernel")
            | Scope(kind, body, parent?, filter?)         -- with Tx.thread(parent="warp")[cond]:
            | TileCall(op, operands*, options*, scope?)   -- Tx.copy(dst, src)
 
@@ -94,6 +94,7 @@ class For(Stmt):
     kind: SERIAL, or UNROLLED to expand every iteration.
     parallel: whether the iterations are independent: none reads a value that another writes. The compiler sets this
         for its own loops; the simulator runs such a loop as one NumPy operation.
+    unroll: what CUDA's compiler is asked to do with a SERIAL loop: True to unroll it, False to keep it, None to choose.
     """
 
     var: Var
@@ -103,6 +104,7 @@ class For(Stmt):
     step: int = 1
     kind: str = SERIAL
     parallel: bool = False
+    unroll: bool | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,6 +133,8 @@ class Hint(Stmt):
 
 
 SCOPE_KINDS = ("kernel", "cluster", "cta", "warpgroup", "warp", "thread")
+PARENTS = (*SCOPE_KINDS, "pair")
+"""Within what ids count. A pair is two CTAs of a cluster whose ranks differ in the last bit (PTX ISA: "CTA pair")."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,12 +142,15 @@ class ScopeIds(Stmt):
     """`vars` index the units of `kind` within their `parent`: ``bx, by = Tx.cta_id([m, n], parent="kernel")``.
 
     extents: the number of units along each variable; empty if other declarations determine it.
+    preferred: for CTAs of a cluster, the extents that the launch prefers where the GPU has room for them. They are a
+        hint: the kernel is launched with `extents`.
     """
 
     vars: tuple[Var, ...]
     extents: tuple[int, ...]
     kind: str
     parent: str
+    preferred: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

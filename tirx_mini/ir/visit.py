@@ -19,7 +19,7 @@ from .stmt import Seq, Stmt, seq
 Node = Expr | Stmt
 
 _PLAIN = frozenset(
-    "span dtype name op attrs kind parent scope lanes step parallel extents message".split()
+    "span dtype name op attrs kind parent scope lanes step parallel unroll extents preferred message".split()
 )
 """Fields that never hold nodes."""
 

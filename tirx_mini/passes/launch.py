@@ -21,7 +21,7 @@ _FIXED: Mapping[tuple[str, str], int] = {
 }
 """The number of units of a kind that is the same in every parent."""
 
-_PAIRS = (*UNIT_NUMBERS, ("cta", "kernel"), ("cta", "cluster"), ("cluster", "kernel"))
+_PAIRS = (*UNIT_NUMBERS, ("cta", "kernel"), ("cta", "cluster"), ("cta", "pair"), ("cluster", "kernel"))
 
 
 @dataclass
@@ -72,6 +72,14 @@ class Declared:
     def _check_cluster(self, grid: tuple[int, ...], cluster: tuple[int, ...], span: Span | None) -> None:
         ids, size = self.extents.get(("cta", "cluster")), math.prod(cluster)
         place = ids.span if ids else span
+        pair = self.extents.get(("cta", "pair"))
+        if pair is not None and size % 2:
+            raise TirxError(
+                f"cta_id_in_pair() needs clusters of an even number of CTAs, but these have {size}",
+                pair.span,
+                "declare the cluster, as in T.cta_id_in_cluster([2])",
+                kind="launch-limit",
+            )
         if size > MAX_CLUSTER:
             raise TirxError(
                 f"a cluster of {size} CTAs is too large: the limit is {MAX_CLUSTER}",
@@ -154,6 +162,8 @@ def _conflict(message: str, ids: ScopeIds, before: ScopeIds) -> TirxError:
 def id_values(ids: ScopeIds, launch: Launch) -> dict[Var, Expr]:
     """The variables of a declaration as expressions over special registers. The first extent varies fastest."""
     kind, parent = unit(ids)
+    if parent == "pair":
+        return {ids.vars[0]: special("cluster_ctarank") % 2}
     if kind in ("cta", "cluster"):
         prefix = "clusterCtaIdx" if parent == "cluster" else "blockIdx"
         parts = launch.cluster if kind == "cluster" else (1, 1, 1)

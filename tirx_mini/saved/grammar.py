@@ -13,6 +13,7 @@ from typing import Any
 
 from tirx_mini.ir import (
     BINARY_OPS,
+    PARENTS,
     SCOPE_KINDS,
     SCOPES,
     SERIAL,
@@ -43,6 +44,7 @@ from tirx_mini.ir import (
     Ramp,
     Range,
     Region,
+    Reinterpret,
     Scope,
     ScopeIds,
     Select,
@@ -185,6 +187,13 @@ def _pair(value: Any) -> tuple[str, Any]:
     return name, _text(value[1]) if name == "format" else _plain(value[1])
 
 
+def _attribute(value: Any) -> tuple[str, Any]:
+    """Of a hint: a key such as "tirx.pipelined", and a value."""
+    need(isinstance(value, tuple) and len(value) == 2, "a name and a value")
+    need(bool(value[0]), "a word that is not empty")
+    return _word(value[0]), _plain(value[1])
+
+
 _index, _extent, _bytes = _int(-(2**63), 2**63), _int(1, 2**31), _int(0, 2**31)
 _expr, _stmt, _buffer, _var = a(Expr), a(Stmt), a(Buffer), a(Var)
 _exprs, _stmts, _pairs = _many(_expr), _many(_stmt), _many(_pair)
@@ -213,6 +222,7 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
     Unary: {"dtype": _dtype, "op": _among(UNARY_OPS), "value": _expr},
     Binary: {"dtype": _dtype, "op": _among(BINARY_OPS), "a": _expr, "b": _expr},
     Cast: {"dtype": _dtype, "value": _expr},
+    Reinterpret: {"dtype": _dtype, "value": _expr},
     Select: {"dtype": _dtype, "cond": _expr, "a": _expr, "b": _expr},
     Ramp: {"dtype": _dtype, "base": _expr, "lanes": _int(1, 64)},
     BufferLoad: {"dtype": _dtype, "buffer": _buffer, "indices": _exprs},
@@ -227,13 +237,13 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
     Evaluate: {"call": a(Call)},
     If: {"cond": _expr, "then": _stmt, "orelse": optional(_stmt)},
     For: {"var": _var, "start": _expr, "stop": _expr, "body": _stmt, "step": _extent,
-          "kind": _among((SERIAL, UNROLLED)), "parallel": _bool},
+          "kind": _among((SERIAL, UNROLLED)), "parallel": _bool, "unroll": optional(_bool)},
     While: {"cond": _expr, "body": _stmt},
     Break: {},
     Continue: {},
-    Hint: {"message": _remark, "attrs": _pairs, "body": optional(_stmt)},
+    Hint: {"message": _remark, "attrs": _many(_attribute), "body": optional(_stmt)},
     ScopeIds: {"vars": _many(_var), "extents": _many(_extent), "kind": _among(SCOPE_KINDS),
-               "parent": _among(SCOPE_KINDS)},
+               "parent": _among(PARENTS), "preferred": _many(_extent)},
     Scope: {"kind": _among(SCOPE_KINDS), "body": _stmt, "parent": optional(_among(SCOPE_KINDS)),
             "filter": optional(_expr)},
     TileCall: {"op": _name, "operands": _exprs, "options": _pairs, "scope": optional(_among(SCOPE_KINDS))},
@@ -255,6 +265,10 @@ def _check_const(node: Const) -> None:
     if kind is int:
         low = -(1 << dtype.bits - 1) if dtype.is_signed else 0
         need(low <= value < low + (1 << dtype.bits), f"a value of {dtype}")
+
+
+def _check_reinterpret(node: Reinterpret) -> None:
+    need(node.dtype.nbytes == node.value.dtype.nbytes, f"a value of {node.dtype.nbytes} bytes")
 
 
 def _check_special(node: Special) -> None:
@@ -286,6 +300,8 @@ def _check_call(node: Call) -> None:
 
 def _check_scope_ids(node: ScopeIds) -> None:
     need(len(node.extents) in (0, len(node.vars)), "an extent for each variable, or none")
+    need(len(node.preferred) in (0, len(node.extents)), "a preferred extent for each extent, or none")
+    need((node.parent == "pair") <= (node.kind == "cta" and node.extents == (2,)), "the two CTAs of a pair")
 
 
 def _check_launch(node: Launch) -> None:
@@ -293,7 +309,8 @@ def _check_launch(node: Launch) -> None:
 
 
 RULES: Mapping[type, Callable[[Any], None]] = MappingProxyType({
-    Const: _check_const, Special: _check_special, Buffer: _check_buffer, Spec: _check_spec, BufferLoad: _check_access,
+    Const: _check_const, Reinterpret: _check_reinterpret, Special: _check_special, Buffer: _check_buffer,
+    Spec: _check_spec, BufferLoad: _check_access,
     AddressOf: _check_access, BufferStore: _check_access, Region: _check_region, Call: _check_call,
     ScopeIds: _check_scope_ids, Launch: _check_launch,
 })  # fmt: skip

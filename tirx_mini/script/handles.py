@@ -166,6 +166,7 @@ class Loop:
     ranges: tuple[tuple[Expr, Expr, int], ...]
     kind: str
     parallel: bool = False
+    unroll: bool | None = None
 
     @property
     def copies(self) -> int:
@@ -235,6 +236,24 @@ class BufferType:
 
     def buffer(self, name: str) -> Buffer:
         return Buffer(name, self.shape, self.dtype, **dict(self.options))
+
+
+@dataclass(frozen=True)
+class ConstexprMarker:
+    """``N: T.constexpr`` or ``N: T.constexpr[int]``: a parameter of a `jit` kernel that `specialize` gives."""
+
+    def __getitem__(self, kind: Any) -> ConstexprMarker:
+        return self
+
+    def __repr__(self) -> str:
+        return "T.constexpr"
+
+
+@dataclass(frozen=True)
+class OptionalType:
+    """``T.Optional(T.handle)``: the annotation of a parameter that may be left out."""
+
+    annotation: Any
 
 
 @dataclass(frozen=True)

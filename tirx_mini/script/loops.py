@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tirx_mini.ir import SERIAL, UNROLLED, ExprLike
@@ -11,10 +12,23 @@ from .handles import Loop, loop
 
 
 def serial(
-    *bounds: ExprLike, step: int | None = None, annotations: Mapping[str, Any] | None = None, parallel: bool = False
+    *bounds: ExprLike,
+    step: int | None = None,
+    annotations: Mapping[str, Any] | None = None,
+    parallel: bool = False,
+    unroll: bool | None = None,
 ) -> Loop:
-    """A loop of the kernel, executed iteration by iteration."""
-    return loop(SERIAL, _stepped(bounds, step), parallel)
+    """A loop of the kernel, executed iteration by iteration.
+
+    unroll: True asks CUDA's compiler to unroll the loop, False to keep it (``#pragma unroll``); the kernel means the
+        same. The annotations `pragma_unroll` and `disable_unroll` of TVM are other names of the two.
+    """
+    noted = annotations or {}
+    if unroll is None and noted.get("pragma_unroll"):
+        unroll = True
+    elif unroll is None and noted.get("disable_unroll"):
+        unroll = False
+    return replace(loop(SERIAL, _stepped(bounds, step), parallel), unroll=unroll)
 
 
 def unroll(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from tirx_mini.ir import HANDLE, Buffer, IRModule, PrimFunc, Span, TirxError, Var
@@ -13,7 +13,7 @@ from tirx_mini.ir import HANDLE, Buffer, IRModule, PrimFunc, Span, TirxError, Va
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
 from .functions import Executor
-from .handles import BufferType, DType, data_type
+from .handles import BufferType, ConstexprMarker, DType, OptionalType, data_type
 from .source import FunctionSource, check_function, source_of
 
 _DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "bool", "handle")
@@ -23,7 +23,12 @@ _DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "fl
 def prim_func(function: Callable[..., Any]) -> PrimFunc: ...
 @overload
 def prim_func(
-    *, tirx: bool = True, private: bool = False, persistent: bool = False, check_well_formed: bool = True
+    *,
+    tirx: bool = True,
+    private: bool = False,
+    persistent: bool = False,
+    check_well_formed: bool = True,
+    s_tir: bool = False,
 ) -> Callable[[Callable[..., Any]], PrimFunc]: ...
 def prim_func(
     function: Callable[..., Any] | None = None,
@@ -32,6 +37,7 @@ def prim_func(
     private: bool = False,
     persistent: bool = False,
     check_well_formed: bool = True,
+    s_tir: bool = False,
 ) -> Any:
     """Decorator: read the function as a kernel and return its `PrimFunc`.
 
@@ -41,7 +47,7 @@ def prim_func(
     __tracebackhide__ = True
     if function is None:
         return _with_caller
-    return _read(function, _caller_locals(2))
+    return reading(function, caller_locals(2))
 
 
 def ir_module(cls: type) -> IRModule:
@@ -51,10 +57,10 @@ def ir_module(cls: type) -> IRModule:
 
 def _with_caller(function: Callable[..., Any]) -> PrimFunc:
     __tracebackhide__ = True
-    return _read(function, _caller_locals(2))
+    return reading(function, caller_locals(2))
 
 
-def _caller_locals(depth: int) -> Mapping[str, Any]:
+def caller_locals(depth: int) -> Mapping[str, Any]:
     """The local names at the kernel's definition, which annotations may use although the function itself does not."""
     frame = inspect.currentframe()
     for _ in range(depth):
@@ -62,20 +68,24 @@ def _caller_locals(depth: int) -> Mapping[str, Any]:
     return {} if frame is None else frame.f_locals
 
 
-def _read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
+def reading(
+    function: Callable[..., Any], caller: Mapping[str, Any], given: Mapping[str, Any] | None = None
+) -> PrimFunc:
+    """`read`, whose errors have no traceback through this package."""
     __tracebackhide__ = True
     try:
-        check_function(function, "@Tx.prim_func")
-        return read(function, caller)
+        check_function(function, "@Tx.prim_func" if given is None else "@T.jit")
+        return read(function, caller, given)
     except TirxError as error:
         mistake = error.with_traceback(None)
     raise mistake from None
 
 
-def read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
+def read(function: Callable[..., Any], caller: Mapping[str, Any], given: Mapping[str, Any] | None) -> PrimFunc:
     """Read `function` as a kernel.
 
     caller: the local names at its definition.
+    given: the values of compile-time parameters, or None for a kernel that cannot have any.
     """
     source = source_of(function)
     span = source.span(source.node)
@@ -84,38 +94,93 @@ def read(function: Callable[..., Any], caller: Mapping[str, Any]) -> PrimFunc:
     env = Env(outer=Outside.of(function, caller), body=source.node.body)
     executor = Executor(source, builder, env)
     with building(builder):
-        _parameters(function, source, executor)
+        _Parameters(function, source, executor, given).declare()
         executor.run(source.node.body)
         return builder.finish(span)
 
 
-def _parameters(function: Callable[..., Any], source: FunctionSource, executor: Executor) -> None:
-    """Make each parameter a buffer or a variable, according to its annotation."""
-    arguments = source.node.args
-    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
-        raise TirxError("a kernel can only have plain parameters without defaults", executor.span(source.node))
-    for arg in (*arguments.posonlyargs, *arguments.args):
-        span = executor.span(arg)
-        value = _parameter(arg.arg, _annotation(arg, function.__annotations__.get(arg.arg), executor), span)
-        executor.builder.params.append(value)
+@dataclass(frozen=True)
+class _Parameters:
+    """Makes each parameter a buffer, a variable or a compile-time value, according to its annotation."""
+
+    function: Callable[..., Any]
+    source: FunctionSource
+    executor: Executor
+    given: Mapping[str, Any] | None
+
+    def declare(self) -> None:
+        arguments, names = self.source.node.args, self.executor.env.names
+        fixed = self.given is None and (arguments.kwonlyargs or arguments.defaults)
+        if arguments.vararg or arguments.kwarg or fixed:
+            raise TirxError(
+                "a kernel can only have plain parameters without defaults", self.executor.span(self.source.node)
+            )
+        rest: list[tuple[ast.arg, Any]] = []
+        for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            kind = self.function.__annotations__.get(arg.arg)
+            if _names_constexpr(arg, kind):
+                names[arg.arg] = self._constexpr(arg)
+            else:
+                rest.append((arg, kind))
+        for arg, kind in rest:  # their types may name compile-time parameters
+            self._runtime(arg, self._annotation(arg, kind))
+
+    def _constexpr(self, arg: ast.arg) -> Any:
+        span = self.executor.span(arg)
+        if self.given is None:
+            raise TirxError(
+                f"`{arg.arg}` is a T.constexpr parameter, which only a T.jit kernel has",
+                span,
+                f"decorate the kernel with @T.jit, and call {self.function.__name__}.specialize({arg.arg}=…)",
+            )
+        if arg.arg not in self.given:
+            raise TirxError(
+                f"{self.function.__name__}.specialize is called without `{arg.arg}`, which has no default",
+                span,
+                f"write {self.function.__name__}.specialize({arg.arg}=…)",
+            )
+        return self.given[arg.arg]
+
+    def _runtime(self, arg: ast.arg, kind: Any) -> None:
+        span, given = self.executor.span(arg), self.given or {}
+        if isinstance(kind, OptionalType):
+            if arg.arg in given and given[arg.arg] is None:
+                self.executor.env.names[arg.arg] = None
+                return
+            kind, given = kind.annotation, {k: v for k, v in given.items() if k != arg.arg or v is not None}
+        if arg.arg in given:
+            raise TirxError(
+                f"`{arg.arg}` is a parameter of the compiled kernel, so `specialize` cannot give it the value "
+                f"{given[arg.arg]!r}",
+                span,
+                f"annotate it as `{arg.arg}: T.constexpr`, or as `T.Optional(…)` to leave it out with {arg.arg}=None",
+            )
+        value = _parameter(arg.arg, kind, span)
+        self.executor.builder.params.append(value)
         if isinstance(value, Var) and value.dtype != HANDLE:
-            executor.env.names[arg.arg] = Bound(value, span, "kernel parameter")
+            self.executor.env.names[arg.arg] = Bound(value, span, "kernel parameter")
         else:
-            executor.env.names[arg.arg] = value
+            self.executor.env.names[arg.arg] = value
+
+    def _annotation(self, arg: ast.arg, kind: Any) -> Any:
+        """The type given by an annotation; an annotation that is a string is evaluated."""
+        if not isinstance(kind, str) or arg.annotation is None:
+            return kind
+        node = arg.annotation
+        if isinstance(node, ast.Constant):
+            if node.value in _DTYPE_NAMES:
+                return DType(data_type(node.value))
+            node = self.executor.guarded(node, ast.parse, node.value, "annotation", "eval").body
+            for part in ast.walk(node):
+                ast.copy_location(part, arg.annotation)
+        return self.executor.eval(node)
 
 
-def _annotation(arg: ast.arg, kind: Any, executor: Executor) -> Any:
-    """The type given by an annotation; an annotation that is a string is evaluated."""
-    if not isinstance(kind, str) or arg.annotation is None:
-        return kind
-    node = arg.annotation
-    if isinstance(node, ast.Constant):
-        if node.value in _DTYPE_NAMES:
-            return DType(data_type(node.value))
-        node = executor.guarded(node, ast.parse, node.value, "annotation", "eval").body
-        for part in ast.walk(node):
-            ast.copy_location(part, arg.annotation)
-    return executor.eval(node)
+def _names_constexpr(arg: ast.arg, kind: Any) -> bool:
+    """Whether a parameter is annotated as ``T.constexpr``, evaluated or, as a string, not yet."""
+    if isinstance(kind, str) and arg.annotation is not None:
+        return kind.split("[")[0].split(".")[-1].strip() == "constexpr"
+    return isinstance(kind, ConstexprMarker)
 
 
 def _parameter(name: str, kind: Any, span: Span) -> Buffer | Var:

@@ -95,7 +95,7 @@ REFUSALS: Sequence[Refusal] = (
         "parts of TVM's compiler",
         "CallEffectKind Call DtypeConstructor LetAnnotation LocalVectorAnnotation ExecScope ScopeIdDef StringImm "
         "add_to_parent scalar_wrapper register_script_namespace tile.BufferRegion tile.is_buffer_var "
-        "type_annotation Optional buffer_store scope_id",
+        "type_annotation buffer_store scope_id",
         "it builds or describes TVM's own IR",
         "write the statement itself; annotate arguments with `Tx.Buffer((M, N), dtype)`",
     ),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tirx_mini.ir import SCOPE_KINDS, DataType, Expr, ExprLike, ScopeIds, TirxError, Var, as_bool, binary, int_value
 
-from .builder import current
+from .builder import Builder, current
 from .diagnostics import did_you_mean
+from .handles import OpenHint
 
 if TYPE_CHECKING:
     from .annotations import Ids, ScopeName
@@ -24,23 +25,58 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
     current("Tx.func_attr").attrs.update(attrs)
 
 
-def _ids(kind: str, extents: Any, parent: str) -> Any:
+def attr(
+    node_or_dict: Any, attr_key: str | None = None, value: Any = None
+) -> OpenHint | None:
+    """``T.attr({"key": value})`` or ``T.attr(node, "key", value)``: attributes for readers and tools.
+
+    They have no effect, as a statement or around a block, except that ``tirx.device_entry`` is `T.device_entry()`.
+    """
+    given = node_or_dict if isinstance(node_or_dict, Mapping) else {attr_key: value}
+    if not given or not all(isinstance(key, str) for key in given):
+        raise TirxError(
+            "T.attr expects the keys of its attributes as strings",
+            hint='write T.attr({"key": value}), or T.attr(0, "key", value)',
+        )
+    if "tirx.device_entry" in given:
+        return device_entry()
+    return OpenHint("", tuple(given.items()))
+
+
+def _ids(kind: str, extents: Any, parent: str, preferred: Any = None) -> Any:
     """One variable per extent. Without extents, a single variable; another declaration gives the number of units."""
     builder = current(f"Tx.{kind}_id")
-    counts = () if extents is None else tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
-    known = [int_value(extent) for extent in counts]
-    for extent, value in zip(counts, known, strict=True):
-        if value is None or value < 1:
-            raise TirxError(f"the number of {kind}s must be a positive integer known at compile time, not {extent!r}")
+    counts, wished = _counts(kind, extents), _counts(kind, preferred)
+    if wished and len(wished) != len(counts):
+        raise TirxError(
+            f"preferred= has {len(wished)} extents, but the {kind}s have {len(counts)}",
+            hint="give the preferred size of the cluster along each of its dimensions",
+        )
     if parent not in SCOPE_KINDS:
         raise TirxError(
             f"`{parent}` is not an execution scope",
             hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}",
         )
-    names = [builder.take_name(f"{kind}_id") for _ in counts or (1,)]
-    variables = tuple(Var(DataType("int32"), name, span=builder.span) for name in names)
-    builder.emit(ScopeIds(variables, tuple(value or 1 for value in known), kind, parent))
-    return variables[0] if len(variables) == 1 else variables
+    return _declare(builder, ScopeIds(_variables(builder, kind, len(counts) or 1), counts, kind, parent, wished))
+
+
+def _counts(kind: str, extents: Any) -> tuple[int, ...]:
+    """Extents as positive Python integers."""
+    given = () if extents is None else tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
+    known = [int_value(extent) for extent in given]
+    for extent, value in zip(given, known, strict=True):
+        if value is None or value < 1:
+            raise TirxError(f"the number of {kind}s must be a positive integer known at compile time, not {extent!r}")
+    return tuple(value or 1 for value in known)
+
+
+def _variables(builder: Builder, kind: str, count: int) -> tuple[Var, ...]:
+    return tuple(Var(DataType("int32"), builder.take_name(f"{kind}_id"), span=builder.span) for _ in range(count))
+
+
+def _declare(builder: Builder, ids: ScopeIds) -> Any:
+    builder.emit(ids)
+    return ids.vars[0] if len(ids.vars) == 1 else ids.vars
 
 
 def cluster_id(extents: int | Sequence[int] | None = None, parent: ScopeName = "kernel") -> Ids:
@@ -48,14 +84,39 @@ def cluster_id(extents: int | Sequence[int] | None = None, parent: ScopeName = "
     return _ids("cluster", extents, parent)
 
 
-def cta_id(extents: int | Sequence[int] | None = None, parent: ScopeName = "kernel") -> Ids:
-    """The index of the CTA in the grid, or with parent="cluster" in its cluster; one variable per extent."""
-    return _ids("cta", extents, parent)
+def cta_id(
+    extents: int | Sequence[int] | None = None,
+    parent: ScopeName = "kernel",
+    *,
+    preferred: int | Sequence[int] | None = None,
+) -> Ids:
+    """The index of the CTA in the grid, or with parent="cluster" in its cluster; one variable per extent.
+
+    preferred: as for `cta_id_in_cluster`.
+    """
+    if preferred is not None and parent != "cluster":
+        raise TirxError(
+            "preferred= is the size that a launch prefers for its clusters, so the grid has none",
+            hint="write T.cta_id_in_cluster([2], preferred=[4])",
+        )
+    return _ids("cta", extents, parent, preferred)
 
 
-def cta_id_in_cluster(extents: int | Sequence[int] | None = None) -> Ids:
-    """The index of the CTA in its cluster."""
-    return _ids("cta", extents, "cluster")
+def cta_id_in_cluster(
+    extents: int | Sequence[int] | None = None, preferred: int | Sequence[int] | None = None
+) -> Ids:
+    """The index of the CTA in its cluster.
+
+    preferred: the extents that the launch prefers where the GPU has room. It is a hint: launches and the simulator use
+        `extents`.
+    """
+    return _ids("cta", extents, "cluster", preferred)
+
+
+def cta_id_in_pair() -> Ids:
+    """The index of the CTA, 0 or 1, in its CTA pair: the last bit of its rank in the cluster (PTX ISA: "CTA pair")."""
+    builder = current("T.cta_id_in_pair")
+    return _declare(builder, ScopeIds(_variables(builder, "cta", 1), (2,), "cta", "pair"))
 
 
 def warpgroup_id(extents: int | Sequence[int] | None = None, parent: ScopeName = "cta") -> Ids:

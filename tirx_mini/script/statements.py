@@ -19,6 +19,7 @@ from tirx_mini.ir import (
     Expr,
     For,
     If,
+    ScopeIds,
     Span,
     Stmt,
     TirxError,
@@ -106,7 +107,7 @@ class StatementExecutor(Assigner):
             self.builder.emit(Evaluate(value, span=self.span(node)))
         elif isinstance(value, OpenHint):
             self.builder.emit(value.wrap(None))
-        elif isinstance(value, Expr):
+        elif isinstance(value, Expr) and not self._declares(value):
             raise self.error(
                 node,
                 f"the value of `{short(node.value)}` is not used",
@@ -123,6 +124,11 @@ class StatementExecutor(Assigner):
                 "open it with `with`" if isinstance(value, OpenScope) else "use it in a `for` statement",
             )
         return None
+
+    def _declares(self, value: Expr) -> bool:
+        """Whether the statement was a declaration of ids that names none of them, as ``T.cta_id([1])``."""
+        stmts = self.builder.blocks[-1].stmts
+        return bool(stmts) and isinstance(stmts[-1], ScopeIds) and value in stmts[-1].vars
 
     def visit_Pass(self, node: ast.Pass) -> Outcome:
         comment = self.source.comment(node)
@@ -333,7 +339,9 @@ class StatementExecutor(Assigner):
             self._check_rounds(node.body, [var.name for var in variables])
             inner = body()
         for var, (start, stop, step) in reversed(list(zip(variables, ranges, strict=True))):
-            inner = For(var, start, stop, inner, step, description.kind, description.parallel, span=span)
+            inner = For(
+                var, start, stop, inner, step, description.kind, description.parallel, description.unroll, span=span
+            )
         self.builder.emit(inner)
 
     def _check_rounds(self, statements: Sequence[ast.stmt], own: Sequence[str]) -> None:

@@ -19,6 +19,7 @@ from .diagnostics import did_you_mean, unknown
 from .functions import inline
 from .handles import DType, hint, let, meta_class, meta_var
 from .instructions import Path, elsewhere, namespace, raw_call
+from .jit import Optional, constexpr, jit
 from .loops import grid, serial, unroll, vectorized
 from .lowered import launch, node, tensor_map
 from .memory import (
@@ -40,9 +41,11 @@ from .prim_func import prim_func
 from .primitives import SCOPE_NAMES, Tiles, max, min, primitive_of, scope_of
 from .printing import print_buffer, printf
 from .scopes import (
+    attr,
     cluster_id,
     cta_id,
     cta_id_in_cluster,
+    cta_id_in_pair,
     device_entry,
     filter,
     func_attr,
@@ -53,16 +56,16 @@ from .scopes import (
     warp_id_in_wg,
     warpgroup_id,
 )  # fmt: skip
-from .values import Cast, ceildiv, evaluate, if_then_else, ramp
+from .values import Cast, ceildiv, evaluate, if_then_else, ramp, reinterpret
 
 __all__ = [
-    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "Buffer", "call", "Cast",
-    "cdiv", "ceildiv", "cluster_id", "const", "cta_id", "cta_id_in_cluster", "decl_buffer", "device_entry",
-    "evaluate", "filter", "func_attr", "grid", "hint", "if_then_else", "inline",
+    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "Buffer", "call", "Cast",
+    "cdiv", "ceildiv", "cluster_id", "const", "constexpr", "cta_id", "cta_id_in_cluster", "cta_id_in_pair",
+    "decl_buffer", "device_entry", "evaluate", "filter", "func_attr", "grid", "hint", "if_then_else", "inline", "jit",
     "lane_id", "launch", "let", "local_cell", "local_scalar", "macro", "match_buffer", "max", "meta_class", "meta_var",
-    "min", "node", "PoolAllocator", "prim_func", "print_buffer", "ramp", "Select", "select", "serial", "SMEMPool",
-    "tensor_map", "thread_id", "thread_id_in_wg", "unroll", "variable_name", "vectorized", "warp_id", "warp_id_in_wg",
-    "warpgroup_id", "wg_reg_tile",
+    "min", "node", "Optional", "PoolAllocator", "prim_func", "print_buffer", "ramp", "reinterpret", "Select", "select",
+    "serial", "SMEMPool", "tensor_map", "thread_id", "thread_id_in_wg", "unroll", "variable_name", "vectorized",
+    "warp_id", "warp_id_in_wg", "warpgroup_id", "wg_reg_tile",
 ]  # fmt: skip
 
 Buffer = buffer_type

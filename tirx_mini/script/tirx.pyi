@@ -18,6 +18,9 @@ from .handles import let as let
 from .handles import meta_class as meta_class
 from .handles import meta_var as meta_var
 from .instructions import raw_call as _raw_call
+from .jit import Optional as Optional
+from .jit import constexpr as constexpr
+from .jit import jit as jit
 from .loops import grid as grid
 from .loops import serial as serial
 from .loops import unroll as unroll
@@ -40,9 +43,11 @@ from .prim_func import prim_func as prim_func
 from .primitives import max as max
 from .primitives import min as min
 from .printing import print_buffer as print_buffer
+from .scopes import attr as attr
 from .scopes import cluster_id as cluster_id
 from .scopes import cta_id as cta_id
 from .scopes import cta_id_in_cluster as cta_id_in_cluster
+from .scopes import cta_id_in_pair as cta_id_in_pair
 from .scopes import device_entry as device_entry
 from .scopes import filter as filter
 from .scopes import func_attr as func_attr
@@ -57,6 +62,7 @@ from .values import ceildiv as ceildiv
 from .values import evaluate as evaluate
 from .values import if_then_else as if_then_else
 from .values import ramp as ramp
+from .values import reinterpret as reinterpret
 
 Buffer = _buffer_type
 SMEMPool = PoolAllocator

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tirx_mini.ir import Call, Evaluate, Expr, ExprLike, Ramp, as_expr
 from tirx_mini.ir import cast as convert
+from tirx_mini.ir import reinterpret as bits_as
 from tirx_mini.ir import select as choose
 
 from .builder import current
@@ -28,6 +29,11 @@ def ceildiv(a: Any, b: Any) -> Any:
 def Cast(dtype: DTypeLike, value: ExprLike) -> Expr:
     """`value` converted to `dtype`."""
     return convert(data_type(dtype), value)
+
+
+def reinterpret(dtype: DTypeLike, value: ExprLike) -> Expr:
+    """The bits of `value` as a value of `dtype`, which has as many: ``T.reinterpret("uint32", x)``."""
+    return bits_as(data_type(dtype), value)
 
 
 def ramp(base: ExprLike, lanes: int) -> Expr:

@@ -22,13 +22,14 @@ they work together. In the signatures, `Expr` is a value of the kernel, and `Exp
 Python number."""
 
 SECTIONS: Mapping[str, str] = {
-    "Kernels and functions": "prim_func inline meta_var meta_class let variable_name func_attr hint",
-    "Ids and scopes": "device_entry cluster_id cta_id cta_id_in_cluster warpgroup_id warp_id warp_id_in_wg thread_id "
-    "thread_id_in_wg lane_id filter",
+    "Kernels and functions": "prim_func jit constexpr Optional inline meta_var meta_class let variable_name func_attr "
+    "attr hint",
+    "Ids and scopes": "device_entry cluster_id cta_id cta_id_in_cluster cta_id_in_pair warpgroup_id warp_id "
+    "warp_id_in_wg thread_id thread_id_in_wg lane_id filter",
     "Loops": "serial unroll vectorized grid",
     "Buffers": "Buffer match_buffer alloc_local wg_reg_tile alloc_shared alloc_buffer alloc_scalar decl_buffer "
     "address_of",
-    "Values": "if_then_else min max ceildiv Cast const ramp evaluate",
+    "Values": "if_then_else min max ceildiv Cast reinterpret const ramp evaluate",
     "Output and CUDA C++": "print_buffer",
     "Lowered kernels": "launch tensor_map node call",
 }
@@ -83,7 +84,7 @@ def aliases(name: str) -> list[str]:
 
 def _name(name: str) -> Iterator[str]:
     thing = getattr(tirx, name)
-    if name == "let":
+    if name in ("let", "constexpr"):
         yield f"### Tx.{name}"
         yield doc_of(type(thing)).summary
     else:

@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+import tirx_mini
 from tirx_mini.ir import PrimFunc, TirxError, structural_equal
 from tirx_mini.script import from_source
 
@@ -66,3 +67,12 @@ def line_of(error: TirxError) -> str:
     span = error.span.user
     text = linecache.getline(span.file, span.line).rstrip()
     return text[span.column : span.end_column if span.end_line == span.line else None]
+
+
+def goes_round(kernel: PrimFunc) -> str:
+    """Check that a kernel survives its text, its JSON and CUDA's compiler; returns the CUDA C++."""
+    assert structural_equal(kernel, from_source(kernel.script())), kernel.script()
+    assert structural_equal(kernel, tirx_mini.load_json(tirx_mini.save_json(kernel)))
+    executable = tirx_mini.compile(tirx_mini.IRModule({"main": kernel}), target="cuda:sm_100a")
+    assert executable.source("ptx")
+    return executable.source("cuda")

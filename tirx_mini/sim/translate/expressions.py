@@ -25,6 +25,7 @@ from tirx_mini.ir import (
     Expr,
     Launch,
     Ramp,
+    Reinterpret,
     Select,
     Special,
     Str,
@@ -266,6 +267,13 @@ class Expressions:
     def _Cast(self, expr: Cast) -> Value:
         value = self.build(expr.value)
         return self.convert(value, expr.dtype)
+
+    def _Reinterpret(self, expr: Reinterpret) -> Value:
+        value = self.shallow(self.ready(self.build(expr.value)))
+        source, target = expr.value.dtype, expr.dtype
+        kinds = f"{self._type_name(source)}, {self._type_name(target)}"
+        code = f"reinterpret({value.code}, {kinds}, {source.lanes}, {target.lanes})"
+        return ranged(code, target, lanes=value.lanes, depth=value.depth + 1)
 
     def convert(self, value: Value, dtype: DataType) -> Value:
         """`value` as another type."""

@@ -108,6 +108,18 @@ def finite(value: Any, kind: Any) -> Any:
     return np.clip(value, -limit, limit)
 
 
+def reinterpret(value: Any, source: Any, target: Any, before: int, after: int) -> Any:
+    """The bits of a value of type `source` as `target`; each has the given number of lanes in its last axis."""
+    bits = np.asarray(value).astype(source, copy=False)
+    out = np.ascontiguousarray(bits if before > 1 else bits[..., None]).view(target)
+    if after == 1:
+        out = out[..., 0]
+    if out.dtype.kind not in "iu":
+        return out if out.ndim else out[()]
+    wide = out.astype(np.uint64 if out.dtype == np.uint64 else np.int64)
+    return wide if wide.ndim else int(wide)
+
+
 def runaway(w: Any) -> Exception:
     """The fault of a warp that spins on memory for too long."""
     return Fault(RunawayLoop(w.origin))
@@ -139,7 +151,7 @@ NAMESPACE: dict[str, Any] = {
     "arange": np.arange, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum,
     "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
     "Apart": Apart, "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
-    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, finite, runaway,
-                               endless, poll, merge, spread)},
+    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, finite,
+                               reinterpret, runaway, endless, poll, merge, spread)},
 }  # fmt: skip
 """The names that generated code may use."""

@@ -1,0 +1,38 @@
+"""The bits of a value as a value of another type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .dtype import DataType
+from .expr import Expr, as_expr, cast
+from .span import Span, TirxError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reinterpret(Expr):
+    """The bits of `value` as `dtype`, which has as many: ``Tx.reinterpret("uint32", x)`` (PTX ISA: mov.b32).
+
+    A vector and a scalar of the same size may stand for one another; lane 0 is in the lowest bits.
+    """
+
+    value: Expr
+
+
+def reinterpret(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
+    """The bits of `value` as `dtype`. Raises `TirxError` if the two differ in size."""
+    target, expr = DataType(dtype), as_expr(value)
+    if expr.dtype == target:
+        return expr
+    if expr.is_tile:
+        raise TirxError(f"reinterpret needs a value, but {expr!r} is a tile", expr.span or span)
+    if target.is_handle or expr.dtype.is_handle:
+        return cast(target, expr, span=span)
+    if expr.dtype.bits * expr.dtype.lanes != target.bits * target.lanes or "bool" in (target.scalar, expr.dtype.scalar):
+        raise TirxError(
+            f"the bits of a value of {expr.dtype} cannot be read as {target}, which has another size",
+            expr.span or span,
+            f"to convert the number, write Tx.cast(…, \"{target}\")",
+        )
+    return Reinterpret(target, expr, span=span or expr.span)

@@ -1,0 +1,104 @@
+"""``@T.jit``: kernels with parameters that are known when the kernel is made, by `specialize`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, overload
+
+from tirx_mini.ir import PrimFunc, TirxError
+
+from .diagnostics import caller_span, did_you_mean
+from .handles import ConstexprMarker, OptionalType
+from .prim_func import caller_locals, reading
+from .source import check_function, source_of
+
+constexpr = ConstexprMarker()
+"""``N: T.constexpr``: a parameter of a `T.jit` kernel whose value `specialize` gives."""
+
+
+def Optional(annotation: Any) -> OptionalType:
+    """``B: T.Optional(T.handle)``: a parameter of a `T.jit` kernel that ``specialize(B=None)`` removes."""
+    return OptionalType(annotation)
+
+
+@dataclass(frozen=True, eq=False)
+class Jit:
+    """A kernel whose `T.constexpr` parameters have no values yet: ``kernel.specialize(N=1024)`` is the `PrimFunc`.
+
+    function: the Python function.
+    caller: the local names at its definition.
+    """
+
+    function: Callable[..., Any]
+    caller: Mapping[str, Any]
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    def specialize(self, **values: Any) -> PrimFunc:
+        """The kernel for these values of its `T.constexpr` parameters; ``name=None`` removes a `T.Optional` parameter.
+
+        Raises `TirxError` for a mistake in the kernel, and for a value that is missing or that no parameter takes.
+        """
+        __tracebackhide__ = True
+        return reading(self.function, self.caller, self._given(values))
+
+    def _given(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Every parameter that is known at compile time, with its value: those given, and the defaults."""
+        arguments = source_of(self.function).node.args
+        every = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+        unknown = next((name for name in values if name not in every), None)
+        if unknown is not None:
+            raise TirxError(
+                f"{self.__name__} has no parameter `{unknown}`",
+                caller_span(),
+                did_you_mean(unknown, every) or f"its parameters are {', '.join(every)}",
+            )
+        return {**_defaults(self.function, arguments), **values}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TirxError(
+            f"{self.__name__} is a T.jit kernel, which has no code before its T.constexpr parameters have values",
+            caller_span(),
+            f"write {self.__name__}.specialize(…), and compile what it returns",
+        )
+
+
+def _defaults(function: Callable[..., Any], arguments: ast.arguments) -> dict[str, Any]:
+    names = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args)]
+    positional = function.__defaults__ or ()
+    return dict(zip(names[len(names) - len(positional) :], positional, strict=True)) | (function.__kwdefaults__ or {})
+
+
+@overload
+def jit(function: Callable[..., Any]) -> Jit: ...
+@overload
+def jit(
+    *, private: bool = False, check_well_formed: bool = True, is_stir: bool = False, persistent: bool = False
+) -> Callable[[Callable[..., Any]], Jit]: ...
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    private: bool = False,
+    check_well_formed: bool = True,
+    is_stir: bool = False,
+    persistent: bool = False,
+) -> Any:
+    """Decorator: a kernel that is read when ``specialize(N=1024)`` gives the values of its `T.constexpr` parameters.
+
+    With ``from __future__ import annotations``, the shapes of its buffers may use these parameters:
+    ``def add(A: T.Buffer((N,), "float32"), *, N: T.constexpr)``. The keyword arguments are accepted for compatibility
+    with TVM and have no effect.
+    """
+    if function is None:
+        return _with_caller
+    check_function(function, "@T.jit")
+    return Jit(function, caller_locals(2))
+
+
+def _with_caller(function: Callable[..., Any]) -> Jit:
+    check_function(function, "@T.jit")
+    return Jit(function, caller_locals(2))
