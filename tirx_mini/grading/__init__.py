@@ -3,20 +3,28 @@
 `load_rules` reads what the teacher decided, `grade` grades one hand-in.
 """
 
+from .building import Builder, Built, Refused
+from .handin import HandIn, HandInError, read_handin
 from .results import Graded, Late, Part, StepResult, points_text
 from .rules import PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
 
 __all__ = [
     "PARTS",
+    "Builder",
+    "Built",
     "Graded",
+    "HandIn",
+    "HandInError",
     "JudgeLimits",
     "Late",
     "Lateness",
     "Part",
+    "Refused",
     "Rules",
     "RulesError",
     "StepResult",
     "StepRules",
     "load_rules",
     "points_text",
+    "read_handin",
 ]

@@ -19,7 +19,7 @@ tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) 
 
 PARTS = ("correctness", "performance", "implementation")
 """The parts of a step, in the order in which they are shown."""
-STUDENT_LIMITS = ("memory_mb", "seconds", "cpu_s", "processes", "files_mb", "output_kb")
+STUDENT_LIMITS = ("seconds", "total_s", "cpu_s", "memory_mb", "output_kb")
 """What [student] may set."""
 
 T = TypeVar("T")

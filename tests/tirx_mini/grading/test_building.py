@@ -1,0 +1,108 @@
+"""A hand-in's kernels arrive as data, or as a text for the student of one of few kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tirx_mini as tvm
+from tirx_mini.course import KernelRef, default_kernels, load_kernel, load_kernels
+from tirx_mini.grading import Builder, Built, HandIn, Refused
+from tirx_mini.ir import TirxError
+from tirx_mini.sandbox import Limits, find_sandbox
+
+OTHERS = """
+
+def hgemm_v1(M, N, K, dtype="float16"):
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, K), dtype)):
+        with Tx.kernel():
+            A[0, 0] = nonsense
+    return kernel
+
+def hgemm_v2(M, N, K, dtype="float16"):
+    raise NotImplementedError("TODO: step 2")
+
+def hgemm_v3(M, N, K, dtype="float16"):
+    return [][0]
+
+def hgemm_v4(M, N, K, dtype="float16"):
+    return "a kernel"
+
+def hgemm_v5(M, N, K, dtype="float16"):
+    while True:
+        pass
+"""
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
+    handin = HandIn("handin.tar", "gemm_kernels.py", reference().read_text() + OTHERS)
+    folder = tmp_path_factory.mktemp("scratch")
+    with Builder(handin, Limits(seconds=2), find_sandbox(), folder) as builder:
+        yield builder
+    assert not list(folder.iterdir())
+
+
+def reference() -> Path:
+    return next((default_kernels() / "sm100").glob("step06*.py"))
+
+
+def refused(builder: Builder, step: int) -> Refused:
+    found = builder.build(step, (256, 256, 256))
+    assert isinstance(found, Refused)
+    return found
+
+
+def test_a_kernel_is_the_one_that_the_loader_makes_here(builder: Builder) -> None:
+    shape = 384, 640, 256
+    found = builder.build(6, shape, "bfloat16", sms=2)
+    assert isinstance(found, Built)
+    here = load_kernels(reference(), sms=2)[6](*shape, "bfloat16")
+    assert tvm.load_json(found.text).script() == here.script()
+    files = {str(builder.file): str(builder.file)}
+    assert tvm.load_json(found.text, files=files).span == tvm.load_json(found.text).span
+
+
+def test_a_mistake_has_the_page_of_check(builder: Builder) -> None:
+    found = refused(builder, 1)
+    with pytest.raises(TirxError) as error:
+        load_kernel(KernelRef(builder.file, "hgemm_v1"), shape=(256, 256, 256))
+    assert found.kind == "error"
+    assert found.text == str(error.value).replace(f"{builder.file.parent}/", "")
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "text"),
+    [
+        (2, "todo", "is not filled in: step 2"),
+        (3, "error", "IndexError: list index out of range"),
+        (4, "not IR", "hgemm_v4 does not make a kernel: it returned str"),
+        (5, "time", "hgemm_v5 took longer than 2 s"),
+        (7, "missing", "gemm_kernels.py defines no hgemm_v7"),
+    ],
+)
+def test_other_mistakes(builder: Builder, step: int, kind: str, text: str) -> None:
+    found = refused(builder, step)
+    assert found.kind == kind
+    assert text in found.text
+
+
+def test_a_shape_that_the_kernel_does_not_take(builder: Builder) -> None:
+    found = builder.build(6, (100, 128, 64))
+    assert isinstance(found, Refused)
+    assert found.kind == "refused"
+    assert "M" in found.text
+
+
+def test_a_step_that_took_too_long_is_not_tried_again(builder: Builder) -> None:
+    assert refused(builder, 5) is refused(builder, 5)
+
+
+def test_a_file_that_is_no_python_is_refused_once_for_all_steps(tmp_path: Path) -> None:
+    with Builder(HandIn("x", "gemm_kernels.py", "def ("), Limits(), find_sandbox(), tmp_path) as builder:
+        assert refused(builder, 1).kind == "python"
+        assert refused(builder, 1).text.startswith("gemm_kernels.py:1: ")
+        assert refused(builder, 1) is refused(builder, 2)

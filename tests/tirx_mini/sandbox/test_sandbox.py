@@ -1,0 +1,75 @@
+"""A sandboxed process executes a file, answers, and is ended; what holds is found out and what does not is said."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tirx_mini.sandbox import LOCKS, Failed, Limits, LockedProcess, Sandbox, SandboxError, find_sandbox
+
+LIMITS = Limits(seconds=10)
+FILE = """
+from tirx_mini.script import tirx as Tx
+from utils import check_shape
+print("executed")
+def hgemm_v1(M, N, K, dtype="float16"):
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, K), dtype)):
+        with Tx.kernel():
+            A[0, 0] = Tx.cast(0, dtype)
+    return kernel
+"""
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[LockedProcess]:
+    file = tmp_path / "gemm_kernels.py"
+    file.write_text(FILE)
+    process = find_sandbox(bubblewrap=False).start(LIMITS, file)
+    yield process
+    process.close()
+
+
+def test_it_answers_each_request_and_keeps_what_is_printed(process: LockedProcess) -> None:
+    assert process.ask({"load": True, "sms": None}, 10, "the file").kind == "loaded"
+    request = {"step": 1, "shape": [64, 64, 64], "dtype": "float16", "sms": None}
+    answer = process.ask(request, 10, "hgemm_v1")
+    assert answer.kind == "built"
+    assert '"kernel"' in answer.text
+    assert process.ask({**request, "step": 2}, 10, "hgemm_v2").kind == "missing"
+    process.close()
+    assert process.log == "executed\n"
+
+
+def test_it_is_ended_when_it_takes_too_long(process: LockedProcess) -> None:
+    with pytest.raises(Failed, match=r"^the file took longer than 0.0001 s$") as error:
+        process.ask({"load": True, "sms": None}, 0.0001, "the file")
+    assert error.value.kind == "time"
+    assert not process.running
+
+
+def test_bubblewrap_is_used_where_it_works() -> None:
+    sandbox = find_sandbox()
+    if shutil.which("bwrap") is None:
+        assert sandbox.bubblewrap is None
+    elif sandbox.bubblewrap is not None:
+        assert sandbox.name.startswith("bubblewrap")
+        assert sandbox.missing == ()
+
+
+def test_what_is_not_enforced_is_said() -> None:
+    sandbox = find_sandbox(bubblewrap=False, locks=())
+    assert sandbox.name == "none"
+    assert len(sandbox.missing) == 5
+    assert any("network" in sentence for sentence in sandbox.missing)
+    limited = find_sandbox(bubblewrap=False, locks=("rlimits",))
+    assert set(limited.missing) < set(sandbox.missing)
+
+
+def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
+    broken = Sandbox("broken", shutil.which("false") or "false", LOCKS)
+    with pytest.raises(SandboxError):
+        broken.start(LIMITS, tmp_path / "gemm_kernels.py")

@@ -1,0 +1,49 @@
+"""What may be read has Python and the language in it, and neither references nor the grader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+
+import tirx_mini
+from tirx_mini.course import default_kernels
+from tirx_mini.sandbox.view import View, the_view
+
+PACKAGE = Path(tirx_mini.__file__).resolve().parent
+
+
+def readable(view: View, path: Path) -> bool:
+    return any(path == Path(each) or Path(each) in path.parents for each in view.readable())
+
+
+def test_python_and_the_language_are_readable() -> None:
+    view = the_view()
+    for path in (Path(numpy.__file__).resolve(), PACKAGE / "lang" / "barriers.py", Path(ast_file()).resolve()):
+        assert readable(view, path), path
+
+
+def ast_file() -> str:
+    import ast
+
+    return ast.__file__
+
+
+def test_references_hints_and_the_grader_are_not() -> None:
+    view = the_view()
+    root = default_kernels().resolve().parent
+    secret = [default_kernels().resolve() / "sm100", root / "docs" / "hints", root / "tests", PACKAGE / "grading"]
+    for path in (*secret, Path.home(), Path("/etc/passwd"), Path("/proc/1"), Path("/tmp")):
+        assert not readable(view, path), path
+
+
+def test_the_references_of_an_installed_package_are_not(tmp_path: Path) -> None:
+    package = tmp_path / "site-packages" / "tirx_mini"
+    for name in ("_data/kernels_ref", "lang", "_data/docs"):
+        (package / name).mkdir(parents=True)
+    (package / "_data" / "utils.py").touch()
+    view = View((str(tmp_path),), (str(package / "_data"),), (str(package / "_data" / "utils.py"),), ())
+    assert readable(view, package / "lang")
+    assert readable(view, package / "_data" / "utils.py")
+    assert not readable(view, package / "_data" / "kernels_ref")
+    assert str(package) in set(view.listed())

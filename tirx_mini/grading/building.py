@@ -1,0 +1,131 @@
+"""A hand-in's kernels as data: its Python is executed in a sandbox, which answers each request with IR as JSON.
+
+Nothing that the process answers is believed: a kernel is a text for `load_json`, and the rest a text for its author.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..course import Shape
+from ..sandbox import Failed, Limits, LockedProcess, Sandbox
+from .handin import HandIn
+from .text import plain_text
+
+KINDS = ("todo", "error", "refused", "missing", "python", "ended", "time", "memory", "output", "not IR")
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel. text: what the process says it is, for `load_json`."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """No kernel.
+
+    kind: "todo" for a part that is not filled in, "error" for a mistake that the language explains, "refused" where the
+    factory does not take the shape, "missing" where there is none, "python" for another exception, "ended", "time",
+    "memory" and "output" for a process that was ended or ended itself, "not IR" for what is no kernel.
+    text: for the student; may have several lines.
+    """
+
+    kind: str
+    text: str
+
+
+class Builder:
+    """Executes one hand-in in a process of its own, which is started again if it ends; as a context, it ends it.
+
+    scratch: a folder for the file.
+    """
+
+    def __init__(self, handin: HandIn, limits: Limits, sandbox: Sandbox, scratch: Path) -> None:
+        self._handin, self._limits, self._sandbox = handin, limits, sandbox
+        self._folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="handin-", dir=scratch)))
+        self._process: LockedProcess | None = None
+        self._left_s = limits.total_s
+        self._loaded: dict[int | None, Refused | None] = {}
+        self._lost: dict[int, Refused] = {}
+        self._logs: list[str] = []
+        self.file = self._folder / handin.file
+        """The source, at the path that the spans of kernels name."""
+        self.file.write_text(handin.source, encoding="utf-8", newline="")
+
+    def __enter__(self) -> Builder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, and remove the file."""
+        self._end()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def log(self) -> str:
+        """What the hand-in printed, in the beginning."""
+        current = [self._process.log] if self._process is not None else []
+        text = "".join([*self._logs, *current]).replace(str(self.file), self.file.name)
+        return plain_text(text, self._limits.output_kb << 10)
+
+    def build(self, step: int, shape: Shape, dtype: str = "float16", sms: int | None = None) -> Built | Refused:
+        """The kernel of a step for a shape (M, N, K). sms: as in `load_kernels`.
+
+        Raises `SandboxError` if the process cannot be started at all.
+        """
+        if step in self._lost:
+            return self._lost[step]
+        for problem in (self._load(None), self._load(sms)):
+            if problem is not None:
+                return problem
+        found = self._ask({"step": step, "shape": list(shape), "dtype": dtype, "sms": sms}, f"hgemm_v{step}")
+        if isinstance(found, Refused) and found.kind in ("ended", "time", "memory", "output"):
+            self._lost[step] = found  # its other shapes would cost as much again
+        return found
+
+    def _load(self, sms: int | None) -> Refused | None:
+        """Why the file cannot be executed. It is executed again in a new process, but asked about only once."""
+        if sms not in self._loaded:
+            found = self._ask({"load": True, "sms": sms}, self._handin.file)
+            self._loaded[sms] = found if isinstance(found, Refused) else None
+        return self._loaded[sms]
+
+    def _ask(self, request: dict[str, Any], what: str) -> Built | Refused:
+        if self._left_s <= 0:
+            return Refused("time", f"all of {self._handin.file} together took longer than {self._limits.total_s:g} s")
+        if self._process is None:
+            self._process = self._sandbox.start(self._limits, self.file)
+        begun = time.monotonic()
+        try:
+            answer = self._process.ask(request, min(self._limits.seconds, self._left_s), what)
+        except Failed as failed:
+            self._end()
+            return Refused(failed.kind, self._plain(failed.text))
+        finally:
+            self._left_s -= time.monotonic() - begun
+        if answer.kind in ("built", "loaded"):
+            return Built(answer.text)
+        if answer.kind not in KINDS:
+            return Refused("not IR", "the process of the hand-in answered what nobody had asked")
+        return Refused(answer.kind, self._plain(answer.text))
+
+    def _plain(self, text: str) -> str:
+        """The text, in which the file has its name instead of its path."""
+        return plain_text(text.replace(str(self.file), self.file.name)).strip()
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.close()
+            self._logs.append(self._process.log)
+            self._process = None

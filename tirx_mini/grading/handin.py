@@ -1,0 +1,174 @@
+"""A hand-in: one file of kernels, alone or in a tar. It is read in memory, and nothing of it is written or executed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import math
+import tarfile
+import tokenize
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from ..course import architecture_in
+from ..hardware import BLACKWELL, HOPPER, architecture_of
+from .text import plain_line
+
+MOST_SOURCE = 1 << 20
+"""Bytes of a file of kernels."""
+MOST_ARCHIVE = 64 << 20
+"""Bytes of an archive, and of what it is compressed from."""
+MOST_MEMBERS = 1000
+FILES = (BLACKWELL.student_file, HOPPER.student_file)
+ARCHIVE = "handin.tar"
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_AGAIN = "make it again with `make handin`"
+
+
+class HandInError(ValueError):
+    """A hand-in that cannot be read. The message is one sentence: what is wrong, and what to do."""
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """What a student handed in.
+
+    name: of the file, as reports show it. file: `FILES[0]` or `FILES[1]`, by the GPU that it is for. source: its text.
+    modified: when it was changed last, in seconds since 1970; None where that is not known.
+    """
+
+    name: str
+    file: str
+    source: str
+    modified: float | None = None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the source, in hexadecimal."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+
+def read_handin(path: Path) -> HandIn:
+    """The hand-in in a Python file, a tar, or a folder that has one of them. Raises `HandInError`."""
+    if path.is_dir():
+        path = _in_folder(path)
+    name = plain_line(path.name)
+    if not path.is_file():
+        problem = "is not a file" if path.exists() else "does not exist"
+        raise HandInError(f"the hand-in {plain_line(str(path))} {problem}")
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MOST_ARCHIVE + 1)
+        modified = path.stat().st_mtime
+    except OSError as error:
+        raise HandInError(f"the hand-in {name} cannot be read: {error.strerror}") from None
+    if path.suffix == ".py":
+        return _checked(name, path.name, data, modified)
+    if len(data) > MOST_ARCHIVE:
+        raise HandInError(f"{name} has more than {MOST_ARCHIVE >> 20} MiB; {_AGAIN}")
+    return _from_tar(name, data)
+
+
+def _in_folder(folder: Path) -> Path:
+    """The hand-in of a folder. Links are not followed: they lead to other hand-ins."""
+    found = [folder / name for name in (ARCHIVE, f"{ARCHIVE}.gz", *FILES)]
+    found = [path for path in found if path.is_file() and not path.is_symlink()]
+    if len(found) == 1:
+        return found[0]
+    name = plain_line(folder.name)
+    if not found:
+        raise HandInError(f"the folder {name} has no {ARCHIVE} and no {' or '.join(FILES)}")
+    raise HandInError(f"the folder {name} has {' and '.join(path.name for path in found)}; leave one of them")
+
+
+def _from_tar(name: str, data: bytes) -> HandIn:
+    if data.startswith(_GZIP):
+        data = _unpacked(name, data)
+    elif data.startswith(_ZIP):
+        raise HandInError(f"{name} is a ZIP archive, and a tar is expected; {_AGAIN}")
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            found = list(_kernels(name, archive))
+            if len(found) != 1:
+                raise HandInError(_not_one(name, found))
+            (member,) = found
+            if member.size > MOST_SOURCE:
+                raise _too_large(PurePosixPath(member.name).name)
+            stream = archive.extractfile(member)
+            source = stream.read(MOST_SOURCE + 1) if stream is not None else b""
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, OSError) as error:
+        if isinstance(error, HandInError):
+            raise
+        raise HandInError(f"{name} is not a tar that can be read; {_AGAIN}") from None
+    return _checked(name, PurePosixPath(member.name).name, source, _time(member.mtime))
+
+
+def _unpacked(name: str, data: bytes) -> bytes:
+    try:
+        with gzip.open(io.BytesIO(data)) as stream:
+            found = stream.read(MOST_ARCHIVE + 1)
+    except (OSError, EOFError, zlib.error):
+        raise HandInError(f"{name} is not a gzip file that can be read; {_AGAIN}") from None
+    if len(found) > MOST_ARCHIVE:
+        raise HandInError(f"{name} has more than {MOST_ARCHIVE >> 20} MiB when it is unpacked; {_AGAIN}")
+    return found
+
+
+def _kernels(name: str, archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """The members with the name of a file of kernels. Raises for a member that no hand-in has."""
+    for number, member in enumerate(archive):
+        if number >= MOST_MEMBERS:
+            raise HandInError(f"{name} has more than {MOST_MEMBERS} members; {_AGAIN}")
+        place, shown = PurePosixPath(member.name), plain_line(member.name)
+        if place.is_absolute() or ".." in place.parts:
+            raise HandInError(f"{name} has a member outside of its folder, {shown}; {_AGAIN}")
+        if not (member.isfile() or member.isdir()) or member.issparse():
+            kind = "a link" if member.issym() or member.islnk() else "not a plain file"
+            raise HandInError(f"{shown} in {name} is {kind}; {_AGAIN}")
+        if member.isfile() and place.name in FILES:
+            yield member
+
+
+def _not_one(name: str, found: list[tarfile.TarInfo]) -> str:
+    if not found:
+        return f"{name} has no {' or '.join(FILES)}; {_AGAIN}"
+    shown = [plain_line(member.name) for member in found[:3]]
+    if len(set(shown)) == 1:
+        return f"{name} has {len(found)} members {shown[0]}; {_AGAIN}"
+    return f"{name} has {' and '.join(shown)}; hand in one of them"
+
+
+def _time(value: float) -> float | None:
+    return float(value) if math.isfinite(value) and 0 < value < 1 << 40 else None
+
+
+def _checked(name: str, file: str, data: bytes, modified: float | None) -> HandIn:
+    """The hand-in of a file's bytes, which are a text that Python reads as we do."""
+    shown = plain_line(file)
+    if len(data) > MOST_SOURCE:
+        raise _too_large(shown)
+    try:
+        source = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise HandInError(f"{shown}:{line} is not in UTF-8; save the file as UTF-8") from None
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError:
+        encoding = "another"
+    if encoding.lower() not in ("utf-8", "utf-8-sig"):
+        raise HandInError(f"{shown} has a comment that says another encoding than UTF-8; remove it")
+    if "\0" in source:
+        line = source.count("\n", 0, source.index("\0")) + 1
+        raise HandInError(f"{shown}:{line} has a NUL character; remove it")
+    if not source.strip():
+        raise HandInError(f"{shown} is empty")
+    kind = file if file in FILES else architecture_of(architecture_in(Path(file), source)).student_file
+    return HandIn(name, kind, source, modified)
+
+
+def _too_large(shown: str) -> HandInError:
+    return HandInError(f"{shown} has more than {MOST_SOURCE >> 20} MiB; hand in the file of your kernels only")

@@ -1,0 +1,19 @@
+"""Strangers' Python, executed in a process that can do nothing but compute and answer.
+
+    sandbox = find_sandbox()
+    process = sandbox.start(Limits(seconds=20), file)
+    process.ask({"load": True, "sms": None}, 20, "the file")
+
+Two layers, each where the machine has it. bubblewrap starts the process in namespaces: no network, no other processes,
+a file system that has Python, tirx_mini and the hand-in only, and in which nothing can be written. Then the process
+locks itself (`lock.py`): Landlock for what it opens, seccomp for the system calls it makes, resource limits. Only after
+that does it execute the hand-in. The parent limits the time, and reads no more than it expects. `Sandbox.missing` says
+what is not enforced on this machine.
+"""
+
+from .limits import Limits
+from .lock import LOCKS
+from .process import Answered, Failed, LockedProcess, SandboxError
+from .sandbox import Sandbox, find_sandbox
+
+__all__ = ["LOCKS", "Answered", "Failed", "Limits", "LockedProcess", "Sandbox", "SandboxError", "find_sandbox"]

@@ -1,0 +1,127 @@
+"""The child's side: it imports tirx_mini, locks itself, and only then executes the hand-in, one request at a time.
+
+What it answers is the hand-in's word, and no more: the parent trusts nothing of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from .frames import read_frame, write_frame
+from .limits import Limits
+from .lock import lock
+from .view import View
+
+MOST_REQUEST = 1 << 20
+MOST_PAGE = 16_000
+"""Characters of what the student is told."""
+
+Answer = tuple[str, str]
+"""(kind, text): "built" and the kernel as JSON, or why there is none and the text for the student."""
+
+
+def main() -> None:
+    """Serve until the parent closes its end."""
+    requests, answers = _descriptors()
+    config = json.loads(read_frame(requests, MOST_REQUEST))
+    file = Path(config["file"])
+    builder = None if config["probe"] else _Builder(file)
+    held = lock(config["locks"], Limits(**config["limits"]), View(**config["view"]), str(file.parent))
+    write_frame(answers, json.dumps({"held": held}).encode())
+    write_frame(answers, b"")
+    if builder is None:  # the parent only wanted to know what holds here
+        return
+    while True:
+        try:
+            request = json.loads(read_frame(requests, MOST_REQUEST))
+        except EOFError:
+            os._exit(0)  # without what the hand-in may have registered for the end
+        kind, text = builder.answer(request)
+        data = text.encode("utf-8", "replace")
+        write_frame(answers, json.dumps({"id": request["id"], "kind": kind}).encode())
+        write_frame(answers, data)
+
+
+def _descriptors() -> tuple[IO[bytes], IO[bytes]]:
+    """The two ends that the parent gave as standard input and output. What the hand-in prints goes to the log."""
+    sys.stdout = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return requests, answers
+
+
+class _Builder:
+    """Loads the file and builds its kernels, as the commands do, so that mistakes have the same pages."""
+
+    def __init__(self, file: Path) -> None:
+        from .. import course, ir, resources, saved
+
+        sys.path.append(str(resources.resource_root()))
+        with contextlib.suppress(ImportError):  # hand-ins import it, and cannot look for it once the locks are on
+            __import__("utils")
+        sys.path.pop()
+        tempfile.tempdir = str(file.parent)  # PyTorch asks for one when it is imported, and would try to write in it
+        self._course, self._ir, self._save = course, ir, saved.save_json
+        self._file = file
+        self._loaded: dict[int | None, Mapping[int, Callable[..., Any]]] = {}
+
+    def answer(self, request: Mapping[str, Any]) -> Answer:
+        """To {"load": true}, or to a step, a shape and a dtype; in both, "sms"."""
+        try:
+            kernels = self._kernels(request["sms"])
+            if request.get("load"):
+                return "loaded", ""
+            step = request["step"]
+            if step not in kernels:
+                return "missing", f"{self._file.name} defines no hgemm_v{step}"
+            kernel = kernels[step](*request["shape"], dtype=request["dtype"])
+            return self._saved(step, kernel)
+        except MemoryError:
+            self._loaded.clear()
+            return "memory", "the memory was used up"
+        except BaseException as error:  # SystemExit, too: only the parent ends this process
+            return self._refusal(error)
+
+    def _kernels(self, sms: int | None) -> Mapping[int, Callable[..., Any]]:
+        if sms not in self._loaded:
+            self._loaded[sms] = self._course.load_kernels(self._file, sms=sms)
+        return self._loaded[sms]
+
+    def _saved(self, step: int, kernel: Any) -> Answer:
+        if not isinstance(kernel, (self._ir.PrimFunc, self._ir.IRModule)):
+            return "not IR", f"hgemm_v{step} does not make a kernel: it returned {type(kernel).__name__}"
+        return "built", self._save(kernel)
+
+    def _refusal(self, error: BaseException) -> Answer:
+        if isinstance(error, self._ir.TirxError):
+            kind = "todo" if getattr(error, "kind", "") == "todo" else "error"
+        elif isinstance(error, self._course.KernelFileError):
+            kind = "python"
+        else:
+            kind = "refused" if type(error) is ValueError else "python"
+        try:
+            text = str(error)[:MOST_PAGE]
+        except BaseException:  # `__str__` is the hand-in's
+            text = ""
+        if kind == "python" and not isinstance(error, self._course.KernelFileError):
+            text = self._with_place(error, text)
+        return kind, text.replace(f"{self._file.parent}{os.sep}", "")
+
+    def _with_place(self, error: BaseException, text: str) -> str:
+        """An exception as Python's last line of it, with the innermost line of the hand-in."""
+        line, trace = None, error.__traceback__
+        while trace is not None:
+            line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == str(self._file) else line
+            trace = trace.tb_next
+        said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return said if line is None else f"{self._file.name}:{line}: {said}"

@@ -1,0 +1,33 @@
+"""Messages between the two processes: a length of four bytes, then so many bytes."""
+
+from __future__ import annotations
+
+import struct
+from typing import IO
+
+_LENGTH = struct.Struct(">I")
+
+
+class TooLong(ValueError):
+    """A message that says that it is longer than the reader takes."""
+
+
+def write_frame(stream: IO[bytes], data: bytes) -> None:
+    """Send one message. Raises `OSError` where nobody reads any more."""
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def read_frame(stream: IO[bytes], most: int) -> bytes:
+    """The next message, of at most so many bytes. Raises `TooLong`, and `EOFError` at the end."""
+    (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
+    if length > most:
+        raise TooLong(f"a message of {length} bytes, where at most {most} are expected")
+    return _exactly(stream, length)
+
+
+def _exactly(stream: IO[bytes], length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data

@@ -1,0 +1,25 @@
+"""What a hand-in may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one hand-in.
+
+    seconds: wall time for one request, which executes the file or builds one kernel.
+    total_s: wall time for all of its requests together.
+    cpu_s: CPU time of one process, which takes requests until it ends.
+    memory_mb: address space of that process, in MiB. Code that is only mapped counts, too: PyTorch's is about 1 GiB.
+    output_kb: how much of what it prints is kept, in KiB. The rest is dropped.
+    start_s: wall time until the process has imported tirx_mini and takes requests, which is no time of the hand-in.
+    """
+
+    seconds: float = 20.0
+    total_s: float = 180.0
+    cpu_s: int = 120
+    memory_mb: int = 4096
+    output_kb: int = 64
+    start_s: float = 120.0

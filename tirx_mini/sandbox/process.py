@@ -1,0 +1,231 @@
+"""The parent's side of a sandboxed process: it asks, waits for so long, and ends what does not answer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ..saved import MOST_BYTES
+from .frames import TooLong, read_frame, write_frame
+from .limits import Limits
+from .view import View, interpreter
+
+_BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from tirx_mini.sandbox.child import main; main()"
+_MOST_HEAD = 4096
+_MOST_PRINTED = 64 << 20
+"""Bytes that a process may print before it is ended; what is above the log's limit is read and dropped."""
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the process said: the hand-in's word."""
+
+    kind: str
+    text: str
+
+
+class Failed(Exception):
+    """The process did not answer, and is ended. kind: "ended", "time", "memory", "output" or "not IR"."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind, self.text = kind, text
+
+
+class SandboxError(RuntimeError):
+    """The sandbox itself could not be started; the message says why."""
+
+
+class LockedProcess:
+    """A process that locked itself. It executes a hand-in's file when it is asked to, and ends with `close`.
+
+    prefix: the command that starts it in namespaces; () for none. file: the hand-in. locks: which to put on.
+    """
+
+    def __init__(
+        self, prefix: Sequence[str], locks: Collection[str], view: View, limits: Limits, file: Path, probe: bool = False
+    ) -> None:
+        self._limits = limits
+        self._log = _Log(limits.output_kb << 10, self._end)
+        self._number = 0
+        options = ["-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, json.dumps(view.imports)]
+        self._child = subprocess.Popen(
+            [*prefix, interpreter(), *options],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=_environment(), cwd=file.parent, start_new_session=os.name == "posix",
+        )  # fmt: skip
+        assert self._child.stderr is not None
+        self._log.read(self._child.stderr)
+        config = {
+            "file": str(file), "locks": list(locks), "limits": asdict(limits), "view": view.as_dict(), "probe": probe,
+        }  # fmt: skip
+        try:
+            self._send(config)
+            head, _ = self._receive(limits.start_s, "start")
+            self.held: tuple[str, ...] = tuple(head["held"])
+        except Failed as error:
+            self.close()
+            said = self.log.strip().splitlines()
+            raise SandboxError(said[-1] if said else error.text) from None
+
+    def ask(self, request: Mapping[str, Any], limit_s: float, what: str) -> Answered:
+        """The answer to a request. what: for sentences, as in "hgemm_v3". Raises `Failed`."""
+        self._number += 1
+        self._send({"id": self._number, **request})
+        head, text = self._receive(limit_s, what)
+        if head.get("id") != self._number or not isinstance(head.get("kind"), str):
+            self.close()
+            raise Failed("not IR", "the process of the hand-in answered what nobody had asked")
+        return Answered(head["kind"], text)
+
+    @property
+    def running(self) -> bool:
+        return self._child.poll() is None
+
+    @property
+    def log(self) -> str:
+        """What it printed, in the beginning."""
+        return self._log.text()
+
+    def close(self) -> None:
+        """End it, and all that it started and that is still in its group."""
+        self._end()
+        self._child.wait()
+        self._log.finish()
+        assert self._child.stdin is not None and self._child.stdout is not None
+        for stream in (self._child.stdin, self._child.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()
+
+    def _end(self) -> None:
+        with contextlib.suppress(OSError):
+            if os.name == "posix":
+                os.killpg(self._child.pid, signal.SIGKILL)
+            else:
+                self._child.kill()
+
+    def _send(self, data: Mapping[str, Any]) -> None:
+        assert self._child.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended: its end of the answers says so
+            write_frame(self._child.stdin, json.dumps(data).encode())
+
+    def _receive(self, limit_s: float, what: str) -> tuple[dict[str, Any], str]:
+        answers: queue.SimpleQueue[tuple[dict[str, Any], str] | Exception] = queue.SimpleQueue()
+        assert self._child.stdout is not None
+        threading.Thread(target=_read_answer, args=(self._child.stdout, answers), daemon=True).start()
+        try:
+            found = answers.get(timeout=limit_s)
+        except queue.Empty:
+            self.close()
+            raise Failed("time", f"{what} took longer than {limit_s:g} s") from None
+        if not isinstance(found, Exception):
+            return found
+        if isinstance(found, EOFError):
+            raise self._ended(what)
+        self.close()
+        if isinstance(found, TooLong):
+            raise Failed("output", f"the kernel of {what} is larger than {MOST_BYTES >> 20} MiB as data")
+        raise Failed("not IR", "the process of the hand-in answered what cannot be read")
+
+    def _ended(self, what: str) -> Failed:
+        """Why there will be no answer."""
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its end, and runs on
+            self._child.wait(1)
+        status = self._child.poll()
+        self.close()
+        if self._log.flooded:
+            return Failed("output", f"more than {_MOST_PRINTED >> 20} MiB were printed in {what}")
+        number = -status if status is not None and status < 0 else (status or 0) - 128
+        name = signal.Signals(number).name if number in set(signal.Signals) else ""
+        if sys.platform != "win32" and number == signal.SIGXCPU:
+            return Failed("time", f"{what} used more than {self._limits.cpu_s} s of CPU time")
+        how = f"by {name}" if name else f"with status {status}" if status is not None else "its answers"
+        return Failed("ended", f"the process of the hand-in ended {how} in {what}")
+
+
+def namespaces(bubblewrap: str, view: View, folder: Path) -> list[str]:
+    """The command of bubblewrap that starts another one in namespaces of its own.
+
+    There is no network. The file system has what the view shows and the hand-in's folder, and nothing can be written.
+    """
+    command = [bubblewrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    for path in view.trees:
+        command += ["--ro-bind", path, path]
+    for path in view.hidden:
+        command += ["--tmpfs", path]
+    for path in view.files:
+        command += ["--ro-bind", path, path]
+    for path in ("/lib", "/lib64"):
+        if Path(path).is_symlink():
+            command += ["--symlink", str(Path(path).readlink()), path]
+    command += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", str(folder), str(folder)]
+    command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(folder), "--"]
+    return command
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of the parent's, and one thread for NumPy: Landlock holds for the thread that asks for it."""
+    found = {"LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    if os.name == "nt":  # Python does not start without it
+        found["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")
+    return found
+
+
+def _read_answer(stream: IO[bytes], answers: queue.SimpleQueue[Any]) -> None:
+    """One answer: its head, which is JSON, and its text."""
+    try:
+        head = json.loads(read_frame(stream, _MOST_HEAD))
+        text = read_frame(stream, MOST_BYTES).decode("utf-8", "replace")
+        answers.put((head, text) if isinstance(head, dict) else ValueError("an object was expected"))
+    except (EOFError, ValueError, RecursionError) as error:
+        answers.put(error)
+    except OSError:
+        answers.put(EOFError())
+
+
+class _Log:
+    """What a process prints: the beginning is kept, and the rest is read so that the process can go on."""
+
+    def __init__(self, most: int, end: Any) -> None:
+        self._most, self._end = most, end
+        self._kept = bytearray()
+        self._read = 0
+        self._thread: threading.Thread | None = None
+
+    @property
+    def flooded(self) -> bool:
+        """Whether the process was ended for it."""
+        return self._read > _MOST_PRINTED
+
+    def read(self, stream: IO[bytes]) -> None:
+        self._thread = threading.Thread(target=self._follow, args=(stream,), daemon=True)
+        self._thread.start()
+
+    def text(self) -> str:
+        cut = "\n(the rest is cut)\n" if self._read > self._most else ""
+        return bytes(self._kept).decode("utf-8", "replace") + cut
+
+    def finish(self) -> None:
+        """Wait for the end of it; a process that left the group may keep it open."""
+        if self._thread is not None:
+            self._thread.join(1.0)
+
+    def _follow(self, stream: IO[bytes]) -> None:
+        with stream:
+            while data := os.read(stream.fileno(), _CHUNK):
+                self._kept += data[: max(0, self._most - len(self._kept))]
+                self._read += len(data)
+                if self.flooded:
+                    self._end()
+                    return

@@ -1,0 +1,87 @@
+"""Which sandbox this machine has, and what it does not enforce here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .limits import Limits
+from .lock import LOCKS
+from .process import LockedProcess, SandboxError, namespaces
+from .view import the_view
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """How hand-ins are executed.
+
+    name: for reports. bubblewrap: the program that makes namespaces; None for none. locks: those that a process puts on
+    itself. missing: what is not enforced on this machine, a sentence each.
+    """
+
+    name: str
+    bubblewrap: str | None
+    locks: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+    def start(self, limits: Limits, file: Path) -> LockedProcess:
+        """A process for the hand-in whose source is in `file`, alone in its folder. Raises `SandboxError`."""
+        return self._start(limits, file, probe=False)
+
+    def held(self) -> tuple[str, ...]:
+        """Which of the locks hold on this machine. Raises `SandboxError` where no process starts at all."""
+        with tempfile.TemporaryDirectory() as folder:
+            process = self._start(Limits(), Path(folder).resolve() / "nothing.py", probe=True)
+            process.close()
+            return process.held
+
+    def _start(self, limits: Limits, file: Path, probe: bool) -> LockedProcess:
+        file = Path(os.path.realpath(file))
+        view = the_view()
+        prefix = namespaces(self.bubblewrap, view, file.parent) if self.bubblewrap else ()
+        return LockedProcess(prefix, self.locks, view, limits, file, probe)
+
+
+@cache
+def find_sandbox(bubblewrap: bool = True, locks: tuple[str, ...] = LOCKS) -> Sandbox:
+    """The best sandbox of this machine; a process is started in it to see what holds.
+
+    bubblewrap: whether to use it where it is installed and works. locks: which of `LOCKS` to try.
+    """
+    program = shutil.which("bwrap") if bubblewrap else None
+    if program is not None:
+        try:
+            return _described(program, Sandbox("bubblewrap", program, locks).held())
+        except SandboxError:  # no namespaces in this container, as in Docker's default
+            pass
+    return _described(None, Sandbox("locks", None, locks).held())
+
+
+def _described(program: str | None, held: Collection[str]) -> Sandbox:
+    names = [*(["bubblewrap"] if program else []), *(name for name in LOCKS if name in held)]
+    return Sandbox(" + ".join(names) or "none", program, tuple(held), tuple(_missing(program is not None, held)))
+
+
+def _missing(namespaces: bool, held: Collection[str]) -> list[str]:
+    """What a hand-in can do where only these hold."""
+    landlock, seccomp = "landlock" in held, "seccomp" in held
+    found = []
+    if not (namespaces or landlock):
+        found.append("a hand-in can read every file that you can read: the references, rules and other hand-ins")
+    if not (namespaces or landlock or seccomp):
+        found.append("a hand-in can change and delete your files")
+    if not (namespaces or seccomp):
+        found.append("a hand-in can use the network")
+        found.append("a hand-in can start processes that outlive it, and send signals to yours")
+    elif not seccomp:
+        found.append("a hand-in can start processes, which end with it")
+    if "rlimits" not in held:
+        found.append("only the time limits bound how much memory, CPU time and disk a hand-in uses")
+    elif os.uname().sysname != "Linux":
+        found.append("only the time limits bound how much memory a hand-in uses")
+    return found

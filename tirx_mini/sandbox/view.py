@@ -1,0 +1,118 @@
+"""What a sandboxed process may read: Python, its packages and tirx_mini, without the references and the grader."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from ..resources import resource, resource_root
+
+_SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo")
+"""Where Linux has its shared libraries and the clock's zone."""
+_SECRET = ("kernels_ref", "docs", "tests", "grading", "tools", "examples", "benchmarks", "slides")
+"""Folders of a checkout that have solutions, or what a hand-in is judged with."""
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+_NEEDED = ("numpy", "ml_dtypes")
+
+
+@dataclass(frozen=True)
+class View:
+    """Absolute paths without symbolic links.
+
+    trees: what may be read, with all that is below it.
+    hidden: what is below a tree and may not be read.
+    files: single files, which may be below a hidden folder.
+    imports: the child's `sys.path`.
+    """
+
+    trees: tuple[str, ...]
+    hidden: tuple[str, ...]
+    files: tuple[str, ...]
+    imports: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, tuple[str, ...]]:
+        return asdict(self)
+
+    def readable(self) -> Iterator[str]:
+        """Paths that cover exactly what may be read. Those below them need not be looked at."""
+        for tree in self.trees:
+            yield from _cover(tree, self.hidden)
+        yield from self.files
+
+    def listed(self) -> Iterator[str]:
+        """Folders that have hidden ones below them: Python lists them for its imports."""
+        for hidden in self.hidden:
+            yield from (str(parent) for parent in Path(hidden).parents if _within(str(parent), self.trees))
+
+
+def _cover(tree: str, hidden: Sequence[str]) -> Iterator[str]:
+    if tree in hidden:
+        return
+    if not any(_within(path, [tree]) for path in hidden):
+        yield tree
+        return
+    for path in sorted(Path(tree).iterdir()):
+        yield from _cover(str(path), hidden)
+
+
+def _within(path: str, trees: Iterable[str]) -> bool:
+    return any(path == tree or path.startswith(tree + os.sep) for tree in trees)
+
+
+@cache
+def the_view() -> View:
+    """What a sandboxed process of this installation may read."""
+    package = Path(__file__).resolve().parent.parent
+    roots = {package, package.parent, resource_root().resolve()}
+    found = {_real(path) for path in _trees(package) if Path(path).exists()}
+    trees = sorted(path for path in found if not _within(str(Path(path).parent), found))
+    secret = [root / name for root in roots for name in _SECRET]
+    hidden = {_real(path) for path in (package / "_data", *secret) if path.is_dir()}
+    utils = resource("utils.py")
+    return View(
+        tuple(trees),
+        tuple(sorted(path for path in hidden if _within(path, trees))),
+        (_real(utils),) if utils.is_file() else (),
+        (*(path for path in sys.path if path and _within(_real(path), trees)), str(package.parent)),
+    )
+
+
+def _trees(package: Path) -> Iterator[Path | str]:
+    yield package
+    yield from (path for path in _SYSTEM if sys.platform == "linux")
+    yield interpreter()
+    for prefix in (sys.base_prefix, sys.base_exec_prefix):
+        yield from (Path(prefix) / name for name in ("lib", "lib64", "DLLs", "Lib") if prefix != "/")
+    for key in ("stdlib", "platstdlib", "purelib", "platlib"):
+        yield sysconfig.get_path(key)
+    sites = [*site.getsitepackages(), site.getusersitepackages()]
+    for folder in sites:
+        yield folder
+        if Path(folder).is_dir():
+            yield from (path for path in Path(folder).iterdir() if path.is_symlink())
+    for name in _NEEDED:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin is not None:
+            yield Path(spec.origin).parent
+            yield Path(spec.origin).parent.parent / f"{name}.libs"
+
+
+def interpreter() -> str:
+    """The Python that executes a child: the one that a virtual environment was made from."""
+    return _real(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def devices() -> tuple[str, ...]:
+    """Devices that anybody may use."""
+    return tuple(path for path in _DEVICES if Path(path).exists())
+
+
+def _real(path: Path | str) -> str:
+    return os.path.realpath(path)
