@@ -58,7 +58,7 @@ def test_slower_may_differ_by_step(tmp_path: Path) -> None:
         ("[sizes]\n3 = { data = [], timed = 1024 }", r"\[sizes\] 3: expected at least one size in data"),
         ("[sizes]\n2 = { data = [64], timed = [256, 128, 64] }", "256x128x64 is no size of step 2, which may choose K"),
         ("[judge]\nseconds = 0", r"\[judge\] seconds: expected a number above 0, found 0"),
-        ("[student]\ncolour = 3", r"\[student\] colour: the keys of this table are memory_mb, "),
+        ("[student]\ncolour = 3", r"\[student\] colour: the keys of this table are seconds, "),
         ("strict = ", r"mine.toml cannot be read: Invalid value \(at (line 1, column 10|end of document)\)"),
     ],
 )
