@@ -101,14 +101,15 @@ def bare(exe: Executable, *args: torch.Tensor) -> Callable[[], object]:
     driver = importlib.import_module("cuda.bindings.driver")
     exe(*args)
     bound = exe.launcher.bind(args)
+    function, pointers = driver.CUfunction(bound.function.value), bound.pointers.value
     assert exe.func.launch is not None
     launch = exe.func.launch
     stream = torch.cuda.current_stream().cuda_stream
     shape = (*launch.grid, launch.threads, 1, 1, launch.smem_bytes)
     if launch.programmatic:
         config = programmatic_config(shape, stream)
-        return lambda: driver.cuLaunchKernelEx(config, bound.function, bound.pointers, 0)
-    return lambda: driver.cuLaunchKernel(bound.function, *shape, stream, bound.pointers, 0)
+        return lambda: driver.cuLaunchKernelEx(config, function, pointers, 0)
+    return lambda: driver.cuLaunchKernel(function, *shape, stream, pointers, 0)
 
 
 def main() -> int:

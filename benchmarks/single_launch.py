@@ -33,20 +33,21 @@ QUEUE_CYCLES = 400_000
 """For how long the GPU is kept busy while the host queues the launch."""
 
 
-def single_us(launch: Callable[[], Any], flush: torch.Tensor, rounds: int) -> float:
+def cold_us(launch: Callable[[], Any], flush: torch.Tensor) -> float:
     """Microseconds between an event before a launch and one behind it, the L2 being cold."""
-    times: list[float] = []
-    for number in range(-3, rounds):
-        flush.fill_(number & 1)
-        torch.cuda._sleep(QUEUE_CYCLES)  # pyright: ignore[reportPrivateUsage]
-        before, behind = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        before.record()
-        launch()
-        behind.record()
-        torch.cuda.synchronize()
-        if number >= 0:
-            times.append(before.elapsed_time(behind) * 1e3)
-    return statistics.median(times)
+    flush.fill_(1)
+    torch.cuda._sleep(QUEUE_CYCLES)  # pyright: ignore[reportPrivateUsage]
+    before, behind = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    before.record()
+    launch()
+    behind.record()
+    torch.cuda.synchronize()
+    return before.elapsed_time(behind) * 1e3
+
+
+def single_us(launch: Callable[[], Any], flush: torch.Tensor, rounds: int) -> float:
+    """The median of `cold_us`, after three launches to warm up."""
+    return statistics.median([cold_us(launch, flush) for _ in range(rounds + 3)][3:])
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,24 @@ def test_a_kernel_runs_on_the_current_stream() -> None:
     assert not stream.query()
     stream.synchronize()
     assert bool((b == 8).all())
+
+
+def test_a_thread_that_has_not_used_the_gpu_launches() -> None:
+    exe, (a, b) = compiled(scale), data()
+    exe(a, b, 1.0)
+    torch.cuda.synchronize()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(exe, a, b, 6.0).result()
+    torch.cuda.synchronize()
+    torch.testing.assert_close(b, a * 6)
+
+
+def test_a_tensor_that_changes_in_place_is_checked_again() -> None:
+    exe, (a, b) = compiled(scale), data()
+    exe(a, b, 2.0)
+    a.resize_(N // 2)
+    with pytest.raises(ArgumentError, match="has shape"):
+        exe(a, b, 2.0)
 
 
 def test_a_cuda_graph_replays_a_kernel() -> None:

@@ -22,8 +22,16 @@ def check(result: tuple[Any, ...]) -> Any:
     """The values of a driver call without its status; raises `DriverError` if the status is an error."""
     status, *values = result
     if status.value:
-        driver = load("cuda.bindings.driver")
-        _, name = driver.cuGetErrorName(status)
-        _, text = driver.cuGetErrorString(status)
-        raise DriverError((name or b"unknown").decode(), (text or b"an unknown error").decode())
+        raise failed(status.value)
     return values[0] if len(values) == 1 else tuple(values) or None
+
+
+def failed(status: int) -> DriverError:
+    """The error that a status other than 0 stands for."""
+    driver = load("cuda.bindings.driver")
+    name = text = None
+    if status in {each.value for each in driver.CUresult}:
+        _, name = driver.cuGetErrorName(driver.CUresult(status))
+        _, text = driver.cuGetErrorString(driver.CUresult(status))
+    return DriverError((name or b"unknown").decode(), (text or b"an unknown error").decode())
+

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from tirx_mini.arguments import check_scalar
@@ -13,9 +14,9 @@ from tirx_mini.ir import Buffer, PrimFunc, TensorMap, Var
 
 from .arguments import check_call
 from .compiler import Compiled
-from .cuda_driver import check
+from .cuda_driver import check, failed
 from .tensor_map import BYTES, encode
-from .toolchain import device_arch, load
+from .toolchain import device_arch, driver_library, load
 
 _C_SCALARS: dict[str, Any] = {
     "bool": ctypes.c_bool,
@@ -25,6 +26,8 @@ _C_SCALARS: dict[str, Any] = {
 }  # fmt: skip
 _BOUND_CALLS = 64
 """Sets of arguments whose binding is kept: as many as the layers of a model that call one kernel."""
+_NO_CONTEXT = 201
+"""CUDA_ERROR_INVALID_CONTEXT."""
 _STREAMS = 64
 """Streams whose launch configuration is kept: PyTorch's pools have 32 streams of each priority."""
 
@@ -47,13 +50,17 @@ class Bound:
     """One set of arguments in the driver's form; `keep` owns the memory behind `pointers`."""
 
     device: int
-    function: Any
-    pointers: int
+    function: ctypes.c_void_p
+    pointers: ctypes.c_void_p
     keep: tuple[Any, ...]
 
 
 class Launcher:
-    """Launches one kernel. Each set of tensors is bound once (checks, tensor maps), and its binding is kept."""
+    """Launches one kernel. Each set of tensors is bound once (checks, tensor maps), and its binding is kept.
+
+    A launch calls the driver through ctypes, with operands that already have its types: a call of the bindings takes
+    longer to convert its operands than the driver takes to queue the kernel.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel, launch = kernel, kernel.func.launch
@@ -61,43 +68,60 @@ class Launcher:
         self._shape = (*launch.grid, launch.threads, 1, 1, launch.smem_bytes)
         self._position = {param: index for index, param in enumerate(kernel.func.params)}
         self._driver = load("cuda.bindings.driver")
+        self._calls: Any = driver_library()
         self._loaded: Any = None
-        self._functions: dict[int, Any] = {}
+        self._functions: dict[int, ctypes.c_void_p] = {}
         self._bound: dict[tuple[Any, ...], Bound] = {}
+        self._last: tuple[tuple[Any, ...], Bound] | None = None
         self._programmatic = launch.programmatic
-        self._configs: dict[int, Any] = {}
+        self._streams: dict[int, Any] = {}
 
     def __call__(self, args: Sequence[Any]) -> None:
         """Launch on PyTorch's current stream; returns before the kernel has finished."""
-        import torch
-
         key = tuple([_identity(arg) for arg in args])
-        bound = self._bound.get(key)
-        if bound is None:
-            bound = self._remember(key, args)
-        if torch.cuda.current_device() == bound.device:
-            self._launch(bound)
+        last = self._last
+        if last is not None and last[0] == key:  # equality is found sooner than a hash
+            bound = last[1]
         else:
+            bound = self._bound.get(key) or self._remember(key, args)
+            self._last = key, bound
+        current, stream_of = _current()
+        if current() == bound.device:
+            self._launch(bound, stream_of(bound.device))
+        else:
+            import torch
+
             with torch.cuda.device(bound.device):
-                self._launch(bound)
+                self._launch(bound, stream_of(bound.device))
 
-    def _launch(self, bound: Bound) -> None:
-        import torch
+    def _launch(self, bound: Bound, stream: int) -> None:
+        kept = self._streams.get(stream) or self._stream(stream)
+        status = self._queue(bound, kept)
+        if status == _NO_CONTEXT:  # a thread that has not used the GPU yet
+            load("cuda.core").Device(bound.device).set_current()
+            status = self._queue(bound, kept)
+        if status:
+            raise failed(status)
 
-        # torch.cuda.current_stream().cuda_stream, without the Stream object.
-        stream = torch._C._cuda_getCurrentRawStream(bound.device)  # pyright: ignore[reportPrivateUsage]
+    def _queue(self, bound: Bound, stream: Any) -> int:
+        """The driver's status. stream: as `_stream` gives it."""
         if self._programmatic:
-            config = self._configs.get(stream) or self._config(stream)
-            check(self._driver.cuLaunchKernelEx(config, bound.function, bound.pointers, 0))
-        else:
-            check(self._driver.cuLaunchKernel(bound.function, *self._shape, stream, bound.pointers, 0))
+            return self._calls.cuLaunchKernelEx(stream[0], bound.function, bound.pointers, None)
+        return self._calls.cuLaunchKernel(bound.function, *self._shape, stream, bound.pointers, None)
 
-    def _config(self, stream: int) -> Any:
-        """The configuration of launches on a stream. (Threads that shared one would overwrite each other's stream.)"""
-        while len(self._configs) >= _STREAMS:
-            del self._configs[next(iter(self._configs))]
-        self._configs[stream] = programmatic_config(self._shape, stream)
-        return self._configs[stream]
+    def _stream(self, stream: int) -> Any:
+        """A stream in the driver's form: its handle, or the address of a launch configuration and its owner.
+
+        Threads that shared a configuration would overwrite each other's stream.
+        """
+        while len(self._streams) >= _STREAMS:
+            del self._streams[next(iter(self._streams))]
+        if self._programmatic:
+            config = programmatic_config(self._shape, stream)
+            self._streams[stream] = ctypes.c_void_p(int(config.getPtr())), config
+        else:
+            self._streams[stream] = ctypes.c_void_p(stream)
+        return self._streams[stream]
 
     def _remember(self, key: tuple[Any, ...], args: Sequence[Any]) -> Bound:
         bound = self.bind(args)
@@ -112,7 +136,7 @@ class Launcher:
         function = self._function(device)
         storage = tuple(self._argument(param, args) for param in self.kernel.source.params)
         pointers = (ctypes.c_void_p * max(1, len(storage)))(*map(ctypes.addressof, storage))
-        return Bound(device, function, ctypes.addressof(pointers), (pointers, *storage))
+        return Bound(device, function, ctypes.c_void_p(ctypes.addressof(pointers)), (pointers, *storage))
 
     def _argument(self, param: Buffer | Var | TensorMap, args: Sequence[Any]) -> Any:
         """The storage of one kernel parameter."""
@@ -123,7 +147,7 @@ class Launcher:
             return ctypes.c_uint64(args[index].data_ptr())
         return _C_SCALARS[param.dtype](check_scalar(self.kernel.func, index, args[index]))
 
-    def _function(self, device: int) -> Any:
+    def _function(self, device: int) -> ctypes.c_void_p:
         """The kernel on a device, loaded at the first call with its limit of dynamic shared memory."""
         if device not in self._functions:
             import torch
@@ -132,7 +156,7 @@ class Launcher:
                 self._functions[device] = self._load(device)
         return self._functions[device]
 
-    def _load(self, device: int) -> Any:
+    def _load(self, device: int) -> ctypes.c_void_p:
         core, driver = load("cuda.core"), self._driver
         core.Device(device).set_current()
         if self._loaded is None:
@@ -143,7 +167,7 @@ class Launcher:
                 raise _not_loaded(self.kernel.func, compiled.arch) from error
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         check(driver.cuKernelSetAttribute(attribute, self._shape[-1], self._loaded.handle, device))
-        return driver.CUfunction(int(self._loaded.handle))
+        return ctypes.c_void_p(int(self._loaded.handle))
 
 
 def programmatic_config(shape: Sequence[int], stream: int) -> Any:
@@ -164,15 +188,25 @@ def programmatic_config(shape: Sequence[int], stream: int) -> Any:
     return config
 
 
+@cache
+def _current() -> tuple[Callable[[], int], Callable[[int], int]]:
+    """What gives PyTorch's current device, and the handle of its current stream there, without making objects."""
+    import torch
+
+    torch.cuda.init()
+    return torch._C._cuda_getDevice, torch._C._cuda_getCurrentRawStream  # pyright: ignore[reportPrivateUsage]
+
+
 def _identity(arg: Any) -> Any:
     """The properties of an argument that a binding depends on; of a number, also in a 0-d tensor, its value."""
-    kind = type(arg)
-    if kind in (int, float, bool):
-        return kind, arg
-    if hasattr(arg, "data_ptr"):
-        place = (arg.data_ptr(), arg.dtype, arg.shape, arg.stride(), arg.is_cuda)
-        return place if arg.ndim else (place, arg.item())
-    return kind, arg.item() if hasattr(arg, "item") else id(arg)
+    try:
+        place = arg.data_ptr(), arg.dtype, arg.shape, arg.stride(), arg.is_cuda
+    except AttributeError:
+        kind = type(arg)
+        if kind in (int, float, bool):
+            return kind, arg
+        return kind, arg.item() if hasattr(arg, "item") else id(arg)
+    return place if place[2] else (place, arg.item())
 
 
 def _map_storage(tensor_map: Any) -> Any:

@@ -87,7 +87,7 @@ def _toolkits() -> Iterator[Path]:
 
 def device_arch() -> str | None:
     """The architecture of the current GPU, as "sm_100a"; None without a usable GPU."""
-    if not _driver():
+    if driver_library() is None:
         return None
     import torch
 
@@ -98,13 +98,15 @@ def device_arch() -> str | None:
 
 
 @cache
-def _driver() -> bool:
-    """Whether this machine has the driver of a GPU. Without it, PyTorch need not be imported to find none."""
+def driver_library() -> ctypes.CDLL | None:
+    """The library of the CUDA driver, None without one. PyTorch need not be imported to find that there is none.
+
+    Its functions return a status; what is not an `int` must be given in a type of ctypes.
+    """
     try:
-        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
-        return False
-    return True
+        return None
 
 
 def known_arch(arch: str) -> str:

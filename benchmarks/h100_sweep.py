@@ -1,0 +1,117 @@
+"""Step 10 beside cuBLAS over forty shapes, one cold launch at a time, on the GPU of this machine.
+
+    PYTHONPATH=. python3 benchmarks/h100_sweep.py                          # both types; minutes
+    PYTHONPATH=. python3 benchmarks/h100_sweep.py --shapes 4096,128x8192x8192 --dtypes float16 --triton
+
+Each launch starts with a cold L2 and an idle GPU, as `single_launch.py` measures it; the contestants take turns within
+a round, in an order drawn anew. The ratio is cuBLAS's time over ours, the median of the ratios of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import random
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from contest import Contest
+from h100_ladder import build_all, parse_shapes
+from single_launch import FLUSH_BYTES, cold_us
+
+from tirx_mini.course import STEPS, Shape, shape_text
+
+ROOT = Path(__file__).parents[1]
+SQUARES = tuple((n, n, n) for n in (512, 1024, 1536, 2048, 2560, 3072, 4096, 5120, 6144, 7168, 8192))
+FLAT = tuple(
+    (m, n, k)
+    for m in (128, 256, 512, 1024, 2048)
+    for n, k in ((4096, 4096), (8192, 8192), (14336, 4096), (4096, 14336))
+)
+"""A layer of a language model, by the tokens of a batch."""
+OTHERS = (
+    (4096, 14336, 4096), (4096, 4096, 14336), (8192, 4096, 1024), (8192, 1024, 8192), (16384, 16384, 4096),
+    (16384, 4096, 4096), (1024, 1024, 16384), (256, 16384, 1024), (4096, 6144, 4096),
+)  # fmt: skip
+SWEEP: tuple[Shape, ...] = (*SQUARES, *FLAT, *OTHERS)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One shape and type. us: medians by contestant; ratio: of cuBLAS's time to each one's."""
+
+    shape: Shape
+    dtype: str
+    us: dict[str, float]
+    ratio: dict[str, float]
+
+
+def measure(shape: Shape, dtype: str, steps: Sequence[int], triton: bool, rounds: int, flush: torch.Tensor) -> Measured:
+    """The contestants in turn, one cold launch each a round."""
+    contest = Contest(shape, dtype)
+    for step in steps:
+        contest.enter_step(step, ROOT / "kernels_ref")
+    if triton:
+        contest.enter_triton()
+    times: dict[str, list[float]] = {name: [] for name in contest.entries}
+    order, draw = list(contest.entries), random.Random(0)
+    for number in range(-2, rounds):
+        draw.shuffle(order)
+        for name in order:
+            us = cold_us(contest.entries[name], flush)
+            if number >= 0:
+                times[name].append(us)
+    ratio = {
+        name: statistics.median(peer / own for peer, own in zip(times["cuBLAS"], found, strict=True))
+        for name, found in times.items()
+    }
+    return Measured(shape, dtype, {name: statistics.median(found) for name, found in times.items()}, ratio)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shapes", type=parse_shapes, default=SWEEP, help="as in 4096,128x8192x8192")
+    parser.add_argument("--dtypes", default="float16,bfloat16")
+    parser.add_argument("--steps", default=str(max(STEPS)))
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--triton", action="store_true", help="also Triton's best of a few configurations")
+    parser.add_argument("--jobs", type=int, default=12, help="kernels compiled at a time")
+    parser.add_argument("--csv", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    steps, dtypes = tuple(map(int, options.steps.split(","))), options.dtypes.split(",")
+    for complaint in build_all(steps, options.shapes, dtypes, ROOT / "kernels_ref", options.jobs):
+        print(complaint)
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    rows: list[Measured] = []
+    for dtype in dtypes:
+        for shape in options.shapes:
+            rows.append(measure(shape, dtype, steps, options.triton, options.rounds, flush))
+            row = rows[-1]
+            said = ", ".join(f"{name} {us:.1f} us ({row.ratio[name]:.3f})" for name, us in row.us.items())
+            print(f"{shape_text(shape):>20} {dtype:9} {said}", flush=True)
+    names = dict.fromkeys(name for row in rows for name in row.us)
+    for name in list(names)[1:]:
+        ratios = [row.ratio[name] for row in rows if name in row.ratio]
+        mean = math.exp(statistics.fmean(map(math.log, ratios)))
+        print(f"{name}: geometric mean {mean:.3f}, least {min(ratios):.3f}, of {len(ratios)}")
+    if options.csv:
+        with options.csv.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            columns = [f"{name} {what}" for what in ("us", "ratio") for name in names]
+            writer.writerow(["m", "n", "k", "dtype", *columns])
+            for row in rows:
+                figures = [f"{values.get(name, math.nan):.3f}" for values in (row.us, row.ratio) for name in names]
+                writer.writerow([*row.shape, row.dtype, *figures])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
