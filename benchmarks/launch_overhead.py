@@ -108,8 +108,8 @@ def bare(exe: Executable, *args: torch.Tensor) -> Callable[[], object]:
     shape = (*launch.grid, launch.threads, 1, 1, launch.smem_bytes)
     if launch.programmatic:
         config = programmatic_config(shape, stream)
-        return lambda: driver.cuLaunchKernelEx(config, function, pointers, 0)
-    return lambda: driver.cuLaunchKernel(function, *shape, stream, pointers, 0)
+        return lambda bound=bound: driver.cuLaunchKernelEx(config, function, pointers, 0)
+    return lambda bound=bound: driver.cuLaunchKernel(function, *shape, stream, pointers, 0)
 
 
 def main() -> int:
