@@ -13,7 +13,7 @@ import torch
 
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
-from tirx_mini.runtime import Executable, build
+from tirx_mini.runtime import DriverError, Executable, build
 from tirx_mini.runtime.launch import Bound, programmatic_config
 from tirx_mini.runtime.toolchain import load
 from tirx_mini.script import tirx as T
@@ -77,9 +77,9 @@ def test_the_text_names_the_launch_attribute() -> None:
 # -- the driver's side -------------------------------------------------------------------------------------------------
 
 
-def fields(config: Any) -> tuple[tuple[int, ...], int, list[tuple[int, int]]]:
-    """The fields of a CUlaunchConfig in memory: grid, block and shared memory; stream; attributes with values."""
-    *shape, stream, attributes, count = struct.unpack("7I4xQQI4x", ctypes.string_at(int(config.getPtr()), 56))
+def fields(config: int) -> tuple[tuple[int, ...], int, list[tuple[int, int]]]:
+    """The fields of the CUlaunchConfig there: grid, block and shared memory; stream; attributes with values."""
+    *shape, stream, attributes, count = struct.unpack("7I4xQQI4x", ctypes.string_at(config, 56))
     size = 72  # of a CUlaunchAttribute: its id, padding, and 64 bytes for its value
     found = [struct.unpack("I4xi", ctypes.string_at(attributes + i * size, 12)) for i in range(count)]
     return tuple(shape), stream, found
@@ -89,47 +89,61 @@ def test_the_configuration_has_the_programmatic_attribute() -> None:
     driver = load("cuda.bindings.driver")
     wanted = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
     shape = (7, 5, 3, 128, 1, 1, 4096)
-    assert fields(programmatic_config(shape, 0x1234)) == (shape, 0x1234, [(wanted, 1)])
+    config = programmatic_config(shape, 0x1234)
+    assert fields(int(config.getPtr())) == (shape, 0x1234, [(wanted, 1)])
 
 
 class Calls:
-    """A driver that records its launches."""
+    """A driver that records its launches: the operands, and in place of a configuration its address and its stream."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[Any, ...]] = []
 
-    def cuLaunchKernelEx(self, *args: Any) -> tuple[Any, ...]:
-        self.seen.append(("Ex", *args))
-        return (SimpleNamespace(value=0),)
+    def cuLaunchKernelEx(self, config: ctypes.c_void_p, *args: Any) -> int:
+        assert config.value is not None
+        self.seen.append(("Ex", config.value, fields(config.value)[1], *map(plain, args)))
+        return 0
 
-    def cuLaunchKernel(self, *args: Any) -> tuple[Any, ...]:
-        self.seen.append(("plain", *args))
-        return (SimpleNamespace(value=0),)
+    def cuLaunchKernel(self, *args: Any) -> int:
+        self.seen.append(("plain", *map(plain, args)))
+        return 0
+
+
+def plain(operand: Any) -> Any:
+    """What the driver is given for an operand."""
+    return operand.value if isinstance(operand, ctypes.c_void_p) else operand
 
 
 def launches(wait: bool, streams: list[int], monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """The recorded launches, one on each stream."""
     launcher, calls = compiled(wait).launcher, Calls()
-    monkeypatch.setattr(launcher, "_driver", calls)
+    monkeypatch.setattr(launcher, "_calls", calls)
     for stream in streams:
-        monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device, s=stream: s, raising=False)
-        launcher._launch(Bound(0, "function", 99, ()))
+        launcher._launch(Bound(0, ctypes.c_void_p(77), ctypes.c_void_p(99), ()), stream)
+        assert len(launcher._streams) <= 64
     return calls.seen
 
 
 def test_each_stream_has_one_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = launches(True, [0, 7, 0, 7], monkeypatch)
-    assert [call[0] for call in seen] == ["Ex"] * 4 and all(call[2:] == ("function", 99, 0) for call in seen)
-    configs = [call[1] for call in seen]
-    assert configs[0] is configs[2] and configs[1] is configs[3]
-    assert [fields(config)[1] for config in configs] == [0, 7, 0, 7]
+    seen = launches(True, [1, 7, 1, 7], monkeypatch)
+    assert [call[0] for call in seen] == ["Ex"] * 4 and all(call[3:] == (77, 99, None) for call in seen)
+    addresses = [call[1] for call in seen]
+    assert addresses[0] == addresses[2] != addresses[1] == addresses[3]
+    assert [call[2] for call in seen] == [1, 7, 1, 7]
 
 
 def test_the_oldest_configuration_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = launches(True, [*range(200), 0], monkeypatch)
-    assert [fields(call[1])[1] for call in seen] == [*range(200), 0]
-    assert seen[0][1] is not seen[-1][1]
+    assert [call[2] for call in seen] == [*range(200), 0]
 
 
 def test_a_kernel_without_the_wait_is_launched_without_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert launches(False, [5], monkeypatch) == [("plain", "function", 1, 1, 1, 128, 1, 1, 0, 5, 99, 0)]
+    assert launches(False, [5], monkeypatch) == [("plain", 77, 1, 1, 1, 128, 1, 1, 0, 5, 99, None)]
+
+
+def test_an_error_of_the_driver_is_raised_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher, calls = compiled(False).launcher, SimpleNamespace(cuLaunchKernel=lambda *operands: 700)
+    monkeypatch.setattr(launcher, "_calls", calls)
+    with pytest.raises(DriverError) as caught:
+        launcher._launch(Bound(0, ctypes.c_void_p(77), ctypes.c_void_p(99), ()), 5)
+    assert caught.value.name in ("CUDA_ERROR_ILLEGAL_ADDRESS", "unknown")  # without a driver there are no names
