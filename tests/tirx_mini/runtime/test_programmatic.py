@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
