@@ -27,7 +27,7 @@ import tirx_mini as tvm
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.runtime import Executable, LaunchGraph
-from tirx_mini.runtime.launch import programmatic_config
+from tirx_mini.runtime.launch import launch_config
 from tirx_mini.script import tirx as T
 
 BATCH, BATCHES, WARM = 200, 25, 1000
@@ -107,7 +107,7 @@ def bare(exe: Executable, *args: torch.Tensor) -> Callable[[], object]:
     stream = torch.cuda.current_stream().cuda_stream
     shape = (*launch.grid, launch.threads, 1, 1, launch.smem_bytes)
     if launch.programmatic:
-        config = programmatic_config(shape, stream)
+        config = launch_config(shape, stream, programmatic=True)
         return lambda bound=bound: driver.cuLaunchKernelEx(config, function, pointers, 0)
     return lambda bound=bound: driver.cuLaunchKernel(function, *shape, stream, pointers, 0)
 

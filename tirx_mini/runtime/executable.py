@@ -63,6 +63,8 @@ class Executable:
     _sources: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, *args: Any) -> None:
+        if self.launcher.again(args):
+            return
         if any(isinstance(arg, np.ndarray) for arg in args):
             self._call_with_arrays(args)
         else:

@@ -67,60 +67,69 @@ class Launcher:
         assert launch is not None
         self._shape = (*launch.grid, launch.threads, 1, 1, launch.smem_bytes)
         self._position = {param: index for index, param in enumerate(kernel.func.params)}
+        self._tensors_only = all(isinstance(param, Buffer) for param in kernel.func.params)
         self._driver = load("cuda.bindings.driver")
-        self._calls: Any = driver_library()
+        library: Any = driver_library()
+        self._queue: Callable[..., int] = getattr(library, "cuLaunchKernelEx", None)  # type: ignore[assignment]
         self._loaded: Any = None
         self._functions: dict[int, ctypes.c_void_p] = {}
         self._bound: dict[tuple[Any, ...], Bound] = {}
         self._last: tuple[tuple[Any, ...], Bound] | None = None
         self._programmatic = launch.programmatic
-        self._streams: dict[int, Any] = {}
+        self._streams: dict[int, tuple[ctypes.c_void_p, Any]] = {}
+
+    def again(self, args: Sequence[Any]) -> bool:
+        """Launch if these arguments are bound already, and say whether they are: what most calls do, in least time.
+
+        A call of a kernel with a scalar parameter is never said to be.
+        """
+        if not self._tensors_only:
+            return False
+        try:
+            key = tuple([(t.data_ptr(), t.dtype, t.shape, t.stride(), t.is_cuda) for t in args])
+        except AttributeError:  # an array, or what is no tensor
+            return False
+        last = self._last
+        if last is not None and last[0] == key:  # equality is found sooner than a hash
+            self._launch(last[1])
+            return True
+        bound = self._bound.get(key)
+        if bound is None:
+            return False
+        self._last = key, bound
+        self._launch(bound)
+        return True
 
     def __call__(self, args: Sequence[Any]) -> None:
         """Launch on PyTorch's current stream; returns before the kernel has finished."""
         key = tuple([_identity(arg) for arg in args])
-        last = self._last
-        if last is not None and last[0] == key:  # equality is found sooner than a hash
-            bound = last[1]
-        else:
-            bound = self._bound.get(key) or self._remember(key, args)
-            self._last = key, bound
+        self._launch(self._bound.get(key) or self._remember(key, args))
+
+    def _launch(self, bound: Bound) -> None:
         current, stream_of = _current()
-        if current() == bound.device:
-            self._launch(bound, stream_of(bound.device))
-        else:
+        if current() != bound.device:
             import torch
 
             with torch.cuda.device(bound.device):
-                self._launch(bound, stream_of(bound.device))
-
-    def _launch(self, bound: Bound, stream: int) -> None:
-        kept = self._streams.get(stream) or self._stream(stream)
-        status = self._queue(bound, kept)
+                return self._launch(bound)
+        stream = stream_of(bound.device)
+        config, _ = self._streams.get(stream) or self._stream(stream)
+        status = self._queue(config, bound.function, bound.pointers, None)
         if status == _NO_CONTEXT:  # a thread that has not used the GPU yet
             load("cuda.core").Device(bound.device).set_current()
-            status = self._queue(bound, kept)
+            status = self._queue(config, bound.function, bound.pointers, None)
         if status:
             raise failed(status)
 
-    def _queue(self, bound: Bound, stream: Any) -> int:
-        """The driver's status. stream: as `_stream` gives it."""
-        if self._programmatic:
-            return self._calls.cuLaunchKernelEx(stream[0], bound.function, bound.pointers, None)
-        return self._calls.cuLaunchKernel(bound.function, *self._shape, stream, bound.pointers, None)
+    def _stream(self, stream: int) -> tuple[ctypes.c_void_p, Any]:
+        """The address of the configuration of launches on a stream, and its owner.
 
-    def _stream(self, stream: int) -> Any:
-        """A stream in the driver's form: its handle, or the address of a launch configuration and its owner.
-
-        Threads that shared a configuration would overwrite each other's stream.
+        (Threads that shared one would overwrite each other's stream.)
         """
         while len(self._streams) >= _STREAMS:
             del self._streams[next(iter(self._streams))]
-        if self._programmatic:
-            config = programmatic_config(self._shape, stream)
-            self._streams[stream] = ctypes.c_void_p(int(config.getPtr())), config
-        else:
-            self._streams[stream] = ctypes.c_void_p(stream)
+        config = launch_config(self._shape, stream, programmatic=self._programmatic)
+        self._streams[stream] = ctypes.c_void_p(int(config.getPtr())), config
         return self._streams[stream]
 
     def _remember(self, key: tuple[Any, ...], args: Sequence[Any]) -> Bound:
@@ -170,21 +179,24 @@ class Launcher:
         return ctypes.c_void_p(int(self._loaded.handle))
 
 
-def programmatic_config(shape: Sequence[int], stream: int) -> Any:
-    """A `CUlaunchConfig` that lets the kernel begin before the previous kernel in the stream has ended.
+def launch_config(shape: Sequence[int], stream: int, *, programmatic: bool) -> Any:
+    """A `CUlaunchConfig`.
 
     shape: the grid's three extents, the CTA's, and bytes of dynamic shared memory.
+    programmatic: whether the kernel may begin before the previous kernel in the stream has ended.
     """
     driver = load("cuda.bindings.driver")
-    attribute, config = driver.CUlaunchAttribute(), driver.CUlaunchConfig()
-    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-    attribute.value.programmaticStreamSerializationAllowed = 1
+    config = driver.CUlaunchConfig()
     grid, block = shape[:3], shape[3:6]
     config.gridDimX, config.gridDimY, config.gridDimZ = grid
     config.blockDimX, config.blockDimY, config.blockDimZ = block
     config.sharedMemBytes = shape[6]
     config.hStream = driver.CUstream(stream)
-    config.attrs, config.numAttrs = [attribute], 1
+    if programmatic:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        attribute.value.programmaticStreamSerializationAllowed = 1
+        config.attrs, config.numAttrs = [attribute], 1
     return config
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
-from tirx_mini.runtime import DriverError, Executable, build
-from tirx_mini.runtime.launch import Bound, programmatic_config
+from tirx_mini.runtime import Executable, build, launch
+from tirx_mini.runtime.launch import Bound, launch_config
 from tirx_mini.runtime.toolchain import load
 from tirx_mini.script import tirx as T
 
@@ -88,61 +88,50 @@ def test_the_configuration_has_the_programmatic_attribute() -> None:
     driver = load("cuda.bindings.driver")
     wanted = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
     shape = (7, 5, 3, 128, 1, 1, 4096)
-    config = programmatic_config(shape, 0x1234)
+    config = launch_config(shape, 0x1234, programmatic=True)
     assert fields(int(config.getPtr())) == (shape, 0x1234, [(wanted, 1)])
 
 
-class Calls:
-    """A driver that records its launches: the operands, and in place of a configuration its address and its stream."""
+def launches(wait: bool, streams: list[int], monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any]]:
+    """The recorded launches, one on each stream: the address of the configuration, and its fields then."""
+    launcher, seen = compiled(wait).launcher, []
 
-    def __init__(self) -> None:
-        self.seen: list[tuple[Any, ...]] = []
-
-    def cuLaunchKernelEx(self, config: ctypes.c_void_p, *args: Any) -> int:
-        assert config.value is not None
-        self.seen.append(("Ex", config.value, fields(config.value)[1], *map(plain, args)))
+    def queue(config: ctypes.c_void_p, function: ctypes.c_void_p, pointers: ctypes.c_void_p, extra: None) -> int:
+        assert (function.value, pointers.value, extra) == (77, 99, None) and config.value is not None
+        seen.append((config.value, fields(config.value)))
         return 0
 
-    def cuLaunchKernel(self, *args: Any) -> int:
-        self.seen.append(("plain", *map(plain, args)))
-        return 0
-
-
-def plain(operand: Any) -> Any:
-    """What the driver is given for an operand."""
-    return operand.value if isinstance(operand, ctypes.c_void_p) else operand
-
-
-def launches(wait: bool, streams: list[int], monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """The recorded launches, one on each stream."""
-    launcher, calls = compiled(wait).launcher, Calls()
-    monkeypatch.setattr(launcher, "_calls", calls)
+    monkeypatch.setattr(launcher, "_queue", queue)
     for stream in streams:
-        launcher._launch(Bound(0, ctypes.c_void_p(77), ctypes.c_void_p(99), ()), stream)
+        monkeypatch.setattr(launch, "_current", lambda stream=stream: (lambda: 0, lambda device: stream))
+        launcher._launch(Bound(0, ctypes.c_void_p(77), ctypes.c_void_p(99), ()))
         assert len(launcher._streams) <= 64
-    return calls.seen
+    return seen
 
 
 def test_each_stream_has_one_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = launches(True, [1, 7, 1, 7], monkeypatch)
-    assert [call[0] for call in seen] == ["Ex"] * 4 and all(call[3:] == (77, 99, None) for call in seen)
-    addresses = [call[1] for call in seen]
+    seen = launches(True, [0, 7, 0, 7], monkeypatch)
+    addresses = [address for address, _ in seen]
     assert addresses[0] == addresses[2] != addresses[1] == addresses[3]
-    assert [call[2] for call in seen] == [1, 7, 1, 7]
+    assert [stream for _, (_, stream, _) in seen] == [0, 7, 0, 7]
 
 
 def test_the_oldest_configuration_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = launches(True, [*range(200), 0], monkeypatch)
-    assert [call[2] for call in seen] == [*range(200), 0]
+    assert [stream for _, (_, stream, _) in seen] == [*range(200), 0]
 
 
 def test_a_kernel_without_the_wait_is_launched_without_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert launches(False, [5], monkeypatch) == [("plain", 77, 1, 1, 1, 128, 1, 1, 0, 5, 99, None)]
+    ((_, found),) = launches(False, [5], monkeypatch)
+    assert found == ((1, 1, 1, 128, 1, 1, 0), 5, [])
 
 
-def test_an_error_of_the_driver_is_raised_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    launcher, calls = compiled(False).launcher, SimpleNamespace(cuLaunchKernel=lambda *operands: 700)
-    monkeypatch.setattr(launcher, "_calls", calls)
-    with pytest.raises(DriverError) as caught:
-        launcher._launch(Bound(0, ctypes.c_void_p(77), ctypes.c_void_p(99), ()), 5)
-    assert caught.value.name in ("CUDA_ERROR_ILLEGAL_ADDRESS", "unknown")  # without a driver there are no names
+def test_a_thread_without_a_context_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher, statuses, made = compiled(False).launcher, [201, 0], []
+    core = SimpleNamespace(Device=lambda device: SimpleNamespace(set_current=lambda: made.append(device)))
+    real = launch.load
+    monkeypatch.setattr(launch, "load", lambda name: core if name == "cuda.core" else real(name))
+    monkeypatch.setattr(launch, "_current", lambda: (lambda: 3, lambda device: 5))
+    monkeypatch.setattr(launcher, "_queue", lambda *operands: statuses.pop(0))
+    launcher._launch(Bound(3, ctypes.c_void_p(77), ctypes.c_void_p(99), ()))
+    assert made == [3] and not statuses
