@@ -7,8 +7,12 @@ from .building import Builder, Built, Refused
 from .handin import HandIn, HandInError, read_handin
 from .results import Graded, Late, Part, StepResult, points_text
 from .rules import PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
+from .similar import Likeness, likenesses, prints
 
 __all__ = [
+    "Likeness",
+    "likenesses",
+    "prints",
     "PARTS",
     "Builder",
     "Built",
