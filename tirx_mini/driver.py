@@ -66,8 +66,10 @@ class SimulatedExecutable:
 
     @property
     def mod(self) -> HostModule:
-        """TVM's view of the module: ``exe.mod.imports[0].inspect_source()`` is the CUDA C++."""
-        return self.compiled.mod
+        """TVM's view of the module: ``exe.mod.imports[0].inspect_source()`` is the CUDA C++, and a call simulates."""
+        from .runtime import HostModule
+
+        return HostModule.of(self)
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str:
         """The kernel at a stage: "tir", "lowered", "cuda" (with or without `comments`), "ptx" or "sass"."""

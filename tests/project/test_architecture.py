@@ -260,7 +260,7 @@ def test_trespasses_are_told_from_visits(tmp_path: Path, statement: str, allowed
 
 def test_only_commands_read_command_lines() -> None:
     readers = {item.path.parts[1] for item in imports_of(PACKAGE) if item.module == "argparse"}
-    assert readers == {"__main__.py", "commands", "compat"}
+    assert readers == {"__main__.py", "commands"}
 
 
 def test_every_room_has_a_docstring() -> None:

@@ -1,140 +1,245 @@
-"""Apache TVM's import paths, so that a kernel file written for the course's `tvm` runs unchanged.
+"""Apache TVM's import paths, so that a file written for TVM or for the course's `tvm` runs unchanged.
 
     from tirx_mini.compat import tvm
 
     with tvm.imports():
         import gemm_kernels                        # its `from tvm.script import tirx as Tx` finds tirx_mini
 
-or ``python -m tirx_mini.compat.tvm gemm_kernels.py``. Nothing changes outside the ``with`` block: an installed `tvm` is
-available again after it.
+or ``python -m tirx_mini.compat.tvm gemm_kernels.py``, or ``python -m tirx_mini.compat.tvm -m pytest tests``. Nothing
+changes outside the ``with`` block: an installed `tvm` is available again after it.
 """
 
 from __future__ import annotations
 
-import argparse
+import atexit
 import importlib
+import importlib.util
 import runpy
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_LANG = ("alloc_pool", "pipeline", "tile_scheduler", "warp_role")
+from .paths import NAMES, PATHS, REFUSED_MODULES
 
-PATHS: Mapping[str, str] = {
-    "tvm": "tirx_mini",
-    "tvm.ir": "tirx_mini.ir",
-    "tvm.target": "tirx_mini.target",
-    "tvm.script": "tirx_mini.script",
-    "tvm.script.ir": "tirx_mini.script",
-    "tvm.script.tirx": "tirx_mini.script.tirx",
-    "tvm.tir": "tirx_mini.ir",
-    "tvm.tir.layout": "tirx_mini.layout",
-    "tvm.tirx": "tirx_mini.ir",
-    "tvm.tirx.layout": "tirx_mini.layout",
-    "tvm.tirx.op_schedule": "tirx_mini.layout",
-    "tvm.tirx.op_schedule.cuda": "tirx_mini.layout",
-    "tvm.tirx.op_schedule.cuda.common": "tirx_mini.layout",
-    "tvm.tirx.tile_scheduler": "tirx_mini.lang",
-    "tvm.tirx.pipeline": "tirx_mini.lang",
-    # Apache TVM 0.26
-    "tvm.tirx.script": "tirx_mini.script.tirx",
-    "tvm.tirx.lang": "tirx_mini.lang",
-    **{f"tvm.tirx.lang.{name}": "tirx_mini.lang" for name in _LANG},
-    "tvm.backend": "tirx_mini.lang",
-    "tvm.backend.cuda": "tirx_mini.lang",
-    "tvm.backend.cuda.lang": "tirx_mini.lang",
-    **{f"tvm.backend.cuda.lang.{name}": "tirx_mini.lang" for name in _LANG},
-    "tvm.backend.cuda.tile_primitive": "tirx_mini.layout",
-    "tvm.backend.cuda.tile_primitive.tma_utils": "tirx_mini.layout",
-}
-"""The tirx_mini module for each TVM module from which kernels import."""
+__all__ = ["NAMES", "PATHS", "REFUSED_MODULES", "imports", "install", "main"]
 
-NAMES: Mapping[str, Mapping[str, str]] = {
-    "tvm.script.tirx": {"TMEMPool": "tirx_mini.lang:TMEMPool"},
-    "tvm.tirx.script": {"TMEMPool": "tirx_mini.lang:TMEMPool"},
-    "tvm.tirx.layout": {"wg_local_layout": "tirx_mini.layout:tcgen05_ld_layout"},
-    "tvm.backend.cuda.tile_primitive.tma_utils": {"mma_shared_layout": "tirx_mini.layout:tma_shared_layout"},
-}
-"""Names that differ, or that are in another module than the rest of theirs."""
+PROGRAM = "python -m tirx_mini.compat.tvm"
 
 
-def modules() -> Mapping[str, ModuleType]:
-    """Substitutes for the modules of `PATHS`, by TVM's module name."""
-    made: dict[str, ModuleType] = {}
-    for path, ours in PATHS.items():
-        made[path] = _stand_in(path, importlib.import_module(ours))
-        for name, place in NAMES.get(path, {}).items():
-            module, _, attribute = place.partition(":")
-            setattr(made[path], name, getattr(importlib.import_module(module), attribute))
-        parent, _, name = path.rpartition(".")
-        if parent:
-            setattr(made[parent], name, made[path])
-    return made
+class Paths(MetaPathFinder, Loader):
+    """Finds `tvm` and its submodules in tirx_mini, and says of the others what to use instead."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname != "tvm" and not fullname.startswith("tvm."):
+            return None
+        if fullname not in PATHS:
+            raise not_provided(fullname)
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _stand_in(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """A stand-in is complete from the beginning."""
 
 
-def _stand_in(path: str, ours: ModuleType) -> ModuleType:
-    module = ModuleType(path, ours.__doc__)
-    module.__path__ = []
+def _stand_in(path: str) -> ModuleType:
+    """A module that has the names of tirx_mini's modules."""
+    ours = [importlib.import_module(name) for name in PATHS[path]]
+    module = ModuleType(path, ours[0].__doc__ if ours else None)
 
     def lookup(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {path!r} has no attribute {name!r}")
-        return getattr(ours, name)
+        if name in NAMES.get(path, {}):
+            place, _, attribute = NAMES[path][name].partition(":")
+            found = importlib.import_module(place)
+            return getattr(found, attribute) if attribute else found
+        if f"{path}.{name}" in PATHS:
+            return importlib.import_module(f"{path}.{name}")
+        missing: AttributeError | None = None
+        for room in ours:
+            try:
+                return getattr(room, name)
+            except AttributeError as error:  # of the language, it may say what to use instead
+                missing = error
+        raise missing or AttributeError(f"module {path!r} has no attribute {name!r}")
 
+    exported = [name for room in ours for name in getattr(room, "__all__", ())]
     module.__dict__["__getattr__"] = lookup
-    module.__dict__["__dir__"] = lambda: dir(ours)
-    module.__dict__["__version__"] = getattr(ours, "__version__", None)
-    if hasattr(ours, "__all__"):
-        module.__dict__["__all__"] = list(ours.__all__)
+    module.__dict__["__dir__"] = lambda: sorted({*NAMES.get(path, {}), *(name for room in ours for name in dir(room))})
+    module.__dict__["__version__"] = getattr(importlib.import_module("tirx_mini"), "__version__", None)
+    if exported:
+        module.__dict__["__all__"] = exported
     return module
+
+
+def not_provided(path: str) -> Exception:
+    """The `ImportError` for a module or a name of TVM, at the user's line that imports it. It says what to use."""
+    from tirx_mini.ir import TirxError
+    from tirx_mini.script import caller_span, did_you_mean, refusal
+
+    class NotProvided(TirxError, ImportError):
+        """A module or a name of TVM that tirx_mini does not provide."""
+
+    parent, _, name = path.rpartition(".")
+    families = [path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1)]
+    hint = next((REFUSED_MODULES[family] for family in families if family in REFUSED_MODULES), None)
+    if parent not in PATHS:
+        return NotProvided(f"tirx_mini does not provide the module `{path}`", caller_span(), hint, kind="unknown-name")
+    row = refusal(name) if "script" in parent or parent == "tvm.tirx" else None
+    why = f": {row.why}" if row is not None else ""
+    if row is not None:
+        hint = row.instead
+    if hint is None:
+        known = sorted(n for n in dir(importlib.import_module(parent)) if not n.startswith("_"))
+        hint = did_you_mean(name, known) or (f"it provides {', '.join(known)}" if len(known) <= 16 else None)
+    return NotProvided(
+        f"tirx_mini does not provide `{name}` of `{parent}`{why}", caller_span(), hint, kind="unknown-name"
+    )
+
+
+def _tvm_modules() -> list[str]:
+    return [name for name in list(sys.modules) if name == "tvm" or name.startswith("tvm.")]
 
 
 @contextmanager
 def imports() -> Iterator[None]:
     """Within the block, imports of `tvm` and its submodules resolve to tirx_mini."""
-    hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "tvm" or name.startswith("tvm.")}
-    sys.modules.update(modules())
+    hidden = {name: sys.modules.pop(name) for name in _tvm_modules()}
+    finder = Paths()
+    sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
-        for name in [name for name in sys.modules if name == "tvm" or name.startswith("tvm.")]:
+        sys.meta_path.remove(finder)
+        for name in _tvm_modules():
             del sys.modules[name]
         sys.modules.update(hidden)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a script with tirx_mini as its `tvm`. A mistake in a kernel prints its error page and returns 1.
+class _AfterTorch(MetaPathFinder, Loader):
+    """Calls a function once PyTorch has been imported, so that a script without it does not wait for it."""
 
-    The exit status is 2 where no script is named, or none is there.
+    def __init__(self, then: Callable[[], None]) -> None:
+        self._then = then
+        self._loader: Any = None
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("torch")
+        if spec is not None:
+            self._loader, spec.loader = spec.loader, self
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        self._then()
+
+
+@contextmanager
+def gpu_or_simulator(children: bool = True) -> Iterator[None]:
+    """Within the block, programs for a GPU run: on that of this machine, or with PyTorch's "cuda" as host memory.
+
+    children: whether child processes get the same `tvm`.
     """
+    from .host import CLOCK, Clock, simulated_gpu
+    from .target import Target
+    from .without_gpu import for_children, torch_on_host
+
+    gpu = simulated_gpu(Target("cuda"))
+    with ExitStack() as stack:
+        if children:
+            stack.enter_context(for_children(gpu))
+        if gpu is not None:
+            token = CLOCK.set(Clock())
+            stack.callback(CLOCK.reset, token)
+            patched = stack.enter_context(ExitStack())
+            if "torch" in sys.modules:
+                patched.enter_context(torch_on_host(gpu))
+            else:
+                finder = _AfterTorch(lambda: patched.enter_context(torch_on_host(gpu)))
+                sys.meta_path.insert(0, finder)
+                stack.callback(lambda: finder in sys.meta_path and sys.meta_path.remove(finder))
+        yield
+
+
+def install() -> None:
+    """Put tirx_mini in the place of `tvm` for the rest of the process: what a child process of `main` does."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    stack.enter_context(imports())
+    stack.enter_context(gpu_or_simulator(children=False))
+    sys.modules["tvm"] = importlib.import_module("tvm")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a script, or with -m a module such as pytest, with tirx_mini as its `tvm`.
+
+    Without a GPU, PyTorch's "cuda" is host memory, and kernels run in the simulator. A mistake in a kernel prints its
+    error page and returns 1. The exit status is 2 where no script is named, or none is there.
+    """
+    from tirx_mini.diagnose import SimulationError
     from tirx_mini.ir import TirxError
     from tirx_mini.layout import LayoutError
     from tirx_mini.script import explained
 
-    parser = argparse.ArgumentParser(prog="python -m tirx_mini.compat.tvm", description=main.__doc__)
-    parser.add_argument("script", nargs="?", help="the script to run")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the arguments of the script")
-    options = parser.parse_args(arguments)
-    if options.script is None:
-        print(f"error: which script? Write for example: {parser.prog} gemm_kernels.py", file=sys.stderr)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] in (["-h"], ["--help"]):
+        print(f"usage: {PROGRAM} SCRIPT [ARGUMENT …]\n       {PROGRAM} -m MODULE [ARGUMENT …]\n\n{main.__doc__}")
+        return 0
+    problem = _problem(given)
+    if problem is not None:
+        print(f"error: {problem}", file=sys.stderr)
         return 2
-    if not Path(options.script).is_file():
-        what = "is a folder" if Path(options.script).is_dir() else "does not exist"
-        print(f"error: the script {options.script} {what}", file=sys.stderr)
-        return 2
-    before, sys.argv = sys.argv, [options.script, *options.arguments]
+    argv, path = sys.argv, list(sys.path)
     try:
-        with imports():
-            runpy.run_path(options.script, run_name="__main__")
+        with imports(), gpu_or_simulator():
+            if given[0] == "-m":
+                sys.argv = given[1:]
+                runpy.run_module(given[1], run_name="__main__", alter_sys=True)
+            else:
+                sys.argv = given
+                sys.path.insert(0, str(Path(given[0]).resolve().parent))  # as Python does for a script
+                runpy.run_path(given[0], run_name="__main__")
     except (TirxError, LayoutError) as error:
         print(explained(error), file=sys.stderr)
         return 1
+    except SimulationError as error:
+        print(error, file=sys.stderr)
+        return 1
     finally:
-        sys.argv = before
+        sys.argv, sys.path[:] = argv, path
     return 0
+
+
+def _problem(given: Sequence[str]) -> str | None:
+    """Why nothing can be run, as a sentence, or None."""
+    if not given:
+        return f"which script? Write for example: {PROGRAM} gemm_kernels.py"
+    if given[0] == "-m":
+        if len(given) < 2:
+            return f"which module? Write for example: {PROGRAM} -m pytest tests"
+        try:
+            found = importlib.util.find_spec(given[1])
+        except ImportError:
+            found = None
+        return None if found is not None else f"the module {given[1]} is not installed"
+    if given[0].startswith("-"):
+        return f"{given[0]} is not an option. Write {PROGRAM} SCRIPT, or {PROGRAM} -m MODULE"
+    if not Path(given[0]).is_file():
+        return f"the script {given[0]} {'is a folder' if Path(given[0]).is_dir() else 'does not exist'}"
+    return None
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,11 +24,19 @@ from .toolchain import device_arch, known_arch
 from .watchdog import run_guarded, time_guarded
 
 
+class Sourced(Protocol):
+    """What can be called, and shown at the stages of its compilation."""
+
+    def __call__(self, *args: Any) -> None: ...
+
+    def source(self, stage: str = "cuda", comments: bool = True) -> str: ...
+
+
 @dataclass(frozen=True)
 class SourceModule:
     """TVM's view of the device code: ``exe.mod.imports[0].inspect_source()``."""
 
-    executable: Executable
+    executable: Sourced
 
     def inspect_source(self, fmt: str = "", comments: bool = True) -> str:
         """The CUDA C++, or the stage `fmt` ("ptx", "sass"); `comments` as in `Executable.source`."""
@@ -37,9 +45,17 @@ class SourceModule:
 
 @dataclass(frozen=True)
 class HostModule:
-    """TVM's view of the host side, which holds the device modules."""
+    """TVM's view of the host side, which holds the device modules; a call runs the kernel."""
 
     imports: tuple[SourceModule, ...]
+
+    @staticmethod
+    def of(executable: Sourced) -> HostModule:
+        """The host side of a compiled kernel."""
+        return HostModule((SourceModule(executable),))
+
+    def __call__(self, *args: Any) -> None:
+        self.imports[0].executable(*args)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +104,7 @@ class Executable:
 
     @property
     def mod(self) -> HostModule:
-        return HostModule((SourceModule(self),))
+        return HostModule.of(self)
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str:
         """The kernel at one of `STAGES`; "tir" is the kernel as written. Raises `ValueError` for another name.

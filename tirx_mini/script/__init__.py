@@ -1,7 +1,7 @@
 """The front end: translates a Python function to IR and records the source location of every node."""
 
 from . import tirx
-from .diagnostics import explained
+from .diagnostics import caller_span, did_you_mean, explained
 from .from_source import from_source
 from .functions import inline
 from .handles import OpenRole
@@ -14,6 +14,8 @@ __all__ = [
     "OpenRole",
     "PoolAllocator",
     "Refusal",
+    "caller_span",
+    "did_you_mean",
     "explained",
     "from_source",
     "inline",

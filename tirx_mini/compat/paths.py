@@ -1,0 +1,93 @@
+"""Which modules of tirx_mini stand for TVM's: the import paths of the course and of Apache TVM 0.26."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_COMPAT, _IR, _LANG, _LAYOUT = ("tirx_mini." + room for room in ("compat", "ir", "lang", "layout"))
+_TIRX = "tirx_mini.script.tirx"
+_LANG_MODULES = ("alloc_pool", "pipeline", "smem_desc", "tile_scheduler", "warp_role")
+_BACKENDS = ("tvm.backend.cuda", "tvm.tirx.cuda")
+"""`tvm.tirx.cuda` is another name of `tvm.backend.cuda`."""
+
+PATHS: Mapping[str, tuple[str, ...]] = {
+    "tvm": (f"{_COMPAT}.host", "tirx_mini"),
+    "tvm.ir": (_IR, f"{_COMPAT}.types", f"{_COMPAT}.host"),
+    "tvm.ir.type": (f"{_COMPAT}.types",),
+    "tvm.ir.module": (_IR,),
+    "tvm.runtime": (f"{_COMPAT}.host", _IR),
+    "tvm.nd": (f"{_COMPAT}.host",),
+    "tvm.target": (f"{_COMPAT}.target",),
+    "tvm.target.target": (f"{_COMPAT}.target",),
+    "tvm.testing": (f"{_COMPAT}.testing",),
+    "tvm.testing.env": (f"{_COMPAT}.testing_env",),
+    "tvm.script": ("tirx_mini.script",),
+    "tvm.script.ir": ("tirx_mini.script",),
+    "tvm.script.tirx": (_TIRX,),
+    "tvm.tir": (_IR, _TIRX),
+    "tvm.tir.layout": (_LAYOUT,),
+    "tvm.tirx": (_IR, _LAYOUT, _TIRX, f"{_COMPAT}.host"),
+    "tvm.tirx.bench": (f"{_COMPAT}.bench",),
+    "tvm.tirx.buffer": (_IR, _TIRX),
+    "tvm.tirx.expr": (_IR, _TIRX),
+    "tvm.tirx.function": (_IR,),
+    "tvm.tirx.op": (f"{_COMPAT}.op", _IR),
+    "tvm.tirx.stmt": (_IR,),
+    "tvm.tirx.layout": (_LAYOUT,),
+    "tvm.tirx.op_schedule": (_LAYOUT,),
+    "tvm.tirx.op_schedule.cuda": (_LAYOUT,),
+    "tvm.tirx.op_schedule.cuda.common": (_LAYOUT,),
+    "tvm.tirx.tile_scheduler": (_LANG,),
+    "tvm.tirx.pipeline": (_LANG,),
+    "tvm.tirx.script": (_TIRX,),
+    "tvm.tirx.script.builder": (_TIRX,),
+    "tvm.tirx.script.tile": (_TIRX,),
+    "tvm.tirx.lang": (_LANG,),
+    **{f"tvm.tirx.lang.{name}": (_LANG,) for name in _LANG_MODULES},
+    "tvm.backend": (),
+    **dict.fromkeys(_BACKENDS, (_LANG, _LAYOUT)),
+    **{f"{backend}.op": (f"{_COMPAT}.op",) for backend in _BACKENDS},
+    **{f"{backend}.script": (_TIRX,) for backend in _BACKENDS},
+    **{f"{backend}.lang": (_LANG,) for backend in _BACKENDS},
+    **{f"{backend}.lang.{name}": (_LANG,) for backend in _BACKENDS for name in _LANG_MODULES},
+    **{f"{backend}.tile_primitive": (_LAYOUT,) for backend in _BACKENDS},
+    **{f"{backend}.tile_primitive.common": (_LAYOUT,) for backend in _BACKENDS},
+    **{f"{backend}.tile_primitive.tma_utils": (_LAYOUT,) for backend in _BACKENDS},
+}
+"""For each TVM module from which kernels import, the modules of tirx_mini that have its names, in order."""
+
+_TMEM_POOL = {"TMEMPool": "tirx_mini.lang:TMEMPool"}
+_TMA_UTILS = {"mma_shared_layout": "tirx_mini.layout:tma_shared_layout"}
+
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "tvm.script": {"tirx": "tvm.script.tirx:", "ir": "tvm.script.ir:"},
+    "tvm.script.tirx": _TMEM_POOL,
+    "tvm.tirx.script": _TMEM_POOL,
+    "tvm.tirx.layout": {"wg_local_layout": "tirx_mini.layout:tcgen05_ld_layout"},
+    "tvm.nd": {"array": "tirx_mini.compat.host:tensor", "NDArray": "tirx_mini.compat.host:Tensor"},
+    **{f"{backend}.tile_primitive.tma_utils": _TMA_UTILS for backend in _BACKENDS},
+}
+"""Names that differ, or that are in another module than the rest of theirs."""
+
+REFUSED_MODULES: Mapping[str, str] = {
+    "tvm.relax": "tirx_mini compiles kernels, not models: call the compiled kernel from PyTorch or NumPy",
+    "tvm.te": "tensor expressions are not part of the language: write the loops of the kernel",
+    "tvm.topi": "tensor expressions are not part of the language: write the loops of the kernel",
+    "tvm.s_tir": "schedules are not part of the language: write the kernel as it is to run",
+    "tvm.arith": "index arithmetic of kernels is simplified by itself",
+    "tvm.rpc": "kernels run in this process, or in the cloud: `modal run run_modal.py`",
+    "tvm.contrib": "for a reference result, use PyTorch or NumPy",
+    "tvm.topi.testing": "for a reference result, use PyTorch or NumPy",
+    "tvm.tirx.transform": "the passes are fixed: `python -m tirx_mini inspect --stage passes` shows them",
+    "tvm.tirx.stmt_functor": "it is a part of TVM's compiler; `report` and `exe.source(stage)` say what a kernel does",
+    "tvm.tirx.expr_functor": "it is a part of TVM's compiler; `report` and `exe.source(stage)` say what a kernel does",
+    "tvm.tirx.analysis": "it is a part of TVM's compiler; `python -m tirx_mini check` analyses a kernel",
+    "tvm.tirx.compilation_pipeline": "the passes are fixed: `python -m tirx_mini inspect --stage passes` shows them",
+    "tvm.tirx.operator": "dispatch rules are in tirx_mini/tile; CONTRIBUTING.md says how to add one",
+    "tvm.backend.cuda.iket": "the simulator records a timeline of every run: `python -m tirx_mini trace FILE:KERNEL`",
+    "tvm.support": "tirx_mini compiles with NVRTC from pip packages: `exe.source(\"ptx\")`, `exe.source(\"sass\")`",
+    "tvm.runtime.disco": "the simulator models one GPU",
+    "tvm.get_global_func": "there is no registry of functions: call the compiled kernel",
+    "tvm.register_global_func": "there is no registry of functions: call a Python function",
+}
+"""What to do instead, for modules (with all in them) and names that are not provided."""

@@ -1,0 +1,80 @@
+"""TVM's ways to name a target: a dictionary, a tag, a string of JSON, a device."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.hardware import GPUS, arch_name
+from tirx_mini.target import Target as OwnTarget
+
+
+class Kind(str):
+    """The kind of a target, which TVM has as an object: ``target.kind.name``."""
+
+    @property
+    def name(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, init=False)
+class Target(OwnTarget):
+    """``tvm.target.Target("cuda")``, ``Target({"kind": "cuda", "arch": "sm_100a"})``, ``Target("nvidia/nvidia-b100")``.
+
+    host: accepted and not used, because kernels have no host part.
+    Raises `ValueError` for a machine that tirx_mini does not compile for.
+    """
+
+    def __init__(self, target: Any, host: Any = None) -> None:
+        object.__setattr__(self, "spec", _spec(target))
+        object.__setattr__(self, "_tokens", [])
+        self.__post_init__()
+
+    @property
+    def kind(self) -> Kind:
+        return Kind(super().kind)
+
+    @property
+    def arch(self) -> str | None:
+        """The architecture, as "sm_100a", if the target names one."""
+        return self.detail if self.kind == "cuda" else None
+
+    @staticmethod
+    def current(allow_none: bool = True) -> OwnTarget | None:
+        """The target of the innermost ``with target:`` block. Raises `ValueError` if it may not be None, and is."""
+        found = OwnTarget.current()
+        if found is None and not allow_none:
+            raise ValueError("no target is set: write `with tvm.target.Target(\"cuda\"):` around this")
+        return found
+
+    @staticmethod
+    def from_device(device: Any) -> Target:
+        """The target of a GPU of this machine, or of the simulated one."""
+        return Target({"kind": "cuda", "arch": arch_name(int(device.compute_version.replace(".", "")))})
+
+
+def _spec(given: Any) -> str:
+    """The `spec` of our own target."""
+    if isinstance(given, OwnTarget):
+        return given.spec
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        given = json.loads(given)
+    if isinstance(given, Mapping):
+        kind = given.get("kind", "cuda")
+        if kind != "cuda":
+            raise ValueError(f'tirx_mini compiles for NVIDIA GPUs: the kind of a target must be "cuda", not {kind!r}')
+        return f"cuda:{_arch(given['arch'])}" if "arch" in given else "cuda"
+    text = str(given)
+    if text.startswith("nvidia/"):
+        known = [spec for key, spec in GPUS.items() if key in text]
+        if not known and "b100" not in text:
+            raise ValueError(f"tirx_mini does not model the GPU of the tag {text!r}; it has {', '.join(sorted(GPUS))}")
+        return f"cuda:{known[0].arch if known else 'sm_100a'}"
+    return text
+
+
+def _arch(name: str) -> str:
+    """The variant of an architecture that has TMA and tensor cores: "sm_100a" for "sm_100"."""
+    return arch_name(int(name[3:])) if name.startswith("sm_") and name[3:].isdigit() else name

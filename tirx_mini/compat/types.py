@@ -1,0 +1,24 @@
+"""`tvm.ir.type`: types of values that are not buffers, as kernels write them in annotations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tirx_mini.ir import DataType
+from tirx_mini.script import tirx
+
+
+def PrimType(dtype: Any) -> Any:
+    """The type of a number: that of the language, ``Tx.float16``."""
+    return getattr(tirx, str(DataType(str(dtype))))
+
+
+def PointerType(element_type: Any, storage_scope: str = "global") -> Any:
+    """The type of a pointer to values of a type, in a memory."""
+    pointer: Any = tirx.handle
+    return pointer(str(element_type), storage_scope or "global")
+
+
+def TensorMapType() -> Any:
+    """The type of a tensor map."""
+    return tirx.handle("tensormap")

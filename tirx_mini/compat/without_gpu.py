@@ -1,0 +1,224 @@
+"""A machine without a GPU, as programs for one see it: PyTorch's "cuda" is host memory.
+
+Within `torch_on_host()`, every PyTorch call that names a CUDA device uses host memory instead, which is what the
+simulator takes. Copies from one to the other stay copies. `torch.cuda` describes the simulated GPU, and its events
+read the clock of `host.CLOCK`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+from tirx_mini.hardware import GpuSpec, compute_capability
+
+from .host import CLOCK
+
+MEMORY_BYTES = 180 << 30
+"""What `torch.cuda.mem_get_info` gives as the memory of the simulated GPU; nothing is reserved."""
+
+
+@contextmanager
+def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
+    """Within the block, PyTorch behaves as on a machine with `gpu`, in host memory."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class HostMemory(TorchFunctionMode):
+        """Calls that name a CUDA device get host memory; a copy to or from the GPU is a copy."""
+
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            options = {name: _host(value) for name, value in (kwargs or {}).items()}
+            if func in (torch.Tensor.cuda, torch.Tensor.cpu):
+                return args[0].clone()
+            result = func(*(_host(value) for value in args), **options)
+            if func is torch.Tensor.to and result is args[0]:
+                return result.clone()
+            return result
+
+    def _host(value: Any) -> Any:
+        if isinstance(value, torch.device) and value.type == "cuda":
+            return torch.device("cpu")
+        if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
+            return "cpu"
+        return value
+
+    with patch.multiple(torch.cuda, **_cuda_functions(gpu)), HostMemory():
+        yield
+
+
+@dataclass
+class Event:
+    """``torch.cuda.Event(enable_timing=True)``: a reading of the simulated device's clock."""
+
+    enable_timing: bool = False
+    blocking: bool = False
+    interprocess: bool = False
+    time_us: float = 0.0
+
+    def record(self, stream: Any = None) -> None:
+        self.time_us = CLOCK.get().time_us
+
+    def elapsed_time(self, end: Event) -> float:
+        """Milliseconds from this event to a later one."""
+        return (end.time_us - self.time_us) / 1e3
+
+    def synchronize(self) -> None:
+        """Launches are complete when their call returns."""
+
+    wait = record
+
+    def query(self) -> bool:
+        return True
+
+
+@dataclass
+class Stream:
+    """``torch.cuda.Stream()``: launches are in order, because each is complete when its call returns."""
+
+    device: Any = None
+    priority: int = 0
+    cuda_stream: int = 0
+
+    def synchronize(self) -> None: ...
+
+    def wait_stream(self, stream: Any) -> None: ...
+
+    def wait_event(self, event: Any) -> None: ...
+
+    def record_event(self, event: Event | None = None) -> Event:
+        event = event or Event()
+        event.record()
+        return event
+
+    def query(self) -> bool:
+        return True
+
+
+def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
+    """What `torch.cuda` has, for a device that is simulated."""
+    import torch
+
+    major, minor = divmod(compute_capability(gpu.arch), 10)
+    properties = SimpleNamespace(
+        name=gpu.cuda_name,
+        major=major,
+        minor=minor,
+        multi_processor_count=gpu.sms,
+        total_memory=MEMORY_BYTES,
+        L2_cache_size=gpu.l2_bytes,
+        shared_memory_per_block_optin=gpu.architecture.smem_per_cta,
+        warp_size=32,
+    )
+
+    def returns(value: Any = None) -> Any:
+        return lambda *_, **__: value
+
+    return {
+        "is_available": returns(True),
+        "is_initialized": returns(True),
+        "init": returns(),
+        "device_count": returns(1),
+        "current_device": returns(0),
+        "set_device": returns(),
+        "synchronize": returns(),
+        "empty_cache": returns(),
+        "get_device_name": returns(gpu.cuda_name),
+        "get_device_capability": returns((major, minor)),
+        "get_device_properties": returns(properties),
+        "mem_get_info": returns((MEMORY_BYTES, MEMORY_BYTES)),
+        "memory_allocated": returns(0),
+        "max_memory_allocated": returns(0),
+        "reset_peak_memory_stats": returns(),
+        "manual_seed": torch.default_generator.manual_seed,
+        "manual_seed_all": torch.default_generator.manual_seed,
+        "Event": Event,
+        "Stream": Stream,
+        "current_stream": returns(Stream()),
+        "default_stream": returns(Stream()),
+        "stream": returns(nullcontext()),
+        "device": returns(nullcontext()),
+    }
+
+
+# -- What child processes see ------------------------------------------------------------------------------------------
+
+_STUB = "from tirx_mini.compat.tvm import install\n\ninstall()\n"
+"""The `tvm` of a child process: it puts tirx_mini in its place."""
+
+_SMI = '''#!{python} -SE
+"""nvidia-smi of a machine whose GPU is simulated."""
+import sys
+
+VALUES = {values!r}
+query = next((a.partition("=")[2] for a in sys.argv if a.startswith(("--query-gpu=", "--query-compute-apps="))), None)
+form = next((a.partition("=")[2] for a in sys.argv if a.startswith("--format=")), "")
+if any(a.startswith("--query-compute-apps=") for a in sys.argv):
+    query = ""
+if query is None:
+    print("GPU 0: {name} (simulated by tirx_mini)")
+else:
+    fields = [field.strip() for field in query.split(",") if field.strip()]
+    shown = [VALUES.get(field, ("[N/A]", "")) for field in fields]
+    if fields and "noheader" not in form:
+        print(", ".join(fields))
+    if fields:
+        print(", ".join(value + ("" if "nounits" in form or not unit else " " + unit) for value, unit in shown))
+'''
+
+
+@contextmanager
+def for_children(gpu: GpuSpec | None) -> Iterator[None]:
+    """Within the block, child processes find a `tvm` and, where the GPU `gpu` is simulated, an ``nvidia-smi``."""
+    with tempfile.TemporaryDirectory(prefix="tirx_mini_") as name:
+        folder = Path(name)
+        (folder / "tvm").mkdir()
+        (folder / "tvm" / "__init__.py").write_text(_STUB, encoding="utf-8")
+        package = Path(__file__).resolve().parents[2]
+        added: dict[str, tuple[str, ...]] = {"PYTHONPATH": (str(folder), str(package))}
+        if gpu is not None:
+            added["PATH"] = (str(_smi(folder, gpu)),)
+        before = {key: os.environ.get(key) for key in added}
+        for key, entries in added.items():
+            os.environ[key] = os.pathsep.join((*entries, *filter(None, [before[key]])))
+        try:
+            yield
+        finally:
+            for key, value in before.items():
+                if value is None:
+                    del os.environ[key]
+                else:
+                    os.environ[key] = value
+
+
+def _smi(folder: Path, gpu: GpuSpec) -> Path:
+    """The folder of an executable ``nvidia-smi`` that describes `gpu` as idle."""
+    mib = str(MEMORY_BYTES >> 20)
+    capability = compute_capability(gpu.arch)
+    values = {
+        "index": ("0", ""),
+        "name": (gpu.cuda_name, ""),
+        "gpu_name": (gpu.cuda_name, ""),
+        "count": ("1", ""),
+        "memory.used": ("0", "MiB"),
+        "memory.free": (mib, "MiB"),
+        "memory.total": (mib, "MiB"),
+        "utilization.gpu": ("0", "%"),
+        "utilization.memory": ("0", "%"),
+        "compute_cap": (f"{capability // 10}.{capability % 10}", ""),
+    }
+    place = folder / "bin"
+    place.mkdir()
+    path = place / "nvidia-smi"
+    path.write_text(_SMI.format(python=sys.executable, values=values, name=gpu.cuda_name), encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return place
