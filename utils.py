@@ -15,29 +15,19 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 import tirx_mini as tvm
-from tirx_mini.course import TIME_TOLERANCE, WatchShare, measured_times, shares
-from tirx_mini.diagnose import Finding, state_notes
+from tirx_mini.course import TIME_TOLERANCE, Matrix, WatchShare, matches, measured_times, shares, wrong_finding
+from tirx_mini.diagnose import Finding
 from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generation
 from tirx_mini.ir import Buffer, PrimFunc
-from tirx_mini.report import explain_mismatch, finding_page, plain, report_page, wrong_result
+from tirx_mini.report import finding_page, plain, report_page
 from tirx_mini.runtime import Executable, device_arch
 from tirx_mini.sim import numpy_dtype
 from tirx_mini.target import Target
-
-if TYPE_CHECKING:
-    import torch  # its import takes longer than the check of a small kernel: only functions that need it import it
-
-Matrix: TypeAlias = "torch.Tensor | npt.NDArray"
-"""A tensor on a GPU; in the simulator, an array or a tensor in host memory."""
-
-TOLERANCES = {"float16": (1e-3, 1e-2), "bfloat16": (1.6e-2, 1e-2)}
-"""(rtol, atol) by dtype: one ulp of the result, and the effect of a different summation order near zero."""
 
 
 def check_shape(
@@ -185,7 +175,7 @@ def compile_and_run(
     spec = gpu_spec(chosen.detail or DEFAULT_GPU).with_sms(sms)
     report = tvm.simulate(kernel, A, B, D, gpu=spec, schedules=schedules, seed=seed, watch=shares(kernel, watch))
     if report.comparable and not report.ok:
-        report = replace(report, right=_matches(A, B, D))
+        report = replace(report, right=matches(A, B, D))
     if not report.ok and not (possible == "warn" and report.only_possible):
         raise tvm.SimulationError(report)
     for finding in report.findings:
@@ -221,45 +211,11 @@ def verify(A: Matrix, B: Matrix, D: Matrix, run: Run | None = None) -> None:
 
     Raises `WrongResult`, with lines of the kernel if `run` is given.
     """
-    if _matches(A, B, D):
+    if matches(A, B, D):
         return
-    rtol, atol = _tolerance(D)
-    got, want, a, b = (_host(matrix) for matrix in (D, _product(A, B, D), A, B))
-    mismatch = explain_mismatch(got, want, a, b, rtol=rtol, atol=atol)
     if run is None:
-        raise WrongResult(wrong_result(mismatch))
-    unwritten = run.report.unwritten if run.report else ()
-    raise WrongResult(wrong_result(mismatch, run.kernel, unwritten, state_notes(run.kernel)), run.report)
-
-
-def _matches(A: Matrix, B: Matrix, D: Matrix) -> bool:
-    """Whether D is A @ B.T within the tolerance of its dtype."""
-    rtol, atol = _tolerance(D)
-    return bool(np.allclose(_host(D), _host(_product(A, B, D)), rtol=rtol, atol=atol))
-
-
-def _product(A: Matrix, B: Matrix, D: Matrix) -> Matrix:
-    """A @ B.T as D holds it, of cuBLAS on a GPU, else of float32 sums."""
-    if not isinstance(D, np.ndarray) and D.is_cuda:
-        import torch
-
-        return torch.matmul(cast("torch.Tensor", A), cast("torch.Tensor", B).T)
-    product = _host(A) @ _host(B).T
-    return product.astype(numpy_dtype(_dtype(D)))
-
-
-def _tolerance(D: Matrix) -> tuple[float, float]:
-    return TOLERANCES[_dtype(D)]
-
-
-def _dtype(matrix: Matrix) -> str:
-    """As in "float16"."""
-    return str(matrix.dtype).removeprefix("torch.")
-
-
-def _host(matrix: Matrix) -> npt.NDArray[np.float32]:
-    """The values in host memory, as float32."""
-    return matrix.astype(np.float32) if isinstance(matrix, np.ndarray) else matrix.float().cpu().numpy()
+        raise WrongResult(wrong_finding(A, B, D))
+    raise WrongResult(wrong_finding(A, B, D, run.kernel, run.report), run.report)
 
 
 def benchmark(

@@ -25,10 +25,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
-from tirx_mini.course import load_kernels, steps_from
+from tirx_mini.course import TOLERANCES, load_kernels, steps_from
 from tirx_mini.hardware import HOPPER
 from tirx_mini.runtime import LaunchGraph
-from utils import TOLERANCES
 
 ROOT = Path(__file__).parents[1]
 BATCH_MS = 8.0

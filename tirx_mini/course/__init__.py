@@ -27,6 +27,7 @@ from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, r
 from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
+from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
 from .todos import Todo, architecture_in, hint_command, todos_in
@@ -43,6 +44,7 @@ __all__ = [
     "STAGES",
     "STEPS",
     "TIME_TOLERANCE",
+    "TOLERANCES",
     "Advice",
     "Assignment",
     "Book",
@@ -57,6 +59,7 @@ __all__ = [
     "Hints",
     "KernelFileError",
     "KernelRef",
+    "Matrix",
     "Meter",
     "NoTimeline",
     "Plan",
@@ -97,6 +100,7 @@ __all__ = [
     "load_module",
     "make_arguments",
     "matched",
+    "matches",
     "named_kernel",
     "measured_times",
     "parse_file",
@@ -122,4 +126,5 @@ __all__ = [
     "what_if",
     "what_if_tasks",
     "with_timelines",
+    "wrong_finding",
 ]

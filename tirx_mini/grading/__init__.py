@@ -4,6 +4,7 @@
 """
 
 from .building import Builder, Built, Refused
+from .canonical import kernel_key
 from .handin import HandIn, HandInError, read_handin
 from .results import Graded, Late, Part, StepResult, points_text
 from .rules import PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
@@ -28,6 +29,7 @@ __all__ = [
     "RulesError",
     "StepResult",
     "StepRules",
+    "kernel_key",
     "load_rules",
     "points_text",
     "read_handin",

@@ -1,0 +1,67 @@
+"""Whether D is A @ B.T: the tolerances of the course, and the finding about a wrong result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..diagnose import Finding, Report, state_notes
+from ..ir import PrimFunc
+from ..report import explain_mismatch, wrong_result
+from ..sim import numpy_dtype
+
+if TYPE_CHECKING:
+    import torch  # its import takes longer than the check of a small kernel: only functions that need it import it
+
+Matrix: TypeAlias = "torch.Tensor | npt.NDArray"
+"""A tensor on a GPU; in the simulator, an array or a tensor in host memory."""
+
+TOLERANCES: Mapping[str, tuple[float, float]] = MappingProxyType({"float16": (1e-3, 1e-2), "bfloat16": (1.6e-2, 1e-2)})
+"""(rtol, atol) by dtype: one ulp of the result, and the effect of a different summation order near zero."""
+
+
+def matches(A: Matrix, B: Matrix, D: Matrix, tolerance: tuple[float, float] | None = None) -> bool:
+    """Whether D is A @ B.T within a tolerance, (rtol, atol); by default that of its dtype."""
+    rtol, atol = tolerance or TOLERANCES[_dtype(D)]
+    return bool(np.allclose(_host(D), _host(_product(A, B, D)), rtol=rtol, atol=atol))
+
+
+def wrong_finding(
+    A: Matrix,
+    B: Matrix,
+    D: Matrix,
+    kernel: PrimFunc | None = None,
+    report: Report | None = None,
+    tolerance: tuple[float, float] | None = None,
+) -> Finding:
+    """The finding about a D that does not match. kernel: names its lines. report: of the run that wrote D."""
+    rtol, atol = tolerance or TOLERANCES[_dtype(D)]
+    got, want, a, b = (_host(matrix) for matrix in (D, _product(A, B, D), A, B))
+    mismatch = explain_mismatch(got, want, a, b, rtol=rtol, atol=atol)
+    if kernel is None:
+        return wrong_result(mismatch)
+    return wrong_result(mismatch, kernel, report.unwritten if report else (), state_notes(kernel))
+
+
+def _product(A: Matrix, B: Matrix, D: Matrix) -> Matrix:
+    """A @ B.T as D holds it, of cuBLAS on a GPU, else of float32 sums."""
+    if not isinstance(D, np.ndarray) and D.is_cuda:
+        import torch
+
+        return torch.matmul(cast("torch.Tensor", A), cast("torch.Tensor", B).T)
+    product = _host(A) @ _host(B).T
+    return product.astype(numpy_dtype(_dtype(D)))
+
+
+def _dtype(matrix: Matrix) -> str:
+    """As in "float16"."""
+    return str(matrix.dtype).removeprefix("torch.")
+
+
+def _host(matrix: Matrix) -> npt.NDArray[np.float32]:
+    """The values in host memory, as float32."""
+    return matrix.astype(np.float32) if isinstance(matrix, np.ndarray) else matrix.float().cpu().numpy()
