@@ -7,11 +7,13 @@ from .availability import check_target
 from .core import Instruction
 from .debug import CONVERSION
 from .descriptors import (
+    A_IN_TMEM,
     PTX_TYPES,
     START_BITS,
     Format,
     InstructionDescriptor,
     SmemDescriptor,
+    TmemOperand,
     describe,
     mma_depth,
     mma_format,
@@ -36,10 +38,11 @@ from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES, multicasts
 
 __all__ = [
-    "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion", "DivergentThread",
-    "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory",
-    "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "START_BITS", "Scope", "SmemDescriptor",
-    "ThreadVerbs", "WgmmaProduct", "WgmmaVerbs", "architectures", "call_text", "check_target", "describe", "facts_of",
-    "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format", "multicasts", "named_params",
-    "not_in_table", "operand_chunks", "parameters", "prints", "ptx_text", "swizzle_bytes", "written_params",
+    "A_IN_TMEM", "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion",
+    "DivergentThread", "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs",
+    "MbarrierVerbs", "Memory", "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "START_BITS",
+    "Scope", "SmemDescriptor", "ThreadVerbs", "TmemOperand", "WgmmaProduct", "WgmmaVerbs", "architectures",
+    "call_text", "check_target", "describe", "facts_of", "instruction_of", "instructions", "literal", "manual",
+    "mma_depth", "mma_format", "multicasts", "named_params", "not_in_table", "operand_chunks", "parameters",
+    "prints", "ptx_text", "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -86,6 +86,24 @@ class SmemDescriptor:
         return ", ".join([*parts, "absolute LBO"] if self.absolute else parts)
 
 
+@dataclass(frozen=True)
+class TmemOperand:
+    """A matrix A in tensor memory: row r in lane r, elements packed along K into its columns of 32 bits.
+
+    PTX ISA: "tcgen05.mma", operand `[a-tmem]`.
+    """
+
+    def columns(self, shape: InstructionDescriptor) -> int:
+        """How many columns the elements of one MMA fill."""
+        return shape.depth * shape.a.itemsize // 4
+
+    def __str__(self) -> str:
+        return "in tensor memory"
+
+
+A_IN_TMEM = TmemOperand()
+
+
 @lru_cache(maxsize=1024)
 def operand_chunks(layout: SmemDescriptor, rows: int, depth: int, itemsize: int, mn_major: bool) -> np.ndarray:
     """Byte addresses of the 16-byte chunks of an operand of `rows` (M or N) × `depth` (K) elements.

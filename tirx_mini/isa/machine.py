@@ -19,7 +19,7 @@ import numpy as np
 
 from tirx_mini.ir import TensorMap
 
-from .descriptors import InstructionDescriptor, SmemDescriptor
+from .descriptors import InstructionDescriptor, SmemDescriptor, TmemOperand
 from .facts import BarrierEffect
 
 Value = TypeVar("Value")
@@ -303,10 +303,11 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         ...
 
     def mma(
-        self, thread: ThreadT, d: int, a: SmemDescriptor, a_start: int, b: SmemDescriptor, b_start: int,
+        self, thread: ThreadT, d: int, a: SmemDescriptor | TmemOperand, a_start: int, b: SmemDescriptor, b_start: int,
         shape: InstructionDescriptor, accumulate: bool, cta_group: int, /,
     ) -> None:
-        """Begin D = A Bᵀ (+ D) at `d` in tensor memory. a_start, b_start: where the operands lie, in bytes."""
+        """Begin D = A Bᵀ (+ D) at `d` in tensor memory. a_start, b_start: where the operands lie, in bytes of shared
+        memory; A's address in tensor memory."""
         ...  # fmt: skip
 
     def commit(self, thread: ThreadT, barriers: Sequence[MbarrierT], cta_group: int, /) -> None:

@@ -12,8 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tirx_mini.hardware import TMEM_LANES
+
 from .core import instruction
-from .descriptors import START_BITS, InstructionDescriptor, SmemDescriptor
+from .descriptors import A_IN_TMEM, START_BITS, InstructionDescriptor, SmemDescriptor
 from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import (
@@ -124,6 +126,41 @@ def tcgen05_mma(
     shape = _decode(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, a, (a_desc & START_BITS) << 4, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group)
+
+
+@instruction(
+    "tcgen05.mma.cta_group::{cta_group}.kind::{kind} [{d}], [{a}], {b_desc}, {idesc}, {accumulate};",
+    name="tcgen05.mma.a_in_tmem",
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    max_sm=110,
+    only_on={("kind", "i8"): (100, 110)},
+    isa="tcgen05.mma",
+    cost="mma",
+    reads=Memory.SHARED | Memory.TENSOR,
+    writes=Memory.TENSOR,
+    completion=Completion.COMMIT,
+)
+def tcgen05_mma_a_in_tmem(
+    gpu: Machine,
+    thread: Thread,
+    d: TmemAddress,
+    a: TmemAddress,
+    b_desc: Tcgen05Descriptor,
+    idesc: InstructionWord,
+    accumulate: pred,
+    *,
+    cta_group: Literal[1, 2] = 1,
+    kind: Literal["f16", "tf32", "f8f6f4", "i8"] = "f16",
+) -> None:
+    """The same with A in tensor memory: row r in lane r, its elements packed along K into columns of 32 bits."""
+    b = _decode(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    shape = _decode(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
+    if shape.m // cta_group != TMEM_LANES:
+        thread.not_modelled(f"an MMA with M = {shape.m} and A in tensor memory", "it is left out")
+        return
+    for _ in range(thread.mask.count):
+        gpu.mma(thread, d, A_IN_TMEM, a, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group)
 
 
 def _decode(thread: Thread, what: str, decode: Callable[..., Any], *word: Any) -> Any:

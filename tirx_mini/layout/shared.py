@@ -65,18 +65,20 @@ def tma_boxes(
 
 @dataclass(frozen=True)
 class DescriptorParams:
-    """The parameters of the MMA matrix descriptor of a K-major operand tile (rows × K).
+    """The parameters of the MMA matrix descriptor of an operand tile: rows × K, or K × rows where it is MN-major.
 
     mode: the swizzle.
     bits: the width of an element.
     rows: the number of rows (M or N) of the tile.
     cols: the extent of the tile along K, in elements.
     leading_byte_offset: without a swizzle, the distance between neighbouring 16-byte columns of core matrices, in
-        bytes; unused and 16 with a swizzle.
-    stride_byte_offset: the distance between neighbouring groups of 8 rows, in bytes.
-    base: where the first row starts in the buffer at column 0 of K, in elements.
-    k_start: the first column of the operand along K, in elements.
+        bytes; with one, unused and 16 where K is contiguous, else the distance between swizzle spans along M or N.
+    stride_byte_offset: the distance between neighbouring groups of 8 rows (8 of K, where M or N is contiguous), in
+        bytes; for an MN-major operand without a swizzle the two are exchanged.
+    base: where the first row starts in the buffer at the start of K, in elements.
+    k_start: where the operand begins along K, in elements.
     tile: the layout of all rows and all of K, without the swizzle.
+    mn_major: whether M or N is contiguous, and the dimensions are K × rows.
 
     PTX ISA, "Shared memory descriptor" and "Strides" (tcgen05, wgmma).
     """
@@ -90,6 +92,7 @@ class DescriptorParams:
     base: Coord
     k_start: Coord
     tile: TileLayout
+    mn_major: bool = False
 
     def byte_offset(self, k: Coord = 0, row: int = 0) -> Coord:
         """The start address, in bytes from the start of the buffer, of a descriptor at column `k`, row `row`.
@@ -98,7 +101,8 @@ class DescriptorParams:
         swizzle: the hardware adds its own offsets before it applies the XOR, so K advances by plain addition (32 bytes
         for K = 16 of a 16-bit type).
         """
-        return to_bytes(add(self.base, self.tile.apply_m(row, add(self.k_start, k))), self.bits)
+        k = add(self.k_start, k)
+        return to_bytes(add(self.base, self.tile.apply_m(*((k, row) if self.mn_major else (row, k)))), self.bits)
 
 
 def mma_descriptor_params(
@@ -107,11 +111,13 @@ def mma_descriptor_params(
     starts: Sequence[Coord] | None = None,
     extents: Sequence[int] | None = None,
     divisor: Divisor = unknown,
+    mn_major: bool = False,
 ) -> DescriptorParams:
-    """Descriptor parameters of the K-major operand `layout[start : start + extent, …]`; by default the whole layout.
+    """Descriptor parameters of the operand `layout[start : start + extent, …]`; by default the whole layout.
 
-    The last two dimensions are rows (M or N) and K; all earlier dimensions have extent 1. Raises LayoutError if the
-    slice does not consist of whole 8-row atoms in an order that a descriptor can express.
+    The last two dimensions are rows (M or N) and K, in the other order with `mn_major`; all earlier dimensions have
+    extent 1. Raises LayoutError if the slice does not consist of whole 8-row atoms in an order that a descriptor can
+    express.
     """
     starts = tuple(starts) if starts is not None else (0,) * layout.ndim
     extents = tuple(extents) if extents is not None else layout.shape
@@ -121,6 +127,8 @@ def mma_descriptor_params(
     swizzle = layout.swizzle if isinstance(layout, ComposeLayout) else SwizzleLayout(SwizzleMode.SWIZZLE_NONE, bits)
     if swizzle.bits != bits:
         raise LayoutError(f"the layout swizzles elements of {swizzle.bits} bits, but {dtype} has {bits}")
+    if mn_major:
+        return _mn_major(layout, swizzle, starts, extents, divisor)
     if known_divisor(starts[-1], divisor) % swizzle.chunk or extents[-1] % swizzle.chunk:
         raise LayoutError(f"K must begin and end at a multiple of {swizzle.chunk} elements ({CHUNK_BYTES} bytes)")
     # K may begin inside an atom: the start address accounts for it. Everything else must be a whole number of atoms.
@@ -143,6 +151,28 @@ def mma_descriptor_params(
         k_start=starts[-1],
         tile=region.layout.linear.group((rows, full_k)),
     )
+
+
+def _mn_major(
+    layout: Layout, swizzle: SwizzleLayout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor
+) -> DescriptorParams:
+    """Descriptor parameters of a K × rows slice whose rows (M or N) are contiguous."""
+    if known_divisor(starts[-2], divisor) % ATOM_ROWS or extents[-2] % ATOM_ROWS:
+        raise LayoutError(f"K must begin and end at a multiple of {ATOM_ROWS}, where M or N is contiguous")
+    shape = (layout.shape[-2], extents[-1])
+    region = slice_region(layout, (*starts[:-2], 0, starts[-1]), (*extents[:-2], *shape), divisor)
+    group, row, slab, col = _atom_strides(region, shape, swizzle)
+    if row != swizzle.span or col != 1:
+        raise LayoutError(
+            f"MMA reads rows of {swizzle.mode.span_bytes} bytes along M or N, packed in groups of 8, "
+            f"which {layout} does not have"
+        )
+    across, along = (to_bytes(stride or swizzle.atom, swizzle.bits) for stride in (slab, group))
+    leading, stride = (along, across) if swizzle.mode is SwizzleMode.SWIZZLE_NONE else (across, along)
+    return DescriptorParams(
+        swizzle.mode, swizzle.bits, extents[-1], extents[-2], leading, stride, region.base[m], starts[-2],
+        region.layout.linear.group(shape), mn_major=True,
+    )  # fmt: skip
 
 
 def _atom_strides(region: SlicedLayout, shape: tuple[int, int], swizzle: SwizzleLayout) -> tuple[int, int, int, int]:

@@ -251,7 +251,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def gemm_async(self, C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1) -> None:
+    def gemm_async(self, C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, transA: bool = False, transB: bool = False, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist') -> None:
         """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
 
         accum: whether the result is added to the destination; otherwise it overwrites it
@@ -259,6 +259,16 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
 
         cta_group: the number of CTAs of a cluster that cooperate in the operation
+
+        transA: whether A is K × M, contiguous along M, and not M × K
+
+        transB: whether B is K × N, contiguous along N, and not N × K
+
+        mma_m: M of one instruction, of both CTAs of a pair; given together with mma_n
+
+        mma_n: N of one instruction, which must divide that of the product
+
+        smem_desc: where TVM computes the descriptors of A and B; here the compiler decides, and each value means the same
         """
 
     def add(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
@@ -533,7 +543,7 @@ def permute_layout(dst: Tile, src: Tile, dispatch: Literal['registers'] | None =
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def gemm_async(C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1) -> None:
+def gemm_async(C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, transA: bool = False, transB: bool = False, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist') -> None:
     """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
 
     accum: whether the result is added to the destination; otherwise it overwrites it
@@ -541,6 +551,16 @@ def gemm_async(C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Li
     dispatch: the rule that implements the call; without it, the first that supports it
 
     cta_group: the number of CTAs of a cluster that cooperate in the operation
+
+    transA: whether A is K × M, contiguous along M, and not M × K
+
+    transB: whether B is K × N, contiguous along N, and not N × K
+
+    mma_m: M of one instruction, of both CTAs of a pair; given together with mma_n
+
+    mma_n: N of one instruction, which must divide that of the product
+
+    smem_desc: where TVM computes the descriptors of A and B; here the compiler decides, and each value means the same
     """
 
 def add(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
@@ -1670,6 +1690,55 @@ class _PtxWgmma:
         """
 
 
+class _PtxTcgen05Mma:
+    """Tx.ptx.tcgen05.mma: instructions."""
+
+    def __call__(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
+        """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
+
+        Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
+        and of D's.
+
+        PTX:
+            tcgen05.mma.cta_group::1.kind::f16 [d], a_desc, b_desc, idesc, accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a_desc:        a shared-memory descriptor
+        b_desc:        a shared-memory descriptor
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        cta_group:     one of 1, 2
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma
+        """
+
+    def a_in_tmem(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
+        """The same with A in tensor memory: row r in lane r, its elements packed along K into columns of 32 bits.
+
+        PTX:
+            tcgen05.mma.cta_group::1.kind::f16 [d], [a], b_desc, idesc, accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a:             an address of tensor memory, as tcgen05.alloc wrote it
+        b_desc:        a shared-memory descriptor
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        cta_group:     one of 1, 2
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma
+        """
+
+
 class _PtxTcgen05Wait:
     """Tx.ptx.tcgen05.wait: instructions."""
 
@@ -1774,30 +1843,7 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.relinquish_alloc_permit
         """
 
-    def mma(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
-        """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
-
-        Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
-        and of D's.
-
-        PTX:
-            tcgen05.mma.cta_group::1.kind::f16 [d], a_desc, b_desc, idesc, accumulate;
-
-        d:             an address of tensor memory, as tcgen05.alloc wrote it
-        a_desc:        a shared-memory descriptor
-        b_desc:        a shared-memory descriptor
-        idesc:         an instruction descriptor
-        accumulate:    a condition
-        cta_group:     one of 1, 2
-        kind:          one of "f16", "tf32", "f8f6f4", "i8"
-        issued by:     each active thread
-        architectures: sm_100a to sm_110a
-        cost:          mma, 20 cycles to issue in the simulator's clock
-        kind="i8":     only on sm_100a and sm_110a
-        completion:    asynchronous, observed through tcgen05.commit
-        PTX ISA:       tcgen05.mma
-        """
-
+    mma: _PtxTcgen05Mma
     def commit(self, bar: SharedPointer, cta_group: int = 1, cta_mask: int | None = None) -> None:
         """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import TensorMap
-from tirx_mini.isa import BarrierEffect, InstructionDescriptor, SmemDescriptor, WgmmaVerbs
+from tirx_mini.isa import BarrierEffect, InstructionDescriptor, SmemDescriptor, TmemOperand, WgmmaVerbs
 
 from .engines import (
     CpAsync,
@@ -206,7 +206,7 @@ class Services:
         self,
         w: RunningWarp,
         d: int,
-        a: SmemDescriptor,
+        a: SmemDescriptor | TmemOperand,
         a_start: int,
         b: SmemDescriptor,
         b_start: int,
@@ -220,6 +220,8 @@ class Services:
         width = shape.n // 2 if shape.m == 128 and cta_group == 2 else shape.n
         for cta in ctas:
             self.allocators.of(cta).check(w, check_column(w, d), width, Operation.TCGEN05_MMA)
+            if isinstance(a, TmemOperand):
+                self.allocators.of(cta).check(w, check_column(w, a_start), a.columns(shape), Operation.TCGEN05_MMA)
         self.tensor.mma(w, d & 0xFFFF, a, a_start, b, b_start, shape, bool(accumulate), cta_group)
 
     def pair_of(self, w: RunningWarp) -> Sequence[HostCta]:

@@ -82,11 +82,13 @@ def reduction(call: TileCall) -> None:
 
 
 def gemm(call: TileCall) -> None:
-    """C must be M × N, A M × K and B N × K, and `accum` a condition. With cta_group=2, N counts the rows of B in both
-    CTAs.
+    """C must be M × N, A M × K and B N × K, and `accum` a condition; with transA, A is K × M, with transB, B is K × N.
+    With cta_group=2, N counts the rows of B in both CTAs.
     """
-    c, a, b = tiles_of(call)
-    for tile, role, dims in ((c, "C", "M × N"), (a, "A", "M × K"), (b, "B", "N × K")):
+    c, a, b = tiles_of(call)[:3]
+    turned = {name: bool(call.option(name, False)) for name in ("transA", "transB")}
+    dims_a, dims_b = "K × M" if turned["transA"] else "M × K", "K × N" if turned["transB"] else "N × K"
+    for tile, role, dims in ((c, "C", "M × N"), (a, "A", dims_a), (b, "B", dims_b)):
         if len(tile.extents) != 2:
             raise TirxError(
                 f"{role} of {call.op} is an {dims} tile, but this slice of {tile.buffer.name} is {_text(tile)}",
@@ -94,12 +96,13 @@ def gemm(call: TileCall) -> None:
                 "index the stage, as in Asmem[stage, :, :]" if len(tile.extents) > 2 else None,
             )
     group = call.option("cta_group", 1)
-    (m, n), (a_m, k), (b_n, b_k) = c.extents, a.extents, b.extents
+    (m, n), (a_m, k) = c.extents, a.extents[:: -1 if turned["transA"] else 1]
+    b_n, b_k = b.extents[:: -1 if turned["transB"] else 1]
     shapes = f"C {_text(c)}, A {_text(a)}, B {_text(b)}"
     if a_m != m:
         raise TirxError(f"A has {a_m} rows, but C has {m} ({shapes})", call.span)
     if b_k != k:
-        raise TirxError(f"A has K = {k}, but B has K = {b_k} ({shapes})", call.span, "B is N × K: its rows run along N")
+        raise TirxError(f"A has K = {k}, but B has K = {b_k} ({shapes})", call.span, _k_hint(turned["transB"]))
     if isinstance(group, int) and n != b_n * group:
         wide = f"{b_n} × cta_group {group} = {b_n * group}" if group > 1 else str(b_n)
         raise TirxError(
@@ -112,6 +115,10 @@ def gemm(call: TileCall) -> None:
     if not numeric and not (isinstance(accum, (bool, int)) and accum in (0, 1)):
         hint = "write accum=False, accum=True or accum=(k != 0)"
         raise TirxError(f"accum must be a condition, not {accum!r}", call.span, hint)
+
+
+def _k_hint(transposed: bool) -> str:
+    return "with transB, B is K × N" if transposed else "B is N × K: its rows run along N; pass transB=True for K × N"
 
 
 def _unequal(call: TileCall, first: Tile, other: Tile) -> TirxError:

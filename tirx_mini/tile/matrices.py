@@ -30,7 +30,7 @@ from .rule import Refusal
 
 @dataclass(frozen=True)
 class MmaOperand:
-    """A K-major operand.
+    """An operand in shared memory.
 
     bind: the statement that binds the descriptor of its first element to `var`.
     """
@@ -38,6 +38,11 @@ class MmaOperand:
     params: DescriptorParams
     var: Var
     bind: Bind
+
+    @property
+    def mn_major(self) -> bool:
+        """Whether M or N is contiguous, as the instruction descriptor says."""
+        return self.params.mn_major
 
     def at(self, ctx: Context, k: Expr, row: int = 0) -> Expr:
         """The descriptor of the part that begins at column `k` and row `row`, which must be a multiple of 8.
@@ -48,17 +53,20 @@ class MmaOperand:
         return self.var + cast(UINT64, ctx.simplify(between // 16))
 
 
-def mma_operand(ctx: Context, tile: Tile, kind: str = "tcgen05") -> MmaOperand:
-    """`tile` as an operand, with a descriptor of `kind` ("tcgen05" or "wgmma"). Raises Refusal if none exists."""
-    params = _params(ctx, tile)
+def mma_operand(ctx: Context, tile: Tile, kind: str = "tcgen05", transposed: bool = False) -> MmaOperand:
+    """`tile` as an operand, with a descriptor of `kind` ("tcgen05" or "wgmma"). Raises Refusal if none exists.
+
+    transposed: whether the tile is K × rows, contiguous along its rows, and not rows × K.
+    """
+    params = _params(ctx, tile, transposed)
     var = Var(UINT64, f"{tile.buffer.name}_desc")
     return MmaOperand(params, var, Bind(var, _descriptor(ctx, tile, params, kind), span=ctx.span))
 
 
-def _params(ctx: Context, tile: Tile) -> DescriptorParams:
+def _params(ctx: Context, tile: Tile, transposed: bool) -> DescriptorParams:
     try:
         starts = [coordinate(start) for start in tile.starts]
-        return mma_descriptor_params(tile.layout, tile.dtype, starts, tile.region.extents, ctx.divisor)
+        return mma_descriptor_params(tile.layout, tile.dtype, starts, tile.region.extents, ctx.divisor, transposed)
     except LayoutError as error:
         raise Refusal(
             f"no matrix descriptor can describe this slice of {tile.buffer.name}: {error}",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import UINT32, UNROLLED, Expr, For, Stmt, TileCall, const, seq
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tirx_mini.ir import UINT32, UNROLLED, Bind, Expr, For, Stmt, TileCall, const, int_value, seq
 from tirx_mini.isa import InstructionDescriptor, mma_depth, mma_format
 
 from .context import Context
@@ -14,8 +17,20 @@ from .tensor_memory import tmem_address
 
 ROWS = 128
 """Rows of A per CTA. M is 128, or 256 for a pair of CTAs."""
+MOST_N = 256
 RESULTS = {"f16": "float32", "tf32": "float32", "f8f6f4": "float32", "i8": "int32"}
 """The dtype of the accumulator for each kind of MMA; an element occupies one column of tensor memory."""
+DESCRIPTORS = ("hoist", "local_hoist", "recompute", "encode")
+"""Values of `smem_desc`."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """Matrix A. bind: a statement before the loop; at: what an instruction is given for the part that begins at `k`."""
+
+    name: str
+    bind: Bind | None
+    at: Callable[[Context, Expr], Expr]
 
 
 class Tcgen05Mma(Rule):
@@ -23,48 +38,70 @@ class Tcgen05Mma(Rule):
 
     name = "tcgen05"
     ops = ("gemm_async",)
-    doc = "tcgen05.mma, operands in shared memory, accumulator in tensor memory, issued by one thread"
+    doc = "tcgen05.mma, B and mostly A in shared memory, accumulator in tensor memory, issued by one thread"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         c, a, b = tiles_of(call)
-        _check_place(ctx, c, a, b)
-        product = _product(c, a, b, call.option("cta_group", 1))
-        address = tmem_address(ctx, c, ROWS, product.n)
-        left, right = mma_operand(ctx, a), mma_operand(ctx, b)
-        steps = a.extents[1] // product.depth
+        _check_place(call, ctx, c, a, b)
+        product = _product(call, c, a, b)
+        group = call.option("cta_group", 1)
+        left = _left(call, ctx, a)
+        right = mma_operand(ctx, b, transposed=bool(call.option("transB", False)))
+        columns = c.extents[1]
+        address = tmem_address(ctx, c, ROWS, columns)
+        steps = a.extents[0 if call.option("transA", False) else 1] // product.depth
         var, inside = ctx.loop_var(steps, "step")
         step: Expr = var if steps > 1 else const(0)
-        mma = issue(
-            "tcgen05.mma",
-            address,
-            left.at(inside, step * product.depth),
-            right.at(inside, step * product.depth),
-            const(product.encode(_kind(a)), UINT32),
-            accumulate(call, step),
-            cta_group=call.option("cta_group", 1),
-            kind=_kind(a),
-            span=ctx.span,
-        )
+        mmas = [
+            issue(
+                left.name,
+                address + first if first else address,
+                left.at(inside, step * product.depth),
+                right.at(inside, step * product.depth, first // group),
+                const(product.encode(_kind(a)), UINT32),
+                accumulate(call, step),
+                cta_group=group,
+                kind=_kind(a),
+                span=ctx.span,
+            )
+            for first in range(0, columns, product.n)
+        ]
+        body = seq(*mmas, span=ctx.span)
         return seq(
             left.bind,
             right.bind,
-            mma if steps == 1 else For(var, const(0), const(steps), mma, kind=UNROLLED, span=ctx.span),
+            body if steps == 1 else For(var, const(0), const(steps), body, kind=UNROLLED, span=ctx.span),
             span=ctx.span,
         )
 
 
-def _check_place(ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
+def _left(call: TileCall, ctx: Context, a: Tile) -> Left:
+    """Matrix A in shared or in tensor memory."""
+    if a.scope == "tmem":
+        if call.option("transA", False):
+            raise Refusal("A is in tensor memory, where K runs along the columns", "remove transA")
+        address, packed = tmem_address(ctx, a, ROWS, a.extents[1]), 32 // a.dtype.bits
+        return Left("tcgen05.mma.a_in_tmem", None, lambda inside, k: address + inside.simplify(k // packed))
+    operand = mma_operand(ctx, a, transposed=bool(call.option("transA", False)))
+    return Left("tcgen05.mma", operand.bind, operand.at)
+
+
+def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
     many = ctx.not_single_thread()
     if many:
         raise Refusal(
             f"a single thread must issue it, but {many}",
             'put it under `with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:`, in one warp',
         )
-    for tile, role in ((a, "A"), (b, "B")):
-        if tile.scope != "shared":
-            raise Refusal(f"{role} must be in shared memory, but {tile.buffer.name} is in {tile.scope} memory")
+    if a.scope not in ("shared", "tmem"):
+        raise Refusal(f"A must be in shared or tensor memory, but {a.buffer.name} is in {a.scope} memory")
+    if b.scope != "shared":
+        raise Refusal(f"B must be in shared memory, but {b.buffer.name} is in {b.scope} memory")
     if c.scope != "tmem":
         raise Refusal(f"C must be in tensor memory, but {c.buffer.name} is in {c.scope} memory")
+    if call.option("smem_desc", DESCRIPTORS[0]) not in DESCRIPTORS:
+        listed = ", ".join(f'"{name}"' for name in DESCRIPTORS)
+        raise Refusal(f"smem_desc must be one of {listed}, not {call.option('smem_desc')!r}")
 
 
 def _kind(a: Tile) -> str:
@@ -74,23 +111,55 @@ def _kind(a: Tile) -> str:
         raise Refusal(str(error)) from None
 
 
-def _product(c: Tile, a: Tile, b: Tile, group: int) -> InstructionDescriptor:
+def _product(call: TileCall, c: Tile, a: Tile, b: Tile) -> InstructionDescriptor:
     """The shape and dtypes of one instruction. Raises Refusal for those that the tensor core does not support."""
-    kind = _kind(a)
+    kind, group = _kind(a), call.option("cta_group", 1)
     if _kind(b) != kind or c.dtype != RESULTS[kind] or (kind == "f16" and a.dtype != b.dtype):
         raise Refusal(
             f"with A in {a.dtype}, B must be {a.dtype} and C {RESULTS[kind]}, but they are {b.dtype} and {c.dtype}"
         )
     if group not in (1, 2):
         raise Refusal(f"cta_group must be 1 or 2, not {group!r}")
-    (rows, k), (b_rows, _) = a.extents, b.extents
-    n, step, depth = b_rows * group, 16 * group, mma_depth(kind)
+    turned_a, turned_b = (bool(call.option(name, False)) for name in ("transA", "transB"))
+    if (turned_a or turned_b) and kind == "tf32":
+        raise Refusal(
+            "32-bit operands that are contiguous along M or N need the 128-byte swizzle of 32-byte atoms, "
+            "which layouts here do not have",
+            "lay the operand out with K contiguous",
+        )
+    rows, k = a.extents[:: -1 if turned_a else 1]
+    b_rows, depth = b.extents[1 if turned_b else 0], mma_depth(kind)
     if rows != ROWS:
         raise Refusal(f"A has {rows} rows per CTA, but the tensor core needs {ROWS}", f"use BLK_M = {ROWS}")
-    if n % step or not step <= n <= 256:
-        raise Refusal(
-            f"N is {n} ({b_rows} rows of B per CTA), but for cta_group={group} must be a multiple of {step} up to 256"
-        )
     if k % depth:
         raise Refusal(f"K is {k}, but must be a multiple of {depth}, the K of one instruction")
-    return InstructionDescriptor(rows * group, n, mma_format(a.dtype)[1], mma_format(b.dtype)[1], c.dtype, depth)
+    m, n = _instruction_shape(call, rows * group, b_rows, group)
+    formats = mma_format(a.dtype)[1], mma_format(b.dtype)[1]
+    return InstructionDescriptor(m, n, *formats, c.dtype, depth, transpose_a=turned_a, transpose_b=turned_b)
+
+
+def _instruction_shape(call: TileCall, m: int, b_rows: int, group: int) -> tuple[int, int]:
+    """(M, N) of one instruction: those that the call names, else all of the product, in parts where N exceeds 256."""
+    whole, step = b_rows * group, 16 * group
+    given = [int_value(call.option(name)) for name in ("mma_m", "mma_n") if call.option(name) is not None]
+    if len(given) == 1:
+        raise Refusal("mma_m and mma_n must be given together")
+    if given and given[0] != m:
+        raise Refusal(f"mma_m is {given[0]}, but M of the product is {m}, which is also that of an instruction")
+    if given:
+        n = given[1] or 0
+    elif whole <= MOST_N or group == 2:
+        n = whole
+    else:
+        n = next((size for size in range(MOST_N, 0, -step) if whole % size == 0), 0)
+    if n % step or not step <= n <= MOST_N:
+        raise Refusal(
+            f"N is {whole} ({b_rows} rows of B per CTA), but for cta_group={group} "
+            f"must be a multiple of {step} up to {MOST_N}"
+        )
+    if whole % n or (n < whole and group == 2):
+        raise Refusal(
+            f"mma_n is {n}, but N of the product is {whole}"
+            + (", which a pair of CTAs computes by one instruction" if group == 2 else ", which it does not divide")
+        )
+    return m, n

@@ -23,17 +23,20 @@ MOST_COLUMNS = 128
 
 
 def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
-    """The address of the first element of `tile`, which has `lanes` × `columns` words and begins at lane 0.
+    """The address of the first element of `tile`, which has `lanes` × `columns` elements and begins at lane 0.
 
-    Raises Refusal if the tile has another shape, or if its layout is not (1@TLane, 1@TCol).
+    Elements narrower than 32 bits share the columns of tensor memory. Raises Refusal if the tile has another shape, or
+    if its layout is not (1@TLane, 1@TCol).
     """
     name = tile.buffer.name
     if tile.scope != "tmem":
         raise Refusal(f"{name} is in {tile.scope} memory, not in tensor memory", 'declare it with scope="tmem"')
     if tile.buffer.allocated_addr is None:
         raise Refusal(f"{name} has no address", "pass decl_buffer the word that tcgen05.alloc wrote: allocated_addr=")
-    if tile.dtype.bits != 32:
-        raise Refusal(f"{name} is {tile.dtype}, but a column of tensor memory has 32 bits", 'declare it as "float32"')
+    if 32 % tile.dtype.bits:
+        raise Refusal(
+            f"{name} is {tile.dtype}, but a column of tensor memory has 32 bits", "use a dtype of at most 32 bits"
+        )
     if tile.extents != tuple(extent for extent in (lanes, columns) if extent != 1):
         raise Refusal(f"the {tile.describe()} is not {lanes} × {columns}")
     try:
@@ -47,8 +50,12 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
         )
     if int_value(ctx.simplify(as_expr(region.base.get(TLane, 0)))) != 0:
         raise Refusal(f"the slice of {name} does not begin at lane 0", "slice its columns, not its rows")
-    column = ctx.simplify(as_expr(region.base.get(TCol, 0)))
-    return cast(UINT32, tile.buffer.allocated_addr) + cast(UINT32, column)
+    element, packed = as_expr(region.base.get(TCol, 0)), 32 // tile.dtype.bits
+    if ctx.divisor(coordinate(element)) % packed or columns % packed:
+        raise Refusal(
+            f"the slice of {name} does not begin and end at a column of 32 bits, which {packed} elements fill"
+        )
+    return cast(UINT32, tile.buffer.allocated_addr) + cast(UINT32, ctx.simplify(element // packed))
 
 
 def _is_plain(layout: TileLayout, columns: int, row_axis: Axis, column_axis: Axis) -> bool:
@@ -73,7 +80,7 @@ def chunks(columns: int) -> Iterator[tuple[int, int]]:
 
 
 class _TensorMemoryCopy(Rule):
-    """A copy between the 128 lanes of a tile and the 128 threads of a warpgroup, one column per register."""
+    """A copy between the 128 lanes of a tile and the 128 threads of a warpgroup, one column per 32-bit register."""
 
     def registers(self, ctx: Context, view: Tile) -> RegisterTile:
         if ctx.scope != "warpgroup":
@@ -112,10 +119,14 @@ class TensorMemoryLoad(_TensorMemoryCopy):
             raise NotMeant(f"{src.buffer.name} is in {src.scope} memory, not in tensor memory")
         registers = self.registers(ctx, dst)
         address = tmem_address(ctx, src, TMEM_LANES, registers.count) + warp_lanes(ctx)
+        packed = 32 // dst.dtype.bits
         loads = [
-            issue("tcgen05.ld", registers.pointer(first), address + first, shape="32x32b", num=number, span=ctx.span)
-            for first, number in chunks(registers.count)
-        ]
+            issue(
+                "tcgen05.ld", registers.pointer(first * packed), address + first, shape="32x32b", num=number,
+                span=ctx.span,
+            )
+            for first, number in chunks(registers.count // packed)
+        ]  # fmt: skip
         return seq(*loads, issue("tcgen05.wait.ld", span=ctx.span) if call.op == "copy" else None, span=ctx.span)
 
 
@@ -130,8 +141,12 @@ class TensorMemoryStore(_TensorMemoryCopy):
             raise NotMeant(f"{dst.buffer.name} is in {dst.scope} memory, not in tensor memory")
         registers = self.registers(ctx, src)
         address = tmem_address(ctx, dst, TMEM_LANES, registers.count) + warp_lanes(ctx)
+        packed = 32 // src.dtype.bits
         stores = [
-            issue("tcgen05.st", address + first, registers.pointer(first), shape="32x32b", num=number, span=ctx.span)
-            for first, number in chunks(registers.count)
-        ]
+            issue(
+                "tcgen05.st", address + first, registers.pointer(first * packed), shape="32x32b", num=number,
+                span=ctx.span,
+            )
+            for first, number in chunks(registers.count // packed)
+        ]  # fmt: skip
         return seq(*stores, issue("tcgen05.wait.st", span=ctx.span) if call.op == "copy" else None, span=ctx.span)

@@ -108,10 +108,23 @@ def test_unsupported_copies_are_reported_with_the_reason():
     transposed = own.view((64, 128), layout=TileLayout(S[(64, 128) : (1, 1 @ tid_in_wg)]))
     page = error_page(declare, Scope("warpgroup", call("copy", transposed, tmem(128)[:64, :])))
     assert "does not hold row r in thread r" in page
-    half = register_view(local("H", (64,), "float16"), 128, 64)
-    assert "32 bits" in error_page(Scope("warpgroup", call("copy", half, tmem(dtype="float16")[:, :64])))
+    own = local("H", (64,), "float16")
+    odd = call("copy", register_view(own, 128, 64)[:, :3], tmem(dtype="float16")[:, :3])
+    page = error_page(AllocBuffer(own), Scope("warpgroup", odd))
+    assert "does not begin and end at a column of 32 bits, which 2 elements fill" in page
+    wide = local("W", (64,), "float64")
+    doubles = Scope("warpgroup", call("copy", register_view(wide, 128, 64), tmem(dtype="float64")[:, :64]))
+    assert "32 bits" in error_page(AllocBuffer(wide), doubles)
     g = gmem("G", (128, 64), "float32")
     assert "G must be in registers, but is in global" in error_page(Scope("warpgroup", call("copy", g, c[:, :64])))
+
+
+def test_two_elements_of_16_bits_share_a_column():
+    own = local("H", (64,), "float16")
+    copy = call("copy", tmem(dtype="float16")[:, 32:96], register_view(own, 128, 64))
+    machine = Machine(lowered(AllocBuffer(own), Scope("warpgroup", copy)), {}).run()
+    (store, _) = machine.issued
+    assert store.attrs["num"] == 32 and {int(a) & 0xFFFF for a in store.args[0]} == {64 + 16}
 
 
 def test_a_copy_of_some_lanes_is_reported():

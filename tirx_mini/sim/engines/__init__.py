@@ -1,8 +1,9 @@
 """The asynchronous engines: TMA, tensor cores, tensor memory, cp.async; each works on its own time."""
 
 from .cp_async import CopyOutOfBounds, CpAsync, MisalignedCopy
+from .issued import pair
 from .operands import OperandOutOfBounds
-from .tcgen05 import CommitAtExit, CommitOfOtherThread, MmaAtExit, TensorCores, pair
+from .tcgen05 import CommitAtExit, CommitOfOtherThread, MmaAtExit, TensorCores
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
 from .tma import (
     BadTensorMap,

@@ -11,10 +11,10 @@ import numpy as np
 
 from tirx_mini.hardware import SWIZZLE_PERIOD
 from tirx_mini.ir import Span
-from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, operand_chunks
+from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, TmemOperand, operand_chunks
 
 from ..facts import Fact, Fault, Origin
-from ..machine import SharedMemory, numpy_dtype
+from ..machine import SharedMemory, TensorMemory, numpy_dtype
 from ..ordering import Actor
 
 PHASE = SWIZZLE_PERIOD
@@ -35,7 +35,7 @@ class MatrixProduct(Protocol):
     """An MMA as it was issued. a, b: operand layouts, one object for one layout; a_start, b_start: their places."""
 
     @property
-    def a(self) -> SmemDescriptor: ...
+    def a(self) -> SmemDescriptor | TmemOperand: ...
     @property
     def a_start(self) -> int: ...
     @property
@@ -102,6 +102,17 @@ class Operands:
             origin = Origin(mma.role, mma.role, "", mma.span)
             raise Fault(OperandOutOfBounds(origin, which, base + pattern.low, base + pattern.high, smem.size))
         return pattern, base
+
+
+def read_tmem(tmem: TensorMemory, group: Sequence[MatrixProduct], columns: int, actor: Actor) -> np.ndarray:
+    """Matrix A of all MMAs of a group from tensor memory, `columns` for each, side by side: float32[128, depth]."""
+    parts = []
+    for mma in group:
+        where = slice(mma.a_start, mma.a_start + columns)
+        tmem.shadow.read((slice(None), where), actor)
+        parts.append(tmem.words[:, where])
+    fmt = group[0].shape.a
+    return to_float(np.ascontiguousarray(np.concatenate(parts, axis=1)).view(numpy_dtype(fmt.dtype)), fmt.dtype)
 
 
 SERIAL_GEMM = 1 << 18

@@ -11,20 +11,20 @@ commit is waited for (PTX ISA: "Pipelined tcgen05 Instructions").
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tirx_mini.ir import Span
-from tirx_mini.isa import InstructionDescriptor, SmemDescriptor
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, TmemOperand
 
 from ..facts import Fact, Origin
 from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, Warp
-from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation, Proxy, Snapshot, SyncClock
+from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation, Proxy
 from .accumulators import place_rows, store_narrow
-from .operands import Operands, multiply
+from .issued import Batch, Issue, Mma, Pipe, Pipeline, chain, pair, untimed
+from .operands import Operands, multiply, read_tmem
 from .unread import LostResult, unread_columns
 
 
@@ -56,113 +56,6 @@ class CommitOfOtherThread(Fact):
         return self.mma
 
 
-@dataclass(eq=False)
-class Mma:
-    """One tcgen05.mma as it was issued.
-
-    pipe: of its warp. pipeline: what MMAs have in common that are in order. issued: the epoch of the warp then.
-    column: of the accumulator. a, b: operand layouts, one object for one layout; a_start, b_start: their places.
-    previous: the MMA that it comes after in its pipeline, until that is executed. timed, done: whether the tensor core
-    has begun it, and executed it.
-    """
-
-    pipe: Pipe
-    pipeline: Pipeline
-    column: int
-    a: SmemDescriptor
-    a_start: int
-    b: SmemDescriptor
-    b_start: int
-    shape: InstructionDescriptor
-    accumulate: bool
-    cta_group: int
-    snapshot: Snapshot
-    issue: Issue
-    issued: int
-    time: float
-    role: str
-    span: Span | None
-    previous: Mma | None
-    timed: bool = False
-    done: bool = False
-
-    def continues(self, first: Mma) -> bool:
-        """Whether this can be one product with the MMAs that `first` begins."""
-        return (
-            self.accumulate
-            and self.column == first.column
-            and self.shape is first.shape
-            and self.snapshot is first.snapshot
-            and self.span is first.span
-            and self.a is first.a
-            and self.b is first.b
-        )
-
-
-Pipeline = tuple[int, int, int, int, int, bool]
-"""cta_group, accumulator, M, N, K, and whether the MMA is one of integers: which stands for the kind, with K."""
-
-
-@dataclass(frozen=True)
-class Issue:
-    """What orders an MMA with others. The attributes from `awaited` on are those of `Actor`.
-
-    agent: of the warp. epoch: of its pipe.
-    """
-
-    agent: int
-    epoch: int
-    awaited: int
-    own: tuple[int, ...]
-    handed: tuple[int, ...]
-
-
-class Pipe:
-    """What one thread gave the tensor core. pending: MMAs not yet committed. queued, running: commits, in their order.
-
-    elected: whether elect.sync chose the thread that issued them.
-    own, handed: the pipes that others' MMAs were taken over from, with both fences and without one.
-    """
-
-    def __init__(self, cta: Cta, agent: Agent) -> None:
-        self.cta = cta
-        self.agent = agent
-        self.pending: list[Mma] = []
-        self.seen: tuple[int, int] = (-1, -1)
-        self.elected = False
-        self.snapshot: Snapshot | None = None
-        self.issue: Issue | None = None
-        self.pipeline: Pipeline | None = None
-        self.own: tuple[int, ...] = ()
-        self.handed: tuple[int, ...] = ()
-        self.free = 0.0
-        self.queued: deque[Batch] = deque()
-        self.running: deque[Batch] = deque()
-
-    @property
-    def cluster_index(self) -> int:
-        return self.cta.cluster.index
-
-    @property
-    def event(self) -> str:
-        return f"the tensor core of {self.cta.name}"
-
-    def delay(self, now: float) -> None:
-        """Its commits have times of their own."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """What one commit tracks. arrivals: the barriers it signals."""
-
-    cta: Cta
-    mmas: tuple[Mma, ...]
-    arrivals: tuple[Mbarrier, ...]
-    released: SyncClock
-    role: str
-    span: Span | None
-
-
 class TensorCores:
     """The tensor cores of the GPU."""
 
@@ -190,7 +83,7 @@ class TensorCores:
         self,
         w: Warp,
         column: int,
-        a: SmemDescriptor,
+        a: SmemDescriptor | TmemOperand,
         a_start: int,
         b: SmemDescriptor,
         b_start: int,
@@ -198,7 +91,7 @@ class TensorCores:
         accumulate: bool,
         cta_group: int,
     ) -> None:
-        """Issue an MMA whose operands are in shared memory, at the same place in both CTAs of a pair."""
+        """Issue an MMA. Its operands, A perhaps in tensor memory, are at the same place in both CTAs of a pair."""
         pipe = self.pipe(w)
         agent = w.agent
         pipeline = (cta_group, column, shape.m, shape.n, shape.depth, shape.d == "int32")
@@ -331,7 +224,8 @@ class TensorCores:
     def _operand_bytes(mma: Mma) -> float:
         """What an MMA reads of one SM's shared memory: its rows of A, and its rows of B once for each CTA of a pair."""
         shape = mma.shape
-        return (shape.m // mma.cta_group + shape.n) * shape.depth * shape.a.itemsize
+        rows = 0 if isinstance(mma.a, TmemOperand) else shape.m // mma.cta_group
+        return (rows + shape.n) * shape.depth * shape.a.itemsize
 
     # -- effects -------------------------------------------------------------------------------------------------
 
@@ -377,7 +271,8 @@ class TensorCores:
         self.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(group))
         if not self.gpu.data:
             for which, extent, c in [("a", rows, c) for c in ctas] + [("b", columns, c) for c in ctas]:
-                self._operands.check(c.smem, group, which, extent)
+                if which == "b" or not isinstance(mma.a, TmemOperand):
+                    self._operands.check(c.smem, group, which, extent)
             return
         operation = Operation.TCGEN05_MMA
         actor = Actor(mma.snapshot, cta.cluster.index, Proxy.ASYNC, operation, mma.role, mma.span, mma.time)
@@ -386,7 +281,10 @@ class TensorCores:
         actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline
         actor.own, actor.handed = mma.issue.own, mma.issue.handed
         actor.issued = mma.issue.agent, mma.issued
-        a = [self._operands.read(c.smem, group, "a", rows, actor) for c in ctas]
+        if isinstance(mma.a, TmemOperand):
+            a = [read_tmem(c.tmem, group, mma.a.columns(shape), actor) for c in ctas]
+        else:
+            a = [self._operands.read(c.smem, group, "a", rows, actor) for c in ctas]
         b = [self._operands.read(c.smem, group, "b", columns, actor) for c in ctas]
         right = b[0] if len(b) == 1 else np.concatenate(b)
         if shape.negate_a != shape.negate_b:
@@ -425,26 +323,3 @@ class TensorCores:
             return
         words = cta.tmem.words[:, mma.column : mma.column + columns]
         store_narrow(words, lanes, product, mma.shape.d, mma.accumulate)
-
-
-def chain(mma: Mma) -> list[Mma]:
-    """An MMA after those of other pipes that it comes after and that are not executed."""
-    if mma.previous is None or mma.previous.pipe is mma.pipe:
-        return [mma]
-    found = [mma]
-    previous: Mma | None = mma.previous
-    while previous is not None and not previous.done:
-        found.append(previous)
-        previous = previous.previous
-    return found[::-1]
-
-
-def untimed(mma: Mma) -> list[Mma]:
-    """Of these, the ones that the tensor core has not begun."""
-    return [each for each in chain(mma) if not each.timed]
-
-
-def pair(cta: Cta) -> Sequence[Cta]:
-    """The two CTAs of a pair, even rank first."""
-    ctas, even = cta.cluster.ctas, cta.rank & ~1
-    return ctas[even : even + 2]

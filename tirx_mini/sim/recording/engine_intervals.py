@@ -44,8 +44,10 @@ def ranges(box: Iterable[tuple[int, int]]) -> str:
 def mma_intervals(notes: Iterable[MmaNote], names: Names) -> Iterator[Interval]:
     """One interval for each batch of MMAs on each tensor core that works on it."""
     for note in notes:
-        a, stage = names.element(note.a)
-        b, _ = names.element(note.b)
+        b, stage = names.element(note.b)
+        a = "tensor memory"
+        if note.a is not None:
+            a, stage = names.element(note.a)
         m, n, k = note.shape
         operands = (("A", a), ("B", b), ("shape", f"{m} × {n} × {k}"), ("MMAs", str(note.count)))
         for cta in note.ctas:

@@ -113,7 +113,8 @@ class CopyNote(NamedTuple):
 
 @dataclass
 class MmaNote:
-    """A batch of MMAs on the tensor cores of `ctas`. a, b: bytes of the first operands. count: of MMAs.
+    """A batch of MMAs on the tensor cores of `ctas`. a, b: bytes of the first operands; None for an A in
+    tensor memory. count: of MMAs.
 
     fresh: columns of the accumulators that it begins. barriers, phase: what its end signals.
     """
@@ -122,7 +123,7 @@ class MmaNote:
     start: float
     end: float
     span: Span | None
-    a: int
+    a: int | None
     b: int
     shape: tuple[int, int, int]
     count: int

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from tirx_mini.isa import TmemOperand
+
 from ..machine import Cta, KernelImage, RunningWarp
 from ..timeline import Place, Timeline, Track, TrackKind
 from .build import build
@@ -86,7 +88,8 @@ class TimelineRecorder:
         even = cta.rank & ~1
         ctas = tuple(each.number for each in cta.cluster.ctas[even : even + 2]) if cta_group == 2 else (cta.number,)
         shape = mma.shape.m, mma.shape.n, mma.shape.depth
-        note = MmaNote(ctas, first, end, mma.span, mma.a_start, mma.b_start, shape, len(mmas), ())
+        a = None if isinstance(mma.a, TmemOperand) else mma.a_start
+        note = MmaNote(ctas, first, end, mma.span, a, mma.b_start, shape, len(mmas), ())
         self.notes.mmas.append(note)
         return note
 

@@ -1,0 +1,144 @@
+"""MMAs as threads have issued them: what orders them, the pipe of each thread, and the commits that track them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tirx_mini.ir import Span
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, TmemOperand
+
+from ..machine import Cta, Mbarrier
+from ..ordering import Agent, Snapshot, SyncClock
+
+
+@dataclass(eq=False)
+class Mma:
+    """One tcgen05.mma as it was issued.
+
+    pipe: of its warp. pipeline: what MMAs have in common that are in order. issued: the epoch of the warp then.
+    column: of the accumulator. a, b: operand layouts, one object for one layout; a_start, b_start: their places, in
+    bytes of shared memory, or a column of tensor memory.
+    previous: the MMA that it comes after in its pipeline, until that is executed. timed, done: whether the tensor core
+    has begun it, and executed it.
+    """
+
+    pipe: Pipe
+    pipeline: Pipeline
+    column: int
+    a: SmemDescriptor | TmemOperand
+    a_start: int
+    b: SmemDescriptor
+    b_start: int
+    shape: InstructionDescriptor
+    accumulate: bool
+    cta_group: int
+    snapshot: Snapshot
+    issue: Issue
+    issued: int
+    time: float
+    role: str
+    span: Span | None
+    previous: Mma | None
+    timed: bool = False
+    done: bool = False
+
+    def continues(self, first: Mma) -> bool:
+        """Whether this can be one product with the MMAs that `first` begins."""
+        return (
+            self.accumulate
+            and self.column == first.column
+            and self.shape is first.shape
+            and self.snapshot is first.snapshot
+            and self.span is first.span
+            and self.a is first.a
+            and self.b is first.b
+        )
+
+
+Pipeline = tuple[int, int, int, int, int, bool]
+"""cta_group, accumulator, M, N, K, and whether the MMA is one of integers: which stands for the kind, with K."""
+
+
+@dataclass(frozen=True)
+class Issue:
+    """What orders an MMA with others. The attributes from `awaited` on are those of `Actor`.
+
+    agent: of the warp. epoch: of its pipe.
+    """
+
+    agent: int
+    epoch: int
+    awaited: int
+    own: tuple[int, ...]
+    handed: tuple[int, ...]
+
+
+class Pipe:
+    """What one thread gave the tensor core. pending: MMAs not yet committed. queued, running: commits, in their order.
+
+    elected: whether elect.sync chose the thread that issued them.
+    own, handed: the pipes that others' MMAs were taken over from, with both fences and without one.
+    """
+
+    def __init__(self, cta: Cta, agent: Agent) -> None:
+        self.cta = cta
+        self.agent = agent
+        self.pending: list[Mma] = []
+        self.seen: tuple[int, int] = (-1, -1)
+        self.elected = False
+        self.snapshot: Snapshot | None = None
+        self.issue: Issue | None = None
+        self.pipeline: Pipeline | None = None
+        self.own: tuple[int, ...] = ()
+        self.handed: tuple[int, ...] = ()
+        self.free = 0.0
+        self.queued: deque[Batch] = deque()
+        self.running: deque[Batch] = deque()
+
+    @property
+    def cluster_index(self) -> int:
+        return self.cta.cluster.index
+
+    @property
+    def event(self) -> str:
+        return f"the tensor core of {self.cta.name}"
+
+    def delay(self, now: float) -> None:
+        """Its commits have times of their own."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one commit tracks. arrivals: the barriers it signals."""
+
+    cta: Cta
+    mmas: tuple[Mma, ...]
+    arrivals: tuple[Mbarrier, ...]
+    released: SyncClock
+    role: str
+    span: Span | None
+
+
+def chain(mma: Mma) -> list[Mma]:
+    """An MMA after those of other pipes that it comes after and that are not executed."""
+    if mma.previous is None or mma.previous.pipe is mma.pipe:
+        return [mma]
+    found = [mma]
+    previous: Mma | None = mma.previous
+    while previous is not None and not previous.done:
+        found.append(previous)
+        previous = previous.previous
+    return found[::-1]
+
+
+def untimed(mma: Mma) -> list[Mma]:
+    """Of these, the ones that the tensor core has not begun."""
+    return [each for each in chain(mma) if not each.timed]
+
+
+def pair(cta: Cta) -> Sequence[Cta]:
+    """The two CTAs of a pair, even rank first."""
+    ctas, even = cta.cluster.ctas, cta.rank & ~1
+    return ctas[even : even + 2]
