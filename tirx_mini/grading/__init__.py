@@ -5,12 +5,22 @@
 
 from .building import Builder, Built, Refused
 from .canonical import kernel_key
+from .classroom import Class, Entry, Grader, Outcome, Standing, alike_csv, entries_of, grade_class, grades_csv
 from .handin import HandIn, HandInError, read_handin
 from .results import Graded, Late, Part, StepResult, points_text
 from .rules import PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
 from .similar import Likeness, likenesses, prints
 
 __all__ = [
+    "Class",
+    "Entry",
+    "Grader",
+    "Outcome",
+    "Standing",
+    "alike_csv",
+    "entries_of",
+    "grade_class",
+    "grades_csv",
     "Likeness",
     "likenesses",
     "prints",
