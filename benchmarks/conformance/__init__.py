@@ -3,12 +3,13 @@
 from .case import Case
 from .copies import COPIES
 from .mbarriers import MBARRIERS
+from .memory import MEMORY
 from .scalars import SCALARS
 from .sync import SYNC
 from .tensor_core import TENSOR_CORE
 from .tma import TMA
 from .warps import WARPS
 
-CASES: tuple[Case, ...] = (*MBARRIERS, *SYNC, *WARPS, *SCALARS, *COPIES, *TMA, *TENSOR_CORE)
+CASES: tuple[Case, ...] = (*MBARRIERS, *SYNC, *MEMORY, *WARPS, *SCALARS, *COPIES, *TMA, *TENSOR_CORE)
 
 __all__ = ["CASES", "Case"]

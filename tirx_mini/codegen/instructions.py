@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tirx_mini.ir import AddressOf, Call, DataType, Expr, int_value
-from tirx_mini.isa import Access, Instruction, Operand, OperandKind
+from tirx_mini.isa import REGISTER_TYPES, Access, Instruction, Operand, OperandKind
 
 from .builtins import PREFIX
 from .types import c_type
@@ -46,7 +46,8 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
     template = entry.template(dict(call.attrs))
     for label, value in fixed.items():
         template = template.replace(f"{{{label}}}", str(value))
-    body = _Assembly(touches_memory=not entry.pure)
+    body = _Assembly(touches_memory=not entry.pure, space=str(call.attr("space", "")))
+    body.word = str(call.attr(entry.typed)) if entry.typed else ""
     result = call.dtype if entry.result is not None else None
     if result is not None:
         body.add_result(result)
@@ -93,9 +94,14 @@ def _matched(entry: Instruction, call: Call) -> list[tuple[Operand, tuple[Expr, 
 
 @dataclass
 class _Assembly:
-    """An asm statement under construction: its parameters, declarations, and register operands."""
+    """An asm statement under construction: its parameters, declarations, and register operands.
+
+    space: the state space that the instruction names. word: the PTX type of its registers, "" for any.
+    """
 
     touches_memory: bool
+    space: str = ""
+    word: str = ""
     parameters: list[str] = field(default_factory=list)
     places: dict[str, str] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
@@ -106,7 +112,7 @@ class _Assembly:
 
     def add_result(self, dtype: DataType) -> None:
         self.result = "int" if dtype.is_bool else c_type(dtype)
-        self.outputs.append(f'"={"r" if dtype.is_bool else CONSTRAINTS[dtype]}"(result)')
+        self.outputs.append(f'"={"r" if dtype.is_bool else CONSTRAINTS[dtype]}"({_register("result", dtype)})')
         self.places["result"] = "%0"
         if dtype.is_bool:
             self.places["result"] = "result"
@@ -133,19 +139,25 @@ class _Assembly:
         if kind is OperandKind.GLOBAL:
             self.parameters.append(f"const void* {name}")
             return self._input("l", f"__cvta_generic_to_global({name})")
+        if kind is OperandKind.MEMORY and arg.dtype.is_handle:
+            self.parameters.append(f"const void* {name}")
+            if self.space.startswith("shared"):
+                return self._input("r", f"(uint32_t)__cvta_generic_to_shared({name})")
+            return self._input("l", f"__cvta_generic_to_global({name})" if self.space else name)
         if kind is OperandKind.TENSOR_MAP:
             self.parameters.append(f"const CUtensorMap& {name}")
             return self._input("l", f"&{name}")
         self.parameters.append(f"{c_type(arg.dtype)} {name}")
-        return self._input(CONSTRAINTS[arg.dtype], name)
+        return self._input(CONSTRAINTS[arg.dtype], _register(name, arg.dtype))
 
     def add_registers(self, label: str, access: Access, pointer: Expr, count: int) -> None:
         """`count` 32-bit registers from `pointer` on; narrower elements share them."""
         assert isinstance(pointer, AddressOf)
         dtype = pointer.buffer.dtype
-        whole = dtype.bits == 32
-        constraint = CONSTRAINTS[dtype] if whole else "r"
-        element = label if whole else f"((uint32_t*){label})"
+        untyped = self.word in ("", "b32")
+        words = dtype if untyped and dtype.bits == 32 else DataType(REGISTER_TYPES[self.word or "b32"])
+        constraint = CONSTRAINTS[words]
+        element = label if words == dtype else f"(({c_type(words)}*){label})"
         self.parameters.append(f"{c_type(dtype)}* {label}")
         if access is Access.READ:
             marks = [self._input(constraint, f"{element}[{i}]") for i in range(count)]
@@ -177,6 +189,11 @@ class _Assembly:
         if not self.result:
             return f"  {statement}\n"
         return f"  {self.result} result;\n  {statement}\n  return result;\n"
+
+
+def _register(name: str, dtype: DataType) -> str:
+    """A variable as an operand of inline assembly, which takes no class types."""
+    return f"*(uint16_t*)&{name}" if dtype in ("float16", "bfloat16") else name
 
 
 def _on_one_line(lines: list[str], ports: list[list[str]]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tirx_mini.ir import Span
 from tirx_mini.sim import (
+    BadAddress,
     BorrowedRegister,
     CopyOutOfBounds,
     DivisionByZero,
@@ -11,6 +12,7 @@ from tirx_mini.sim import (
     EndlessLoop,
     LanesDisagree,
     MatrixRowOutOfBounds,
+    MisalignedAddress,
     MisalignedCopy,
     MisalignedMatrixRow,
     MisalignedVector,
@@ -73,6 +75,24 @@ def misaligned_vector(fact: MisalignedVector) -> Explanation:
         f"a {fact.width}-byte access to {fact.buffer} is not at a multiple of {fact.width} bytes",
         about={"buffer": fact.buffer},
         rule="PTX ISA: vector loads and stores are aligned to their size",
+    )
+
+
+@explains(BadAddress, OUT_OF_BOUNDS)
+def bad_address(fact: BadAddress) -> Explanation:
+    memory = fact.space or "global or shared"
+    return Explanation(
+        f"{fact.nbytes} bytes at address {fact.address:#x} are accessed, which {memory} memory does not have",
+        "take the address from ptr_to, and name the state space of its buffer",
+        rule="PTX ISA: State Spaces",
+    )
+
+
+@explains(MisalignedAddress, MISALIGNED_ACCESS)
+def misaligned_address(fact: MisalignedAddress) -> Explanation:
+    return Explanation(
+        f"{fact.width} bytes at address {fact.address:#x} are accessed, which is not a multiple of {fact.width}",
+        rule="PTX ISA: Alignment, vector loads and stores are aligned to their size",
     )
 
 

@@ -202,6 +202,11 @@ def _same_store(fact: Hazard, earlier: Access) -> bool:
     return stores and place_key(earlier.span) == place_key(fact.origin.span) and earlier.role != fact.origin.role
 
 
+def _cta(role: str) -> str:
+    """The CTA of a role, "" where the grid has one."""
+    return role.partition(" of CTA")[2]
+
+
 def _race_hint(fact: Hazard, earlier: Access) -> str:
     operations = {earlier.operation, fact.operation}
     if operations == {Operation.TCGEN05_MMA}:
@@ -210,13 +215,18 @@ def _race_hint(fact: Hazard, earlier: Access) -> str:
             "or give them columns of their own"
         )
     if _same_store(fact, earlier):
-        what = "CTA" if earlier.role.partition(" of CTA")[2] != fact.origin.role.partition(" of CTA")[2] else "warp"
+        what = "CTA" if _cta(earlier.role) != _cta(fact.origin.role) else "warp"
         return (
             f"this statement writes the same elements in {earlier.role} and in {fact.origin.role}: its index lacks the "
             f"number of the {what}, and no synchronisation makes up for that"
         )
-    if fact.foreign:
-        return "CTAs of different clusters run in no order: let each write its own part"
+    if fact.strong or earlier.strong:
+        return _strong_hint(fact, earlier)
+    if fact.foreign or (fact.extent.space is Space.GLOBAL and _cta(earlier.role) != _cta(fact.origin.role)):
+        return (
+            "CTAs run in no order: let each write its own part, or let one release a flag (st.release, or a fence and "
+            "an atomic operation) that the other acquires (ld.acquire, or a strong read and a fence), at the scope .gpu"
+        )
     if fact.operation in BULK_STORES and not fact.writes:
         if fact.overtaken:
             return "the store may read later: commit_group(), wait_group(0), then synchronise before writing again"
@@ -235,6 +245,19 @@ def _race_hint(fact: Hazard, earlier: Access) -> str:
     if Operation.TMA_LOAD in operations and not (fact.writes and earlier.write):
         return "wait for the mbarrier of the TMA load before reading, and for its readers before loading again"
     return "synchronise between the two: cta_sync(), warpgroup_sync() or an mbarrier"
+
+
+def _strong_hint(fact: Hazard, earlier: Access) -> str:
+    """Why a race is one although an access has a memory order."""
+    if fact.strong is None or earlier.strong is None:
+        weak = fact.origin.role if fact.strong is None else earlier.role
+        return f"the access of {weak} is weak: give it a memory order too, or order the two by synchronisation"
+    if fact.strong.width != earlier.strong.width:
+        return f"the two are {earlier.strong.width} and {fact.strong.width} bytes wide: access the place in one width"
+    return (
+        f"the scopes are .{earlier.strong.scope} and .{fact.strong.scope}, and one lacks the other's thread: use "
+        ".cluster for threads of one cluster, .gpu for all"
+    )
 
 
 def _barrier_notes(fact: Hazard) -> Notes:

@@ -20,12 +20,13 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
-from .effects import named_params, prints, written_params
+from .effects import addressed_widths, grid_wide, named_params, prints, written_params
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
 from .machine import (
     DivergentThread,
     MachineVerbs,
     MbarrierVerbs,
+    MemoryAccess,
     RegisterOperand,
     ThreadVerbs,
     WgmmaProduct,
@@ -33,16 +34,16 @@ from .machine import (
 )
 from .manual import architectures, call_text, facts_of, literal, manual, parameters, ptx_text
 from .opaque import not_in_table
-from .operands import Access, Operand, OperandKind
+from .operands import REGISTER_TYPES, Access, Operand, OperandKind
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES, multicasts
 
 __all__ = [
-    "A_IN_TMEM", "CONVERSION", "NAMES", "POLICIES", "TABLE", "Access", "Alias", "BarrierEffect", "Completion",
-    "DivergentThread", "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs",
-    "MbarrierVerbs", "Memory", "Operand", "OperandKind", "Overloads", "PTX_TYPES", "RegisterOperand", "START_BITS",
-    "Scope", "SmemDescriptor", "ThreadVerbs", "TmemOperand", "WgmmaProduct", "WgmmaVerbs", "architectures",
-    "call_text", "check_target", "describe", "facts_of", "instruction_of", "instructions", "literal", "manual",
-    "mma_depth", "mma_format", "multicasts", "named_params", "not_in_table", "operand_chunks", "parameters",
-    "prints", "ptx_text", "swizzle_bytes", "written_params",
+    "A_IN_TMEM", "Access", "Alias", "BarrierEffect", "CONVERSION", "Completion", "DivergentThread", "Format",
+    "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess",
+    "NAMES", "Operand", "OperandKind", "Overloads", "POLICIES", "PTX_TYPES", "REGISTER_TYPES", "RegisterOperand",
+    "START_BITS", "Scope", "SmemDescriptor", "TABLE", "ThreadVerbs", "TmemOperand", "WgmmaProduct", "WgmmaVerbs",
+    "addressed_widths", "architectures", "call_text", "check_target", "describe", "facts_of", "grid_wide",
+    "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format", "multicasts", "named_params",
+    "not_in_table", "operand_chunks", "parameters", "prints", "ptx_text", "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ annotation is the type of the result. The body executes the instruction in the s
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import CodeType
@@ -23,11 +23,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tirx_mini.ir import Call, Expr, TirxError, instruction_path
+from tirx_mini.ir import AddressOf, Call, DataType, Expr, TirxError, instruction_path
 
 from .facts import Alias, Facts, LaneResult, Scope
 from .machine import MBARRIER_VERBS, Blocking, DivergentThread
-from .operands import Attribute, Operand, OperandKind, OperandType
+from .operands import REGISTER_TYPES, Attribute, Operand, OperandKind, OperandType, pointed_type, typed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,7 +123,16 @@ class Instruction(Facts):
         text = self.ptx if isinstance(self.ptx, str) else self.ptx(**values)
         for name, value in values.items():
             text = text.replace("{" + name + "}", str(value))
+            text = text.replace("{." + name + "}", f".{name if value is True else value}" if value else "")
         return text
+
+    def result_type(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> DataType | None:
+        """The type of the result of a call; None where there is none."""
+        if self.result is None:
+            return None
+        if self.typed:
+            return DataType(attrs.get("returned") or REGISTER_TYPES[attrs[self.typed]])
+        return self.result.dtype or (operands[0].dtype if operands else None)
 
     def register_count(self, attrs: Mapping[str, Any] | None = None) -> int:
         """32-bit registers a thread of the register operand. Raises `ValueError` for an instruction that has none."""
@@ -149,10 +158,12 @@ class Instruction(Facts):
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         preset: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
     ) -> tuple[tuple[Expr, ...], tuple[tuple[str, Any], ...]]:
         """(operands, attributes) of a call; raises `TirxError` where the arguments do not fit the signature.
 
-        Arguments fill the operands in order, then the modifiers; both may be given by name.
+        Arguments fill the operands in order, then the modifiers; both may be given by name. preset: parameters that
+        no argument gives. defaults: values of those that are not given.
         """
         fixed = [o for o in self.operands if not o.variadic]
         slots = [o.name for o in fixed] + [a.name for a in self.attributes]
@@ -176,6 +187,7 @@ class Instruction(Facts):
             if name in given:
                 raise TirxError(f"{self.signature()} is given {name!r} twice")
             given[name] = value
+        given = {**(defaults or {}), **given}
         for operand in fixed:
             if operand.name not in given:
                 raise TirxError(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
@@ -184,8 +196,35 @@ class Instruction(Facts):
                 raise TirxError(f"{self.signature()} needs {attribute.name!r}")
         operands = [o.convert(given[o.name], self.name) for o in fixed]
         operands += [self.operands[-1].convert(value, self.name) for value in rest]
-        attributes = ((a.name, a.convert(given.get(a.name, a.default), self.name)) for a in self.attributes)
-        return tuple(operands), tuple(attributes)
+        attributes = tuple((a.name, a.convert(given.get(a.name, a.default), self.name)) for a in self.attributes)
+        if self.typed:
+            attributes = tuple(
+                (name, value or (pointed_type(operands, self.name) if name == self.typed else value))
+                for name, value in attributes
+            )
+        self._check_call(operands, dict(attributes))
+        if self.typed:
+            kind = dict(attributes)[self.typed]
+            types = [*(o.type for o in fixed), *(self.operands[-1].type for _ in rest)]
+            operands = [typed(e, kind, t, self.name) for e, t in zip(operands, types, strict=True)]
+        return tuple(operands), attributes
+
+    def _check_call(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> None:
+        """Raises `TirxError` where modifiers do not go together, or name another state space than a pointer's."""
+        wrong = self.check(operands, **attrs) if self.check else None
+        if wrong:
+            raise TirxError(f"{self.name}: {wrong}")
+        space = str(attrs.get("space", "")).split("::")[0]
+        for operand, expr in zip(self.operands, operands, strict=False):
+            if operand.type.kind is not OperandKind.MEMORY or not isinstance(expr, AddressOf) or not space:
+                continue
+            if expr.buffer.scope != space:
+                name, scope = expr.buffer.name, expr.buffer.scope
+                raise TirxError(
+                    f"{operand.name!r} of {self.name} points to {name} in {scope} memory, but the space is {space!r}",
+                    expr.span,
+                    f'write space="{scope}"',
+                )
 
     @cached_property
     def _meant(self) -> Mapping[str, str]:
@@ -207,7 +246,7 @@ class Instruction(Facts):
         An instruction of single threads whose operands differ among lanes is executed once for each group of lanes
         that agree.
         """
-        if self.issued_by is Scope.THREAD and any(isinstance(o, np.ndarray) for o in operands):
+        if self.issued_by is Scope.THREAD and not self.lanewise and any(isinstance(o, np.ndarray) for o in operands):
             run = self._blocking_groups if self.blocking else self._groups
             return run(gpu, thread, operands, attrs)
         return self.semantics(gpu, thread, *operands, **attrs)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, PrimFunc, Var, walk
+from collections.abc import Iterator
+
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, DataType, PrimFunc, Var, walk
 
 from .debug import printf
 from .facts import Memory
+from .operands import REGISTER_TYPES, OperandKind
 from .table import instruction_of
 
 
@@ -27,6 +30,28 @@ def named_params(func: PrimFunc) -> frozenset[Buffer]:
     named = {tensor_map.buffer for tensor_map in func.tensor_maps}
     named |= {node.buffer for node in walk(func.body) if isinstance(node, (BufferLoad, BufferStore, AddressOf))}
     return frozenset(param for param in func.params if isinstance(param, Buffer) and param in named)
+
+
+def addressed_widths(call: Call) -> Iterator[tuple[Buffer, int]]:
+    """The buffers whose elements a call accesses at addresses with a memory order, with the bytes of each access."""
+    entry = instruction_of(call)
+    if entry is not None and entry.typed:
+        for operand, argument in zip(entry.operands, call.args, strict=False):
+            if operand.type.kind is OperandKind.MEMORY and isinstance(argument, AddressOf):
+                yield argument.buffer, DataType(REGISTER_TYPES[call.attr(entry.typed)]).itemsize
+
+
+def grid_wide(func: PrimFunc) -> bool:
+    """Whether threads of different clusters synchronise with one another in a lowered kernel."""
+    return any(isinstance(node, Call) and _orders_grid(node) for node in walk(func.body))
+
+
+def _orders_grid(call: Call) -> bool:
+    entry = instruction_of(call)
+    if entry is None:
+        return False
+    order = call.attr("sem") in ("acquire", "release", "acq_rel", "sc")
+    return entry.grid_wide or (order and call.attr("scope") in ("", "gpu", "sys"))
 
 
 def prints(func: PrimFunc) -> bool:

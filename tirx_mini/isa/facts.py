@@ -110,17 +110,21 @@ class Alias:
 
     path: below `Tx`, as in "ptx.mbarrier.init".
     preset: values of some of its parameters, which a call by this name does not give.
+    defaults: values of others, which replace their defaults.
     """
 
     path: str
     preset: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 Ptx = str | Callable[..., str]
 """A template with {operand}, {modifier} and {result}, or a function of the modifiers that returns one.
 
 Conditions ({operand} of type pred, and such a result) are predicate registers. {operand_space} is "cta" where a shared
-operand is a pointer to the CTA's own memory, "cluster" where it is an address, which may be another CTA's.
+operand is a pointer to the CTA's own memory, "cluster" where it is an address, which may be another CTA's. {.modifier}
+is a part of the opcode that the modifier's value names, and nothing where that is "" or False. The opcode is also how
+kernels may spell the instruction (`spelling`).
 """
 
 
@@ -143,10 +147,15 @@ class Facts:
     lanes: how its result differs among lanes.
     pure: whether it neither touches nor orders memory, so that a compiler may move accesses across it.
     cuda: its name in CUDA C++; None for one made from its own.
+    implied: parts of its opcode that PTX lets out without a change of meaning, as in ("release", "cta").
+    typed: the modifier that names the PTX type of its operands and of its result.
+    lanewise: for an instruction of single threads, whether its body takes operands that differ among lanes.
+    check: what is wrong with operands and modifiers together, a clause; None where nothing is.
     spellings: other names of its parameters, as in the course's tables and in TVM: {"thread_count": "count"}.
     reads_clock: whether its result is the time.
     moves_registers: whether it sets the registers of each thread to its modifier `count`.
     waits_for_grids: whether it waits for the grids before this one; its kernel is then launched before their end.
+    grid_wide: whether it lets threads of different clusters synchronise; its kernel is then launched cooperatively.
     registers: the 32-bit registers of each thread in its register operand, from the modifiers.
     opaque: whether the simulator does not know what it writes where its operands point to.
     awaits: what a warp waits for that is blocked in it, in a word for a timeline; "" where it does not block, and where
@@ -169,10 +178,15 @@ class Facts:
     lanes: LaneResult = LaneResult.AS_OPERANDS
     pure: bool = False
     cuda: CudaName | None = None
+    implied: tuple[str, ...] = ()
+    typed: str = ""
+    lanewise: bool = False
+    check: Callable[..., str | None] | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     reads_clock: bool = False
     moves_registers: bool = False
     waits_for_grids: bool = False
+    grid_wide: bool = False
     registers: Callable[..., int] | None = None
     opaque: bool = False
     awaits: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .core import instruction
-from .facts import Scope
+from .facts import Alias, Scope
 from .machine import Machine, Thread
 
 
@@ -45,12 +45,29 @@ def fence_mbarrier_init(gpu: Machine, thread: Thread) -> None:
 
 
 @instruction(
-    "fence.acq_rel.{scope};",
-    name="fence.acq_rel",
+    "fence.{sem}.{scope};",
+    name="fence",
+    api=(
+        *(Alias(f"ptx.fence.{sem}", {"sem": sem}) for sem in ("acq_rel", "sc", "acquire", "release")),
+        Alias("cuda.thread_fence", {"sem": "sc", "scope": "gpu"}),
+        Alias("cuda.thread_fence_block", {"sem": "sc", "scope": "cta"}),
+        Alias("cuda.thread_fence_system", {"sem": "sc", "scope": "sys"}),
+    ),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="membar/fence",
     cost="sync",
 )
-def fence_acq_rel(gpu: Machine, thread: Thread, *, scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu") -> None:
-    """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself."""
+def fence(
+    gpu: Machine,
+    thread: Thread,
+    *,
+    sem: Literal["acq_rel", "sc", "acquire", "release"] = "acq_rel",
+    scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu",
+) -> None:
+    """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+    A strong write after the fence releases what happens before the fence. What a strong read before the fence found
+    released is acquired by the fence. fence.sc also has one order for all threads.
+    """
+    gpu.fence_memory(thread, sem, scope)

@@ -68,6 +68,18 @@ class DivergentThread(Protocol[LanesT]):
         ...
 
 
+@dataclass(frozen=True)
+class MemoryAccess:
+    """An access with a memory order. dtype: of each of its `words`, which lie side by side. sem: "weak", "volatile",
+    "relaxed", "acquire", "release" or "acq_rel". scope: "cta", "cluster", "gpu" or "sys". space: as PTX names it."""
+
+    dtype: str
+    sem: str
+    scope: str
+    space: str
+    words: int
+
+
 class RegisterOperand(Protocol):
     """32-bit registers of each lane, from the one that the operand points to on; 16-bit elements lie two in each."""
 
@@ -248,6 +260,43 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     def write_shared(self, thread: ThreadT, address: int, word: int, /) -> None:
         """Store 32 bits."""
+        ...
+
+    # -- accesses with a memory order
+
+    def load_memory(self, thread: ThreadT, access: MemoryAccess, address: Addresses, /) -> Any:
+        """The value at an address: a number, or an array of 32 lanes where addresses differ."""
+        ...
+
+    def load_registers(
+        self, thread: ThreadT, access: MemoryAccess, address: Addresses, registers: RegistersT, /
+    ) -> None:
+        """Load words into registers."""
+        ...
+
+    def store_memory(
+        self, thread: ThreadT, access: MemoryAccess, address: Addresses, values: Sequence[Any], /
+    ) -> None:
+        """Store values side by side, each a number or an array of 32 lanes."""
+        ...
+
+    def store_registers(
+        self, thread: ThreadT, access: MemoryAccess, address: Addresses, registers: RegistersT, /
+    ) -> None:
+        """Store words from registers."""
+        ...
+
+    def update_memory(
+        self, thread: ThreadT, access: MemoryAccess, address: Addresses, op: str, value: Any, compare: Any, /
+    ) -> Any:
+        """An atomic operation of each active lane; the old values, an array of 32 lanes. compare: for op = "cas"."""
+        ...
+
+    def fence_memory(self, thread: ThreadT, sem: str, scope: str, /) -> None:
+        """The end of an acquire pattern, and the beginning of a release pattern, of the active lanes.
+
+        sem: "acquire", "release", "acq_rel" or "sc" (PTX ISA: "Release and Acquire Patterns").
+        """
         ...
 
     # -- barriers of a CTA and a cluster

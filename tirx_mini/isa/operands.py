@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, Flag
 from typing import Annotated, Any
@@ -39,6 +40,8 @@ class OperandKind(Enum):
     MBARRIER = "mbarrier"
     CTA_RANK = "rank"
     GLOBAL = "global"
+    MEMORY = "memory"
+    TYPED = "typed"
     TMEM = "tmem"
     REGISTERS = "registers"
     TENSOR_MAP = "tensormap"
@@ -109,6 +112,10 @@ CtaRank = Annotated[int, _operand(OperandKind.CTA_RANK, "uint32", "the rank of a
 GlobalAddress = Annotated[
     int, _operand(OperandKind.GLOBAL, None, "a pointer to global memory, as in A.ptr_to([0, 0])")
 ]
+MemoryAddress = Annotated[
+    int, _operand(OperandKind.MEMORY, None, "a pointer to global or shared memory", spellings=("addr", "ptr"))
+]
+typed_value = Annotated[Any, _operand(OperandKind.TYPED, None, "a value of the instruction's type")]
 TmemAddress = Annotated[
     int, _operand(OperandKind.TMEM, "uint32", "an address of tensor memory, as tcgen05.alloc wrote it")
 ]
@@ -145,6 +152,8 @@ class Operand:
             return as_bool(expr)
         if kind.in_shared_memory or kind is OperandKind.GLOBAL:
             return self._pointer(expr, needed)
+        if kind is OperandKind.MEMORY:
+            return self._generic(expr, needed)
         wrong = TirxError(f"{needed}, but {expr!r} is given", expr.span)
         if kind is OperandKind.REGISTERS:
             if not isinstance(expr, AddressOf) or expr.buffer.scope != "local":
@@ -173,6 +182,50 @@ class Operand:
         if scope == "shared" and expr.dtype.is_integer:
             return cast(UINT32, expr)
         raise TirxError(f"{needed}, but {expr!r} is given", expr.span)
+
+
+    def _generic(self, expr: Expr, needed: str) -> Expr:
+        """A pointer to shared or global memory, or an address of the cluster's shared memory."""
+        if isinstance(expr, AddressOf) and expr.buffer.scope in ("global", "shared"):
+            return expr
+        if isinstance(expr, BufferLoad) and expr.buffer.scope in ("global", "shared"):
+            place = f"{expr.buffer.name}.ptr_to([{', '.join(map(repr, expr.indices))}])"
+            raise TirxError(f"{needed}, but {expr!r} is the value stored there", expr.span, f"write {place}")
+        if expr.dtype == HANDLE and not isinstance(expr, AddressOf):
+            return expr
+        if expr.dtype.is_integer:
+            return cast(UINT32, expr)
+        raise TirxError(f"{needed}, but {expr!r} is given", expr.span)
+
+
+REGISTER_TYPES: Mapping[str, str] = {
+    **{f"{c}{n}": f"{'int' if c == 's' else 'uint'}{n}" for c in "bus" for n in (16, 32, 64)},
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
+}  # fmt: skip
+"""The dtypes of PTX's types of registers. The untyped ones hold any value of their width."""
+
+
+_POINTED = {dtype: name for name, dtype in REGISTER_TYPES.items() if name[0] in "usf" or name == "bf16"}
+
+
+def pointed_type(operands: Sequence[Expr], instruction: str) -> str:
+    """The PTX type of the elements that the first operand, an address, points to; raises `TirxError` if it has none."""
+    pointer = operands[0]
+    if isinstance(pointer, AddressOf) and pointer.buffer.dtype in _POINTED:
+        return _POINTED[pointer.buffer.dtype]
+    raise TirxError(f"{instruction} needs the type of the value, as in type='u32'", pointer.span)
+
+
+def typed(expr: Expr, kind: str, wanted: OperandType, instruction: str) -> Expr:
+    """An operand whose type the PTX type `kind` decides, as a value of that; others as they are."""
+    if wanted.kind is not OperandKind.TYPED:
+        return expr
+    dtype = DataType(REGISTER_TYPES[kind])
+    if kind.startswith("b") and kind != "bf16" and expr.dtype.bits == dtype.bits and expr.dtype.lanes == 1:
+        return expr
+    if expr.dtype.is_handle or expr.dtype.lanes > 1 or (dtype.is_integer and expr.dtype.is_float):
+        raise TirxError(f"{instruction} of type {kind} needs {dtype}, but {expr!r} is {expr.dtype}", expr.span)
+    return cast(dtype, expr)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,29 @@ from typing import Any
 
 from tirx_mini.ir import HANDLE, Call, Expr, Span, Stmt, TirxError, walk
 
-from . import cp_async, debug, fence, grid, math, matrix, mbarrier, opaque, sync, tcgen05, timer, tma, warp, wgmma
+from . import (
+    cp_async,
+    debug,
+    fence,
+    grid,
+    math,
+    matrix,
+    mbarrier,
+    memory,
+    opaque,
+    sync,
+    tcgen05,
+    timer,
+    tma,
+    warp,
+    wgmma,
+)
 from .core import Instruction
 from .facts import Alias
 
-FAMILIES = (mbarrier, fence, sync, grid, warp, math, tma, cp_async, matrix, wgmma, tcgen05, timer, debug, opaque)
+FAMILIES = (
+    memory, mbarrier, fence, sync, grid, warp, math, tma, cp_async, matrix, wgmma, tcgen05, timer, debug, opaque,
+)  # fmt: skip
 """The files of instructions, in the order of the table."""
 
 
@@ -28,11 +46,11 @@ class Overloads:
         error: TirxError | None = None
         for entry, alias in self.entries:
             try:
-                operands, attrs = entry.bind(args, kwargs, alias.preset)
+                operands, attrs = entry.bind(args, kwargs, alias.preset, alias.defaults)
             except TirxError as refused:
                 error = error or refused
                 continue
-            dtype = (entry.result.dtype or (operands[0].dtype if operands else None)) if entry.result else None
+            dtype = entry.result_type(operands, dict(attrs))
             return Call(dtype or HANDLE, entry.name, operands, attrs, span=span)
         assert error is not None
         raise error.at(span)

@@ -761,6 +761,202 @@ def log(x: ExprLike) -> Expr:
 def rsqrt(x: ExprLike) -> Expr:
     """1 / the square root of `x`, in float32 (``rsqrt.approx``)."""
 
+class _PtxLd:
+    """Tx.ptx.ld: instructions."""
+
+    @overload
+    def __call__(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+        """The value at `address`. By default the type is that of the buffer.
+
+        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+
+        PTX:
+            ld.global result, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        returned:      known at compile time
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        sem:           one of "", "weak", "volatile", "relaxed", "acquire"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        nc:            known at compile time
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+    @overload
+    def __call__(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        PTX:
+            ld.global.b32 dst, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        dst:           a pointer to a register buffer
+        returned:      known at compile time
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        sem:           one of "", "weak", "volatile", "relaxed", "acquire"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        nc:            known at compile time
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+
+    def registers(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        PTX:
+            ld.global.b32 dst, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        dst:           a pointer to a register buffer
+        returned:      known at compile time
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        sem:           one of "", "weak", "volatile", "relaxed", "acquire"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        nc:            known at compile time
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+
+
+class _PtxSt:
+    """Tx.ptx.st: instructions."""
+
+    @overload
+    def __call__(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+
+        With sem = "release", whoever acquires the value sees all that happened before the store.
+
+        PTX:
+            st.shared [address], values;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        values:        a value of the instruction's type
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        vec:           one of "", "v2", "v4"
+        sem:           one of "", "weak", "volatile", "relaxed", "release"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "wb", "cg", "cs", "wt"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+    @overload
+    def __call__(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+
+        PTX:
+            st.shared.b32 [address], src;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        src:           a pointer to a register buffer
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        sem:           one of "", "weak", "volatile", "relaxed", "release"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "wb", "cg", "cs", "wt"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+
+    def registers(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+
+        PTX:
+            st.shared.b32 [address], src;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        src:           a pointer to a register buffer
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        sem:           one of "", "weak", "volatile", "relaxed", "release"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "wb", "cg", "cs", "wt"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+
+
+class _PtxAtom:
+    """Tx.ptx.atom: instructions."""
+
+    def __call__(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor', 'exch'] | str, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+        """Replace the value at `address` by that of `op` applied to it and `value`, in one step; the result is the old one.
+
+        Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
+
+        PTX:
+            atom.global.op. result, [address], value;
+
+        address:       a pointer to global or shared memory (also addr, ptr, res_addr)
+        value:         a value of the instruction's type
+        op:            one of "add", "inc", "dec", "min", "max", "and", "or", "xor", "exch"
+        returned:      known at compile time
+        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"
+        sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       atom
+        """
+
+    def cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+        """Replace the value at `address` by `value` if it is `compare`, in one step; the result is the old one.
+
+        PTX:
+            atom.global.cas.b result, [address], compare, value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        compare:       a value of the instruction's type (also old_val)
+        value:         a value of the instruction's type (also new_val)
+        returned:      known at compile time
+        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64"
+        sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       atom
+        """
+
+
 class _PtxMbarrierArrive:
     """Tx.ptx.mbarrier.arrive: instructions."""
 
@@ -941,6 +1137,23 @@ class _PtxMbarrier:
 class _PtxFence:
     """Tx.ptx.fence: instructions."""
 
+    def __call__(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
+        released is acquired by the fence. fence.sc also has one order for all threads.
+
+        PTX:
+            fence.acq_rel.gpu;
+
+        sem:           one of "acq_rel", "sc", "acquire", "release"
+        scope:         one of "cta", "cluster", "gpu", "sys"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence
+        """
+
     def proxy_async(self, space: Literal['', 'shared::cta', 'shared::cluster', 'global'] | str = 'shared::cta') -> None:
         """Order ordinary accesses before it and those of the async proxy (TMA, MMA operands) after it, and vice versa.
 
@@ -968,8 +1181,67 @@ class _PtxFence:
         PTX ISA:       membar/fence, .mbarrier_init
         """
 
-    def acq_rel(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+    def acq_rel(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
+        released is acquired by the fence. fence.sc also has one order for all threads.
+
+        With sem = "acq_rel".
+
+        PTX:
+            fence.acq_rel.gpu;
+
+        scope:         one of "cta", "cluster", "gpu", "sys"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence
+        """
+
+    def sc(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
+        released is acquired by the fence. fence.sc also has one order for all threads.
+
+        With sem = "sc".
+
+        PTX:
+            fence.acq_rel.gpu;
+
+        scope:         one of "cta", "cluster", "gpu", "sys"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence
+        """
+
+    def acquire(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
+        released is acquired by the fence. fence.sc also has one order for all threads.
+
+        With sem = "acquire".
+
+        PTX:
+            fence.acq_rel.gpu;
+
+        scope:         one of "cta", "cluster", "gpu", "sys"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence
+        """
+
+    def release(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
+        released is acquired by the fence. fence.sc also has one order for all threads.
+
+        With sem = "release".
 
         PTX:
             fence.acq_rel.gpu;
@@ -1904,6 +2176,421 @@ class _PtxTcgen05:
 class _Ptx:
     """Tx.ptx: instructions."""
 
+    ld: _PtxLd
+    @overload
+    def ld_acquire(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+        """The value at `address`. By default the type is that of the buffer.
+
+        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+
+        With sem = "acquire".
+
+        PTX:
+            ld.global result, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        returned:      known at compile time
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        nc:            known at compile time
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+    @overload
+    def ld_acquire(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        With sem = "acquire".
+
+        PTX:
+            ld.global.b32 dst, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        dst:           a pointer to a register buffer
+        returned:      known at compile time
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        nc:            known at compile time
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+
+    @overload
+    def ld_relaxed(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+        """The value at `address`. By default the type is that of the buffer.
+
+        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+
+        With sem = "relaxed".
+
+        PTX:
+            ld.global result, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        returned:      known at compile time
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        nc:            known at compile time
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+    @overload
+    def ld_relaxed(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        With sem = "relaxed".
+
+        PTX:
+            ld.global.b32 dst, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        dst:           a pointer to a register buffer
+        returned:      known at compile time
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        nc:            known at compile time
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+
+    @overload
+    def ld_volatile(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+        """The value at `address`. By default the type is that of the buffer.
+
+        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+
+        With sem = "volatile".
+
+        PTX:
+            ld.global result, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        returned:      known at compile time
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        nc:            known at compile time
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+    @overload
+    def ld_volatile(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        With sem = "volatile".
+
+        PTX:
+            ld.global.b32 dst, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        dst:           a pointer to a register buffer
+        returned:      known at compile time
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        nc:            known at compile time
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+
+    @overload
+    def ld_global_nc(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+        """The value at `address`. By default the type is that of the buffer.
+
+        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+
+        With nc = True.
+
+        With space = "global".
+
+        PTX:
+            ld.global result, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        returned:      known at compile time
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        sem:           one of "", "weak", "volatile", "relaxed", "acquire"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+    @overload
+    def ld_global_nc(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        With nc = True.
+
+        With space = "global".
+
+        PTX:
+            ld.global.b32 dst, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        dst:           a pointer to a register buffer
+        returned:      known at compile time
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        sem:           one of "", "weak", "volatile", "relaxed", "acquire"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+
+    st: _PtxSt
+    @overload
+    def st_release(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+
+        With sem = "release", whoever acquires the value sees all that happened before the store.
+
+        With sem = "release".
+
+        PTX:
+            st.shared [address], values;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        values:        a value of the instruction's type
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        vec:           one of "", "v2", "v4"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "wb", "cg", "cs", "wt"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+    @overload
+    def st_release(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+
+        With sem = "release".
+
+        PTX:
+            st.shared.b32 [address], src;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        src:           a pointer to a register buffer
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "wb", "cg", "cs", "wt"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+
+    @overload
+    def st_relaxed(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+
+        With sem = "release", whoever acquires the value sees all that happened before the store.
+
+        With sem = "relaxed".
+
+        PTX:
+            st.shared [address], values;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        values:        a value of the instruction's type
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        vec:           one of "", "v2", "v4"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "wb", "cg", "cs", "wt"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+    @overload
+    def st_relaxed(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+
+        With sem = "relaxed".
+
+        PTX:
+            st.shared.b32 [address], src;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        src:           a pointer to a register buffer
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "wb", "cg", "cs", "wt"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+
+    @overload
+    def st_volatile(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+
+        With sem = "release", whoever acquires the value sees all that happened before the store.
+
+        With sem = "volatile".
+
+        PTX:
+            st.shared [address], values;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        values:        a value of the instruction's type
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        vec:           one of "", "v2", "v4"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "wb", "cg", "cs", "wt"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+    @overload
+    def st_volatile(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+
+        With sem = "volatile".
+
+        PTX:
+            st.shared.b32 [address], src;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        src:           a pointer to a register buffer
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        cop:           one of "", "wb", "cg", "cs", "wt"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+
+    atom: _PtxAtom
+    def atom_scalar(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor', 'exch'] | str, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+        """Replace the value at `address` by that of `op` applied to it and `value`, in one step; the result is the old one.
+
+        Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
+
+        PTX:
+            atom.global.op. result, [address], value;
+
+        address:       a pointer to global or shared memory (also addr, ptr, res_addr)
+        value:         a value of the instruction's type
+        op:            one of "add", "inc", "dec", "min", "max", "and", "or", "xor", "exch"
+        returned:      known at compile time
+        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"
+        sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       atom
+        """
+
+    def red(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor'] | str, type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
+        """As `atom`, without a result.
+
+        PTX:
+            red.global.op. [address], value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        value:         a value of the instruction's type
+        op:            one of "add", "inc", "dec", "min", "max", "and", "or", "xor"
+        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"
+        sem:           one of "", "relaxed", "release"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       red
+        """
+
+    def red_scalar(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor'] | str, type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
+        """As `atom`, without a result.
+
+        PTX:
+            red.global.op. [address], value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        value:         a value of the instruction's type
+        op:            one of "add", "inc", "dec", "min", "max", "and", "or", "xor"
+        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"
+        sem:           one of "", "relaxed", "release"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       red
+        """
+
     mbarrier: _PtxMbarrier
     fence: _PtxFence
     bar: _PtxBar
@@ -2047,6 +2734,137 @@ ptx: _Ptx
 
 class _Cuda:
     """Tx.cuda: instructions."""
+
+    def ldg(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+        """The value at `address`. By default the type is that of the buffer.
+
+        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+
+        With nc = True.
+
+        With space = "global".
+
+        PTX:
+            ld.global result, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        returned:      known at compile time
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        sem:           one of "", "weak", "volatile", "relaxed", "acquire"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        cop:           one of "", "ca", "cg", "cs", "lu", "cv"
+        evict:         one of "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+        prefetch:      one of "", "L2::64B", "L2::128B", "L2::256B"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+
+    def atomic_add(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor', 'exch'] | str, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+        """Replace the value at `address` by that of `op` applied to it and `value`, in one step; the result is the old one.
+
+        Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
+
+        With op = "add".
+
+        With space = "".
+
+        PTX:
+            atom.global.op. result, [address], value;
+
+        address:       a pointer to global or shared memory (also addr, ptr, res_addr)
+        value:         a value of the instruction's type
+        returned:      known at compile time
+        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"
+        sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       atom
+        """
+
+    def atomic_cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+        """Replace the value at `address` by `value` if it is `compare`, in one step; the result is the old one.
+
+        With space = "".
+
+        PTX:
+            atom.global.cas.b result, [address], compare, value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        compare:       a value of the instruction's type (also old_val)
+        value:         a value of the instruction's type (also new_val)
+        returned:      known at compile time
+        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64"
+        sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       atom
+        """
+
+    def thread_fence(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
+        released is acquired by the fence. fence.sc also has one order for all threads.
+
+        With sem = "sc".
+
+        With scope = "gpu".
+
+        PTX:
+            fence.acq_rel.gpu;
+
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence
+        """
+
+    def thread_fence_block(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
+        released is acquired by the fence. fence.sc also has one order for all threads.
+
+        With sem = "sc".
+
+        With scope = "cta".
+
+        PTX:
+            fence.acq_rel.gpu;
+
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence
+        """
+
+    def thread_fence_system(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+
+        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
+        released is acquired by the fence. fence.sc also has one order for all threads.
+
+        With sem = "sc".
+
+        With scope = "sys".
+
+        PTX:
+            fence.acq_rel.gpu;
+
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence
+        """
 
     def cta_sync(self, ) -> None:
         """Wait until every thread of the CTA has arrived at the barrier (`__syncthreads`).

@@ -13,7 +13,16 @@ from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
 
 from .budget import BUDGET, Budget, check_budget
 from .doubts import Doubts, Ends, OpenOrder, Tests
-from .engines import CpAsync, TensorCores, TmaEngine, TmemAccesses, TmemAllocators, UnreadColumns, WgmmaEngines
+from .engines import (
+    CpAsync,
+    StrongAccesses,
+    TensorCores,
+    TmaEngine,
+    TmemAccesses,
+    TmemAllocators,
+    UnreadColumns,
+    WgmmaEngines,
+)
 from .facts import Entry, Fact, FactLog, Fault
 from .hazards import HazardWatch, Space
 from .launch import check_launch
@@ -29,6 +38,7 @@ from .machine import (
     ResidentCta,
     RunningWarp,
 )
+from .ordering import Causality
 from .outputs import Unwritten
 from .recording import RecordedMbarrier, RecordedWarp, TimelineRecorder
 from .services import Services
@@ -163,6 +173,7 @@ class Gpu(Services):
         self.spec = spec
         self.checks = checks and data
         self.data = data
+        self.causality = Causality() if self.checks and image.grid_wide else None
         self.footprints: dict[Hashable, Any] = {}
         self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
@@ -182,6 +193,7 @@ class Gpu(Services):
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines()
         self.cp_async_groups = CpAsync()
+        self.strong = StrongAccesses(self)
         self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
         self.repeats: dict[Hashable, RepeatedWait] = {}
         self.unread: dict[Hashable, UnreadColumns] = {}
@@ -258,6 +270,7 @@ class Gpu(Services):
         self.wgmma.warp_ended(warp)
         self.tensor.forget(warp)
         self.cp_async_groups.warp_ended(warp)
+        self.strong.warp_ended(warp)
 
     def cta_ended(self, cta: ResidentCta, ordered: np.ndarray) -> None:
         """Engines record what a CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""

@@ -12,7 +12,7 @@ from tirx_mini.ir import Span
 from .engines import TmemAccesses
 from .facts import Fact, Origin
 from .machine import Element, Gpu, HostCluster, HostCta, element_of
-from .ordering import Access, Conflict, ConflictKind, Operation
+from .ordering import Access, Conflict, ConflictKind, Operation, Strong
 
 
 class Space(Enum):
@@ -84,6 +84,7 @@ class Hazard(Fact):
     operation, writes, time: of the access; time in cycles, when it was issued.
     earlier: the access that was simulated first, None for an uninitialised read.
     extent: where. foreign: whether the earlier one is another cluster's.
+    strong: of an access with a memory order that is not weak.
     overtaken: whether this access is of an operation that was issued before the earlier one in every order.
     cluster: None in global memory. waited: for an uninitialised read.
     """
@@ -98,6 +99,7 @@ class Hazard(Fact):
     cluster: HostCluster | None
     waited: LastWait | None
     overtaken: bool = False
+    strong: Strong | None = None
 
     @property
     def other(self) -> Span | None:
@@ -160,6 +162,7 @@ class HazardWatch:
             Hazard(
                 origin, kind, actor.operation, conflict.writes, actor.time, earlier, self._extent(conflict), foreign,
                 cta.cluster if cta else None, waited, earlier is not None and actor.issued_before(earlier),
+                actor.strong,
             )
         )  # fmt: skip
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import TensorMap
-from tirx_mini.isa import BarrierEffect, InstructionDescriptor, SmemDescriptor, TmemOperand, WgmmaVerbs
+from tirx_mini.isa import BarrierEffect, InstructionDescriptor, MemoryAccess, SmemDescriptor, TmemOperand, WgmmaVerbs
 
 from .engines import (
     CpAsync,
     NoPair,
+    StrongAccesses,
     TensorCores,
     TmaEngine,
     TmemAccesses,
@@ -102,6 +103,7 @@ class Services:
     tmem: TmemAccesses
     allocators: TmemAllocators
     cp_async_groups: CpAsync
+    strong: StrongAccesses
 
     # -- addresses -----------------------------------------------------------------------------------------------
 
@@ -153,6 +155,29 @@ class Services:
         actor.lanes = w.mask.owner
         cta.smem.shadow.write(offset, offset + 4, actor)
         cta.smem.view(4)[offset // 4] = word
+
+    # -- accesses with a memory order ----------------------------------------------------------------------------
+
+    def load_memory(self, w: RunningWarp, access: MemoryAccess, address: Any) -> Any:
+        return self.strong.load(w, access, address)
+
+    def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
+        self.strong.load_registers(w, access, address, registers)
+
+    def store_memory(self, w: RunningWarp, access: MemoryAccess, address: Any, values: Sequence[Any]) -> None:
+        self.strong.store(w, access, address, values)
+
+    def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
+        self.strong.store_registers(w, access, address, registers)
+
+    def update_memory(
+        self, w: RunningWarp, access: MemoryAccess, address: Any, op: str, value: Any, compare: Any
+    ) -> Any:
+        return self.strong.update(w, access, address, op, value, compare)
+
+    def fence_memory(self, w: RunningWarp, sem: str, scope: str) -> None:
+        """fence.sem.scope by the active lanes."""
+        self.strong.fence(w, sem, scope)
 
     # -- barriers ------------------------------------------------------------------------------------------------
 

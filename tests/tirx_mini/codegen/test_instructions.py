@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 
 import pytest
 
@@ -30,9 +31,11 @@ from tirx_mini.ir import (
     const,
     special,
 )
-from tirx_mini.isa import TABLE, Instruction, OperandKind
+from tirx_mini.isa import REGISTER_TYPES, TABLE, Instruction, OperandKind
 from tirx_mini.runtime import compile_cuda
 
+MANY = 2000
+"""Forms of an instruction of which not all are assembled, but each two values of its modifiers."""
 BLACKWELLS = ("sm_100a", "sm_103a")
 ARCHITECTURES = {70: "sm_75", 80: "sm_80", 90: "sm_90a", 100: "sm_100a"}
 """The architecture to compile for, by the first one with the instruction; NVRTC 13 starts at sm_75."""
@@ -54,6 +57,7 @@ NUMBERS = {
     "function": ("take",),
     "source_code": ("template <typename T> __device__ void take(T) {}",),
     "return_type": ("void",),
+    "returned": ("",),
 }
 """Values of the modifiers that the table does not enumerate."""
 COLUMNS = {"wgmma.mma_async": (8, 136, 256)}
@@ -74,6 +78,8 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
         OperandKind.MBARRIER: AddressOf(HANDLE, BARS, (const(1),)),
         OperandKind.CTA_RANK: cast("uint32", tid),
         OperandKind.GLOBAL: AddressOf(HANDLE, GLOBAL, (tid,)),
+        OperandKind.MEMORY: AddressOf(HANDLE, BARS if "shared" in str(attrs.get("space")) else GLOBAL, (const(2),)),
+        OperandKind.TYPED: cast(REGISTER_TYPES.get(str(attrs.get("type")), "uint32"), tid),
         OperandKind.TMEM: cast("uint32", tid),
         OperandKind.REGISTERS: AddressOf(HANDLE, FLOATS, (const(0),)),
         OperandKind.TENSOR_MAP: MAP.var,
@@ -83,7 +89,7 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
     }
     out: list[Expr] = []
     for operand in entry.operands:
-        number = attrs.get("dim", 1) if operand.variadic else 1
+        number = attrs.get("dim", {"v2": 2, "v4": 4}.get(str(attrs.get("vec")), 1)) if operand.variadic else 1
         assert isinstance(number, int)
         named = {"n_cols": const(64, "uint32"), "barrier_id": const(1, "uint32"), "threads": const(64, "uint32")}
         out += [named.get(operand.name, samples[operand.type.kind])] * number
@@ -91,11 +97,29 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
 
 
 def forms(entry: Instruction) -> Iterator[dict[str, object]]:
-    """Every combination of the entry's modifiers."""
+    """Every legal combination of the entry's modifiers, of very many those that `_pairs` takes."""
     numbers = NUMBERS | ({"n": COLUMNS[entry.name]} if entry.name in COLUMNS else {})
-    choices = [a.choices or numbers.get(a.name) or _either(a.default) for a in entry.attributes]
-    for values in itertools.product(*choices):
-        yield dict(zip((a.name for a in entry.attributes), values, strict=True))
+    choices = {a.name: a.choices or numbers.get(a.name) or _either(a.default) for a in entry.attributes}
+    if entry.typed:
+        choices[entry.typed] = tuple(filter(None, choices[entry.typed]))
+    for values in itertools.product(*choices.values()) if prod(map(len, choices.values())) < MANY else _pairs(choices):
+        attrs = dict(zip(choices, values, strict=True))
+        if entry.check is None or entry.check(operands(entry, attrs), **attrs) is None:
+            yield attrs
+
+
+def _pairs(choices: dict[str, tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
+    """Combinations in which each two values of different modifiers are together, .
+
+    A memory order has a scope, so these two are taken as one.
+    """
+    names = [name for name in choices if name != "scope"]
+    first = {name: values[0] for name, values in choices.items()}
+    found: dict[tuple[object, ...], None] = {}
+    for one, other in itertools.combinations(names, 2):
+        for a, b, scope in itertools.product(choices[one], choices[other], choices["scope"]):
+            found[tuple({**first, one: a, other: b, "scope": scope}.values())] = None
+    return iter(found)
 
 
 def _either(default: object) -> tuple[object, ...]:
@@ -113,7 +137,7 @@ def statements(entry: Instruction, cta_group: int, arch: str) -> Iterator[Stmt]:
         ):
             continue
         arguments = operands(entry, attrs)
-        dtype = (entry.result.dtype or arguments[0].dtype) if entry.result else INT32
+        dtype = entry.result_type(arguments, attrs) or INT32
         call = Call(dtype, entry.name, arguments, tuple(attrs.items()))
         yield Bind(Var(dtype, "result"), call) if entry.result else Evaluate(call)
 
@@ -174,7 +198,7 @@ def test_a_shared_operand_may_be_an_address_of_the_cluster() -> None:
 def test_a_function_is_named_after_its_instruction_and_modifiers(op: str, attrs: dict[str, object], name: str) -> None:
     entry = TABLE[op]
     call = Call(
-        entry.result.dtype if entry.result and entry.result.dtype else INT32,
+        entry.result_type((), attrs) or INT32,
         op,
         operands(entry, attrs),
         tuple(attrs.items()),

@@ -12,7 +12,7 @@ from tirx_mini.isa import check_target
 @pytest.mark.parametrize(
     ("op", "arch", "exists"),
     [
-        ("fence.acq_rel", "sm_80", False), ("fence.acq_rel", "sm_90a", True), ("fence.acq_rel", "sm_120a", True),
+        ("fence", "sm_80", False), ("fence", "sm_90a", True), ("fence", "sm_120a", True),
         ("wgmma.fence", "sm_80", False), ("wgmma.fence", "sm_90a", True), ("wgmma.fence", "sm_100a", False),
         ("tcgen05.wait.ld", "sm_90a", False), ("tcgen05.wait.ld", "sm_100a", True),
         ("tcgen05.wait.ld", "sm_103a", True), ("tcgen05.wait.ld", "sm_120a", False),

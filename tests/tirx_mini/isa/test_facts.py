@@ -114,7 +114,13 @@ def test_an_entry_that_moves_registers_says_how_many() -> None:
 
 # -- memory ------------------------------------------------------------------------------------------------------------
 
+LINEAR = Memory.GLOBAL | Memory.SHARED
 TOUCHED = {
+    "load_memory": (LINEAR, Memory.NONE),
+    "load_registers": (LINEAR, Memory.NONE),
+    "store_memory": (Memory.NONE, LINEAR),
+    "store_registers": (Memory.NONE, LINEAR),
+    "update_memory": (LINEAR, LINEAR),
     "cp_async": (Memory.GLOBAL, Memory.SHARED),
     "tma_load": (Memory.GLOBAL, Memory.SHARED),
     "tma_store": (Memory.SHARED, Memory.GLOBAL),

@@ -30,13 +30,13 @@ def at(w: RunningWarp, line: int) -> None:
     w.span = Span("kernel", line)
 
 
-def do(w: RunningWarp, op: str, *operands: Any, **attrs: Any) -> Any:
+def do(w: RunningWarp, op: str, /, *operands: Any, **attrs: Any) -> Any:
     """Execute an instruction that does not block."""
     assert not TABLE[op].blocking, op
     return TABLE[op].execute(w.gpu, w, *operands, **attrs)
 
 
-def block(w: RunningWarp, op: str, *operands: Any, **attrs: Any) -> Generator[Any, None, None]:
+def block(w: RunningWarp, op: str, /, *operands: Any, **attrs: Any) -> Generator[Any, None, None]:
     """Execute an instruction that may block."""
     assert TABLE[op].blocking, op
     return TABLE[op].execute(w.gpu, w, *operands, **attrs)

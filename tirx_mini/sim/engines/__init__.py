@@ -3,6 +3,7 @@
 from .cp_async import CopyOutOfBounds, CpAsync, MisalignedCopy
 from .issued import pair
 from .operands import OperandOutOfBounds
+from .strong import BadAddress, MisalignedAddress, StrongAccesses
 from .tcgen05 import CommitAtExit, CommitOfOtherThread, MmaAtExit, TensorCores
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
 from .tma import (
@@ -44,12 +45,12 @@ from .unread import LostResult, UnreadColumns
 from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit, WgmmaEngines, WgmmasDiffer, WgmmaWait
 
 __all__ = [
-    "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAllocation", "BadDealloc", "BadTensorMap", "Block",
-    "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit", "CommitOfOtherThread",
+    "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadDealloc", "BadTensorMap",
+    "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit", "CommitOfOtherThread",
     "CopyOutOfBounds", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LoadAtExit", "LostResult",
-    "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
-    "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit", "StoreBeforeTensor", "TensorCores", "TensorMapRule",
-    "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns",
-    "WarpWgmma", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
-    "broken_rule", "check_column", "pair",
+    "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups",
+    "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit", "StoreBeforeTensor", "StrongAccesses",
+    "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded",
+    "TmemNotHeld", "UnreadColumns", "WarpWgmma", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait",
+    "WgmmasDiffer", "WrongTmemLane", "broken_rule", "check_column", "pair",
 ]  # fmt: skip

@@ -79,7 +79,7 @@ class CpAsyncGroups:
         done = traffic.generic(sm, w.time, buffer.slot, places // nbytes, nbytes, len(lanes), False)
         done = max(done, traffic.load(sm, w.time, nbytes * len(lanes), 1))
         agent = cta.cluster.causality.fork(w.agent, "cp.async")
-        actor = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span, w.time)
+        actor = Actor(agent, cta.cluster.domain, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span, w.time)
         segment = w.gpu.memory.segments.get(buffer.slot)
         if segment is not None:
             first = (places - segment.start) // segment.granule

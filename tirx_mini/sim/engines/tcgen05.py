@@ -275,7 +275,7 @@ class TensorCores:
                     self._operands.check(c.smem, group, which, extent)
             return
         operation = Operation.TCGEN05_MMA
-        actor = Actor(mma.snapshot, cta.cluster.index, Proxy.ASYNC, operation, mma.role, mma.span, mma.time)
+        actor = Actor(mma.snapshot, cta.cluster.domain, Proxy.ASYNC, operation, mma.role, mma.span, mma.time)
         actor.tcgen05 = True
         actor.fenced = mma.snapshot.fenced
         actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline

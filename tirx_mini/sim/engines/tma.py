@@ -18,7 +18,7 @@ from tirx_mini.ir import Span, TensorMap
 
 from ..facts import Fact, Fault, Origin
 from ..machine import Blocking, Cta, Element, Gpu, Mbarrier, Wait, Warp
-from ..ordering import Actor, Agent, KnownValue, Operation, Proxy
+from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
 
 
@@ -443,5 +443,9 @@ class TmaEngine:
 
 def _actor(copy: BulkCopy) -> Actor:
     """On whose behalf a copy accesses memory."""
-    cluster = copy.cta.cluster.index
-    return Actor(copy.agent, cluster, Proxy.ASYNC, copy.operation, copy.role, copy.span, copy.issued)
+    cluster = copy.cta.cluster.domain
+    actor = Actor(copy.agent, cluster, Proxy.ASYNC, copy.operation, copy.role, copy.span, copy.issued)
+    if copy.reduce is not None:  # relaxed, at the scope of the GPU (PTX ISA: "cp.reduce.async.bulk.tensor")
+        place = copy.cta.cluster.index, copy.cta.rank
+        actor.strong = Strong("gpu", place, copy.copier.dtype.itemsize)
+    return actor

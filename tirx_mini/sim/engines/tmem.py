@@ -416,5 +416,5 @@ class TmemAllocators:
 def _actor(w: Warp) -> Actor:
     """On whose behalf a dealloc frees columns."""
     return Actor(
-        w.agent, w.cta.cluster.index, Proxy.ASYNC, Operation.TCGEN05_DEALLOC, w.place, w.span, w.time
+        w.agent, w.cta.cluster.domain, Proxy.ASYNC, Operation.TCGEN05_DEALLOC, w.place, w.span, w.time
     )

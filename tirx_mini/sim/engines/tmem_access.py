@@ -94,7 +94,7 @@ class WarpTmem:
 
     def _actor(self, operation: Operation, agent: Agent) -> Actor:
         w = self._warp
-        actor = Actor(agent, w.cta.cluster.index, Proxy.ASYNC, operation, w.place, w.span, w.time)
+        actor = Actor(agent, w.cta.cluster.domain, Proxy.ASYNC, operation, w.place, w.span, w.time)
         actor.tcgen05 = True
         actor.awaited = w.agent.clocks.item(ORDER, agent.index)
         actor.fenced = w.agent.fenced

@@ -256,7 +256,7 @@ class Warpgroup:
         width = min(each.shape[1] for each in clocks)
         common = np.minimum.reduce([each[:, :width] for each in clocks])
         snapshot = Snapshot(self.agent.index, group.epoch, common, None)
-        cluster = self.cta.cluster.index
+        cluster = self.cta.cluster.domain
         actor = Actor(snapshot, cluster, Proxy.ASYNC, Operation.WGMMA, mma.role, mma.span, mma.time)
         left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor)
         right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor)

@@ -1,6 +1,6 @@
 """The machine as mechanism: SMs, resident CTAs and warps, their memories, registers and barriers."""
 
-from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector
+from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector, spend_global, spend_shared
 from .addresses import OFFSET_MASK, WINDOW_BITS, offset_of
 from .apart import POLL_CYCLES, Apart
 from .barriers import (
@@ -86,4 +86,5 @@ __all__ = [
     "TxCountOverflow", "UniformArray", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
     "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters", "WINDOW_BITS", "Wait", "Warp",
     "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition",
+    "spend_global", "spend_shared",
 ]  # fmt: skip

@@ -48,6 +48,11 @@ class Host(Gpu, Protocol):
     @property
     def checks(self) -> bool: ...
     @property
+    def causality(self) -> Causality | None:
+        """The clocks of all clusters, where these synchronise with one another; else None."""
+        ...
+
+    @property
     def warp_type(self) -> type[RunningWarp]: ...
     @property
     def mbarrier_type(self) -> type[Mbarrier]: ...
@@ -187,12 +192,16 @@ class ResidentCta:
 
 
 class ResidentCluster:
-    """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run."""
+    """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run.
+
+    domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
+    """
 
     def __init__(self, gpu: Host, index: int) -> None:
         self.gpu = gpu
         self.index = index
-        self.causality: Causality = Causality() if gpu.checks else UncheckedCausality()
+        self.causality: Causality = gpu.causality or (Causality() if gpu.checks else UncheckedCausality())
+        self.domain = index if gpu.causality is None else 0
         early = gpu.checks and gpu.image.launch.programmatic
         self.before = GridBefore(self.causality.agent("the grid before")) if early else None
         self.log = AccessLog()

@@ -68,6 +68,7 @@ class KernelImage:
     globals: by slot. tensor_maps: by the name of their variable. registers: a thread, 0 where unknown.
     local_bytes: of a thread's arrays and variables.
     tmem_names: source names of tensor memory, for messages.
+    grid_wide: whether clusters synchronise with one another.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
 
@@ -81,4 +82,5 @@ class KernelImage:
     local_bytes: int = 0
     tmem_names: tuple[str, ...] = ()
     span: Span | None = None
+    grid_wide: bool = False
     instructions: Mapping[str, Instruction] = field(default_factory=dict)

@@ -110,6 +110,11 @@ class Gpu(Protocol):
         ...
 
     @property
+    def checks(self) -> bool:
+        """Whether it looks for accesses that nothing orders."""
+        ...
+
+    @property
     def footprints(self) -> dict[Hashable, Any]:
         """What is known of the accesses of a run without data."""
         ...
@@ -161,12 +166,14 @@ class Gpu(Protocol):
 
 
 class Cluster(Protocol):
-    """CTAs that are launched together. live_warps: those that have not ended."""
+    """CTAs that are launched together. live_warps: those that have not ended. domain: the number of its clocks."""
 
     @property
     def gpu(self) -> Gpu: ...
     @property
     def index(self) -> int: ...
+    @property
+    def domain(self) -> int: ...
     @property
     def causality(self) -> Causality: ...
     @property

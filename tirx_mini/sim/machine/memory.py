@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
@@ -148,6 +149,8 @@ class GlobalMemory:
             for buffer, offset in group:
                 self.segments[buffer.slot] = whole.view(-offset, buffer.nbytes)
                 self._overlaps[buffer.slot] = members
+
+    SPACING: ClassVar[int] = GLOBAL_SPACING
 
     def view(self, slot: int, width: int) -> np.ndarray:
         """A buffer as items of `width` bytes."""

@@ -153,8 +153,8 @@ class RunningWarp:
         self.agent = agent
         agent.warp = agent.index
         self.lanes = Lanes(cta.cluster.causality, agent, self.all_lanes.word)
-        self.loads = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.LOAD, self.place)
-        self.stores = Actor(agent, cta.cluster.index, Proxy.GENERIC, Operation.STORE, self.place)
+        self.loads = Actor(agent, cta.cluster.domain, Proxy.GENERIC, Operation.LOAD, self.place)
+        self.stores = Actor(agent, cta.cluster.domain, Proxy.GENERIC, Operation.STORE, self.place)
         self.loads.word = self.stores.word = self.all_lanes.word
         self.register_fences = 0
         self.dependence = cta.dependence

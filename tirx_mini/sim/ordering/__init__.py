@@ -1,6 +1,6 @@
 """Happens-before: the vector clocks of a cluster, and the shadow memories that hold accesses against them."""
 
-from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor
+from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Release
 from .clocks import (
     BEFORE,
     ORDER,
@@ -18,9 +18,9 @@ from .clocks import (
 from .griddepcontrol import EarlyAccess, GridBefore, GridDependence
 from .lanes import Lanes
 from .linear import Shadow
-from .operations import KnownValue, Operation, Proxy
+from .log import AccessLog
+from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong, in_scope
 from .shadow import (
-    AccessLog,
     Complain,
     Conflict,
     ConflictKind,
@@ -31,7 +31,8 @@ from .shadow import (
 
 __all__ = [
     "Access", "AccessLog", "Actor", "Agent", "BEFORE", "COLLECTIVE", "Causality", "Complain", "Conflict",
-    "ConflictKind", "ELECTED_LANE", "EarlyAccess", "GridBefore", "GridDependence", "KnownValue", "LANES_TOGETHER",
-    "Lanes", "ORDER", "Operation", "PAST", "PROXIES", "PROXY", "PROXY_GLOBAL", "Proxy", "ROWS", "Segment", "Shadow",
-    "Snapshot", "SyncClock", "UncheckedCausality", "Unwatched", "distinct",
+    "ConflictKind", "CtaPlace", "ELECTED_LANE", "EarlyAccess", "GridBefore", "GridDependence", "KnownValue",
+    "LANES_TOGETHER", "Lanes", "ORDER", "Operation", "PAST", "PROXIES", "PROXY", "PROXY_GLOBAL", "Proxy", "ROWS",
+    "Release", "Segment", "Shadow", "Snapshot", "Strong", "SyncClock", "UncheckedCausality", "Unwatched", "distinct",
+    "in_scope",
 ]  # fmt: skip

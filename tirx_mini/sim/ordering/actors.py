@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 
 import numpy as np
 
 from tirx_mini.ir import Span
 
 from .clocks import BEFORE, Agent, Snapshot
-from .operations import KnownValue, Operation, Proxy
+from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong
 
 ELECTED_LANE = 64
 """Added to the number of a lane that elect.sync chose: it may be any lane (PTX ISA: "elect.sync")."""
@@ -25,11 +26,12 @@ class Access:
     """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued.
 
     known: up to which epoch of each agent what that did happens before these accesses.
+    released: of a strong write, what an acquire that reads it sees.
     """
 
     __slots__ = (
-        "agent", "cluster", "epoch", "known", "operation", "parted", "pipeline", "proxy", "role", "span", "time",
-        "value", "warp", "word", "write",
+        "agent", "cluster", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released", "role", "span",
+        "strong", "time", "value", "warp", "word", "write",
     )  # fmt: skip
 
     def __init__(self, actor: Actor, write: bool) -> None:
@@ -48,6 +50,20 @@ class Access:
         self.warp = actor.agent.warp
         self.parted = actor.parted
         self.word = actor.word
+        self.strong = actor.strong
+        self.released: tuple[Release, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What a thread releases with a write (PTX ISA: "Release and Acquire Patterns").
+
+    clocks: int32[ROWS, agents] of what happens before it. scope, place: of the release operation or fence.
+    """
+
+    clocks: np.ndarray
+    scope: str
+    place: CtaPlace
 
 
 class Actor:
@@ -67,12 +83,13 @@ class Actor:
         Instructions").
     issued: of an asynchronous operation, the agent that issued it, and in which of its epochs; else None.
     lanes: of a warp's access, the lane that makes it, or int8 with the lane for each granule; None for an engine.
+    strong: of an access with a memory order that is not weak; else None.
     word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
     """
 
     __slots__ = (
         "agent", "awaited", "cluster", "fenced", "handed", "issued", "lanes", "operation", "own", "parted", "pipeline",
-        "proxy", "role", "span", "tcgen05", "time", "value", "word",
+        "proxy", "role", "span", "strong", "tcgen05", "time", "value", "word",
     )  # fmt: skip
 
     def __init__(
@@ -103,6 +120,7 @@ class Actor:
         self.lanes: int | np.ndarray | None = None
         self.word = 0
         self.parted = 0
+        self.strong: Strong | None = None
 
     def sees(self, agent: int, epoch: int) -> bool:
         """Whether the issuing thread has executed fence::after_thread_sync since an access of `agent` at `epoch`."""

@@ -19,6 +19,7 @@ class Operation(Enum):
 
     LOAD = "load"
     STORE = "store"
+    ATOMIC = "atomic operation"
     CP_ASYNC = "cp.async"
     TMA_LOAD = "TMA load"
     TMA_STORE = "TMA store"
@@ -35,6 +36,33 @@ class Operation(Enum):
 
 THREADS_TMEM = (Operation.TCGEN05_LD, Operation.TCGEN05_ST)
 """Operations of threads on tensor memory, whose end no commit signals."""
+
+
+CtaPlace = tuple[int, int]
+"""A CTA: the number of its cluster, and its rank there."""
+
+
+@dataclass(frozen=True)
+class Strong:
+    """What makes an access strong (PTX ISA: "Morally Strong Operations"). place: of its thread. width: bytes of each
+    access."""
+
+    scope: str
+    place: CtaPlace
+    width: int
+
+    def together_with(self, other: Strong) -> bool:
+        """Whether the two may access one place at the same time."""
+        return (
+            self.width == other.width
+            and in_scope(self.scope, self.place, other.place)
+            and in_scope(other.scope, self.place, other.place)
+        )
+
+
+def in_scope(scope: str, one: CtaPlace, other: CtaPlace) -> bool:
+    """Whether the scope of a thread in the CTA `one` has the threads of the CTA `other` (PTX ISA: "Scope")."""
+    return one == other or (scope != "cta" and (scope != "cluster" or one[0] == other[0]))
 
 
 @dataclass(frozen=True)

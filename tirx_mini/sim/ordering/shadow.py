@@ -9,15 +9,16 @@ Two conflicting accesses of which neither happens before the other are a race, i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
-from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor
-from .clocks import PROXY, Agent
+from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Release
+from .clocks import Agent
+from .log import AccessLog
 from .operations import THREADS_TMEM, Operation, Proxy
 
 Select = Any
@@ -75,69 +76,9 @@ class Conflict:
 Complain = Callable[[Conflict], None]
 
 
-class AccessLog:
-    """The numbered accesses of one memory. Number 0 stands for none.
-
-    proxy: the clock of the fences that let the async proxy see ordinary writes to this memory.
-    pedantic: whether ordinary reads need such a fence before the async proxy writes.
-    """
-
-    __slots__ = ("_numbers", "_sets", "accesses", "pedantic", "proxy")
-
-    def __init__(self, proxy: int = PROXY) -> None:
-        self.accesses: list[Any] = [None]
-        self.proxy = proxy
-        self.pedantic = False
-        self._sets: list[tuple[int, ...]] = [()]
-        self._numbers: dict[tuple[int, ...], int] = {}
-
-    def number(self, actor: Actor, write: bool) -> int:
-        """The number of an access by `actor` now; the same one for the same place in the same epoch."""
-        agent, last = actor.agent, self.accesses[-1]
-        if (
-            last is None
-            or last.epoch != agent.epoch
-            or last.agent != agent.index
-            or last.span is not actor.span
-            or last.write != write
-            or last.parted != actor.parted
-            or last.operation is not actor.operation
-            or last.cluster != actor.cluster
-            or last.value != actor.value
-        ):
-            self.accesses.append(Access(actor, write))
-        return len(self.accesses) - 1
-
-
-    def members(self, number: int) -> tuple[int, ...]:
-        """The accesses that a number stands for: one, or where it is negative a set."""
-        return self._sets[-number] if number < 0 else (number,)
-
-    def add(self, number: int, new: int) -> int:
-        """The number of the set that `number` stands for, with access `new`; 0 is the empty set.
-
-        An agent is there once, by its last access. Accesses of different clusters are never ordered, so whoever comes
-        next conflicts with one of two: then others need not be there.
-        """
-        if number in (0, new):
-            return new
-        accesses, members = self.accesses, self.members(number)
-        last = accesses[new]
-        kept = tuple(m for m in members if (a := accesses[m]).agent != last.agent or a.cluster != last.cluster)
-        if len(kept) == len(members) and len({accesses[m].cluster for m in members}) > 1:
-            return number
-        if not kept:
-            return new
-        union = (*kept, new)
-        found = self._numbers.get(union)
-        if found is None:
-            self._sets.append(union)
-            found = self._numbers[union] = 1 - len(self._sets)
-        return found
-
-
-ANY, REDUCTIONS, WRITES = -1, -2, -3
-"""Keys of `Segment.readers` and `lanes` that do not stand for agents: the reads, reductions and writes of all."""
+ANY, REDUCTIONS, WRITES, CHAIN = -1, -2, -3, -4
+"""Keys of `Segment.readers` and `lanes` that do not stand for agents: the reads, the reductions and strong writes, and
+the writes of all; and the writes that released what an acquire of the value sees."""
 
 
 class Segment:
@@ -193,6 +134,8 @@ class Segment:
             if actor.lanes is not None:
                 self._own(ANY, where, actor)
             return
+        if REDUCTIONS in self.readers:
+            self._check_all(REDUCTIONS, where, actor, False)
         key = actor.agent.index
         reads = self.readers.get(key)
         if reads is None:
@@ -223,6 +166,57 @@ class Segment:
         self._check_last(where, actor, True)
         self._check_all(ANY, where, actor, True)
         self._include(REDUCTIONS, where, self.log.number(actor, True))
+
+    def strong_read(self, where: Select, actor: Actor) -> tuple[tuple[int, Access], ...]:
+        """`actor` reads the granules `where` strongly. Returns the writes that released what it reads."""
+        self._check_last(where, actor, False)
+        self._check_all(REDUCTIONS, where, actor, False)
+        key = ANY if self.shared else actor.agent.index
+        self._include(key, where, self.log.strong_number(actor, False))
+        if actor.lanes is not None:
+            self._own(key, where, actor)
+        return self._released(where)
+
+    def observed(self, where: Select, actor: Actor) -> tuple[tuple[int, Access], ...]:
+        """As `strong_read`, for an atomic operation, whose write follows at once and is checked."""
+        self._check_last(where, actor, False)
+        return self._released(where)
+
+    def strong_write(
+        self, where: Select, actor: Actor, released: tuple[Release, ...], update: bool, absorbed: Collection[int] = ()
+    ) -> None:
+        """`actor` writes the granules `where` strongly. update: as part of an atomic operation, which goes on with what
+        the writes before released, but for those in `absorbed`.
+        """
+        self._check_last(where, actor, True)
+        for key in list(self.readers):
+            if key != CHAIN:
+                self._check_all(key, where, actor, True)
+        number = self.log.strong_number(actor, True, released)
+        self._include(REDUCTIONS, where, number)
+        if actor.lanes is not None:
+            self._own(REDUCTIONS, where, actor)
+        fresh = self.writes[where]
+        self.writes[where] = np.where(fresh == 0, np.int32(number), fresh)
+        chain = self.readers.get(CHAIN)
+        if chain is None:
+            if not released:
+                return
+            chain = self.readers[CHAIN] = np.zeros_like(self.writes)
+        before = chain[where]
+        after = np.zeros_like(before) + np.int32(number if released else 0)
+        for old in distinct(before) if update else ():
+            if old:
+                after = np.where(before == old, np.int32(self.log.linked(old, number, absorbed)), after)
+        chain[where] = after
+
+    def _released(self, where: Select) -> tuple[tuple[int, Access], ...]:
+        """The writes that released the values in the granules `where`, with their numbers."""
+        chain = self.readers.get(CHAIN)
+        if chain is None:
+            return ()
+        members = dict.fromkeys(m for n in distinct(chain[where]) for m in self.log.members(n) if m)
+        return tuple((number, self.log.accesses[number]) for number in members)
 
     def _check_last(self, where: Select, actor: Actor, writes: bool) -> None:
         """Check `actor` against the last writes; a read, also against there being none."""
@@ -297,7 +291,7 @@ class Segment:
                 kind = _crossing(earlier, ids[where] == number, self.lanes.get(key), where, actor, writes)
         else:
             kind = self._conflict(earlier, actor)
-        if kind is not None:
+        if kind is not None and not _both_strong(earlier, actor):
             self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
 
     def _conflict(self, earlier: Access, actor: Actor) -> ConflictKind | None:
@@ -325,6 +319,13 @@ class Segment:
             if released and not actor.follows(earlier.agent, earlier.epoch):
                 return ConflictKind.TCGEN05_BEFORE
         return None
+
+
+def _both_strong(earlier: Access | None, actor: Actor) -> bool:
+    """Whether the two accesses are morally strong, so that they are no race though nothing orders them."""
+    if earlier is None or earlier.strong is None or actor.strong is None:
+        return False
+    return actor.strong.together_with(earlier.strong)
 
 
 def _meets(earlier: Access, actor: Actor) -> bool:

@@ -19,6 +19,7 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     DataType,
     DeclBuffer,
     PrimFunc,
@@ -27,7 +28,7 @@ from tirx_mini.ir import (
     Var,
     walk,
 )  # fmt: skip
-from tirx_mini.isa import written_params
+from tirx_mini.isa import addressed_widths, grid_wide, written_params
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .clock_only import ClockStatements
@@ -80,7 +81,7 @@ def translate(
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
-        instructions=statements.calls.used,
+        grid_wide=grid_wide(func), instructions=statements.calls.used,
     )  # fmt: skip
     return Translation(source, image)
 
@@ -154,6 +155,9 @@ def _narrowest(func: PrimFunc) -> dict[Buffer, int]:
             index = node.indices[0]
             width = node.buffer.dtype.itemsize * (index.lanes if isinstance(index, Ramp) else 1)
             grain[node.buffer] = min(grain.get(node.buffer, 16), width)
+        elif isinstance(node, Call):
+            for buffer, width in addressed_widths(node):
+                grain[buffer] = min(grain.get(buffer, 16), width)
     return grain
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tirx_mini.ir import Break, BufferLoad, Continue, For, Hint, If, Seq, Stmt, While, walk
-from tirx_mini.isa import BarrierEffect, instructions
+from tirx_mini.isa import BarrierEffect, Memory, instructions
 
 
 def leaves(stmt: Stmt) -> Iterator[Stmt]:
@@ -28,5 +28,8 @@ def spins(loop: While | For) -> bool:
     nodes = list(walk(loop))
     called = list(instructions(loop))
     reads = any(isinstance(node, BufferLoad) and node.buffer.scope in ("shared", "global") for node in nodes)
-    polls = any(entry.barrier is BarrierEffect.TEST for entry in called)
+    polls = any(
+        entry.barrier is BarrierEffect.TEST or (entry.result is not None and entry.reads is not Memory.NONE)
+        for entry in called
+    )
     return (reads or polls) and not any(entry.blocking for entry in called)

@@ -122,6 +122,9 @@ class _Slice:
             return
         if isinstance(expr, BufferLoad):
             self._read(expr)
+        if isinstance(expr, Call) and (entry := instruction_of(expr)) and entry.result and entry.reads:
+            buffer = next((arg.buffer for arg in expr.args if isinstance(arg, AddressOf)), None)
+            raise _depends(buffer, expr.span)
         for child in children(expr):
             if isinstance(child, Expr) and not _is_register(expr, child):
                 self._todo.append(child)
@@ -179,9 +182,10 @@ def _brings_data(call: Call, buffer: Buffer) -> bool:
     return buffer.scope == "local" or (bool(entry.writes & Memory.SHARED) and entry.completion is not None)
 
 
-def _depends(buffer: Buffer, span: Span | None) -> TirxError:
+def _depends(buffer: Buffer | None, span: Span | None) -> TirxError:
     return TirxError(
-        f"control flow, an address or an operand of an instruction depends on data in {buffer.name}, which a run "
+        f"control flow, an address or an operand of an instruction depends on data in "
+        f"{buffer.name if buffer else 'memory'}, which a run "
         "without data does not have",
         span,
         "simulate this kernel with its data: leave out data=False",

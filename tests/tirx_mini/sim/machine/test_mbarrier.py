@@ -236,7 +236,7 @@ def remote_arrival(order_end: bool, fence: bool) -> Any:
             yield from block(w, "barrier.cluster.sync")
         elif w.cluster_ctarank == 0:
             w.time += 9000
-            do(w, "fence.acq_rel")
+            do(w, "fence")
         w.gpu.seen[w.cluster_ctarank] = w.cta.mbarriers[0].phase
 
     return program

@@ -1,0 +1,389 @@
+"""Loads, stores and atomic operations with a memory order and a scope.
+
+The order (`sem`) and the scope say which threads may access the place at the same time, and what the access orders
+(PTX ISA: "Memory Consistency Model"). A weak access may conflict with no other at the same time. Strong ones
+(volatile, relaxed and stronger) may, if the scope of each has the other's thread. An acquire that reads what a release
+wrote, also through atomic operations in between, sees all that happened before the release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from tirx_mini.ir import DataType, Expr
+
+from .core import instruction
+from .facts import Alias, LaneResult, Memory, Scope
+from .machine import Machine, MemoryAccess, Thread
+from .operands import REGISTER_TYPES, MemoryAddress, Registers, SourceRegisters, typed_value
+
+Space = Literal["global", "shared", "shared::cta", "shared::cluster", ""]
+InScope = Literal["", "cta", "cluster", "gpu", "sys"]
+Cached = Literal["", "ca", "cg", "cs", "lu", "cv"]
+Evict = Literal[
+    "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
+]
+Prefetch = Literal["", "L2::64B", "L2::128B", "L2::256B"]
+LoadType = Literal["", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"]
+WordType = Literal["", "b32", "u32", "s32", "f32"]
+AtomType = Literal["", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"]
+Op = Literal["add", "inc", "dec", "min", "max", "and", "or", "xor", "exch"]
+
+_STORE_SPELLINGS = {"ptx_type": "type", "l1_evict": "evict"}
+_SPELLINGS = {**_STORE_SPELLINGS, "return_type": "returned", "prefetch_size": "prefetch"}
+_WORDS = {"": 1, "v2": 2, "v4": 4}
+
+
+def _access(sem: str, scope: str, space: str, type: str, words: int = 1, returned: str = "") -> MemoryAccess:
+    """What the simulator is told. Without a name, loads and stores are weak."""
+    return MemoryAccess(_held(type, returned), sem or "weak", scope or "sys", space, words)
+
+
+def _atomic(sem: str, scope: str, space: str, type: str, returned: str = "") -> MemoryAccess:
+    """The same for atomic operations, which are relaxed and of the GPU where nothing is named."""
+    return MemoryAccess(_held(type, returned), sem or "relaxed", scope or "gpu", space, 1)
+
+
+def _held(type: str, returned: str) -> str:
+    """The dtype of what lies in memory: that of the result where the PTX type is untyped bits of its width."""
+    dtype = DataType(REGISTER_TYPES[type])
+    untyped = type.startswith("b") and type != "bf16"
+    return returned if returned and untyped and DataType(returned).bits == dtype.bits else dtype
+
+
+def _combination(
+    operands: Sequence[Expr], sem: str, scope: str, space: str, cop: str, evict: str, **others: Any
+) -> str | None:
+    """What is wrong with modifiers of a load or a store (PTX ISA: "ld", "st", syntax)."""
+    named = f'sem="{sem}"' if sem else "an access without sem"
+    if sem in ("relaxed", "acquire", "release"):
+        if not scope:
+            return f"{named} needs a scope: cta, cluster, gpu or sys"
+    elif scope:
+        return f"{named} has no scope"
+    if cop and (sem not in ("", "weak") or evict):
+        return "cop is for weak accesses without an eviction priority"
+    if evict and (sem == "volatile" or space not in ("", "global")):
+        return "an eviction priority is for accesses of global memory that are not volatile"
+    if others.get("prefetch") and space not in ("", "global"):
+        return "prefetch is for global memory"
+    if others.get("nc") and (space != "global" or sem or cop not in ("", "ca", "cg", "cs")):
+        return 'nc is for space="global" without sem'
+    return None
+
+
+def _stored(operands: Sequence[Expr], vec: str, **attrs: Any) -> str | None:
+    """The same, and as many values as the vector has."""
+    count = len(operands) - 1
+    if count != _WORDS[vec]:
+        return f"{count} values are given; {_WORDS[vec]} are needed" + (f' with vec="{vec}"' if vec else "")
+    if vec == "v4" and attrs["type"].endswith("64"):
+        return "a vector has at most 16 bytes"
+    return _combination(operands, **attrs)
+
+
+@instruction(
+    "ld{.sem}{.scope}{.space}{.cop}{.nc}{.evict}{.prefetch}{.type} {result}, [{address}];",
+    name="ld",
+    api=(
+        Alias("ptx.ld_acquire", {"sem": "acquire"}, {"scope": "gpu"}),
+        Alias("ptx.ld_relaxed", {"sem": "relaxed"}, {"scope": "gpu"}),
+        Alias("ptx.ld_volatile", {"sem": "volatile"}),
+        Alias("ptx.ld_global_nc", {"nc": True, "space": "global"}),
+        Alias("cuda.ldg", {"nc": True, "space": "global"}),
+    ),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    cost="alu",
+    reads=Memory.GLOBAL | Memory.SHARED,
+    typed="type",
+    lanewise=True,
+    check=_combination,
+    spellings={**_SPELLINGS, "dtype": "returned"},
+)
+def ld(
+    gpu: Machine,
+    thread: Thread,
+    address: MemoryAddress,
+    *,
+    returned: str = "",
+    type: LoadType = "",
+    sem: Literal["", "weak", "volatile", "relaxed", "acquire"] = "",
+    scope: InScope = "",
+    space: Space = "global",
+    cop: Cached = "",
+    nc: bool = False,
+    evict: Evict = "",
+    prefetch: Prefetch = "",
+) -> typed_value:
+    """The value at `address`. By default the type is that of the buffer.
+
+    With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+    """
+    return gpu.load_memory(thread, _access(sem, scope, space, type, 1, returned), address)
+
+
+def _registers(vec: str, **_: Any) -> int:
+    return _WORDS[vec]
+
+
+def _vector(head: str) -> Callable[..., str]:
+    def template(vec: str, **_: Any) -> str:
+        registers = "{{dst}}" if vec else "{dst}"
+        return f"{head} {registers}, [{{address}}];"
+
+    return template
+
+
+@instruction(
+    _vector("ld{.sem}{.scope}{.space}{.cop}{.nc}{.evict}{.prefetch}{.vec}{.type}"),
+    name="ld.registers",
+    api=(
+        "ptx.ld",
+        Alias("ptx.ld_acquire", {"sem": "acquire"}, {"scope": "gpu"}),
+        Alias("ptx.ld_relaxed", {"sem": "relaxed"}, {"scope": "gpu"}),
+        Alias("ptx.ld_volatile", {"sem": "volatile"}),
+        Alias("ptx.ld_global_nc", {"nc": True, "space": "global"}),
+    ),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="ld",
+    cost="alu",
+    reads=Memory.GLOBAL | Memory.SHARED,
+    registers=_registers,
+    typed="type",
+    lanewise=True,
+    check=_combination,
+    spellings=_SPELLINGS,
+)
+def ld_registers(
+    gpu: Machine,
+    thread: Thread,
+    address: MemoryAddress,
+    dst: Registers,
+    *,
+    returned: str = "",
+    type: WordType = "b32",
+    vec: Literal["", "v2", "v4"] = "",
+    sem: Literal["", "weak", "volatile", "relaxed", "acquire"] = "",
+    scope: InScope = "",
+    space: Space = "global",
+    cop: Cached = "",
+    nc: bool = False,
+    evict: Evict = "",
+    prefetch: Prefetch = "",
+) -> None:
+    """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses."""
+    gpu.load_registers(thread, _access(sem, scope, space, type, _WORDS[vec]), address, dst)
+
+
+def _store(vec: str, **_: Any) -> str:
+    values = "{{values}}" if vec else "{values}"
+    return f"st{{.sem}}{{.scope}}{{.space}}{{.cop}}{{.evict}}{{.vec}}{{.type}} [{{address}}], {values};"
+
+
+@instruction(
+    _store,
+    name="st",
+    api=(
+        Alias("ptx.st_release", {"sem": "release"}, {"scope": "gpu", "space": "global"}),
+        Alias("ptx.st_relaxed", {"sem": "relaxed"}, {"scope": "gpu", "space": "global"}),
+        Alias("ptx.st_volatile", {"sem": "volatile"}, {"space": "global"}),
+    ),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    cost="alu",
+    writes=Memory.GLOBAL | Memory.SHARED,
+    typed="type",
+    lanewise=True,
+    check=_stored,
+    spellings=_STORE_SPELLINGS,
+)
+def st(
+    gpu: Machine,
+    thread: Thread,
+    address: MemoryAddress,
+    *values: typed_value,
+    type: LoadType = "",
+    vec: Literal["", "v2", "v4"] = "",
+    sem: Literal["", "weak", "volatile", "relaxed", "release"] = "",
+    scope: InScope = "",
+    space: Space = "shared",
+    cop: Literal["", "wb", "cg", "cs", "wt"] = "",
+    evict: Evict = "",
+) -> None:
+    """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+
+    With sem = "release", whoever acquires the value sees all that happened before the store.
+    """
+    gpu.store_memory(thread, _access(sem, scope, space, type, len(values)), address, values)
+
+
+def _store_registers(vec: str, **_: Any) -> str:
+    registers = "{{src}}" if vec else "{src}"
+    return f"st{{.sem}}{{.scope}}{{.space}}{{.cop}}{{.evict}}{{.vec}}{{.type}} [{{address}}], {registers};"
+
+
+@instruction(
+    _store_registers,
+    name="st.registers",
+    api=(
+        "ptx.st",
+        Alias("ptx.st_release", {"sem": "release"}, {"scope": "gpu", "space": "global"}),
+        Alias("ptx.st_relaxed", {"sem": "relaxed"}, {"scope": "gpu", "space": "global"}),
+        Alias("ptx.st_volatile", {"sem": "volatile"}, {"space": "global"}),
+    ),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="st",
+    cost="alu",
+    writes=Memory.GLOBAL | Memory.SHARED,
+    registers=_registers,
+    typed="type",
+    lanewise=True,
+    check=_combination,
+    spellings=_STORE_SPELLINGS,
+)
+def st_registers(
+    gpu: Machine,
+    thread: Thread,
+    address: MemoryAddress,
+    src: SourceRegisters,
+    *,
+    type: WordType = "b32",
+    vec: Literal["", "v2", "v4"] = "",
+    sem: Literal["", "weak", "volatile", "relaxed", "release"] = "",
+    scope: InScope = "",
+    space: Space = "shared",
+    cop: Literal["", "wb", "cg", "cs", "wt"] = "",
+    evict: Evict = "",
+) -> None:
+    """Store 1, 2 or 4 words of 32 bits from registers to `address` on."""
+    gpu.store_registers(thread, _access(sem, scope, space, type, _WORDS[vec]), address, src)
+
+
+_BITWISE = ("and", "or", "xor", "exch")
+_INTEGERS = ("u32", "s32", "u64", "s64")
+_TYPES = {
+    "add": (*_INTEGERS, "f16", "bf16", "f32", "f64"), "inc": ("u32",), "dec": ("u32",), "min": _INTEGERS,
+    "max": _INTEGERS, **dict.fromkeys(_BITWISE, ("b32", "b64", *_INTEGERS)),
+}  # fmt: skip
+"""The types of each operation (PTX ISA: "atom")."""
+
+
+def _typed_operation(operands: Sequence[Expr], op: str, type: str, **_: Any) -> str | None:
+    if type not in _TYPES[op]:
+        return f"{op} has the types {', '.join(_TYPES[op])}, not {type}"
+    return None
+
+
+def _operation(head: str, tail: str) -> Callable[..., str]:
+    """The PTX: bitwise operations are untyped, and sums of 64-bit integers wrap as unsigned ones do."""
+
+    def template(op: str, type: str, **_: Any) -> str:
+        shown = f"b{type[1:]}" if op in _BITWISE else "u64" if (op, type) == ("add", "s64") else type
+        return f"{head}{{.sem}}{{.scope}}{{.space}}{{.op}}{'.noftz' * (type in ('f16', 'bf16'))}.{shown} {tail}"
+
+    return template
+
+
+@instruction(
+    _operation("atom", "{result}, [{address}], {value};"),
+    name="atom",
+    api=("ptx.atom_scalar", Alias("cuda.atomic_add", {"op": "add", "space": ""})),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    cost="smem_atomic",
+    reads=Memory.GLOBAL | Memory.SHARED,
+    writes=Memory.GLOBAL | Memory.SHARED,
+    lanes=LaneResult.PER_LANE,
+    typed="type",
+    lanewise=True,
+    check=_typed_operation,
+    spellings={"ptx_type": "type", "return_type": "returned", "res_addr": "address"},
+)
+def atom(
+    gpu: Machine,
+    thread: Thread,
+    address: MemoryAddress,
+    value: typed_value,
+    *,
+    op: Op,
+    returned: str = "",
+    type: AtomType = "",
+    sem: Literal["", "relaxed", "acquire", "release", "acq_rel"] = "",
+    scope: InScope = "",
+    space: Space = "global",
+) -> typed_value:
+    """Replace the value at `address` by that of `op` applied to it and `value`, in one step; the result is the old one.
+
+    Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
+    """
+    return gpu.update_memory(thread, _atomic(sem, scope, space, type, returned), address, op, value, None)
+
+
+def _swap(type: str, **_: Any) -> str:
+    return f"atom{{.sem}}{{.scope}}{{.space}}.cas.b{type[1:]} {{result}}, [{{address}}], {{compare}}, {{value}};"
+
+
+@instruction(
+    _swap,
+    name="atom.cas",
+    api=(Alias("cuda.atomic_cas", {"space": ""}),),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="atom",
+    cost="smem_atomic",
+    reads=Memory.GLOBAL | Memory.SHARED,
+    writes=Memory.GLOBAL | Memory.SHARED,
+    lanes=LaneResult.PER_LANE,
+    typed="type",
+    lanewise=True,
+    spellings={"ptx_type": "type", "return_type": "returned", "old_val": "compare", "new_val": "value"},
+)
+def atom_cas(
+    gpu: Machine,
+    thread: Thread,
+    address: MemoryAddress,
+    compare: typed_value,
+    value: typed_value,
+    *,
+    returned: str = "",
+    type: Literal["", "b32", "b64", "u32", "u64", "s32", "s64"] = "",
+    sem: Literal["", "relaxed", "acquire", "release", "acq_rel"] = "",
+    scope: InScope = "",
+    space: Space = "global",
+) -> typed_value:
+    """Replace the value at `address` by `value` if it is `compare`, in one step; the result is the old one."""
+    return gpu.update_memory(thread, _atomic(sem, scope, space, type, returned), address, "cas", value, compare)
+
+
+@instruction(
+    _operation("red", "[{address}], {value};"),
+    name="red",
+    api=("ptx.red_scalar",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    cost="alu",
+    reads=Memory.GLOBAL | Memory.SHARED,
+    writes=Memory.GLOBAL | Memory.SHARED,
+    typed="type",
+    lanewise=True,
+    check=_typed_operation,
+    spellings={"ptx_type": "type"},
+)
+def red(
+    gpu: Machine,
+    thread: Thread,
+    address: MemoryAddress,
+    value: typed_value,
+    *,
+    op: Literal["add", "inc", "dec", "min", "max", "and", "or", "xor"],
+    type: AtomType = "",
+    sem: Literal["", "relaxed", "release"] = "",
+    scope: InScope = "",
+    space: Space = "global",
+) -> None:
+    """As `atom`, without a result."""
+    gpu.update_memory(thread, _atomic(sem, scope, space, type), address, op, value, None)

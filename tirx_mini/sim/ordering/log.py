@@ -1,0 +1,98 @@
+"""The accesses of one memory, by number: one for each, or for a set of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from typing import Any
+
+from .actors import Access, Actor, Release
+from .clocks import PROXY
+
+
+class AccessLog:
+    """The numbered accesses of one memory. Number 0 stands for none.
+
+    proxy: the clock of the fences that let the async proxy see ordinary writes to this memory.
+    pedantic: whether ordinary reads need such a fence before the async proxy writes.
+    """
+
+    __slots__ = ("_numbers", "_repeated", "_sets", "accesses", "pedantic", "proxy")
+
+    def __init__(self, proxy: int = PROXY) -> None:
+        self.accesses: list[Any] = [None]
+        self.proxy = proxy
+        self.pedantic = False
+        self._sets: list[tuple[int, ...]] = [()]
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._repeated: dict[Hashable, int] = {}
+
+    def number(self, actor: Actor, write: bool) -> int:
+        """The number of an access by `actor` now; the same one for the same place in the same epoch."""
+        agent, last = actor.agent, self.accesses[-1]
+        if (
+            last is None
+            or last.epoch != agent.epoch
+            or last.agent != agent.index
+            or last.span is not actor.span
+            or last.write != write
+            or last.parted != actor.parted
+            or last.operation is not actor.operation
+            or last.cluster != actor.cluster
+            or last.value != actor.value
+            or last.strong != actor.strong
+        ):
+            self.accesses.append(Access(actor, write))
+        return len(self.accesses) - 1
+
+    def strong_number(self, actor: Actor, write: bool, released: tuple[Release, ...] = ()) -> int:
+        """The number of a strong access. One that is repeated in one epoch has one number, as in a loop that polls."""
+        agent = actor.agent
+        key = (agent.index, agent.epoch, actor.span, write, actor.strong, actor.parted)
+        number = self._repeated.get(key, 0)
+        if not number or released:
+            access = Access(actor, write)
+            access.released = released
+            self.accesses.append(access)
+            number = len(self.accesses) - 1
+            if not released:
+                self._repeated[key] = number
+        return number
+
+    def members(self, number: int) -> tuple[int, ...]:
+        """The accesses that a number stands for: one, or where it is negative a set."""
+        return self._sets[-number] if number < 0 else (number,)
+
+    def add(self, number: int, new: int) -> int:
+        """The number of the set that `number` stands for, with access `new`; 0 is the empty set.
+
+        An agent is there once, by its last access. Accesses of different clusters are never ordered, so whoever comes
+        next conflicts with one of two: then others need not be there.
+        """
+        if number in (0, new):
+            return new
+        accesses, members = self.accesses, self.members(number)
+        if new in members:
+            return number
+        last = accesses[new]
+        kept = tuple(m for m in members if (a := accesses[m]).agent != last.agent or a.cluster != last.cluster)
+        if len(kept) == len(members) and len({accesses[m].cluster for m in members}) > 1:
+            return number
+        if not kept:
+            return new
+        return self._set((*kept, new))
+
+    def _set(self, members: tuple[int, ...]) -> int:
+        """The number of a set of several."""
+        found = self._numbers.get(members)
+        if found is None:
+            self._sets.append(members)
+            found = self._numbers[members] = 1 - len(self._sets)
+        return found
+
+    def linked(self, number: int, new: int, absorbed: Collection[int]) -> int:
+        """The number of the writes that an acquire of a value synchronises with, after the atomic operation `new` on
+        it: those of before without `absorbed`, which the operation itself has acquired and releases again.
+        """
+        kept = tuple(m for m in self.members(number) if m and m not in absorbed and m != new)
+        members = (*kept, new) if self.accesses[new].released else kept
+        return self._set(members) if len(members) > 1 else members[0] if members else 0
