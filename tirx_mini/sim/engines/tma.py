@@ -101,8 +101,6 @@ class Incoming:
     span: Span | None
 
 
-
-
 # -- facts ---------------------------------------------------------------------------------------------------------
 
 
@@ -446,6 +444,5 @@ def _actor(copy: BulkCopy) -> Actor:
     cluster = copy.cta.cluster.domain
     actor = Actor(copy.agent, cluster, Proxy.ASYNC, copy.operation, copy.role, copy.span, copy.issued)
     if copy.reduce is not None:  # relaxed, at the scope of the GPU (PTX ISA: "cp.reduce.async.bulk.tensor")
-        place = copy.cta.cluster.index, copy.cta.rank
-        actor.strong = Strong("gpu", place, copy.copier.dtype.itemsize)
+        actor.strong = Strong("gpu", (copy.cta.cluster.index, copy.cta.rank), copy.copier.dtype.itemsize)
     return actor
