@@ -44,6 +44,7 @@ def test_every_name_has_its_place() -> None:
     assert [name for name in lang.__all__ if name != "SMEMPool" and f"# {name}\n" not in TEXTS["lang"]] == []
     named = {name for names in tx.SECTIONS.values() for name in names.split()}
     named |= {other for name in named for other in tx.aliases(name)} | {"PoolAllocator", "SMEMPool"}
+    named |= {name for name in tirx.__all__ if name in layout.__all__}
     assert set(tirx.__all__) == named
     elsewhere = {"ptx", "cuda", "tile", "threadIdx", "blockIdx", "clusterCtaIdx", "gridDim", *OPS, *SPELLINGS}
     assert [n for n in dir(tirx) if n not in elsewhere and f"Tx.{n}" not in TEXTS["tx"] + TEXTS["instructions"]] == []

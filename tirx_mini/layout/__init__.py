@@ -66,11 +66,18 @@ from .axis import (
     wgid,
     wid_in_wg,
 )
-from .fragments import tcgen05_ld_layout, wgmma_accumulator_layout
+from .fragments import (
+    tcgen05_atom_layout,
+    tcgen05_ld_layout,
+    tmem_datapath_layout,
+    wg_local_layout,
+    wgmma_accumulator_layout,
+)
 from .shared import DescriptorParams, TmaBox, mma_descriptor_params, swizzle_mode, tma_boxes, vector_length
 from .slicing import SlicedLayout, slice_region
+from .spec import Iter, R, Replica, S, Spec
 from .swizzle import ComposeLayout, SwizzleLayout, SwizzleMode, dtype_bits, tma_shared_layout
-from .tile import Iter, Layout, S, Spec, TileLayout
+from .tile import Layout, TileLayout
 
 __all__ = [
     "AXES",
@@ -81,6 +88,8 @@ __all__ = [
     "Iter",
     "Layout",
     "LayoutError",
+    "R",
+    "Replica",
     "SlicedLayout",
     "S",
     "Spec",
@@ -109,13 +118,16 @@ __all__ = [
     "pid",
     "slice_region",
     "swizzle_mode",
+    "tcgen05_atom_layout",
     "tcgen05_ld_layout",
     "tid_in_wg",
     "tma_boxes",
     "tma_shared_layout",
+    "tmem_datapath_layout",
     "tx",
     "vector_length",
     "warpid",
+    "wg_local_layout",
     "wgid",
     "wgmma_accumulator_layout",
     "wid_in_wg",

@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .arith import Coord, div, mod
+from .arith import Coord
 from .axis import Axis, LayoutError, m
+from .spec import Iter, S, Spec, coalesce, still, unravel
 from .swizzle import ComposeLayout, SwizzleLayout
-from .tile import Iter, Layout, S, Spec, TileLayout, coalesce, still
+from .tile import Layout, TileLayout
 
 
 def is_injective(layout: Layout) -> bool:
@@ -27,7 +28,7 @@ def is_injective(layout: Layout) -> bool:
 def is_bijective(layout: Layout) -> bool:
     """Whether each place from 0 up to `cosize(axis)` of each axis holds exactly one element."""
     tile = layout.linear
-    full = all(tile.cosize(axis) == _axis_size(tile, axis) for axis in tile.axes)
+    full = tile.is_plain and all(tile.cosize(axis) == _axis_size(tile, axis) for axis in tile.axes)
     if not full or not is_injective(tile):
         return False
     # A swizzle permutes whole atoms, so it leaves the tile only where the tile ends inside an atom.
@@ -74,6 +75,8 @@ def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
     """
     if isinstance(outer, SwizzleLayout):
         return ComposeLayout(outer, inner)
+    if not (outer.is_plain and inner.is_plain):
+        raise LayoutError(f"layouts with copies or an offset are not composed: {outer} after {inner}")
     if inner.axes != (m,):
         raise LayoutError(f"the inner layout of a composition must place elements in memory only, unlike {inner}")
     # Write outer's element number in digits: the iters of inner, and the gaps between them.
@@ -93,17 +96,6 @@ def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
     place = dict(zip(reversed(moving), digits, strict=True))  # the strides differ, so the iters are distinct keys
     unmoved = still(outer.iters[0].axis)
     return TileLayout(Spec(tuple(tuple(new for it in dim for new in place.get(it, unmoved)) for dim in inner.dims)))
-
-
-def unravel(number: Coord, shape: tuple[int, ...]) -> tuple[Coord, ...]:
-    """The logical coordinates of the element with the row-major `number`."""
-    coords: list[Coord] = []
-    inner = math.prod(shape)
-    for position, extent in enumerate(shape):
-        inner //= extent
-        coord = div(number, inner)
-        coords.append(coord if position == 0 else mod(coord, extent))
-    return tuple(coords)
 
 
 def _axis_size(tile: TileLayout, axis: Axis) -> int:

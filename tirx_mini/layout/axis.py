@@ -20,11 +20,34 @@ def whole(what: str, value: Any) -> int:
         raise LayoutError(f"{what} must be an int, not {value!r}{hint}") from None
 
 
-@dataclass(frozen=True)
-class Axis:
-    """One dimension of the hardware: memory, tensor-memory lanes or columns, threads, CTAs."""
+AXES: dict[str, Axis] = {}
+"""Every axis by its name."""
+
+
+class _AxisNames(type):
+    """``Axis.tid_in_wg``: an axis by its name."""
+
+    def __getattr__(cls, name: str) -> Axis:
+        axis = AXES.get(name)
+        if axis is None:
+            raise AttributeError(f"there is no axis {name!r}; the axes are {', '.join(AXES)}")
+        return axis
+
+
+@dataclass(frozen=True, eq=False)
+class Axis(metaclass=_AxisNames):
+    """One dimension of the hardware: memory, tensor-memory lanes or columns, threads, CTAs.
+
+    It equals its name, so that places can be looked up by name: ``layout.apply(1, 2)["m"]``.
+    """
 
     name: str
+
+    def __eq__(self, other: object) -> bool:
+        return other.name == self.name if isinstance(other, Axis) else other == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
     def is_thread(self) -> bool:
@@ -67,7 +90,7 @@ by = Axis("by")
 bz = Axis("bz")
 pid = Axis("pid")  # device in a group of devices
 
-AXES: dict[str, Axis] = {
+AXES |= {
     axis.name: axis
     for axis in (m, TLane, TCol, laneid, warpid, wid_in_wg, tid_in_wg, wgid, tx, cbx, cby, cbz, bx, by, bz, pid)
 }

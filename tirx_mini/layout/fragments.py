@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from .axis import LayoutError, laneid, tid_in_wg, whole, wid_in_wg
-from .tile import S, TileLayout
+from collections.abc import Sequence
+from typing import Any
+
+from .axis import LayoutError, TCol, TLane, laneid, tid_in_wg, whole, wid_in_wg
+from .spec import S
+from .swizzle import dtype_bits
+from .tile import TileLayout
 
 
 def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
@@ -35,3 +40,95 @@ def tcgen05_ld_layout(n: int, rows: int = 128) -> TileLayout:
     if min(n, rows) < 1:
         raise LayoutError(f"n and rows must be at least 1, not {n} and {rows}")
     return TileLayout(S[(rows, n) : (1 @ tid_in_wg, 1)])
+
+
+def wg_local_layout(cols: int, rows: int = 128) -> TileLayout:
+    """TVM's name of `tcgen05_ld_layout`: thread r of a warpgroup holds the `cols` elements of row r."""
+    return tcgen05_ld_layout(cols, rows)
+
+
+_ATOM_BITS = {"32x32b": 32, "16x64b": 64, "16x128b": 128, "16x256b": 256}
+"""The width of one repetition of a shape, in bits of a row."""
+
+
+def tcgen05_atom_layout(instr_shape: str, tensor_shape: Sequence[int], dtype: Any) -> TileLayout:
+    """The registers of a warpgroup that a `tcgen05.ld` or `tcgen05.st` of a shape reads or writes.
+
+    instr_shape: "32x32b", "16x64b", "16x128b" or "16x256b". In .16x*b, warp w holds rows 16 w … 16 w + 15.
+    tensor_shape: (rows, columns): 128 rows for .32x32b, 64 for the others, or 128 for two accesses of 64 rows;
+        for .32x32b also 64 rows of float32, whose second half of columns is in threads 64 … 127.
+    dtype: of an element, of 32 or 16 bits; two elements of 16 bits share a register.
+
+    PTX ISA, "tcgen05 data movement shapes". Raises LayoutError for another shape or number of columns.
+    """
+    width = _ATOM_BITS.get(instr_shape)
+    if width is None:
+        raise LayoutError(f"instr_shape must be one of {', '.join(_ATOM_BITS)}, not {instr_shape!r}")
+    rows, cols = (whole("each extent of tensor_shape", extent) for extent in tensor_shape)
+    per_word = 32 // dtype_bits(dtype) if dtype_bits(dtype) in (16, 32) else 0
+    if not per_word:
+        raise LayoutError(f"the elements of tcgen05.ld and tcgen05.st have 32 or 16 bits, unlike {dtype}")
+    folded = instr_shape == "32x32b" and rows == 64
+    if rows not in ((64, 128) if instr_shape != "32x32b" or per_word == 1 else (128,)):
+        raise LayoutError(f"a fragment of .{instr_shape} of {dtype} has 128 or 64 rows as its shape allows, not {rows}")
+    one = width // 32 * per_word * (2 if folded else 1)  # columns of one repetition
+    repeats, rest = divmod(cols, one)
+    most = min(128, 8192 // width)
+    if rest or repeats < 1 or repeats > most or repeats & (repeats - 1):
+        raise LayoutError(f".{instr_shape} has {one} columns of {dtype} times a power of two up to {most}, not {cols}")
+    if instr_shape == "32x32b":
+        if folded:
+            return TileLayout(S[(64, (2, repeats)) : (1 @ tid_in_wg, (64 @ tid_in_wg, 1))])
+        return TileLayout(S[(128, cols) : (1 @ tid_in_wg, 1)])
+    return _sixteen_rows(rows, repeats, width, per_word)
+
+
+def _sixteen_rows(rows: int, repeats: int, width: int, per_word: int) -> TileLayout:
+    """The fragment of a .16x*b shape. Registers are counted in elements, `per_word` to a register of 32 bits."""
+    if width == 64:  # lane 4 r + 2 c + h holds column c of row r + 8 h
+        halves, columns, column_strides = 1 @ laneid, (repeats, 2), (per_word, 2 @ laneid)
+        registers = repeats
+    elif width == 128:  # a lane holds both rows r and r + 8
+        halves, columns, column_strides = per_word, (repeats, 4), (2 * per_word, 1 @ laneid)
+        registers = 2 * repeats
+    else:  # and two neighbouring columns
+        halves, columns, column_strides = 2 * per_word, (repeats, 4, 2), (4 * per_word, 1 @ laneid, per_word)
+        registers = 4 * repeats
+    row_extents, row_strides = (4, 2, 8), (1 @ wid_in_wg, halves, 4 @ laneid)
+    if rows == 128:
+        row_extents, row_strides = (4, 2, 2, 8), (1 @ wid_in_wg, registers * per_word, halves, 4 @ laneid)
+    if per_word == 2:
+        columns, column_strides = (*columns, 2), (*column_strides, 1)
+    return TileLayout(S[(row_extents, columns) : (row_strides, column_strides)])
+
+
+_DATAPATHS = {"A": 128, "B": 64, "C": 64, "D": 128, "E": 64, "F": 64, "G": 32}
+"""The rows that a CTA has in each data path."""
+
+
+def tmem_datapath_layout(datapath: str, rows: int, cols: int, sub_slab: int = 0) -> TileLayout:
+    """Where `tcgen05.mma` leaves the rows of its accumulator in tensor memory, for one CTA.
+
+    datapath: A (M = 256, cta_group 2), D (M = 128): row r in lane r. B (M = 128, cta_group 2) and E (M = 64, .ws): 64
+        rows, the second half of the columns in lanes 64 … 127. C (sparse) and F (M = 64): 16 rows in each 32 lanes. G
+        (M = 32, .ws): 32 rows, a quarter of the columns in each 32 lanes.
+    rows, cols: the shape.
+    sub_slab: for C and F, 1 for the upper 16 of each 32 lanes.
+
+    PTX ISA, "tcgen05.mma data path layout organization". Raises LayoutError for another number of rows.
+    """
+    rows, cols = whole("rows", rows), whole("cols", cols)
+    if _DATAPATHS.get(datapath) != rows:
+        expected = f"has {_DATAPATHS[datapath]} rows, not {rows}" if datapath in _DATAPATHS else "is not one of A to G"
+        raise LayoutError(f"the data path {datapath!r} {expected}")
+    if sub_slab not in (0, 1) or (sub_slab and datapath not in "CF"):
+        raise LayoutError(f"sub_slab {sub_slab} is not a part of data path {datapath}, which fills all of its lanes")
+    folds = {"B": 2, "E": 2, "G": 4}.get(datapath, 1)
+    if cols % folds:
+        raise LayoutError(f"the data path {datapath} needs a number of columns that {folds} divides, not {cols}")
+    if folds > 1:
+        return TileLayout(S[(rows, (folds, cols // folds)) : (1 @ TLane, (rows @ TLane, 1 @ TCol))])
+    if datapath in "CF":
+        spec = S[((4, 16), cols) : ((32 @ TLane, 1 @ TLane), 1 @ TCol)]
+        return TileLayout(spec + 16 @ TLane if sub_slab else spec)
+    return TileLayout(S[(rows, cols) : (1 @ TLane, 1 @ TCol)])

@@ -17,8 +17,9 @@ from tirx_mini.hardware import MAX_TMA_BOX
 from .arith import Coord, add, to_bytes
 from .axis import LayoutError, m
 from .slicing import Divisor, SlicedLayout, known_divisor, slice_region, unknown
+from .spec import Iter, coalesce
 from .swizzle import ATOM_ROWS, CHUNK_BYTES, ComposeLayout, SwizzleLayout, SwizzleMode, dtype_bits
-from .tile import Iter, Layout, TileLayout, coalesce
+from .tile import Layout, TileLayout
 
 
 @dataclass(frozen=True)
@@ -204,5 +205,5 @@ def vector_length(layout: Layout) -> int:
     *others, last = (it for dim in layout.linear.dims for it in coalesce(dim))
     if last.axis != m or last.stride != 1:
         return 1
-    run = math.gcd(last.extent, *(it.stride for it in others if it.axis == m))
+    run = math.gcd(last.extent, layout.linear.offset.get(m, 0), *(it.stride for it in others if it.axis == m))
     return math.gcd(run, layout.swizzle.chunk) if isinstance(layout, ComposeLayout) else run

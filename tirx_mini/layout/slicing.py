@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from .arith import Coord, add, div, mod, mul
 from .axis import Axis, LayoutError
+from .spec import Dim, Iter, Spec, coalesce, still
 from .swizzle import ComposeLayout
-from .tile import Dim, Iter, Layout, Spec, TileLayout, coalesce, still
+from .tile import Layout, TileLayout
 
 Divisor = Callable[[Coord], int]
 """The largest number known to divide a symbolic start; 0 for a start known to be 0, which every number divides."""
@@ -74,13 +75,14 @@ def slice_region(
             raise LayoutError(f"dimension {index}: {error}") from None
         terms += moved
         dims.append(kept or still(dim[0].axis))
-    base: dict[Axis, Coord] = dict.fromkeys(layout.axes, 0)
+    whole = layout.linear
+    base: dict[Axis, Coord] = {**dict.fromkeys(layout.axes, 0), **whole.offset}
     for term in terms:
         base[term.axis] = add(base[term.axis], term.value)
-    tile = TileLayout(Spec(tuple(dims)))
+    tile = TileLayout(Spec(tuple(dims), whole.spec.replica))
     if not isinstance(layout, ComposeLayout):
         return SlicedLayout(base, tile)
-    aligned = math.gcd(*(term.divisor for term in terms))
+    aligned = math.gcd(*(term.divisor for term in terms), *whole.offset.values())
     if aligned % layout.swizzle.atom:
         raise LayoutError(
             f"the slice begins at a multiple of {aligned} elements, but {layout.swizzle.mode!r} repeats only after "

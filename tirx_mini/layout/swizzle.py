@@ -18,7 +18,8 @@ from typing import Any
 
 from .arith import Coord, add, div, mod, mul, xor
 from .axis import Axis, LayoutError, m, whole
-from .tile import Iter, Layout, S, Spec, TileLayout
+from .spec import Iter, S, Spec
+from .tile import Layout, TileLayout
 
 CHUNK_BYTES = 16
 """The unit that a swizzle moves, in bytes: bits [0, 4) of an address do not change."""
@@ -91,7 +92,7 @@ class SwizzleLayout:
         return place ^ ((place >> 3) & (self.span - self.chunk))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class ComposeLayout(Layout):
     """`swizzle` after `tile`: the tile gives an element's place in memory, the swizzle moves it within its atom.
 
@@ -102,11 +103,27 @@ class ComposeLayout(Layout):
     swizzle: SwizzleLayout
     tile: TileLayout
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.swizzle, SwizzleLayout) or not isinstance(self.tile, TileLayout):
-            given = f"{self.swizzle!r} and {self.tile!r}"
-            raise LayoutError(f"ComposeLayout takes a SwizzleLayout and a TileLayout, not {given}")
-        if self.tile.axes != (m,):
+    def __init__(
+        self,
+        swizzle: SwizzleLayout | int,
+        tile: TileLayout | int,
+        atom_len: int | None = None,
+        tile_layout: TileLayout | None = None,
+        swizzle_inner: bool = True,
+    ) -> None:
+        """``ComposeLayout(swizzle, tile)``, or, as in TVM, ``ComposeLayout(per_element, swizzle_len, atom_len, tile)``.
+
+        In TVM's form the swizzle XORs, in the number of a chunk of 2 ** per_element elements, its last `swizzle_len`
+        bits with those from bit `atom_len` on. The hardware has chunks of 16 bytes, `swizzle_len` up to 3 and
+        `atom_len` 3.
+        """
+        if isinstance(swizzle, int):
+            swizzle, tile = _bits_of(swizzle, tile, atom_len, swizzle_inner), tile_layout  # type: ignore[assignment]
+        if not isinstance(swizzle, SwizzleLayout) or not isinstance(tile, TileLayout):
+            raise LayoutError(f"ComposeLayout takes a SwizzleLayout and a TileLayout, not {swizzle!r} and {tile!r}")
+        object.__setattr__(self, "swizzle", swizzle)
+        object.__setattr__(self, "tile", tile)
+        if self.tile.axes != (m,) or self.tile.spec.replica:
             raise LayoutError(f"a swizzle acts on memory only, not on {self.tile}")
 
     def __repr__(self) -> str:
@@ -132,19 +149,72 @@ class ComposeLayout(Layout):
     def group(self, shape: Sequence[int]) -> ComposeLayout:
         return ComposeLayout(self.swizzle, self.tile.group(shape))
 
-    def apply(self, *coords: Coord) -> dict[Axis, Coord]:
-        """As `TileLayout.apply`. If each iter of the tile either steps over whole rows of the atom or stays within one,
+    def canonicalize(self) -> ComposeLayout:
+        """The same map with the fewest iters."""
+        return ComposeLayout(self.swizzle, self.tile.simplify())
+
+    def pack(self, num: int) -> ComposeLayout:
+        """`num` neighbouring elements as one: `TileLayout.pack`, with the same chunks of bytes."""
+        return ComposeLayout(SwizzleLayout(self.swizzle.mode, self.swizzle.bits * num), self.tile.pack(num))
+
+    def unpack(self, num: int) -> ComposeLayout:
+        """Each element as `num` contiguous ones: `TileLayout.unpack`, with the same chunks of bytes."""
+        return ComposeLayout(SwizzleLayout(self.swizzle.mode, self.swizzle.bits // num), self.tile.unpack(num))
+
+    def tile_to(self, to_shape: Sequence[int], current_shape: Sequence[int]) -> ComposeLayout:
+        """This layout, of `current_shape`, repeated row-major until it fills `to_shape`."""
+        return ComposeLayout(self.swizzle, self.tile.tile_to(to_shape, current_shape))
+
+    def permute_dims(self, perm: Sequence[int]) -> ComposeLayout:
+        """The dimensions in another order."""
+        return ComposeLayout(self.swizzle, self.tile.permute_dims(perm))
+
+    def broadcast(self, num: int, position: int = -1, axis: Axis | str = m) -> ComposeLayout:
+        """As `TileLayout.broadcast`."""
+        return ComposeLayout(self.swizzle, self.tile.broadcast(num, position, axis))
+
+    def storage(self) -> ComposeLayout:
+        """The layout itself: shared memory belongs to no thread."""
+        return self
+
+    def is_trivial(self) -> bool:
+        """Whether the swizzle moves nothing, and the elements are in row-major order."""
+        return self.swizzle.mode is SwizzleMode.SWIZZLE_NONE and self.tile.is_trivial()
+
+    @property
+    def tile_layout(self) -> TileLayout:
+        """TVM's name of `tile`."""
+        return self.tile
+
+    def place(self, *coords: Coord) -> dict[Axis, Coord]:
+        """As `TileLayout.place`. If each iter of the tile either steps over whole rows of the atom or stays within one,
         the result has the form `rows + (column ^ row % 8 * chunk)`, which limits the XOR to the column.
         """
         swizzle, digits = self.swizzle, list(self.tile.digits(*coords))
+        first = self.tile.offset.get(m, 0)
+        if first % swizzle.atom:
+            return {m: swizzle(add(_total(digits), first))}
         across = [(it, digit) for it, digit in digits if it.stride % swizzle.span == 0]
         within = [(it, digit) for it, digit in digits if it.stride % swizzle.span != 0]
         if sum(it.reach for it, _ in within) >= swizzle.span:
-            return {m: swizzle(_total(digits))}
+            return {m: add(swizzle(_total(digits)), first)}
         # Iters that step over whole atoms do not change the row of the pattern, so the XOR does not involve them.
         row = _total([(it, digit) for it, digit in across if it.stride % swizzle.atom], unit=swizzle.span)
         moved = mod(div(row, ATOM_ROWS >> swizzle.mode.value), 1 << swizzle.mode.value)
-        return {m: add(_total(across), xor(_total(within), mul(moved, swizzle.chunk)))}
+        return {m: add(add(_total(across), xor(_total(within), mul(moved, swizzle.chunk))), first)}
+
+
+def _bits_of(per_element: int, swizzle_len: object, atom_len: object, swizzle_inner: bool) -> SwizzleLayout:
+    """The swizzle that TVM describes by its bits. Raises LayoutError for one that the hardware does not have."""
+    bits = CHUNK_BYTES * 8 >> per_element if 0 <= per_element <= 7 else 0
+    known = isinstance(swizzle_len, int) and 0 <= swizzle_len <= 3
+    if bits < 4 or not known or (swizzle_len and (atom_len != 3 or not swizzle_inner)):
+        raise LayoutError(
+            f"the hardware has no swizzle ComposeLayout({per_element}, {swizzle_len}, {atom_len}, …, "
+            f"swizzle_inner={swizzle_inner}): its chunks have 16 bytes, and it has swizzle_len 0 to 3, atom_len 3 and "
+            "swizzle_inner=True"
+        )
+    return SwizzleLayout(SwizzleMode(swizzle_len), bits)
 
 
 def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> Layout:

@@ -1,75 +1,17 @@
-"""`TileLayout`: strides along named axes, and `S[...]`, the notation for it."""
+"""`Layout`, a map from coordinates to places, and `TileLayout`, one of strides along named axes."""
 
 from __future__ import annotations
 
 import math
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .arith import Coord, add, div, mod, mul
-from .axis import Axis, LayoutError, Stride, m
-
-
-@dataclass(frozen=True)
-class Iter:
-    """One digit of a coordinate. It runs over 0 … extent - 1, and each step moves `stride` along `axis`."""
-
-    extent: int
-    stride: int
-    axis: Axis = m
-
-    @property
-    def reach(self) -> int:
-        """The distance from the first place to the last."""
-        return (self.extent - 1) * self.stride
-
-
-Dim = tuple[Iter, ...]
-"""The digits of one logical coordinate, most significant first."""
-
-
-@dataclass(frozen=True)
-class Spec:
-    """The value of `S[shape : strides]`: one tuple of iters per logical dimension."""
-
-    dims: tuple[Dim, ...]
-
-    def __repr__(self) -> str:
-        shape = tuple(_unwrap(tuple(it.extent for it in dim)) for dim in self.dims)
-        strides = tuple(_unwrap(tuple(Stride(it.stride, it.axis) for it in dim)) for dim in self.dims)
-        if len(self.dims) == 1 and not isinstance(shape[0], tuple):
-            return f"S[{shape[0]} : {strides[0]}]"
-        return f"S[{shape} : {strides}]"
-
-
-class _SpecBuilder:
-    """The type of `S`, whose subscripts denote layouts.
-
-    S[(128, 64) : (64, 1)]                   plain strides along memory, `m`
-    S[(128, 512) : (1@TLane, 1@TCol)]        strides along named axes
-    S[(128, 64)]                             row-major strides
-    S[((16, 8), 64) : ((512, 64), 1)]        a dimension of 128 = 16 × 8, with one stride per digit
-
-    Raises LayoutError if shape and strides do not match.
-    """
-
-    def __getitem__(self, item: Any) -> Spec:
-        shape, strides = (item.start, item.stop) if isinstance(item, slice) else (item, None)
-        dims = tuple(_extents(dim) for dim in (shape if isinstance(shape, tuple) else (shape,)))
-        if strides is None:
-            return _row_major(dims)
-        stride_dims = strides if isinstance(strides, tuple) else (strides,)
-        if isinstance(shape, tuple) != isinstance(strides, tuple) or len(dims) != len(stride_dims):
-            raise LayoutError(f"S[{shape} : {strides}] needs one stride for each of its {len(dims)} extents")
-        return Spec(tuple(_dim(extents, stride) for extents, stride in zip(dims, stride_dims, strict=True)))
-
-
-S = _SpecBuilder()
+from .axis import AXES, Axis, LayoutError, m, whole
+from .spec import Dim, Iter, S, Spec, coalesce, ravel, still, unravel
 
 
 class Layout(ABC):
@@ -91,12 +33,28 @@ class Layout(ABC):
         """The strided part of the layout: the layout itself, or the tile under a swizzle."""
 
     @abstractmethod
-    def apply(self, *coords: Coord) -> dict[Axis, Coord]:
+    def place(self, *coords: Coord) -> dict[Axis, Coord]:
+        """`apply`, with a coordinate for each dimension of the layout."""
+
+    def apply(self, *coords: Coord, shape: Sequence[int] | None = None) -> dict[Axis, Coord]:
         """The place of the element at `coords` on each axis; for memory, in elements.
 
-        There is one coordinate per dimension: an int, a NumPy array (arrays broadcast) or a symbolic expression. It
-        must be within the shape; this is not checked. Raises LayoutError for the wrong number of coordinates.
+        coords: one coordinate per dimension: an int, a NumPy array (arrays broadcast) or a symbolic expression. It
+            must be within the shape; this is not checked. A single coordinate is the row-major number of an element.
+        shape: another shape of as many elements, to which the coordinates belong.
+
+        Of an element with copies, this is the first place. Raises LayoutError for the wrong number of coordinates.
         """
+        if shape is not None:
+            if math.prod(shape) != self.size() or len(shape) != len(coords):
+                raise LayoutError(f"{coords} in {tuple(shape)} is no element of {self}, which has {self.size()}")
+            try:
+                return self.group(shape).place(*coords)
+            except LayoutError:  # an extent cuts through a digit
+                coords = (ravel(coords, shape),)
+        if len(coords) == 1 and self.ndim > 1:
+            coords = unravel(coords[0], self.shape)
+        return self.place(*coords)
 
     @abstractmethod
     def cosize(self, axis: Axis = m) -> int:
@@ -113,9 +71,15 @@ class Layout(ABC):
     def ndim(self) -> int:
         return len(self.shape)
 
-    def size(self) -> int:
-        """The number of logical elements."""
-        return math.prod(self.shape)
+    def size(self, axis: Axis | str | None = None) -> int:
+        """The number of logical elements; with an axis, the number of steps along it."""
+        if axis is None:
+            return math.prod(self.shape)
+        return math.prod(it.extent for it in self.linear.iters if it.axis == axis)
+
+    def span(self, axis: Axis | str = m) -> int:
+        """TVM's name of `cosize`."""
+        return self.cosize(AXES.get(axis, m) if isinstance(axis, str) else axis)
 
     def apply_m(self, *coords: Coord) -> Coord:
         """The place in memory, in elements. Raises LayoutError for a layout with any other axis."""
@@ -146,6 +110,20 @@ class TileLayout(Layout):
         if not isinstance(self.spec, Spec):
             raise LayoutError(f"TileLayout takes S[shape : strides], not {self.spec!r}")
 
+    def with_dims(self, dims: Sequence[Dim]) -> TileLayout:
+        """A layout of other dimensions, with the copies and the offset of this one."""
+        return TileLayout(replace(self.spec, dims=tuple(dims)))
+
+    @property
+    def offset(self) -> dict[Axis, int]:
+        """The place of the first element on each axis where it is not 0."""
+        return {stride.axis: stride.value for stride in self.spec.offset}
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each element is at one place, and the first at 0 on each axis."""
+        return not self.spec.replica and not self.spec.offset
+
     def __repr__(self) -> str:
         return f"TileLayout({self.spec!r})"
 
@@ -165,17 +143,18 @@ class TileLayout(Layout):
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        return tuple(dict.fromkeys(it.axis for it in self.iters))
+        return tuple(dict.fromkeys(it.axis for it in (*self.iters, *self.spec.replica, *self.spec.offset)))
 
     @property
     def linear(self) -> TileLayout:
         return self
 
     def cosize(self, axis: Axis = m) -> int:
-        return 1 + sum(it.reach for it in self.iters if it.axis == axis)
+        reach = sum(it.reach for it in (*self.iters, *self.spec.replica) if it.axis == axis)
+        return 1 + reach + self.offset.get(axis, 0)
 
-    def apply(self, *coords: Coord) -> dict[Axis, Coord]:
-        places: dict[Axis, Coord] = dict.fromkeys(self.axes, 0)
+    def place(self, *coords: Coord) -> dict[Axis, Coord]:
+        places: dict[Axis, Coord] = {**dict.fromkeys(self.axes, 0), **self.offset}
         for it, digit in self.digits(*coords):
             places[it.axis] = add(places[it.axis], mul(digit, it.stride))
         return places
@@ -197,29 +176,81 @@ class TileLayout(Layout):
         dims = tuple(_take(rest, extent, self) for extent in reversed(shape))
         if rest:
             raise LayoutError(f"{self} has {self.size()} elements, not the {math.prod(shape)} of shape {tuple(shape)}")
-        return TileLayout(Spec(dims[::-1]))
+        return self.with_dims(dims[::-1])
 
     def simplify(self) -> TileLayout:
         """The same map with the fewest iters. It makes many equivalent layouts of one shape compare equal."""
-        return TileLayout(Spec(tuple(coalesce(dim) or still(dim[0].axis) for dim in self.dims)))
+        return self.with_dims([coalesce(dim) or still(dim[0].axis) for dim in self.dims])
 
+    def canonicalize(self) -> TileLayout:
+        """TVM's name of `simplify`."""
+        return self.simplify()
 
-def still(axis: Axis) -> Dim:
-    """A dimension of extent 1, which never moves."""
-    return (Iter(1, 0, axis),)
+    def pack(self, num: int) -> TileLayout:
+        """`num` neighbouring elements of the last dimension as one. Raises LayoutError if they are not contiguous."""
+        num = whole("num", num)
+        *outer, last = (coalesce(dim) for dim in self.dims)
+        inner = last[-1] if last else still(m)[0]
+        others = [it for dim in (*outer, last[:-1], self.spec.replica) for it in dim if it.axis == m]
+        if inner.axis != m or inner.stride != 1 or inner.extent % num:
+            raise LayoutError(f"{num} neighbouring elements of {self} are not contiguous, so they cannot be packed")
+        if any(it.stride % num for it in others) or self.offset.get(m, 0) % num:
+            raise LayoutError(f"{self} has strides that are not multiples of {num} elements, so it cannot be packed")
+        ends = (*last[:-1], Iter(inner.extent // num, num))
+        return _scaled(self, [*outer, ends], lambda elements: elements // num)
 
+    def unpack(self, num: int) -> TileLayout:
+        """Each element as `num` contiguous ones, along the last dimension."""
+        num = whole("num", num)
+        dims = [*self.dims[:-1], (*self.dims[-1], Iter(num, 0))]
+        made = _scaled(self, dims, lambda elements: elements * num)
+        return made.with_dims([*made.dims[:-1], (*made.dims[-1][:-1], Iter(num, 1))])
 
-def coalesce(dim: Dim) -> Dim:
-    """Drop iters of extent 1, and merge neighbours whose outer stride continues the inner iter."""
-    merged: list[Iter] = []
-    for it in dim:
-        if it.extent == 1:
-            continue
-        if merged and merged[-1].axis == it.axis and merged[-1].stride == it.extent * it.stride:
-            merged[-1] = Iter(merged[-1].extent * it.extent, it.stride, it.axis)
-        else:
-            merged.append(it)
-    return tuple(merged)
+    def tile(self, outer: TileLayout, outer_shape: Sequence[int], inner_shape: Sequence[int]) -> TileLayout:
+        """Copies of this layout, laid out by `outer`: along each dimension, first the copy and then the element in it.
+
+        The strides of `outer` count copies: they are multiplied by the span of this layout on their axis.
+        """
+        if len(outer_shape) != len(inner_shape):
+            raise LayoutError(f"the tiles {tuple(inner_shape)} and their numbers {tuple(outer_shape)} differ in rank")
+        large, small = outer.group(outer_shape), self.group(inner_shape)
+        spans = {axis: small.cosize(axis) for axis in large.axes}
+        copies = [tuple(replace(it, stride=it.stride * spans[it.axis]) for it in dim) for dim in large.dims]
+        dims = [coalesce((*a, *b)) or still(b[0].axis) for a, b in zip(copies, small.dims, strict=True)]
+        return small.with_dims(dims)
+
+    def tile_to(self, to_shape: Sequence[int], current_shape: Sequence[int]) -> TileLayout:
+        """This layout, of `current_shape`, repeated row-major until it fills `to_shape`."""
+        pairs = list(zip(to_shape, current_shape, strict=len(to_shape) == len(current_shape)))
+        if len(to_shape) != len(current_shape) or any(extent % tile for extent, tile in pairs):
+            raise LayoutError(f"the shape {tuple(to_shape)} is not a whole number of tiles {tuple(current_shape)}")
+        counts = tuple(extent // tile for extent, tile in pairs)
+        return self.tile(TileLayout(S[counts]), counts, current_shape)
+
+    def permute_dims(self, perm: Sequence[int]) -> TileLayout:
+        """The dimensions in another order."""
+        if sorted(perm) != list(range(self.ndim)):
+            raise LayoutError(f"{tuple(perm)} is not an order of the {self.ndim} dimensions of {self}")
+        return self.with_dims([self.dims[position] for position in perm])
+
+    def broadcast(self, num: int, position: int = -1, axis: Axis | str = m) -> TileLayout:
+        """A new dimension of extent `num` that does not move, so that each element is seen `num` times.
+
+        position: as for `list.insert`, except that -1 stands for the end.
+        """
+        dims = list(self.dims)
+        new = Iter(whole("num", num), 0, AXES[axis] if isinstance(axis, str) else axis)
+        dims.insert(len(dims) if position == -1 else position, (new,))
+        return self.with_dims(dims)
+
+    def storage(self) -> TileLayout:
+        """What one thread holds: the digits in memory, each a dimension of its own."""
+        kept = Spec(tuple((it,) for it in self.iters if it.axis == m and it.extent > 1) or (still(m),))
+        return TileLayout(kept + self.offset.get(m, 0))
+
+    def is_trivial(self) -> bool:
+        """Whether the elements are in row-major order from place 0 of the memory on."""
+        return self.simplify() == TileLayout(S[self.shape]).simplify()
 
 
 def _take(rest: list[Iter], extent: int, layout: TileLayout) -> Dim:
@@ -240,47 +271,13 @@ def _take(rest: list[Iter], extent: int, layout: TileLayout) -> Dim:
     return tuple(reversed(taken)) or still(layout.iters[0].axis)
 
 
-def _extents(dim: Any) -> tuple[int, ...]:
-    try:
-        extents = tuple(operator.index(extent) for extent in (dim if isinstance(dim, tuple) else (dim,)))
-    except TypeError:
-        raise LayoutError(f"an extent in S[shape : strides] must be an int or a tuple of ints, not {dim!r}") from None
-    if not extents or min(extents) < 1:
-        raise LayoutError(f"extents in S[shape : strides] must be at least 1, not {dim!r}")
-    return extents
+def _scaled(tile: TileLayout, dims: Sequence[Dim], scale: Callable[[int], int]) -> TileLayout:
+    """`dims` with the copies and the offset of `tile`, all with `scale` applied to distances in memory."""
 
+    def scaled(it: Iter) -> Iter:
+        return replace(it, stride=scale(it.stride)) if it.axis == m and it.extent > 1 else it
 
-def _dim(extents: tuple[int, ...], strides: Any) -> Dim:
-    listed = strides if isinstance(strides, tuple) else (strides,)
-    if len(listed) != len(extents):
-        raise LayoutError(f"the extents {_unwrap(extents)} and the strides {strides} do not pair up")
-    return tuple(Iter(extent, *_stride(stride)) for extent, stride in zip(extents, listed, strict=True))
-
-
-def _stride(stride: Any) -> tuple[int, Axis]:
-    if isinstance(stride, Axis):
-        raise LayoutError(f"{stride} alone is not a stride: write 1@{stride}")
-    if not isinstance(stride, Stride):
-        try:
-            stride = Stride(operator.index(stride), m)
-        except TypeError:
-            raise LayoutError(f"a stride in S[shape : strides] must be an int or int@axis, not {stride!r}") from None
-    if stride.value < 0:
-        raise LayoutError(f"strides in S[shape : strides] must not be negative, unlike {stride}")
-    return stride.value, stride.axis
-
-
-def _row_major(dims: Sequence[tuple[int, ...]]) -> Spec:
-    stride = math.prod(extent for dim in dims for extent in dim)
-    spec: list[Dim] = []
-    for dim in dims:
-        iters: list[Iter] = []
-        for extent in dim:
-            stride //= extent
-            iters.append(Iter(extent, stride))
-        spec.append(tuple(iters))
-    return Spec(tuple(spec))
-
-
-def _unwrap(items: tuple[Any, ...]) -> Any:
-    return items[0] if len(items) == 1 else items
+    made = Spec(tuple(tuple(map(scaled, dim)) or still(m) for dim in dims), tuple(map(scaled, tile.spec.replica)))
+    for axis, place in tile.offset.items():
+        made = made + (scale(place) if axis == m else place @ axis)
+    return TileLayout(made)

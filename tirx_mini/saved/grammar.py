@@ -61,7 +61,17 @@ from tirx_mini.ir import (
     While,
 )
 from tirx_mini.isa import TABLE
-from tirx_mini.layout import Axis, ComposeLayout, Iter, Layout, Spec, SwizzleLayout, SwizzleMode, TileLayout
+from tirx_mini.layout import (
+    Axis,
+    ComposeLayout,
+    Iter,
+    Layout,
+    Spec,
+    Stride,
+    SwizzleLayout,
+    SwizzleMode,
+    TileLayout,
+)
 
 FORMAT, VERSION = "tirx_mini kernel", 1
 MOST_TEXT = 4096
@@ -206,7 +216,8 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
            "inlined_at": optional(a(Span)), "library": _bool},
     Axis: {"name": _name},
     Iter: {"extent": _extent, "stride": _index, "axis": a(Axis)},
-    Spec: {"dims": _many(_many(a(Iter)))},
+    Stride: {"value": _index, "axis": a(Axis)},
+    Spec: {"dims": _many(_many(a(Iter))), "replica": _many(a(Iter)), "offset": _many(a(Stride))},
     TileLayout: {"spec": a(Spec)},
     SwizzleMode: {"name": _among(SwizzleMode.__members__)},
     SwizzleLayout: {"mode": a(SwizzleMode), "bits": _extent},

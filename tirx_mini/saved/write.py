@@ -8,7 +8,7 @@ from typing import Any
 
 from tirx_mini.arguments import kernel_of
 from tirx_mini.ir import IRModule, PrimFunc, Span
-from tirx_mini.layout import Axis, Iter, Layout, Spec
+from tirx_mini.layout import Axis, Iter, Layout, Spec, Stride
 
 from .grammar import FORMAT, GRAMMAR, VERSION, defaults, field_names
 
@@ -35,7 +35,7 @@ class _Writer:
 
     def add(self, node: Any) -> int:
         """The number of a node's line, which is written after those that it refers to."""
-        key = node if isinstance(node, (Span, Layout, Spec, Iter, Axis)) else id(node)
+        key = node if isinstance(node, (Span, Layout, Spec, Stride, Iter, Axis)) else id(node)
         number = self._numbers.get(key)
         if number is None:
             values = {}

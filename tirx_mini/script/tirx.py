@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from tirx_mini.ir import SPECIALS, DataType, Special, const, special
+from tirx_mini.layout import ComposeLayout, Iter, Layout, R, S, TileLayout
 from tirx_mini.tile import OPS, SPELLINGS, op_of
 
 from .collectives import COLLECTIVES
@@ -60,12 +61,13 @@ from .values import Cast, ceildiv, evaluate, if_then_else, ramp, reinterpret
 
 __all__ = [
     "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "Buffer", "call", "Cast",
-    "cdiv", "ceildiv", "cluster_id", "const", "constexpr", "cta_id", "cta_id_in_cluster", "cta_id_in_pair",
-    "decl_buffer", "device_entry", "evaluate", "filter", "func_attr", "grid", "hint", "if_then_else", "inline", "jit",
-    "lane_id", "launch", "let", "local_cell", "local_scalar", "macro", "match_buffer", "max", "meta_class", "meta_var",
-    "min", "node", "Optional", "PoolAllocator", "prim_func", "print_buffer", "ramp", "reinterpret", "Select", "select",
-    "serial", "SMEMPool", "tensor_map", "thread_id", "thread_id_in_wg", "unroll", "variable_name", "vectorized",
-    "warp_id", "warp_id_in_wg", "warpgroup_id", "wg_reg_tile",
+    "cdiv", "ceildiv", "cluster_id", "ComposeLayout", "const", "constexpr", "cta_id", "cta_id_in_cluster",
+    "cta_id_in_pair", "decl_buffer", "device_entry", "evaluate", "filter", "func_attr", "grid", "hint", "if_then_else",
+    "inline", "Iter", "jit", "lane_id", "launch", "Layout", "let", "local_cell", "local_scalar", "macro",
+    "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "PoolAllocator", "prim_func",
+    "print_buffer", "R", "ramp", "reinterpret", "S", "Select", "select", "serial", "SMEMPool", "tensor_map",
+    "thread_id", "thread_id_in_wg", "TileLayout", "unroll", "variable_name", "vectorized", "warp_id", "warp_id_in_wg",
+    "warpgroup_id", "wg_reg_tile",
 ]  # fmt: skip
 
 Buffer = buffer_type

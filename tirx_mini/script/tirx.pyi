@@ -9,6 +9,12 @@ from typing import Any, Literal, TypeAlias, overload
 from tirx_mini.ir import Buffer as _Buffer
 from tirx_mini.ir import Expr, ExprLike, Region
 from tirx_mini.ir import const as const
+from tirx_mini.layout import ComposeLayout as ComposeLayout
+from tirx_mini.layout import Iter as Iter
+from tirx_mini.layout import Layout as Layout
+from tirx_mini.layout import R as R
+from tirx_mini.layout import S as S
+from tirx_mini.layout import TileLayout as TileLayout
 
 from .annotations import LanguageDType, ScopeName
 from .functions import inline as inline

@@ -20,9 +20,12 @@ memory](../concepts/shared-memory.md) shows what swizzles do. In the signatures,
 a value of a kernel."""
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Layouts": ("S", "Layout", "TileLayout", "ComposeLayout", "Spec", "Iter", "LayoutError"),
+    "Layouts": ("S", "R", "Layout", "TileLayout", "ComposeLayout", "Spec", "Replica", "Iter", "LayoutError"),
     "Swizzles and shared memory": ("tma_shared_layout", "SwizzleMode", "SwizzleLayout", "swizzle_mode", "dtype_bits"),
-    "Registers": ("tcgen05_ld_layout", "wgmma_accumulator_layout"),
+    "Registers": (
+        "tcgen05_ld_layout", "wg_local_layout", "tcgen05_atom_layout", "tmem_datapath_layout",
+        "wgmma_accumulator_layout",
+    ),
     "Operations": ("is_injective", "is_bijective", "inverse", "inverse_tile", "compose"),
     "What dispatches ask": (
         "slice_region", "SlicedLayout", "tma_boxes", "TmaBox", "mma_descriptor_params", "DescriptorParams",
@@ -41,6 +44,8 @@ def page() -> str:
             thing = getattr(layout, name)
             if name == "S":
                 parts += ["### S", fenced("S[shape]\nS[shape : strides]", "python"), *body(doc_of(type(thing)))]
+            elif name == "R":
+                parts += ["### R", fenced("R[shape : strides]", "python"), *body(doc_of(type(thing)))]
             else:
                 parts += described(thing, level=3)
     return document(*parts, "## Axes", _axes())

@@ -52,6 +52,8 @@ _TEXTS: Mapping[str, str] = {
         `shape` is the extents, `dtype` the type of an element, `layout` the place of each element (by default
         row-major), `align` an alignment in bytes, and `name` the name where the buffer is not assigned to a variable.
         The pool of shared memory, `Tx.PoolAllocator` or `Tx.SMEMPool`, is on the page on [lang](lang.md#poolallocator).
+        `Tx.S`, `Tx.R`, `Tx.TileLayout`, `Tx.ComposeLayout`, `Tx.Layout` and `Tx.Iter` are those of
+        [layouts](layout.md).
     """,
     "Values": """
         Python's operators work on values, and so do `and`, `or`, `not`, chained comparisons, ternaries, `min`, `max`

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 from tirx_mini.layout import (
     LayoutError,
+    TCol,
+    TLane,
     is_bijective,
     laneid,
     m,
+    tcgen05_atom_layout,
     tcgen05_ld_layout,
     tid_in_wg,
+    tmem_datapath_layout,
+    wg_local_layout,
     wgmma_accumulator_layout,
     wid_in_wg,
 )
@@ -60,3 +68,56 @@ def test_an_empty_tcgen05_ld_layout_is_rejected() -> None:
 
 def test_a_tensor_memory_load_gives_each_thread_its_row() -> None:
     assert tcgen05_ld_layout(64).apply(77, 5) == {tid_in_wg: 77, m: 5}
+
+
+@pytest.mark.parametrize(
+    ("shape", "cols", "dtype", "place"),
+    [
+        ("16x64b", 8, "float32", lambda r, c: (r // 16, 4 * (r % 8) + r // 8 % 2 + 2 * (c % 2), c // 2)),
+        ("16x128b", 8, "float32", lambda r, c: (r // 16, 4 * (r % 8) + c % 4, 2 * (c // 4) + r // 8 % 2)),
+        ("16x256b", 16, "float32",
+         lambda r, c: (r // 16, 4 * (r % 8) + c // 2 % 4, 4 * (c // 8) + 2 * (r // 8 % 2) + c % 2)),
+        ("16x256b", 32, "float16",
+         lambda r, c: (r // 16, 4 * (r % 8) + c // 4 % 4, 8 * (c // 16) + 4 * (r // 8 % 2) + c % 4)),
+    ],
+)  # fmt: skip
+def test_the_registers_of_a_tcgen05_access(shape, cols, dtype, place) -> None:
+    layout = tcgen05_atom_layout(shape, (64, cols), dtype)
+    for r, c in np.ndindex(64, cols):
+        warp, lane, register = place(r, c)
+        assert layout.apply(r, c) == {wid_in_wg: warp, laneid: lane, m: register}
+
+
+def test_the_rows_of_the_other_shapes() -> None:
+    assert tcgen05_atom_layout("32x32b", (128, 8), "float16") == tcgen05_ld_layout(8) == wg_local_layout(8)
+    folded = tcgen05_atom_layout("32x32b", (64, 8), "float32")
+    assert folded.apply(3, 5) == {tid_in_wg: 67, m: 1}
+    both = tcgen05_atom_layout("16x64b", (128, 8), "float32")
+    assert both.apply(40, 0) == {wid_in_wg: 1, laneid: 1, m: 0} and both.apply(16, 0) == {wid_in_wg: 0, laneid: 0, m: 4}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("8x8", (64, 8), "float32"), "instr_shape must be one of"),
+        (("16x64b", (64, 8), "int8"), "have 32 or 16 bits"),
+        (("16x64b", (64, 6), "float32"), "has 2 columns of float32 times a power of two up to 128, not 6"),
+        (("16x256b", (64, 512), "float32"), "up to 32, not 512"),
+        (("32x32b", (64, 8), "float16"), "has 128 or 64 rows as its shape allows, not 64"),
+        (("16x64b", (32, 8), "float32"), "not 32"),
+    ],
+)
+def test_tcgen05_accesses_that_do_not_exist(arguments, sentence) -> None:
+    with pytest.raises(LayoutError, match=re.escape(sentence)):
+        tcgen05_atom_layout(*arguments)
+
+
+def test_the_data_paths_of_the_tensor_core() -> None:
+    assert tmem_datapath_layout("D", 128, 16).apply(5, 7) == {TLane: 5, TCol: 7}
+    assert tmem_datapath_layout("F", 64, 16).apply(17, 7) == {TLane: 33, TCol: 7}
+    assert tmem_datapath_layout("F", 64, 16, 1).apply(17, 7) == {TLane: 49, TCol: 7}
+    assert tmem_datapath_layout("B", 64, 16).apply(5, 9) == {TLane: 69, TCol: 1}
+    assert tmem_datapath_layout("G", 32, 16).apply(5, 9) == {TLane: 69, TCol: 1}
+    for wrong in (("D", 64, 16), ("H", 64, 16), ("B", 64, 15), ("D", 128, 16, 1), ("F", 64, 16, 2)):
+        with pytest.raises(LayoutError):
+            tmem_datapath_layout(*wrong)

@@ -74,7 +74,7 @@ def test_a_dimension_may_have_several_digits() -> None:
         (lambda: S[(0, 4)], "must be at least 1"),
         (lambda: S[((), 4)], "must be at least 1"),
         (lambda: TileLayout((128, 64)), r"TileLayout takes S\[shape : strides\]"),  # type: ignore[arg-type]
-        (lambda: TileLayout(S[(4, 4)]).apply(1), "takes 2 coordinates, not 1"),
+        (lambda: TileLayout(S[(4, 4)]).apply(1, 2, 3), "takes 2 coordinates, not 3"),
         (lambda: TileLayout(S[4 : 1 @ TLane]).apply_m(1), "over memory only"),
     ],
 )

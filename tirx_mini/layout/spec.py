@@ -1,0 +1,196 @@
+"""`S[shape : strides]` and `R[shape : strides]`, the notation of strided layouts, as values."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .arith import Coord, add, div, mod, mul
+from .axis import Axis, LayoutError, Stride, m
+
+
+@dataclass(frozen=True)
+class Iter:
+    """One digit of a coordinate. It runs over 0 … extent - 1, and each step moves `stride` along `axis`."""
+
+    extent: int
+    stride: int
+    axis: Axis = m
+
+    @property
+    def reach(self) -> int:
+        """The distance from the first place to the last."""
+        return (self.extent - 1) * self.stride
+
+
+Dim = tuple[Iter, ...]
+"""The digits of one logical coordinate, most significant first."""
+
+
+@dataclass(frozen=True)
+class Replica:
+    """The value of `R[shape : strides]`: each element is at several places, one for each value of these iters."""
+
+    iters: Dim
+
+    def __repr__(self) -> str:
+        return _spelt("R", tuple((it,) for it in self.iters))
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The value of `S[shape : strides]`: one tuple of iters per logical dimension.
+
+    replica: the iters of `+ R[shape : strides]`, over which the copies of an element lie.
+    offset: the place of the first element, from `+ 64` or `+ 16@TLane`; each axis once.
+    """
+
+    dims: tuple[Dim, ...]
+    replica: Dim = ()
+    offset: tuple[Stride, ...] = ()
+
+    def __repr__(self) -> str:
+        copies = [repr(Replica(self.replica))] if self.replica else []
+        return " + ".join([_spelt("S", self.dims), *copies, *map(repr, self.offset)])
+
+    def __add__(self, other: Any) -> Spec:
+        if isinstance(other, Replica):
+            return replace(self, replica=self.replica + other.iters)
+        stride = Stride(*_stride(other))
+        known = {old.axis: old.value for old in self.offset}
+        known[stride.axis] = known.get(stride.axis, 0) + stride.value
+        return replace(self, offset=tuple(Stride(value, axis) for axis, value in known.items() if value))
+
+
+def _spelt(letter: str, dims: tuple[Dim, ...]) -> str:
+    shape = tuple(_unwrap(tuple(it.extent for it in dim)) for dim in dims)
+    strides = tuple(_unwrap(tuple(Stride(it.stride, it.axis) for it in dim)) for dim in dims)
+    if len(dims) == 1 and not isinstance(shape[0], tuple):
+        return f"{letter}[{shape[0]} : {strides[0]}]"
+    return f"{letter}[{shape} : {strides}]"
+
+
+class _SpecBuilder:
+    """The type of `S`, whose subscripts denote layouts.
+
+    S[(128, 64) : (64, 1)]                   plain strides along memory, `m`
+    S[(128, 512) : (1@TLane, 1@TCol)]        strides along named axes
+    S[(128, 64)]                             row-major strides
+    S[((16, 8), 64) : ((512, 64), 1)]        a dimension of 128 = 16 × 8, with one stride per digit
+
+    Raises LayoutError if shape and strides do not match.
+    """
+
+    def __getitem__(self, item: Any) -> Spec:
+        shape, strides = (item.start, item.stop) if isinstance(item, slice) else (item, None)
+        dims = tuple(_extents(dim) for dim in (shape if isinstance(shape, tuple) else (shape,)))
+        if strides is None:
+            return _row_major(dims)
+        stride_dims = strides if isinstance(strides, tuple) else (strides,)
+        if isinstance(shape, tuple) != isinstance(strides, tuple) or len(dims) != len(stride_dims):
+            raise LayoutError(f"S[{shape} : {strides}] needs one stride for each of its {len(dims)} extents")
+        return Spec(tuple(_dim(extents, stride) for extents, stride in zip(dims, stride_dims, strict=True)))
+
+
+S = _SpecBuilder()
+
+
+class _ReplicaBuilder:
+    """The type of `R`, whose subscripts are the copies of each element: `S[(8, 4) : (4@laneid, 1)] + R[4 : 1@laneid]`.
+
+    Raises LayoutError if shape and strides do not match.
+    """
+
+    def __getitem__(self, item: Any) -> Replica:
+        if not isinstance(item, slice):
+            raise LayoutError(f"R[{item}] needs strides: write R[shape : strides], as in R[4 : 1@laneid]")
+        return Replica(tuple(it for dim in S[item].dims for it in dim))
+
+
+R = _ReplicaBuilder()
+
+
+def unravel(number: Coord, shape: tuple[int, ...]) -> tuple[Coord, ...]:
+    """The logical coordinates of the element with the row-major `number`."""
+    coords: list[Coord] = []
+    inner = math.prod(shape)
+    for position, extent in enumerate(shape):
+        inner //= extent
+        coord = div(number, inner)
+        coords.append(coord if position == 0 else mod(coord, extent))
+    return tuple(coords)
+
+
+def ravel(coords: Sequence[Coord], shape: Sequence[int]) -> Coord:
+    """The row-major number of the element at `coords`."""
+    number: Coord = 0
+    for coord, extent in zip(coords, shape, strict=True):
+        number = add(mul(number, extent), coord)
+    return number
+
+
+def still(axis: Axis) -> Dim:
+    """A dimension of extent 1, which never moves."""
+    return (Iter(1, 0, axis),)
+
+
+def coalesce(dim: Dim) -> Dim:
+    """Drop iters of extent 1, and merge neighbours whose outer stride continues the inner iter."""
+    merged: list[Iter] = []
+    for it in dim:
+        if it.extent == 1:
+            continue
+        if merged and merged[-1].axis == it.axis and merged[-1].stride == it.extent * it.stride:
+            merged[-1] = Iter(merged[-1].extent * it.extent, it.stride, it.axis)
+        else:
+            merged.append(it)
+    return tuple(merged)
+
+
+def _extents(dim: Any) -> tuple[int, ...]:
+    try:
+        extents = tuple(operator.index(extent) for extent in (dim if isinstance(dim, tuple) else (dim,)))
+    except TypeError:
+        raise LayoutError(f"an extent in S[shape : strides] must be an int or a tuple of ints, not {dim!r}") from None
+    if not extents or min(extents) < 1:
+        raise LayoutError(f"extents in S[shape : strides] must be at least 1, not {dim!r}")
+    return extents
+
+
+def _dim(extents: tuple[int, ...], strides: Any) -> Dim:
+    listed = strides if isinstance(strides, tuple) else (strides,)
+    if len(listed) != len(extents):
+        raise LayoutError(f"the extents {_unwrap(extents)} and the strides {strides} do not pair up")
+    return tuple(Iter(extent, *_stride(stride)) for extent, stride in zip(extents, listed, strict=True))
+
+
+def _stride(stride: Any) -> tuple[int, Axis]:
+    if isinstance(stride, Axis):
+        raise LayoutError(f"{stride} alone is not a stride: write 1@{stride}")
+    if not isinstance(stride, Stride):
+        try:
+            stride = Stride(operator.index(stride), m)
+        except TypeError:
+            raise LayoutError(f"a stride in S[shape : strides] must be an int or int@axis, not {stride!r}") from None
+    if stride.value < 0:
+        raise LayoutError(f"strides in S[shape : strides] must not be negative, unlike {stride}")
+    return stride.value, stride.axis
+
+
+def _row_major(dims: Sequence[tuple[int, ...]]) -> Spec:
+    stride = math.prod(extent for dim in dims for extent in dim)
+    spec: list[Dim] = []
+    for dim in dims:
+        iters: list[Iter] = []
+        for extent in dim:
+            stride //= extent
+            iters.append(Iter(extent, stride))
+        spec.append(tuple(iters))
+    return Spec(tuple(spec))
+
+
+def _unwrap(items: tuple[Any, ...]) -> Any:
+    return items[0] if len(items) == 1 else items
