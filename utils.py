@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -28,27 +28,6 @@ from tirx_mini.report import finding_page, plain, report_page
 from tirx_mini.runtime import Executable, device_arch
 from tirx_mini.sim import numpy_dtype
 from tirx_mini.target import Target
-
-
-def check_shape(
-    kernel: str,
-    *,
-    exact: Mapping[str, tuple[int, int]] | None = None,
-    multiple: Mapping[str, tuple[int, int]] | None = None,
-) -> None:
-    """Check that the tiles of the kernel cover the shape. Dimensions are given as ``{"M": (M, tile)}``.
-
-    exact: dimensions that must equal the tile.
-    multiple: dimensions that must be a positive multiple of the tile.
-
-    Raises `ValueError` for any other shape.
-    """
-    for name, (size, tile) in (exact or {}).items():
-        if size != tile:
-            raise ValueError(f"{kernel} computes one tile in {name}: {name} must be {tile}, but is {size}")
-    for name, (size, tile) in (multiple or {}).items():
-        if size <= 0 or size % tile:
-            raise ValueError(f"{kernel} needs {name} to be a multiple of {tile}, but {name} is {size}")
 
 
 def has_gpu(arch: str = DEFAULT_ARCH) -> bool:

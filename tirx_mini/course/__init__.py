@@ -28,6 +28,7 @@ from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .result import TOLERANCES, Matrix, matches, wrong_finding
+from .shapes import check_shape
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
 from .todos import Todo, architecture_in, hint_command, todos_in
@@ -83,6 +84,7 @@ __all__ = [
     "changes_of",
     "check_file",
     "check_kernel",
+    "check_shape",
     "code_of",
     "constants_of",
     "converted",

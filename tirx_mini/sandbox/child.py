@@ -5,7 +5,6 @@ What it answers is the hand-in's word, and no more: the parent trusts nothing of
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
@@ -14,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from .boot import postpone
 from .frames import read_frame, write_frame
 from .limits import Limits
 from .lock import lock
@@ -60,18 +60,28 @@ def _descriptors() -> tuple[IO[bytes], IO[bytes]]:
     return requests, answers
 
 
+def _find_utils() -> None:
+    """Let hand-ins import the kit's `utils`, which they cannot look for once the locks are on."""
+    from ..course.shapes import check_shape
+    from ..resources import resource_root
+
+    sys.path.append(str(resource_root()))
+    postpone("utils", {"check_shape": check_shape})  # all that most of them want
+    sys.path.pop()
+
+
 class _Builder:
     """Loads the file and builds its kernels, as the commands do, so that mistakes have the same pages."""
 
     def __init__(self, file: Path) -> None:
-        from .. import course, ir, resources, saved
+        from tirx_mini.course.kernels import KernelFileError, load_kernels
+        from tirx_mini.ir import IRModule, PrimFunc, TirxError
+        from tirx_mini.saved import save_json
 
-        sys.path.append(str(resources.resource_root()))
-        with contextlib.suppress(ImportError):  # hand-ins import it, and cannot look for it once the locks are on
-            __import__("utils")
-        sys.path.pop()
+        _find_utils()
         tempfile.tempdir = str(file.parent)  # PyTorch asks for one when it is imported, and would try to write in it
-        self._course, self._ir, self._save = course, ir, saved.save_json
+        self._load, self._save = load_kernels, save_json
+        self._kernel, self._explained, self._unusable = (PrimFunc, IRModule), TirxError, KernelFileError
         self._file = file
         self._loaded: dict[int | None, Mapping[int, Callable[..., Any]]] = {}
 
@@ -94,18 +104,18 @@ class _Builder:
 
     def _kernels(self, sms: int | None) -> Mapping[int, Callable[..., Any]]:
         if sms not in self._loaded:
-            self._loaded[sms] = self._course.load_kernels(self._file, sms=sms)
+            self._loaded[sms] = self._load(self._file, sms=sms)
         return self._loaded[sms]
 
     def _saved(self, step: int, kernel: Any) -> Answer:
-        if not isinstance(kernel, (self._ir.PrimFunc, self._ir.IRModule)):
+        if not isinstance(kernel, self._kernel):
             return "not IR", f"hgemm_v{step} does not make a kernel: it returned {type(kernel).__name__}"
         return "built", self._save(kernel)
 
     def _refusal(self, error: BaseException) -> Answer:
-        if isinstance(error, self._ir.TirxError):
+        if isinstance(error, self._explained):
             kind = "todo" if getattr(error, "kind", "") == "todo" else "error"
-        elif isinstance(error, self._course.KernelFileError):
+        elif isinstance(error, self._unusable):
             kind = "python"
         else:
             kind = "refused" if type(error) is ValueError else "python"
@@ -113,7 +123,7 @@ class _Builder:
             text = str(error)[:MOST_PAGE]
         except BaseException:  # `__str__` is the hand-in's
             text = ""
-        if kind == "python" and not isinstance(error, self._course.KernelFileError):
+        if kind == "python" and not isinstance(error, self._unusable):
             text = self._with_place(error, text)
         return kind, text.replace(f"{self._file.parent}{os.sep}", "")
 

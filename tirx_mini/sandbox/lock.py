@@ -8,8 +8,9 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
-from . import landlock, seccomp
+from .landlock import restrict as restrict_files
 from .limits import Limits
+from .seccomp import restrict as restrict_calls
 from .view import View, devices
 
 LOCKS = ("rlimits", "landlock", "seccomp")
@@ -36,9 +37,9 @@ def lock(wanted: Collection[str], limits: Limits, view: View, folder: str) -> li
         ctypes.CDLL(None).prctl(38, *(ctypes.c_ulong(value) for value in (1, 0, 0, 0)))
     if on_linux and "landlock" in wanted:
         readable = [*view.readable(), folder]
-        if landlock.restrict(readable, view.listed(), devices()):
+        if restrict_files(readable, view.listed(), devices()):
             held.append("landlock")
-    if on_linux and "seccomp" in wanted and seccomp.restrict(writes="landlock" in held):
+    if on_linux and "seccomp" in wanted and restrict_calls(writes="landlock" in held):
         held.append("seccomp")
     return held
 

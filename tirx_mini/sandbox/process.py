@@ -20,7 +20,7 @@ from .frames import TooLong, read_frame, write_frame
 from .limits import Limits
 from .view import View, interpreter
 
-_BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from tirx_mini.sandbox.child import main; main()"
+_BOOT = str(Path(__file__).resolve().with_name("boot.py"))
 _MOST_HEAD = 4096
 _MOST_PRINTED = 64 << 20
 """Bytes that a process may print before it is ended; what is above the log's limit is read and dropped."""
@@ -59,7 +59,7 @@ class LockedProcess:
         self._limits = limits
         self._log = _Log(limits.output_kb << 10, self._end)
         self._number = 0
-        options = ["-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, json.dumps(view.imports)]
+        options = ["-I", "-S", "-B", "-X", "utf8", _BOOT, json.dumps(view.imports)]
         self._child = subprocess.Popen(
             [*prefix, interpreter(), *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -74,7 +74,8 @@ def the_view() -> View:
     found = {_real(path) for path in _trees(package) if Path(path).exists()}
     trees = sorted(path for path in found if not _within(str(Path(path).parent), found))
     secret = [root / name for root in roots for name in _SECRET]
-    hidden = {_real(path) for path in (package / "_data", *secret) if path.is_dir()}
+    others = [Path(tree) / package.name for tree in trees]  # installed a second time
+    hidden = {_real(path) for path in (package / "_data", *secret, *others) if path.is_dir()} - {str(package)}
     utils = resource("utils.py")
     return View(
         tuple(trees),
@@ -96,12 +97,17 @@ def _trees(package: Path) -> Iterator[Path | str]:
     for folder in sites:
         yield folder
         if Path(folder).is_dir():
-            yield from (path for path in Path(folder).iterdir() if path.is_symlink())
+            yield from {_shared(path.resolve()) for path in Path(folder).iterdir() if path.is_symlink()}
     for name in _NEEDED:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin is not None:
             yield Path(spec.origin).parent
             yield Path(spec.origin).parent.parent / f"{name}.libs"
+
+
+def _shared(path: Path) -> Path:
+    """What to show of the target of a link among the packages: where it is a package of others, all of theirs."""
+    return path.parent if path.parent.name in ("site-packages", "dist-packages") else path
 
 
 def interpreter() -> str:
