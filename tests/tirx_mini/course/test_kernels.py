@@ -24,7 +24,7 @@ def test_a_kernel_file_anywhere_can_import_the_kits_utils(tmp_path: Path, monkey
     monkeypatch.delitem(sys.modules, "utils", raising=False)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if Path(path or ".").resolve() != resource_root()])
     (tmp_path / "mine.py").write_text(
-        "from utils import check_shape\n\ndef hgemm_v4(M, N, K):\n    return check_shape\n"
+        "from utils import prepare_data\n\ndef hgemm_v4(M, N, K):\n    return prepare_data\n"
     )
     before = list(sys.path)
     assert load_kernels(tmp_path / "mine.py")[4](1, 1, 1).__module__ == "utils"
