@@ -1,16 +1,19 @@
 """The script that a sandboxed process starts with: ``python -I -S boot.py IMPORTS``.
 
 A kernel's front end needs a third of what `import tirx_mini` imports; the simulator, reports and the compiler are the
-rest. A class of hand-ins is a class of processes, so packages are executed here only when somebody asks for one of
-their names. Their modules are imported as ever. This script may import nothing of the package itself.
+rest. A class of hand-ins is a class of processes, so here a package imports what it gives a name to when somebody asks
+for that name. This script may import nothing of the package before that holds.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.util
 import json
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -18,35 +21,54 @@ PACKAGES = ("tirx_mini", "tirx_mini.course", "tirx_mini.sandbox")
 
 
 class Postponed(ModuleType):
-    """A module whose file is executed when a name is asked for that it does not have yet."""
+    """A module that imports the names of its file one by one, and executes the file for any other name."""
 
     def __getattr__(self, name: str) -> Any:
-        spec = self.__dict__.pop("_postponed", None)
-        if spec is None or (name.startswith("__") and name.endswith("__")):
-            if spec is not None:
-                self.__dict__["_postponed"] = spec
+        own = self.__dict__
+        if name in own["_sources"]:
+            value = importlib.import_module(own["_sources"][name])
+            own[name] = value = getattr(value, name, value)
+            return value
+        if own["_executed"] or (name.startswith("__") and name.endswith("__") and name != "__version__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        spec.loader.exec_module(self)
+        own["_executed"] = True
+        own["__spec__"].loader.exec_module(self)
         return getattr(self, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Python gives a package its modules as they are imported; a function of the same name is what is meant."""
+        if isinstance(value, ModuleType) and self.__dict__["_sources"].get(name) == value.__name__:
+            value = getattr(value, name, value)
+        super().__setattr__(name, value)
 
 
 def postpone(name: str, known: Mapping[str, object] | None = None) -> None:
-    """Let the module be one whose file is executed later. known: names that it has before."""
+    """Let the module be a `Postponed`. known: names that it has before anything is imported."""
     spec = importlib.util.find_spec(name)
-    if spec is None:
+    if spec is None or spec.origin is None:
         return
     module = Postponed(name)
-    module.__spec__, module.__loader__, module.__file__ = spec, spec.loader, spec.origin
+    module.__dict__.update(
+        __spec__=spec, __loader__=spec.loader, __file__=spec.origin, __package__=spec.parent,
+        _sources=_sources(name, Path(spec.origin)), _executed=False,
+    )  # fmt: skip
     if spec.submodule_search_locations is not None:
-        module.__path__ = spec.submodule_search_locations
-        module.__package__ = name
-    else:
-        module.__package__ = name.rpartition(".")[0]
-    module.__dict__.update(known or {}, _postponed=spec)
+        module.__dict__["__path__"] = spec.submodule_search_locations
+    module.__dict__.update(known or {})
     sys.modules[name] = module
     parent, _, last = name.rpartition(".")
     if parent:
         setattr(sys.modules[parent], last, module)
+
+
+def _sources(package: str, file: Path) -> dict[str, str]:
+    """The names that a package imports from its modules, each with the name of that module."""
+    return {
+        alias.asname or alias.name: f"{package}.{node.module or alias.name}"
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom) and node.level == 1
+        for alias in node.names
+    }
 
 
 if __name__ == "__main__":
@@ -55,4 +77,4 @@ if __name__ == "__main__":
         postpone(package)
     from tirx_mini.sandbox.child import main
 
-    main()
+    main(postpone)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from .boot import postpone
 from .frames import read_frame, write_frame
 from .limits import Limits
 from .lock import lock
@@ -27,12 +26,12 @@ Answer = tuple[str, str]
 """(kind, text): "built" and the kernel as JSON, or why there is none and the text for the student."""
 
 
-def main() -> None:
-    """Serve until the parent closes its end."""
+def main(postpone: Callable[..., None]) -> None:
+    """Serve until the parent closes its end. postpone: that of `boot.py`, the script of this process."""
     requests, answers = _descriptors()
     config = json.loads(read_frame(requests, MOST_REQUEST))
     file = Path(config["file"])
-    builder = None if config["probe"] else _Builder(file)
+    builder = None if config["probe"] else _Builder(file, postpone)
     held = lock(config["locks"], Limits(**config["limits"]), View(**config["view"]), str(file.parent))
     write_frame(answers, json.dumps({"held": held}).encode())
     write_frame(answers, b"")
@@ -60,9 +59,9 @@ def _descriptors() -> tuple[IO[bytes], IO[bytes]]:
     return requests, answers
 
 
-def _find_utils() -> None:
+def _find_utils(postpone: Callable[..., None]) -> None:
     """Let hand-ins import the kit's `utils`, which they cannot look for once the locks are on."""
-    from ..course.shapes import check_shape
+    from ..course import check_shape
     from ..resources import resource_root
 
     sys.path.append(str(resource_root()))
@@ -73,12 +72,12 @@ def _find_utils() -> None:
 class _Builder:
     """Loads the file and builds its kernels, as the commands do, so that mistakes have the same pages."""
 
-    def __init__(self, file: Path) -> None:
-        from tirx_mini.course.kernels import KernelFileError, load_kernels
+    def __init__(self, file: Path, postpone: Callable[..., None]) -> None:
+        from tirx_mini.course import KernelFileError, load_kernels
         from tirx_mini.ir import IRModule, PrimFunc, TirxError
         from tirx_mini.saved import save_json
 
-        _find_utils()
+        _find_utils(postpone)
         tempfile.tempdir = str(file.parent)  # PyTorch asks for one when it is imported, and would try to write in it
         self._load, self._save = load_kernels, save_json
         self._kernel, self._explained, self._unusable = (PrimFunc, IRModule), TirxError, KernelFileError
