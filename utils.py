@@ -133,6 +133,7 @@ def compile_and_run(
     sms: int | None = None,
     watch: WatchShare | None = None,
     told: Callable[[Run], None] | None = None,
+    explain_s: float = 60.0,
 ) -> Run:
     """Run `kernel` once and write D. Raises `SimulationError` with the whole report if the simulator finds an error.
 
@@ -141,6 +142,7 @@ def compile_and_run(
     sms: how many multiprocessors of the GPU the simulator models; None for all of them.
     watch: called at the beginning of each simulation, with a function that gives the share of it that is done.
     told: called with the run; on a GPU by `check_timing`, which knows the time.
+    explain_s: seconds that the simulator may take to explain a kernel that hangs or faults on a GPU.
 
     Each finding that does not fail the kernel is issued as a `KernelWarning` at its line.
 
@@ -150,7 +152,7 @@ def compile_and_run(
     target = target or default_target()
     chosen = Target(target)
     if chosen.kind == "cuda":
-        tvm.run(kernel, A, B, D, target=target)
+        tvm.run(kernel, A, B, D, target=target, explain_s=explain_s)
         return Run(kernel, target, told=told)
     spec = gpu_spec(chosen.detail or DEFAULT_GPU).with_sms(sms)
     report = tvm.simulate(kernel, A, B, D, gpu=spec, schedules=schedules, seed=seed, watch=shares(kernel, watch))

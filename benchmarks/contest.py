@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
 from tirx_mini.course import TOLERANCES, load_kernels, steps_from
-from tirx_mini.hardware import HOPPER
-from tirx_mini.runtime import LaunchGraph
+from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
+from tirx_mini.runtime import LaunchGraph, device_arch
 
 ROOT = Path(__file__).parents[1]
 BATCH_MS = 8.0
@@ -81,14 +81,14 @@ class Contest:
             self.entries[name] = launch
 
     def enter_step(self, step: int, kernels: Path) -> None:
-        name = f"step {step}"
+        name, here = f"step {step}", architecture_of(device_arch() or DEFAULT_ARCH)
         try:
-            kernel = load_kernels(kernels, HOPPER.kernels)[step](*self.shape, dtype=self.dtype)
+            kernel = load_kernels(kernels, here.kernels)[step](*self.shape, dtype=self.dtype)
         except ValueError as error:
             say(event="skipped", name=name, reason=str(error))
             return
         say(event="building", name=name)
-        exe = tvm.compile(tvm.IRModule({"main": kernel}), target=f"cuda:{HOPPER.name}")
+        exe = tvm.compile(tvm.IRModule({"main": kernel}), target=f"cuda:{here.name}")
         self.enter(name, lambda: exe(self.a, self.b, self.d))
 
     def enter_triton(self) -> None:

@@ -7,11 +7,14 @@ pytest tests --target sim:h100                             # gemm_kernels_sm90.p
 pytest tests/test_step07.py --schedules 20 --seed 1        # in 20 random orders of events
 pytest tests/test_step07.py --possible=warn                # errors that did not happen in these orders are warnings
 pytest tests/test_step07.py --sms 4                        # on a GPU with 4 SMs, which computes many tiles on each
+pytest tests/test_step07.py --target cuda --explain 20     # what hangs on a GPU is simulated for at most 20 s
 
 Warnings of kernels that pass are in the terminal summary.
 
 Without --sizes and --sms, the steps from 3 on also run one shape of three different extents and, where the kernel is
 persistent, one small problem with at least three tiles for each CTA. Their results are judged, and not their times.
+
+Where a kernel hangs on a GPU, the other sizes of its step are skipped: each would cost its whole time limit.
 """
 
 from __future__ import annotations
@@ -61,6 +64,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what errors do that are possible in another order and did not happen (default: fail)",
     )
     group.addoption("--all", action="store_true", help="show each finding, those that follow from others too")
+    group.addoption(
+        "--explain", type=float, default=60.0, metavar="S", help="seconds to explain what hangs on a GPU (default: 60)"
+    )
     group.addoption("--full", action="store_true", help="also the sizes that take the simulator minutes")
 
 
@@ -156,7 +162,8 @@ def schedules(
 
     options = {name: pytestconfig.getoption(f"--{name}") for name in ("schedules", "seed", "possible")}
     with terminal(pytestconfig) as write, progress(pytestconfig, str(case), write) as meter:
-        yield {"sms": case.sms, "watch": meter.watch, "told": told, **options}
+        explain = pytestconfig.getoption("--explain")
+        yield {"sms": case.sms, "watch": meter.watch, "told": told, "explain_s": explain, **options}
 
 
 def progress(config: pytest.Config, case: str, write: Callable[[str], None] | None) -> Meter:
@@ -246,12 +253,24 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         plugins.unregister(name="hypothesispytest")
 
 
+HUNG = pytest.StashKey[dict[str, str]]()
+"""Of the session: by the file of a step test, its first case that hung on a GPU."""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    first = item.session.stash.get(HUNG, {}).get(str(item.path))
+    if first is not None:
+        pytest.skip(f"{first} hung on the GPU, and this size would cost its whole time limit too")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """What is wrong with a kernel is shown as its page, without the Python frames that led there."""
     report = yield
     error = call.excinfo.value if call.excinfo else None
     if error is not None and is_step_test(item) and isinstance(error, page_errors()):
+        if hung(error):
+            item.session.stash.setdefault(HUNG, {}).setdefault(str(item.path), item.name)
         path, line, _ = item.location
         name = getattr(item.funcargs.get("hgemm"), "__name__", "")
         text = page_text(error, item.config.getoption("--all"), name)
@@ -259,6 +278,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         crash = ReprFileLocation(path, (line or 0) + 1, headline(error))
         report.longrepr = ReprExceptionInfo(ReprTraceback([entry], None, "native"), crash)
     return report
+
+
+def hung(error: BaseException) -> bool:
+    """Whether a kernel was ended on a GPU because it did not finish."""
+    from tirx_mini.runtime import KernelTimeout
+
+    return isinstance(getattr(error, "cause", None) or error, KernelTimeout)
 
 
 def page_text(error: BaseException, everything: bool = False, name: str = "") -> str:

@@ -1,8 +1,9 @@
-"""The Hopper ladder on this machine's H100, beside cuBLAS and Triton: a table, a CSV file and a bar chart.
+"""The ladder on this machine's GPU, beside cuBLAS and Triton: a table, a CSV file and a bar chart.
 
-    PYTHONPATH=. python3 benchmarks/h100_ladder.py                       # everything: minutes
-    PYTHONPATH=. python3 benchmarks/h100_ladder.py --check               # only whether results are right
-    PYTHONPATH=. python3 benchmarks/h100_ladder.py --shapes 4096 --steps 9,10 --dtypes float16
+    PYTHONPATH=. python3 benchmarks/ladder.py                       # everything: minutes
+    PYTHONPATH=. python3 benchmarks/ladder.py --check               # only whether results are right
+    PYTHONPATH=. python3 benchmarks/ladder.py --shapes 4096 --steps 9,10 --dtypes float16
+    PYTHONPATH=. python3 benchmarks/ladder.py --kernels gemm_kernels.py --out results
 
 Every shape is a process of its own with a time limit: what hangs is named and left out, and costs no more than that.
 Kernels are compiled beforehand, many at a time. See `contest.py` for how time is measured.
@@ -33,9 +34,10 @@ from chart import chart_of_table
 
 from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, Shape, load_kernels, shape_text, steps_from
-from tirx_mini.hardware import H100
+from tirx_mini.hardware import GpuSpec, nearest_gpu
 from tirx_mini.passes import lower
 from tirx_mini.runtime import build as compile_for_gpu
+from tirx_mini.runtime import device_arch
 
 ROOT = Path(__file__).parents[1]
 SQUARES = tuple((n, n, n) for n in (1024, 2048, 4096, 8192))
@@ -49,7 +51,8 @@ PEERS = ("cuBLAS", "Triton")
 
 @dataclass
 class Case:
-    """What became of one shape and dtype. ms: medians; ratio: of cuBLAS's time to the own in the same round, median."""
+    """What became of one shape and dtype. ms: medians; ratio: of cuBLAS's time to the own in the same round, median.
+    stuck: the steps that hung or died."""
 
     shape: Shape
     dtype: str
@@ -57,6 +60,7 @@ class Case:
     ratio: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    stuck: list[int] = field(default_factory=list)
 
     def tflops(self, name: str) -> float:
         m, n, k = self.shape
@@ -76,24 +80,34 @@ def parse_shapes(text: str) -> tuple[Shape, ...]:
 # -- compiling -------------------------------------------------------------------------------------------------------
 
 
-def build(step: int, shape: Shape, dtype: str, kernels: Path) -> str:
+def this_gpu() -> GpuSpec:
+    """The modelled GPU that is most like this machine's. Raises `RuntimeError` where there is none."""
+    import torch
+
+    arch = device_arch()
+    if arch is None:
+        raise RuntimeError("this machine has no GPU that PyTorch can use")
+    return nearest_gpu(arch, torch.cuda.get_device_name())
+
+
+def build(step: int, shape: Shape, dtype: str, kernels: Path, gpu: GpuSpec) -> str:
     """Compile one kernel into the cache; returns what is wrong, or nothing."""
     try:
-        kernel = load_kernels(kernels, H100.architecture.kernels)[step](*shape, dtype=dtype)
+        kernel = load_kernels(kernels, gpu.architecture.kernels)[step](*shape, dtype=dtype)
     except ValueError:
         return ""  # a shape that the step's tiles do not cover
-    resources = compile_for_gpu(lower(kernel), H100.arch, original=kernel).compiled.resources
+    resources = compile_for_gpu(lower(kernel), gpu.arch, original=kernel).compiled.resources
     spills = resources.spill_store_bytes + resources.spill_load_bytes
     return f"step {step} at {shape_text(shape)} {dtype} spills {spills} bytes" if spills else ""
 
 
 def build_all(
-    steps: Sequence[int], shapes: Sequence[Shape], dtypes: Sequence[str], kernels: Path, jobs: int
+    steps: Sequence[int], shapes: Sequence[Shape], dtypes: Sequence[str], kernels: Path, jobs: int, gpu: GpuSpec
 ) -> list[str]:
     """Compile everything. Returns complaints."""
     todo = [(step, shape, dtype) for step in steps for shape in shapes for dtype in dtypes]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(build, step, shape, dtype, kernels): (step, shape, dtype) for step, shape, dtype in todo}
+        futures = {pool.submit(build, *one, kernels, gpu): one for one in todo}
         complaints = []
         for future, what in futures.items():
             error = future.exception()
@@ -157,7 +171,7 @@ def run_case(shape: Shape, dtype: str, steps: Sequence[int], options: argparse.N
     for _ in range(4):
         command = [sys.executable, str(Path(__file__).with_name("contest.py")), *map(str, shape), dtype]
         command += ["--steps", ",".join(map(str, left)), "--rounds", "0" if options.check else str(options.rounds)]
-        command += ["--kernels", str(options.kernels)] + ([] if triton else ["--no-triton"])
+        command += ["--kernels", str(options.kernels.resolve())] + ([] if triton else ["--no-triton"])
         try:
             for event in events(command, options.limit, options.silence):
                 note(case, event)
@@ -165,6 +179,7 @@ def run_case(shape: Shape, dtype: str, steps: Sequence[int], options: argparse.N
             case.failed.append(str(stuck))
             if stuck.name.startswith("step ") and int(stuck.name[5:]) in left:
                 left.remove(int(stuck.name[5:]))
+                case.stuck.append(int(stuck.name[5:]))
             elif stuck.name == "Triton" and triton:
                 triton = False
             else:
@@ -225,9 +240,11 @@ def table(cases: Sequence[Case]) -> str:
     return "\n".join(lines)
 
 
-def write_results(cases: Sequence[Case], folder: Path) -> None:
+def write_results(cases: Sequence[Case], folder: Path, gpu: GpuSpec) -> None:
+    """A table and a chart, named after the GPU."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "h100.csv").open("w", newline="", encoding="utf-8") as file:
+    name = gpu.name.lower()
+    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["M", "N", "K", "dtype", "kernel", "ms", "tflops", "ratio_to_cublas"])
         for case in cases:
@@ -235,8 +252,9 @@ def write_results(cases: Sequence[Case], folder: Path) -> None:
                 out.writerow(
                     [*case.shape, case.dtype, name, f"{ms:.6f}", f"{case.tflops(name):.1f}", f"{case.ratio[name]:.4f}"]
                 )
-    chart = chart_of_table(folder / "h100.csv", "The Hopper ladder on an H100, float16")
-    (folder / "h100.svg").write_text(chart, encoding="utf-8")
+    title = f"The {'Hopper ladder on an' if name.startswith('h') else 'Blackwell ladder on a'} {gpu.name}, float16"
+    chart = chart_of_table(folder / f"{name}.csv", title)
+    (folder / f"{name}.svg").write_text(chart, encoding="utf-8")
 
 
 def main() -> int:
@@ -246,11 +264,9 @@ def main() -> int:
     parser.add_argument("--dtypes", type=lambda text: tuple(text.split(",")), default=DTYPES, metavar="LIST")
     parser.add_argument("--kernels", type=Path, default=ROOT / "kernels_ref", metavar="PATH")
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument(
-        "--check", action="store_true", help="compare results only, at uneven shapes too, of all steps"
-    )
+    parser.add_argument("--check", action="store_true", help="compare results only, at uneven shapes too, of all steps")
     parser.add_argument("--no-triton", action="store_true")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs", metavar="FOLDER", help="for h100.csv and h100.svg")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs", metavar="FOLDER", help="for the table and the chart")
     parser.add_argument("--limit", type=float, default=180, help="seconds for one shape")
     parser.add_argument("--silence", type=float, default=60, help="seconds without an answer that count as a hang")
     parser.add_argument("--jobs", type=int, default=min(16, os.cpu_count() or 1), help="compilers at a time")
@@ -259,14 +275,16 @@ def main() -> int:
     shapes = options.shapes or (
         (*STEPS[1].shapes, *STEPS[2].shapes, *UNEVEN, *SQUARES) if options.check else (*SQUARES, *LLM)
     )
+    gpu = this_gpu()
     print(versions(), flush=True)
     begin = time.monotonic()
-    complaints = build_all(options.steps, shapes, options.dtypes, options.kernels, options.jobs)
+    complaints = build_all(options.steps, shapes, options.dtypes, options.kernels, options.jobs, gpu)
     print(f"compiled in {time.monotonic() - begin:.0f} s", *complaints, sep="\n", flush=True)
     cases: list[Case] = []
     for dtype in options.dtypes:
         for shape in shapes:
-            case = run_case(shape, dtype, options.steps, options)
+            hung = {step for case in cases for step in case.stuck}  # again, it would cost as much again
+            case = run_case(shape, dtype, [step for step in options.steps if step not in hung], options)
             cases.append(case)
             print(
                 f"{shape_text(case.shape):>18} {dtype:8} {'; '.join(case.failed) or 'ok'}  {'; '.join(case.notes)}",
@@ -277,7 +295,7 @@ def main() -> int:
                     "   " + "  ".join(f"{n} {case.tflops(n):.0f} ({case.ratio[n]:.3f})" for n in contestants([case])),
                     flush=True,
                 )
-                write_results(cases, options.out)  # as we go: whatever stops this run, what is known is kept
+                write_results(cases, options.out, gpu)  # as we go: whatever stops this run, what is known is kept
     if not options.check:
         print(table(cases))
     return 1 if any(case.failed for case in cases) or complaints else 0

@@ -1,0 +1,43 @@
+"""The machines in the cloud and their prices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A kind of GPU. modal: as Modal calls it. student_file: the kernels for it."""
+
+    modal: str
+    student_file: str
+
+
+# "H100!" is an H100 and nothing else: for "H100", Modal may give an H200 (https://modal.com/docs/guide/gpu).
+GPUS: Mapping[str, Gpu] = MappingProxyType({
+    "B200": Gpu("B200", "gemm_kernels.py"),
+    "B300": Gpu("B300", "gemm_kernels.py"),
+    "H100": Gpu("H100!", "gemm_kernels_sm90.py"),
+    "H200": Gpu("H200", "gemm_kernels_sm90.py"),
+})  # fmt: skip
+
+PRICES: Mapping[str, float] = MappingProxyType(
+    {"B200": 0.001736, "H200": 0.001261, "H100": 0.001097, "CPU core": 0.0000131, "GiB of memory": 0.00000222}
+)
+"""US dollars a second, as Modal published them (https://modal.com/pricing) on `PRICES_FROM`; it had none for a B300."""
+PRICES_FROM = "2026-07-01"
+
+SMALL, LARGE = (2, 4), (8, 16)
+"""(CPU cores, GiB of memory) of a machine without a GPU, and of one with a GPU."""
+
+
+def cost(gpu: str, seconds: float) -> str:
+    """What a run costs, about: seconds times the prices of the GPU, the cores and the memory. gpu: "" for none."""
+    cores, gib = LARGE if gpu else SMALL
+    if gpu and gpu not in PRICES:
+        return f"{seconds:.0f} s of a {gpu}; its price is on https://modal.com/pricing"
+    rate = PRICES.get(gpu, 0.0) + cores * PRICES["CPU core"] + gib * PRICES["GiB of memory"]
+    what = f"a {gpu}" if gpu else "a machine without a GPU"
+    return f"{seconds:.0f} s of {what}: about ${seconds * rate:.4f} at Modal's prices of {PRICES_FROM}"
