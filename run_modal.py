@@ -43,8 +43,8 @@ CLOUD_FAILED = 4
 # -- the image: the packages, then the kit. A change of the kit leaves the packages' layer as it is --------------------
 
 PARTS = (
-    "pyproject.toml setup.py README.md constraints.txt utils.py inspect_cuda.py grade.py grading tirx_mini kernels_ref "
-    "benchmarks/*.py tests/__init__.py tests/conftest.py tests/browser.py tests/test_step*.py docs/findings.md "
+    "pyproject.toml setup.py README.md LICENSE constraints.txt utils.py inspect_cuda.py grade.py grading tirx_mini "
+    "kernels_ref benchmarks/*.py tests/conftest.py tests/browser.py tests/test_step*.py docs/findings.md "
     "docs/*.csv docs/hints"
 ).split()
 CACHES = ("**/__pycache__", "**/*.pyc", "tirx_mini/_data")

@@ -19,11 +19,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
-from tirx_mini.course import KernelFileError, KernelRef, load_kernel, make_arguments
+from tirx_mini.course import TOLERANCES, KernelFileError, KernelRef, load_kernel, make_arguments
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.report import product_shape
 from tirx_mini.runtime import KernelFailure
-from utils import TOLERANCES, WrongResult, benchmark, prepare_data, verify
+from utils import WrongResult, benchmark, prepare_data, verify
 
 
 def main(argv: Sequence[str] | None = None) -> int:

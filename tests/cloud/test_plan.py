@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from cloud import GPUS, LARGE, PRICES, BadInput, Plan, cost, plan
+from cloud import GPUS, LARGE, PRICES, PRICES_FROM, SMALL, BadInput, Plan, cost, plan
 from tests.cloud.conftest import ROOT
 from tirx_mini.course import STEPS
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
@@ -113,3 +114,16 @@ def test_costs_are_seconds_times_prices() -> None:
     assert f"${100 * rate:.4f}" in cost("B200", 100) and cost("B200", 100).startswith("100 s of a B200: about $0.18")
     assert "https://modal.com/pricing" in cost("B300", 5)  # no price was published
     assert cost("", 1000).startswith("1000 s of a machine without a GPU: about $0.0")
+
+
+def test_the_page_on_the_cloud_has_these_prices() -> None:
+    page = (ROOT / "docs" / "cloud.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"(?m)^\| ([\w ]+) \| ([\d.]+) \|$", page))
+    assert {name: float(price) for name, price in rows.items()} == dict(PRICES) and f"as of {PRICES_FROM}:" in page
+    found = re.findall(r"(?m)^\| ([\w ]+) \| ([\d.]+) \| \$([\d.]+) \| \$([\d.]+) \|$", page)
+    assert [row[0] for row in found] == ["B200", "H200", "H100", "no GPU"]
+    for name, second, minute, minutes in found:
+        cores, gib = LARGE if name in PRICES else SMALL
+        rate = PRICES.get(name, 0.0) + cores * PRICES["CPU core"] + gib * PRICES["GiB of memory"]
+        assert (second, minute, minutes) == (f"{rate:.6f}", f"{60 * rate:.3f}", f"{600 * rate:.3f}")
+    assert f"`{cost('B200', 34)}`" in page
