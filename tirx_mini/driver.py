@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .arguments import kernel_of, whole_number
-from .diagnose import BUDGET, DEFAULT_LIMIT, Exploration, Report, SimulationError, failed
+from .diagnose import BUDGET, DEFAULT_LIMIT, Exploration, Finding, Report, SimulationError, failed
 from .diagnose import explore as explore_lowered
 from .diagnose import simulate as simulate_lowered
 from .hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu
-from .ir import IRModule, PrimFunc, TirxError
+from .ir import COPY_FENCES, TVM, Call, IRModule, PrimFunc, TirxError, walk
 from .passes import lower
 from .sim import Watch
 from .target import Target
@@ -179,11 +180,34 @@ def simulate(
         lowered = lower(func)
     except TirxError as error:
         return failed(func.name, error, gpu_spec(gpu).name)
-    return simulate_lowered(
+    report = simulate_lowered(
         lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks,
         data=data, sampled=sampled, jobs=jobs, pedantic=pedantic, budget=budget, single=single,
         watch=watch,
     )  # fmt: skip
+    if func.dialect != TVM or not report.ok or not checks or not data:
+        return report
+    return replace(report, findings=(*report.findings, *_owed_to_our_fences(func, lowered, args, gpu, budget)))
+
+
+def _owed_to_our_fences(
+    func: PrimFunc, lowered: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec, budget: int
+) -> Iterator[Finding]:
+    """Notes on hazards that a kernel for TVM has there: our cooperative copies end with a fence, TVM's do not."""
+    bare = lower(replace(func, attrs=(*func.attrs, (COPY_FENCES, False))))
+    if _fences(bare) == _fences(lowered):
+        return
+    copies = [arg.clone() if hasattr(arg, "clone") else copy(arg) for arg in args]
+    for finding in simulate_lowered(bare, copies, gpu, budget=budget).findings:
+        if finding.kind == "missing-proxy-fence":
+            ours = "this run is correct because cooperative copies of tirx_mini end with that fence, and TVM's do not"
+            notes = ((ours, None), *finding.details.get("notes", ()))
+            yield replace(finding, severity="note", details={**finding.details, "notes": notes})
+
+
+def _fences(func: PrimFunc) -> int:
+    """How many proxy fences a lowered kernel has."""
+    return sum(isinstance(node, Call) and node.op == "fence.proxy.async" for node in walk(func.body))
 
 
 class GpuRunError(SimulationError):

@@ -56,13 +56,18 @@ PATHS: Mapping[str, tuple[str, ...]] = {
 }
 """For each TVM module from which kernels import, the modules of tirx_mini that have its names, in order."""
 
-_TMEM_POOL = {"TMEMPool": "tirx_mini.lang:TMEMPool"}
+_SCRIPT = {
+    "TMEMPool": "tirx_mini.lang:TMEMPool",
+    "prim_func": f"{_COMPAT}.dialect:prim_func",
+    "jit": f"{_COMPAT}.dialect:jit",
+}
 _TMA_UTILS = {"mma_shared_layout": "tirx_mini.layout:tma_shared_layout"}
 
 NAMES: Mapping[str, Mapping[str, str]] = {
     "tvm.script": {"tirx": "tvm.script.tirx:", "ir": "tvm.script.ir:"},
-    "tvm.script.tirx": _TMEM_POOL,
-    "tvm.tirx.script": _TMEM_POOL,
+    "tvm.script.tirx": _SCRIPT,
+    "tvm.tirx.script": _SCRIPT,
+    "tvm.tirx.script.builder": _SCRIPT,
     "tvm.tirx.layout": {"wg_local_layout": "tirx_mini.layout:tcgen05_ld_layout"},
     "tvm.nd": {"array": "tirx_mini.compat.host:tensor", "NDArray": "tirx_mini.compat.host:Tensor"},
     **{f"{backend}.tile_primitive.tma_utils": _TMA_UTILS for backend in _BACKENDS},

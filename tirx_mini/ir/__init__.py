@@ -36,7 +36,7 @@ from .expr import (
     wrap,
 )  # fmt: skip
 from .expr_printer import expr_text, instruction_path
-from .func import IRModule, Launch, PrimFunc
+from .func import COPY_FENCES, DIALECT, TVM, IRModule, Launch, PrimFunc
 from .printer import script, stmt_text
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
@@ -67,6 +67,9 @@ from .units import UNIT_NUMBERS
 from .visit import Mutator, children, rewrite, structural_equal, substitute, walk
 
 __all__ = [
+    "COPY_FENCES",
+    "DIALECT",
+    "TVM",
     "Analyzer",
     "BINARY_OPS",
     "UNARY_OPS",

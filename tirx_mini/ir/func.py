@@ -44,6 +44,14 @@ class Launch:
         return -(-self.threads // 32)
 
 
+DIALECT = "tirx_mini.dialect"
+"""The attribute of a function that names the dialect whose defaults apply; without it, they are the course's."""
+TVM = "tvm"
+"""Its value for Apache TVM 0.26."""
+COPY_FENCES = "tirx_mini.copy_fences"
+"""The attribute that is False for a function whose copies into shared memory end without a fence, as TVM's do."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PrimFunc:
     """A kernel, as built by the front end or returned by a pass.
@@ -68,6 +76,11 @@ class PrimFunc:
     def show(self) -> None:
         """Print `script()`."""
         print(self.script())
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect whose defaults apply: `TVM`, or None for the course's."""
+        return dict(self.attrs).get(DIALECT)
 
     def with_body(self, body: Stmt) -> PrimFunc:
         return replace(self, body=body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tirx_mini.ir import PrimFunc, Stmt, TileCall, TirxError
+from tirx_mini.ir import COPY_FENCES, PrimFunc, Stmt, TileCall, TirxError
 from tirx_mini.tile import RULES, SCOPES, Context, TensorMaps, dispatch, tiles_of
 
 from .ranges import RangedMutator, launch_of
@@ -20,12 +20,14 @@ def dispatch_tile_primitives(func: PrimFunc) -> PrimFunc:
 class _Dispatch(RangedMutator):
     def __init__(self, func: PrimFunc, maps: TensorMaps) -> None:
         super().__init__(launch_of(func))
-        self.launch, self.maps = launch_of(func), maps
+        self.launch, self.maps, self.fences = launch_of(func), maps, dict(func.attrs).get(COPY_FENCES, True)
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         assert node.scope is not None
         scope = node.scope if node.scope in SCOPES else "thread"
-        ctx = Context(scope, self.launch, self.analyzer, tuple(self.guards), self.values, self.maps, span=node.span)
+        ctx = Context(
+            scope, self.launch, self.analyzer, tuple(self.guards), self.values, self.maps, self.fences, node.span
+        )  # fmt: skip
         if scope != node.scope and not _private(node) and ctx.lanes() != 1:
             raise TirxError(
                 f"{node.op} is called in {node.scope} scope, which does not determine the threads that execute it",

@@ -14,6 +14,8 @@ from typing import Any
 
 from tirx_mini.hardware import MAX_LOCAL_BYTES
 from tirx_mini.ir import (
+    DIALECT,
+    TVM,
     AllocBuffer,
     Bind,
     Buffer,
@@ -47,6 +49,12 @@ def innermost_scope() -> str | None:
     """The kind of the innermost execution scope at the current location, or None outside every scope."""
     builder = _CURRENT.get()
     return builder.scopes[-1] if builder is not None and builder.scopes else None
+
+
+def in_dialect_of_tvm() -> bool:
+    """Whether the kernel that is being read has the defaults of TVM 0.26."""
+    builder = _CURRENT.get()
+    return builder is not None and builder.attrs.get(DIALECT) == TVM
 
 
 def current(what: str) -> Builder:

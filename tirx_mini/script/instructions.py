@@ -11,7 +11,8 @@ from typing import Any
 from tirx_mini.ir import Call, Evaluate, TirxError
 from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, parameters
 
-from .builder import current, place
+from .builder import current, in_dialect_of_tvm, place
+from .defaults import TVM_DEFAULTS
 from .diagnostics import caller_span, did_you_mean, unknown
 from .refused import refusal
 
@@ -77,7 +78,11 @@ class Path:
 def issuer(overloads: Overloads) -> Callable[..., Call | None]:
     """The function of the language for an instruction: one with a result is a value, any other is emitted at once."""
 
+    differing = TVM_DEFAULTS.get(overloads.path)
+
     def issue(*args: Any, **kwargs: Any) -> Call | None:
+        if differing is not None and len(args) <= differing.position and in_dialect_of_tvm():
+            kwargs.setdefault(differing.name, differing.value)
         call = overloads.call(*args, **kwargs)
         if TABLE[call.op].result is not None:
             return call

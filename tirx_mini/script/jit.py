@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, overload
 
-from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.ir import DIALECT, PrimFunc, TirxError
 
 from .diagnostics import caller_span, did_you_mean
 from .handles import ConstexprMarker, OptionalType
@@ -29,10 +30,12 @@ class Jit:
 
     function: the Python function.
     caller: the local names at its definition.
+    attrs: the attributes of its kernels.
     """
 
     function: Callable[..., Any]
     caller: Mapping[str, Any]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def __name__(self) -> str:
@@ -44,7 +47,7 @@ class Jit:
         Raises `TirxError` for a mistake in the kernel, and for a value that is missing or that no parameter takes.
         """
         __tracebackhide__ = True
-        return reading(self.function, self.caller, self._given(values))
+        return reading(self.function, self.caller, self._given(values), self.attrs)
 
     def _given(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Every parameter that is known at compile time, with its value: those given, and the defaults."""
@@ -86,19 +89,21 @@ def jit(
     check_well_formed: bool = True,
     is_stir: bool = False,
     persistent: bool = False,
+    dialect: str | None = None,
 ) -> Any:
     """Decorator: a kernel that is read when ``specialize(N=1024)`` gives the values of its `T.constexpr` parameters.
 
     With ``from __future__ import annotations``, the shapes of its buffers may use these parameters:
-    ``def add(A: T.Buffer((N,), "float32"), *, N: T.constexpr)``. The keyword arguments are accepted for compatibility
-    with TVM and have no effect.
+    ``def add(A: T.Buffer((N,), "float32"), *, N: T.constexpr)``. `dialect` is that of
+    `prim_func`; the other keyword arguments are accepted for compatibility with TVM and have no effect.
     """
+    attrs = {} if dialect is None else {DIALECT: dialect}
     if function is None:
-        return _with_caller
+        return partial(_with_caller, attrs)
     check_function(function, "@T.jit")
-    return Jit(function, caller_locals(2))
+    return Jit(function, caller_locals(2), attrs)
 
 
-def _with_caller(function: Callable[..., Any]) -> Jit:
+def _with_caller(attrs: Mapping[str, Any], function: Callable[..., Any]) -> Jit:
     check_function(function, "@T.jit")
-    return Jit(function, caller_locals(2))
+    return Jit(function, caller_locals(2), attrs)

@@ -32,7 +32,7 @@ from tirx_mini.layout import (
     tma_shared_layout,
 )  # fmt: skip
 
-from .builder import Builder, current
+from .builder import Builder, current, in_dialect_of_tvm
 from .diagnostics import caller_span
 from .handles import BufferType, data_type, shape_of
 
@@ -79,14 +79,16 @@ def match_buffer(
 def alloc_buffer(
     shape: Shape,
     dtype: DTypeLike = "float32",
-    scope: str = "local",
+    scope: str | None = None,
     *,
     layout: Layout | None = None,
     align: int = 0,
     name: str | None = None,
 ) -> Buffer:
-    """New storage in `scope`: "local" (registers, one copy per thread) or "shared" (one copy per CTA)."""
+    """New storage in `scope`: "local" (registers, one copy per thread; the default) or "shared" (one copy per CTA)."""
     builder = current("Tx.alloc_buffer")
+    if scope is None:
+        scope = "global" if in_dialect_of_tvm() else "local"
     known = {"shared.dyn": "shared"}.get(scope, scope)
     if known not in ("local", "shared"):
         hint = 'declare it with Tx.decl_buffer(…, scope="tmem", allocated_addr=…)' if known == "tmem" else None
@@ -122,7 +124,7 @@ def alloc_shared(
     return alloc_buffer(shape, dtype, "shared", layout=layout, align=align, name=name)
 
 
-def alloc_scalar(dtype: DTypeLike = "int32", name: str | None = None) -> Any:
+def alloc_scalar(dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """A mutable variable, like one declared by ``x: Tx.int32``: reading the name loads it, assigning stores to it."""
     builder = current("Tx.alloc_scalar")
     return builder.alloc(scalar(name or builder.take_name("x"), data_type(dtype), builder.span))

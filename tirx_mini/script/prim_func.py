@@ -6,9 +6,10 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, overload
 
-from tirx_mini.ir import HANDLE, Buffer, IRModule, PrimFunc, Span, TirxError, Var
+from tirx_mini.ir import DIALECT, HANDLE, Buffer, IRModule, PrimFunc, Span, TirxError, Var
 
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
@@ -24,30 +25,36 @@ def prim_func(function: Callable[..., Any]) -> PrimFunc: ...
 @overload
 def prim_func(
     *,
-    tirx: bool = True,
+    tirx: bool | None = None,
     private: bool = False,
     persistent: bool = False,
     check_well_formed: bool = True,
     s_tir: bool = False,
+    dialect: str | None = None,
 ) -> Callable[[Callable[..., Any]], PrimFunc]: ...
 def prim_func(
     function: Callable[..., Any] | None = None,
     *,
-    tirx: bool = True,
+    tirx: bool | None = None,
     private: bool = False,
     persistent: bool = False,
     check_well_formed: bool = True,
     s_tir: bool = False,
+    dialect: str | None = None,
 ) -> Any:
     """Decorator: read the function as a kernel and return its `PrimFunc`.
 
-    The keyword arguments are accepted for compatibility with TIRx and have no effect. Raises `TirxError` for a mistake
-    in the kernel.
+    dialect: "tvm" for the defaults of Apache TVM 0.26. The imports of `tirx_mini.compat.tvm` pass it; ``tirx=True``,
+        which only the course's decorator has, overrides it.
+
+    The other keyword arguments are accepted for compatibility with TIRx and have no effect. Raises `TirxError` for a
+    mistake in the kernel.
     """
     __tracebackhide__ = True
+    attrs = {DIALECT: dialect} if dialect is not None and tirx is None else {}
     if function is None:
-        return _with_caller
-    return reading(function, caller_locals(2))
+        return partial(_with_caller, attrs)
+    return reading(function, caller_locals(2), attrs=attrs)
 
 
 def ir_module(cls: type) -> IRModule:
@@ -55,9 +62,9 @@ def ir_module(cls: type) -> IRModule:
     return IRModule({name: kernel for name, kernel in vars(cls).items() if isinstance(kernel, PrimFunc)})
 
 
-def _with_caller(function: Callable[..., Any]) -> PrimFunc:
+def _with_caller(attrs: Mapping[str, Any], function: Callable[..., Any]) -> PrimFunc:
     __tracebackhide__ = True
-    return reading(function, caller_locals(2))
+    return reading(function, caller_locals(2), attrs=attrs)
 
 
 def caller_locals(depth: int) -> Mapping[str, Any]:
@@ -69,28 +76,37 @@ def caller_locals(depth: int) -> Mapping[str, Any]:
 
 
 def reading(
-    function: Callable[..., Any], caller: Mapping[str, Any], given: Mapping[str, Any] | None = None
+    function: Callable[..., Any],
+    caller: Mapping[str, Any],
+    given: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, Any] | None = None,
 ) -> PrimFunc:
     """`read`, whose errors have no traceback through this package."""
     __tracebackhide__ = True
     try:
         check_function(function, "@Tx.prim_func" if given is None else "@T.jit")
-        return read(function, caller, given)
+        return read(function, caller, given, attrs or {})
     except TirxError as error:
         mistake = error.with_traceback(None)
     raise mistake from None
 
 
-def read(function: Callable[..., Any], caller: Mapping[str, Any], given: Mapping[str, Any] | None) -> PrimFunc:
+def read(
+    function: Callable[..., Any],
+    caller: Mapping[str, Any],
+    given: Mapping[str, Any] | None,
+    attrs: Mapping[str, Any],
+) -> PrimFunc:
     """Read `function` as a kernel.
 
     caller: the local names at its definition.
     given: the values of compile-time parameters, or None for a kernel that cannot have any.
+    attrs: its attributes, to which `Tx.func_attr` adds.
     """
     source = source_of(function)
     span = source.span(source.node)
     span = replace(span, end_line=span.line, end_column=0)
-    builder = Builder(function.__name__, span)
+    builder = Builder(function.__name__, span, attrs=dict(attrs))
     env = Env(outer=Outside.of(function, caller), body=source.node.body)
     executor = Executor(source, builder, env)
     with building(builder):

@@ -53,6 +53,7 @@ class Context:
     guards: the conditions that enclose the call, outermost first.
     analyzer: the bounds of loop variables and special registers.
     values: the values of immutable variables.
+    fences: whether cooperative stores to shared memory end with the fence that shows them to the async proxy.
     """
 
     scope: str
@@ -61,6 +62,7 @@ class Context:
     guards: tuple[Expr, ...] = ()
     values: Mapping[Var, Expr] = field(default_factory=dict)
     tensor_maps: TensorMaps = field(default_factory=TensorMaps)
+    fences: bool = True
     span: Span | None = None
 
     @property

@@ -203,6 +203,6 @@ def _whole_scope(ctx: Context) -> None:
 
 def _proxy_fence(dst: Tile, ctx: Context) -> Stmt | None:
     """The fence that makes cooperative stores visible to the async proxy (TMA, MMA); the kernel itself synchronises."""
-    if dst.scope != "shared" or ctx.scope == "thread":
+    if dst.scope != "shared" or ctx.scope == "thread" or not ctx.fences:
         return None
     return issue("fence.proxy.async", space="shared::cta", span=ctx.span)

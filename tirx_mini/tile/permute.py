@@ -66,7 +66,8 @@ class PermuteLayout(Rule):
 
         meet = {"warp": "bar.warp.sync", "cta": "bar.sync.all"}.get(ctx.scope)
         barrier = None if meet is None else issue(meet, *((0,) if ctx.scope == "cta" else ()), span=ctx.span)
-        fence = None if ctx.scope == "thread" else issue("fence.proxy.async", space="shared::cta", span=ctx.span)
+        fenced = ctx.fences and ctx.scope != "thread"
+        fence = issue("fence.proxy.async", space="shared::cta", span=ctx.span) if fenced else None
         return seq(
             AllocBuffer(held, span=ctx.span), part.loop(ctx, read), barrier, part.loop(ctx, write), fence, barrier,
             span=ctx.span,

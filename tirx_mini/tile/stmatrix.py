@@ -53,7 +53,8 @@ class StoreMatrix(Rule):
             else For(var, const(0), const(columns // width), body, kind=UNROLLED, span=ctx.span)
         )
         # As with every cooperative store to shared memory, a fence makes it visible to the async proxy.
-        return seq(loop, issue("fence.proxy.async", space="shared::cta", span=ctx.span), span=ctx.span)
+        fence = issue("fence.proxy.async", space="shared::cta", span=ctx.span) if ctx.fences else None
+        return seq(loop, fence, span=ctx.span)
 
 
 def _fragment(ctx: Context, dst: Tile, src: Tile) -> RegisterTile:

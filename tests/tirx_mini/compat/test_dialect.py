@@ -1,0 +1,114 @@
+"""Which defaults a kernel has: those of TVM 0.26 where its decorator is TVM 0.26's, else those of the course."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tirx_mini
+from tirx_mini.compat.tvm import imports
+from tirx_mini.ir import Call, PrimFunc, TirxError, structural_equal, walk
+from tirx_mini.script import from_source
+
+COURSE = "from tvm.script import tirx as T\n\n@T.prim_func(tirx=True)"
+TVM = "from tvm.script import tirx as T\n\n@T.prim_func"
+TVM_WITH_OPTIONS = "from tvm.script import tirx as T\n\n@T.prim_func(persistent=True)"
+OWN = "from tirx_mini.script import tirx as T\n\n@T.prim_func"
+
+BODY = '''
+def kernel(A: T.Buffer((128, 64), "float16"), D: T.Buffer((128, 64), "float16")):
+    T.device_entry()
+    bx = T.cta_id([1])
+    tid = T.thread_id([128])
+    pool = T.SMEMPool()
+    tile = pool.alloc((128, 64), "float16", layout=T_layout)
+    pool.commit()
+    T.cta.copy(tile[:, :], A[:, :])
+    {fence}
+    T.cuda.cta_sync()
+    if tid == 0:
+        T.copy_async(D[:, :], tile[:, :], dispatch="tma_auto")
+        T.ptx.cp_async.bulk.commit_group()
+        T.ptx.cp_async.bulk.wait_group()
+'''
+
+
+def kernel_of(head: str, body: str, tmp_path: Any) -> PrimFunc:
+    """The kernel of a file, read with the imports of TVM."""
+    from tirx_mini.layout import SwizzleMode, tma_shared_layout
+
+    path = tmp_path / "file.py"
+    path.write_text(head + body, encoding="utf-8")
+    layout = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64))
+    module = types.ModuleType("file")
+    vars(module)["T_layout"] = layout
+    with imports():
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), vars(module))
+    return vars(module)["kernel"]
+
+
+def calls(kernel: PrimFunc, op: str) -> list[Call]:
+    return [node for node in walk(kernel.body) if isinstance(node, Call) and node.op == op]
+
+
+@pytest.mark.parametrize(
+    ("head", "waits_for_reads", "space"),
+    [(COURSE, False, "shared::cta"), (OWN, False, "shared::cta"), (TVM, True, ""), (TVM_WITH_OPTIONS, True, "")],
+    ids=["course", "own", "tvm", "tvm with options"],
+)
+def test_the_decorator_decides_the_defaults(head: str, waits_for_reads: bool, space: str, tmp_path: Any) -> None:
+    kernel = kernel_of(head, BODY.format(fence="T.ptx.fence.proxy_async()"), tmp_path)
+    (wait,), (fence,) = calls(kernel, "cp.async.bulk.wait_group"), calls(kernel, "fence.proxy.async")
+    assert (dict(wait.attrs)["read"], dict(fence.attrs)["space"]) == (waits_for_reads, space)
+    again = from_source(kernel.script())
+    assert structural_equal(kernel, again) and again.dialect == kernel.dialect
+
+
+def test_what_is_written_wins_over_a_default(tmp_path: Any) -> None:
+    body = BODY.replace("wait_group()", "wait_group(0, False)").format(fence='T.ptx.fence.proxy_async("global")')
+    kernel = kernel_of(TVM, body, tmp_path)
+    (wait,), (fence,) = calls(kernel, "cp.async.bulk.wait_group"), calls(kernel, "fence.proxy.async")
+    assert (dict(wait.attrs)["read"], dict(fence.attrs)["space"]) == (False, "global")
+
+
+@pytest.mark.parametrize(
+    ("head", "fence", "noted"),
+    [(TVM, "pass", True), (TVM, "T.ptx.fence.proxy_async()", False), (COURSE, "pass", False), (OWN, "pass", False)],
+    ids=["tvm without a fence", "tvm with a fence", "course", "own"],
+)
+def test_a_kernel_that_is_ok_only_by_the_fence_of_our_copy_gets_a_note(
+    head: str, fence: str, noted: bool, tmp_path: Any
+) -> None:
+    a, d = np.arange(128 * 64).reshape(128, 64).astype(np.float16), np.zeros((128, 64), np.float16)
+    report = tirx_mini.simulate(kernel_of(head, BODY.format(fence=fence), tmp_path), a, d)
+    assert report.verdict == "ok" and (a == d).all(), str(report)
+    assert [(f.severity, f.code) for f in report.findings] == [("note", "TX202")] * noted
+    assert ("cooperative copies of tirx_mini end with that fence, and TVM's do not" in str(report)) == noted
+
+
+SCALARS = """
+def kernel(A: T.Buffer((32,), "float32")):
+    T.device_entry()
+    tid = T.thread_id([32])
+    x = T.{make}
+    x[0] = 2.5
+    A[tid] = x[0]
+"""
+
+
+def test_a_buffer_without_a_scope_is_global_in_tvm(tmp_path: Any) -> None:
+    body = SCALARS.format(make='alloc_buffer((1,), "float32")')
+    assert isinstance(kernel_of(OWN, body, tmp_path), PrimFunc)
+    with pytest.raises(TirxError, match='not in "global"'):
+        kernel_of(TVM, body, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["local_scalar", "alloc_scalar"])
+def test_a_scalar_is_float32(name: str) -> None:
+    from tirx_mini.script import tirx
+
+    assert inspect.signature(getattr(tirx, name)).parameters["dtype"].default == "float32"

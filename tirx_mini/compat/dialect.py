@@ -1,0 +1,12 @@
+"""The decorators of kernels as `tvm` has them: they choose the defaults of Apache TVM 0.26.
+
+The course's ``@Tx.prim_func(tirx=True)`` keeps those of the course (`tirx_mini.script.prim_func`).
+"""
+
+from functools import partial
+
+from tirx_mini.ir import TVM
+from tirx_mini.script import tirx
+
+prim_func = partial(tirx.prim_func, dialect=TVM)
+jit = partial(tirx.jit, dialect=TVM)
