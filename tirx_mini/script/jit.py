@@ -80,7 +80,12 @@ def _defaults(function: Callable[..., Any], arguments: ast.arguments) -> dict[st
 def jit(function: Callable[..., Any]) -> Jit: ...
 @overload
 def jit(
-    *, private: bool = False, check_well_formed: bool = True, is_stir: bool = False, persistent: bool = False
+    *,
+    private: bool = False,
+    check_well_formed: bool = True,
+    is_stir: bool = False,
+    persistent: bool = False,
+    dialect: str | None = None,
 ) -> Callable[[Callable[..., Any]], Jit]: ...
 def jit(
     function: Callable[..., Any] | None = None,
