@@ -44,7 +44,7 @@ def reused_after_inval() -> Built:
             T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
             T.ptx.mbarrier.arrive(bar.ptr_to([0]))
             T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
-            out[0] = T.Cast("int32", T.ptx.mbarrier.test_wait(bar.ptr_to([0]), 0))
+            out[0] = T.Cast("int32", T.ptx.mbarrier.try_wait_once(bar.ptr_to([0]), 0, 100))
             T.ptx.mbarrier.inval(bar.ptr_to([0]))
             T.ptx.mbarrier.init(bar.ptr_to([0]), 2)
             for i in T.serial(4):

@@ -35,15 +35,17 @@ from .machine import (
 from .manual import architectures, call_text, facts_of, literal, manual, parameters, ptx_text
 from .opaque import not_in_table
 from .operands import REGISTER_TYPES, Access, Operand, OperandKind
+from .spelling import Reading, continuations, opcode_of, readings
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES, multicasts
 
 __all__ = [
     "A_IN_TMEM", "Access", "Alias", "BarrierEffect", "CONVERSION", "Completion", "DivergentThread", "Format",
     "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess",
-    "NAMES", "Operand", "OperandKind", "Overloads", "POLICIES", "PTX_TYPES", "REGISTER_TYPES", "RegisterOperand",
-    "START_BITS", "Scope", "SmemDescriptor", "TABLE", "ThreadVerbs", "TmemOperand", "WgmmaProduct", "WgmmaVerbs",
-    "addressed_widths", "architectures", "call_text", "check_target", "describe", "facts_of", "grid_wide",
-    "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format", "multicasts", "named_params",
-    "not_in_table", "operand_chunks", "parameters", "prints", "ptx_text", "swizzle_bytes", "written_params",
+    "NAMES", "Operand", "OperandKind", "Overloads", "POLICIES", "PTX_TYPES", "REGISTER_TYPES", "Reading",
+    "RegisterOperand", "START_BITS", "Scope", "SmemDescriptor", "TABLE", "ThreadVerbs", "TmemOperand", "WgmmaProduct",
+    "WgmmaVerbs", "addressed_widths", "architectures", "call_text", "check_target", "continuations", "describe",
+    "facts_of", "grid_wide", "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format",
+    "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "parameters", "prints", "ptx_text",
+    "readings", "swizzle_bytes", "written_params",
 ]  # fmt: skip

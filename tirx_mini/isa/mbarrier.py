@@ -39,6 +39,7 @@ def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 @instruction(
     "mbarrier.arrive.release.cta.shared::cta.b64 _, [{bar}];",
     name="mbarrier.arrive",
+    implied=("release", "cta"),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="smem_atomic",
@@ -52,6 +53,7 @@ def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 @instruction(
     "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [{bar}], {bytes};",
     name="mbarrier.expect_tx",
+    implied=("relaxed", "cta"),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="smem_atomic",
@@ -65,6 +67,7 @@ def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes
 @instruction(
     "mbarrier.arrive.expect_tx.shared::{bar_space}.b64 _, [{bar}], {bytes};",
     name="mbarrier.arrive.expect_tx",
+    implied=("release", "cta"),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive, .expect_tx",
@@ -111,7 +114,7 @@ def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, c
     DONE:
 }""",
     name="mbarrier.try_wait",
-    api=("ptx.mbarrier.wait",),
+    api=("ptx.mbarrier.wait", "cuda.mbarrier_wait"),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="wait",
@@ -129,6 +132,7 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 @instruction(
     "mbarrier.test_wait.parity.shared::cta.b64 {result}, [{bar}], {phase};",
     name="mbarrier.test_wait",
+    implied=("acquire", "cta"),
     issued_by=Scope.THREAD,
     min_sm=80,
     cost="smem_atomic",
@@ -136,4 +140,23 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 )
 def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> pred:
     """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it."""
+    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
+
+
+@instruction(
+    "mbarrier.try_wait.parity.shared::cta.b64 {result}, [{bar}], {phase}, {ticks};",
+    name="mbarrier.try_wait.once",
+    implied=("acquire", "cta"),
+    api=("ptx.mbarrier.try_wait_once",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mbarrier.test_wait, mbarrier.try_wait",
+    cost="wait",
+    barrier=BarrierEffect.TEST,
+)
+def mbarrier_try_wait_once(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32, ticks: u32) -> pred:
+    """As `mbarrier.test_wait`, but the thread may sleep for up to `ticks` ns until the phase is complete.
+
+    The simulator does not let it sleep.
+    """
     return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)

@@ -72,6 +72,7 @@ def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "barrier.cluster.arrive.release.aligned;",
     name="barrier.cluster.arrive",
+    implied=("release",),
     api=("cuda.cluster_arrive",),
     issued_by=Scope.WARP,
     min_sm=90,
@@ -86,6 +87,7 @@ def barrier_cluster_arrive(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "barrier.cluster.wait.acquire.aligned;",
     name="barrier.cluster.wait",
+    implied=("acquire",),
     api=("cuda.cluster_wait",),
     issued_by=Scope.WARP,
     min_sm=90,

@@ -297,6 +297,7 @@ def tcgen05_st(
 @instruction(
     "tcgen05.wait::ld.sync.aligned;",
     name="tcgen05.wait.ld",
+    implied=("sync", "aligned"),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,
@@ -312,6 +313,7 @@ def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "tcgen05.wait::st.sync.aligned;",
     name="tcgen05.wait.st",
+    implied=("sync", "aligned"),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,

@@ -81,6 +81,7 @@ def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle
 @instruction(
     _load,
     name="cp.async.bulk.tensor.load",
+    implied=("tile",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="cp.async.bulk.tensor",
@@ -116,6 +117,7 @@ def cp_async_bulk_tensor_load(
 @instruction(
     _store,
     name="cp.async.bulk.tensor.store",
+    implied=("tile",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="cp.async.bulk.tensor",
@@ -144,6 +146,7 @@ def cp_async_bulk_tensor_store(
 @instruction(
     "cp.reduce.async.bulk.tensor.{dim}d.global.shared::cta.add.tile.bulk_group [{tensor_map}, {{coords}}], [{src}];",
     name="cp.reduce.async.bulk.tensor",
+    implied=("tile",),
     api=("ptx.cp_reduce_async.bulk.tensor",),
     issued_by=Scope.THREAD,
     min_sm=90,

@@ -15,7 +15,7 @@ _LANES = np.arange(32)
 @instruction(
     "elect.sync _|{result}, 0xffffffff;",
     name="elect.sync",
-    api=("ptx.elect_sync",),
+    api=("ptx.elect_sync", "cuda.elect_sync"),
     issued_by=Scope.WARP,
     min_sm=90,
     cost="sync",

@@ -9,12 +9,13 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from tirx_mini.ir import Call, Evaluate, TirxError
-from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, parameters
+from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, opcode_of, parameters
 
 from .builder import current, in_dialect_of_tvm, place
 from .defaults import TVM_DEFAULTS
 from .diagnostics import caller_span, did_you_mean, unknown
 from .refused import refusal
+from .spelt import begins, following, spelt
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Path:
             raise AttributeError(name)
         child = self.below.get(name)
         path = f"{self.name}.{name}"
+        if child is None and (opcode := self._opcode(opcode_of(name))) and begins(opcode):
+            return spelt(opcode, _issue)
         if child is None and not_in_table(path) and refusal(path) is None:
             whose = "an instruction of PTX" if self.name.startswith("ptx") else "a function of TVM's dialect"
             raise TirxError(
@@ -43,8 +46,20 @@ class Path:
                 kind="not-modelled",
             )
         if child is None:
-            raise unknown(f"Tx.{self.name}", name, elsewhere(name) or did_you_mean(name, self.below))
+            hint = elsewhere(name) or did_you_mean(name, self.below) or following(self._opcode(""))
+            raise unknown(f"Tx.{self.name}", name, hint)
         return child
+
+    def _opcode(self, word: str) -> str:
+        """What a part below this one is in PTX; "" below ``Tx.cuda``."""
+        group, _, rest = self.name.partition(".")
+        return "" if group != "ptx" else f"{rest}.{word}".strip(".")
+
+    def __getitem__(self, opcode: str) -> Any:
+        """``Tx.ptx["fence.proxy.async.shared::cta"]``: an instruction by its opcode in PTX."""
+        if self.name != "ptx" or not isinstance(opcode, str):
+            raise TirxError(f"`Tx.{self.name}` is not indexed", place(), 'write T.ptx["…"] with an opcode of PTX')
+        return spelt(opcode, _issue)
 
     def __dir__(self) -> list[str]:
         return sorted(self.below)
@@ -135,6 +150,10 @@ def _alone(path: str, entry: Instruction) -> Overloads:
     overloads = Overloads(path)
     overloads.entries.append((entry, Alias(path)))
     return overloads
+
+
+def _issue(entry: Instruction, operands: tuple[Any, ...], modifiers: dict[str, Any]) -> Call | None:
+    return issuer(_alone(entry.name, entry))(*operands, **modifiers)
 
 
 def raw_call(name: str, *args: Any, **attrs: Any) -> Any:

@@ -1033,6 +1033,51 @@ class _PtxMbarrierArrive:
         """
 
 
+class _PtxMbarrierTry_wait:
+    """Tx.ptx.mbarrier.try_wait: instructions."""
+
+    def __call__(self, bar: SharedPointer, phase: Integer) -> None:
+        """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
+
+        On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
+
+        PTX:
+            {
+                .reg .pred complete;
+                WAIT:
+                mbarrier.try_wait.parity.shared::cta.b64 complete, [bar], phase;
+                @complete bra DONE;
+                bra WAIT;
+                DONE:
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.try_wait
+        """
+
+    def once(self, bar: SharedPointer, phase: Integer, ticks: Integer) -> Expr:
+        """As `mbarrier.test_wait`, but the thread may sleep for up to `ticks` ns until the phase is complete.
+
+        The simulator does not let it sleep.
+
+        PTX:
+            mbarrier.try_wait.parity.shared::cta.b64 result, [bar], phase, ticks;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        ticks:         an integer
+        returns:       a condition
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.test_wait, mbarrier.try_wait
+        """
+
+
 class _PtxMbarrier:
     """Tx.ptx.mbarrier: instructions."""
 
@@ -1078,29 +1123,7 @@ class _PtxMbarrier:
         PTX ISA:       mbarrier.expect_tx
         """
 
-    def try_wait(self, bar: SharedPointer, phase: Integer) -> None:
-        """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
-
-        On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
-
-        PTX:
-            {
-                .reg .pred complete;
-                WAIT:
-                mbarrier.try_wait.parity.shared::cta.b64 complete, [bar], phase;
-                @complete bra DONE;
-                bra WAIT;
-                DONE:
-            }
-
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        phase:         an integer
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          wait, 20 cycles to issue in the simulator's clock
-        PTX ISA:       mbarrier.try_wait
-        """
-
+    try_wait: _PtxMbarrierTry_wait
     def wait(self, bar: SharedPointer, phase: Integer) -> None:
         """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
 
@@ -1137,6 +1160,24 @@ class _PtxMbarrier:
         architectures: sm_80 and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       mbarrier.test_wait
+        """
+
+    def try_wait_once(self, bar: SharedPointer, phase: Integer, ticks: Integer) -> Expr:
+        """As `mbarrier.test_wait`, but the thread may sleep for up to `ticks` ns until the phase is complete.
+
+        The simulator does not let it sleep.
+
+        PTX:
+            mbarrier.try_wait.parity.shared::cta.b64 result, [bar], phase, ticks;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        ticks:         an integer
+        returns:       a condition
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.test_wait, mbarrier.try_wait
         """
 
 
@@ -2815,6 +2856,29 @@ class _Cuda:
         PTX ISA:       atom
         """
 
+    def mbarrier_wait(self, bar: SharedPointer, phase: Integer) -> None:
+        """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
+
+        On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
+
+        PTX:
+            {
+                .reg .pred complete;
+                WAIT:
+                mbarrier.try_wait.parity.shared::cta.b64 complete, [bar], phase;
+                @complete bra DONE;
+                bra WAIT;
+                DONE:
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.try_wait
+        """
+
     def thread_fence(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
 
@@ -2962,6 +3026,19 @@ class _Cuda:
         architectures: sm_90a and later
         cost:          barrier, 8 cycles to issue in the simulator's clock
         PTX ISA:       barrier.cluster
+        """
+
+    def elect_sync(self, ) -> Expr:
+        """True in one lane of the warp; in the simulator the lowest.
+
+        PTX:
+            elect.sync _|result, 0xffffffff;
+
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       elect.sync
         """
 
     def shfl_xor(self, value: Number, lane_mask: Integer) -> Expr:

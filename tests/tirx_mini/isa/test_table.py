@@ -145,6 +145,7 @@ def polls(w: RunningWarp) -> Any:
     one_lane(w)
     do(w, "mbarrier.arrive", bar)
     assert [do(w, "mbarrier.test_wait", bar, parity) for parity in (0, 1)] == [True, False]
+    assert [do(w, "mbarrier.try_wait.once", bar, parity, 100) for parity in (0, 1)] == [True, False]
     yield from finish(w)
 
 
@@ -283,7 +284,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("mbarrier.arrive.expect_tx",): arrives(("mbarrier.arrive.expect_tx", 0)),
     ("mbarrier.expect_tx",): arrives(("mbarrier.expect_tx", 0), ("mbarrier.arrive",)),
     ("mbarrier.inval",): arrives(("mbarrier.inval",), ("mbarrier.init", 1), ("mbarrier.arrive",)),
-    ("mbarrier.test_wait",): polls,
+    ("mbarrier.test_wait", "mbarrier.try_wait.once"): polls,
     ("fence",): simple("fence"),
     ("ld", "st", "ld.registers", "st.registers"): accesses,
     ("atom", "atom.cas", "red"): atomics,

@@ -1,0 +1,90 @@
+"""``T.ptx["mbarrier.init.shared.b64"](bar, 1)``, ``T.ptx.mbarrier.init.shared.b64(bar, 1)``: instructions as PTX spells
+them, with their operands in the order of PTX. What the opcodes are follows from the instruction table (`isa.spelling`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, TirxError, cast, const
+from tirx_mini.isa import Instruction, continuations, opcode_of, readings
+
+from .builder import current, place
+
+Issue = Callable[[Instruction, tuple[Any, ...], dict[str, Any]], "Call | None"]
+"""Calls one entry of the table: its operands and modifiers, and its value if it has one."""
+
+
+class Spelt:
+    """The beginning of an opcode, or all of it, which can be called.
+
+    With an argument before the operands of PTX, a result is stored there: a scalar, or a pointer to one.
+    """
+
+    def __init__(self, opcode: str, issue: Issue) -> None:
+        self._opcode, self._issue = opcode, issue
+
+    def __getattr__(self, name: str) -> Spelt:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return spelt(f"{self._opcode}.{opcode_of(name)}", self._issue)
+
+    def __repr__(self) -> str:
+        return f'Tx.ptx["{self._opcode}"]'
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = readings(self._opcode)
+        if not found:
+            raise TirxError(f"`{self._opcode}` is only the beginning of an opcode", place(), following(self._opcode))
+        refused: TirxError | None = None
+        for reading in found:
+            try:
+                operands, modifiers, destination = reading.arguments(args)
+                value = self._issue(reading.entry, operands, {**modifiers, **kwargs})
+            except TirxError as error:
+                refused = refused or error
+                continue
+            if not destination or value is None:
+                return value
+            _store(destination[0], value)
+            return None
+        assert refused is not None
+        raise refused.at(place())
+
+
+def spelt(opcode: str, issue: Issue) -> Spelt:
+    """The opcode, or the beginning of one; raises `TirxError` where no instruction of the table begins like this."""
+    if not continuations(opcode):
+        known = opcode.rpartition(".")[0]
+        while known and not continuations(known):
+            known = known.rpartition(".")[0]
+        hint = following(known) if known else "docs/reference/instructions.md lists the instructions that there are"
+        raise TirxError(f"no instruction of the table has the opcode `{opcode}`", place(), hint, kind="not-modelled")
+    return Spelt(opcode, issue)
+
+
+def begins(opcode: str) -> bool:
+    """Whether an instruction of the table begins like this."""
+    return bool(continuations(opcode))
+
+
+def following(opcode: str) -> str | None:
+    """A hint with what may come after the beginning of an opcode, or None where nothing begins like this."""
+    if not begins(opcode):
+        return None
+    words = [f"`.{word}`" for word in continuations(opcode) if word]
+    more = f" and {len(words) - 12} more" if len(words) > 12 else ""
+    return f"after `{opcode}` can come {', '.join(words[:12])}{more}" if words else f"`{opcode}` is a whole opcode"
+
+
+def _store(destination: Any, value: Call) -> None:
+    """Keep a result where the first argument says."""
+    target = destination
+    if isinstance(target, Buffer):
+        target = target[(0,) * target.ndim]
+    if not isinstance(target, (BufferLoad, AddressOf)) or target.buffer.scope != "local":
+        raise TirxError(f"the result of {value.op} is stored in a register, but {destination!r} is given", place())
+    buffer = target.buffer
+    indices = target.indices or (const(0),) * buffer.ndim
+    current("Tx.ptx").emit(BufferStore(buffer, tuple(indices), cast(buffer.dtype, value)))
