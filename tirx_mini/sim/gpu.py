@@ -15,6 +15,7 @@ from .budget import BUDGET, Budget, check_budget
 from .doubts import Doubts, Ends, OpenOrder, Tests
 from .engines import (
     CpAsync,
+    Leads,
     StrongAccesses,
     TensorCores,
     TmaEngine,
@@ -192,6 +193,7 @@ class Gpu(Services):
         self.tma = TmaEngine(self)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines()
+        self.leads = Leads(self.wgmma)
         self.cp_async_groups = CpAsync()
         self.strong = StrongAccesses(self)
         self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
@@ -279,6 +281,7 @@ class Gpu(Services):
         self.tmem.cta_ended(cta)
         self.tensor.cta_ended(cta)
         self.wgmma.cta_ended(cta)
+        self.leads.cta_ended(cta)
 
     # -- placement -----------------------------------------------------------------------------------------------
 

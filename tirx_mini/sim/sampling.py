@@ -106,14 +106,14 @@ class Sampling:
     def _trip_points(self) -> tuple[int, ...]:
         """The iterations of three kinds of runs; none where the loops are short or of unknown length."""
         found = self._repeats
-        all_of_them, period = found.trips, found.period
+        points: list[int] = []
         least = max(SHORTEST, found.ring + 2)
-        first = least + (all_of_them - least) % period
-        between = period * -(-SHORTEST // period)
-        second, third = first + between, first + 2 * between
-        if not found.loops or third >= all_of_them or first + second > WORTH * all_of_them:
+        for trips in range(least, found.trips):
+            if found.may_make(trips) and (not points or trips >= points[-1] + SHORTEST):
+                points.append(trips)
+        if len(points) < 3 or points[0] + points[1] > WORTH * found.trips:
             return ()
-        return first, second, third
+        return tuple(points[:3])
 
     def _wave_points(self) -> list[tuple[int, ...]]:
         """The waves of three kinds of runs, as they are tried; none where there are few."""

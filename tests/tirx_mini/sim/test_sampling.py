@@ -33,8 +33,8 @@ def test_the_long_loops_of_every_reference_and_their_pipelines_are_found(step: i
     found = repeats(lower(reference(step, shape, gpu)))
     assert set(found.loops.values()) == {64}
     assert found.ring == RINGS[gpu].get(step, 1)
-    moved = (gpu == "h100" and step == 10) or (gpu == "b200" and step >= 7)
-    assert found.period == (2 * found.ring if moved else 1)
+    assert found.period == (2 * found.ring if gpu == "b200" and step >= 7 else 1)
+    assert len(found.skips) == (2 if gpu == "h100" and step == 10 else 0)
     assert bool(found.persistent) == (step >= 6)
 
 
@@ -65,6 +65,17 @@ def test_the_time_is_that_of_all_rounds_of_a_persistent_kernel(gpu: str, step: i
     assert part.time_us == pytest.approx(full.time_us, rel=0.02)
     assert part.stats["flops"] == pytest.approx(full.stats["flops"], rel=1e-6)
     assert part.stats["tma_store_bytes"] == pytest.approx(full.stats["tma_store_bytes"], rel=1e-6)
+
+
+def test_a_role_skips_as_many_stages_as_the_other_one_has_iterations_left() -> None:
+    spec = gpu_spec("h100").with_sms(2)
+    kernel = reference(10, (1024, 768, 4096), "h100", sms=2)
+    found = repeats(lower(kernel))
+    rounds = [found.may_make(count * found.ring) for count in (2, 3, 4, 5)]
+    assert all(rounds) and not all(map(found.may_make, range(found.trips)))
+    full, part = (tvm.simulate(kernel, gpu=spec, data=False, sampled=each) for each in (False, True))
+    assert part.sampled and part.time_us == pytest.approx(full.time_us, rel=0.02)
+    assert part.stats["flops"] == pytest.approx(full.stats["flops"], rel=1e-6)
 
 
 def test_several_processes_give_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:

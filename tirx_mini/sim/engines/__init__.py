@@ -2,6 +2,7 @@
 
 from .cp_async import CopyOutOfBounds, CpAsync, MisalignedCopy
 from .issued import pair
+from .leading import Leads
 from .operands import OperandOutOfBounds
 from .strong import BadAddress, MisalignedAddress, StrongAccesses
 from .tcgen05 import CommitAtExit, CommitOfOtherThread, MmaAtExit, TensorCores
@@ -47,7 +48,8 @@ from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit,
 __all__ = [
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadDealloc", "BadTensorMap",
     "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit", "CommitOfOtherThread",
-    "CopyOutOfBounds", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LoadAtExit", "LostResult",
+    "CopyOutOfBounds", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "Leads", "LoadAtExit",
+    "LostResult",
     "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups",
     "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit", "StoreBeforeTensor", "StrongAccesses",
     "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded",

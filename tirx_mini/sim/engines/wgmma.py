@@ -9,18 +9,20 @@ core from its issue until its warp has waited for it (PTX ISA: "wgmma.mma_async"
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, WgmmaProduct
+from tirx_mini.isa import WgmmaProduct
 
 from ..facts import Fact, Fault, Origin
-from ..machine import Blocking, Cta, Flight, Gpu, Registers, Wait, Warp
+from ..machine import Blocking, Cta, RegisterArray, Registers, Wait, Warp
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
 from ..timing import Flow
 from .operands import Operands, multiply
+from .wgmma_group import Group, Issued, Series, Work, work_of
 
 WARPS = 4
 ROWS_PER_WARP = 16
@@ -63,83 +65,10 @@ class WgmmaAtExit(Fact):
     """A warp ends without having waited for its wgmma."""
 
 
-class Issued:
-    """One wgmma as one warp issued it. index: of the first register of its accumulator. clocks: of the warp then."""
-
-    __slots__ = ("clocks", "flight", "index", "product", "registers", "role", "span", "time")
-
-    def __init__(self, w: Warp, registers: Registers, product: WgmmaProduct) -> None:
-        self.registers = registers
-        self.index = registers.index
-        self.product = product
-        self.time = w.time
-        self.role = w.place
-        self.span = w.span
-        self.flight: Flight | None = None
-        self.clocks: np.ndarray = _NO_CLOCKS
-
-    @property
-    def a(self) -> SmemDescriptor:
-        return self.product.a
-
-    @property
-    def a_start(self) -> int:
-        return self.product.a_start
-
-    @property
-    def b(self) -> SmemDescriptor:
-        return self.product.b
-
-    @property
-    def b_start(self) -> int:
-        return self.product.b_start
-
-    @property
-    def shape(self) -> InstructionDescriptor:
-        return self.product.shape
-
-    @property
-    def accumulate(self) -> bool:
-        return self.product.accumulate
-
-    def give_back(self) -> None:
-        """Its registers are the warp's again."""
-        if self.flight is not None:
-            self.registers.array.flights.remove(self.flight)
-
-    def continues(self, first: Issued) -> bool:
-        """Whether this can be one product with the MMAs that `first` begins."""
-        mine, other = self.product, first.product
-        return (
-            mine.accumulate
-            and self.index == first.index
-            and self.registers.array is first.registers.array
-            and mine.shape is other.shape
-            and self.clocks is first.clocks
-            and mine.a is other.a
-            and mine.b is other.b
-        )
-
-
-_NO_CLOCKS = np.zeros(0, np.int64)
-
-
-@dataclass(eq=False)
-class Group:
-    """A committed group of a warpgroup. parts: the MMAs of each warp that has committed it. epoch: of its accesses."""
-
-    number: int
-    parts: dict[int, tuple[Issued, ...]] = field(default_factory=dict)
-    epoch: int = 0
-    time: float = 0.0
-    done: bool = False
-    done_at: float = 0.0
-
-
 class Warpgroup:
     """The MMAs of the four warps of a warpgroup. waiters: the warps that wait for a group.
 
-    free: when its last MMA was over. done: when its last group is.
+    free: when its last MMA was over. done: when its last group is. led: whether one warp acts for all four.
     """
 
     def __init__(self, cta: Cta, number: int, agent: Agent) -> None:
@@ -150,9 +79,10 @@ class Warpgroup:
         self.running: deque[Group] = deque()
         self.waiters: dict[int, Warp] = {}
         self.flow = Flow()
+        self.led = False
         self.free = self.done = 0.0
         self._operands = Operands()
-        self._checked: set[tuple[int, int, int, int, int]] = set()
+        self._checked: set[Series] = set()
 
     @property
     def cluster_index(self) -> int:
@@ -165,15 +95,23 @@ class Warpgroup:
     def delay(self, now: float) -> None:
         """Its groups have times of their own."""
 
-    def committed(self, w: Warp, number: int, issued: tuple[Issued, ...]) -> None:
-        """Warp `w` has committed its group `number`; with the fourth warp, the tensor core takes the group up."""
+    def committed(
+        self, w: Warp, number: int, issued: tuple[Issued, ...], begun: float, series: Series | None
+    ) -> None:
+        """Warp `w` has committed its group `number`; with the fourth warp, the tensor core takes the group up.
+
+        begun: when it issued the first MMA. series: that the MMAs are, if they are one.
+        """
         if number == len(self.groups):
-            self.groups.append(Group(number))
+            self.groups.append(Group(number, series=series))
         group = self.groups[number]
         first = next(iter(group.parts.values()), None)
-        if first is not None and [(m.index, m.product) for m in first] != [(m.index, m.product) for m in issued]:
+        if first is not None and first is not issued and not _alike(first, issued):
             raise Fault(WgmmasDiffer(w.origin, self.name))
+        group.begun = max(group.begun, begun)
         group.parts[w.warp_id % WARPS] = issued
+        if self.led:
+            group.parts = dict.fromkeys(range(WARPS), issued)
         group.time = max(group.time, w.time)
         if len(group.parts) == WARPS:
             group.epoch = self.agent.epoch
@@ -188,12 +126,11 @@ class Warpgroup:
         self.running.append(group)
         begin = now = gpu.clock.now
         if mmas:
-            begin = min(now, max(self.free, *(part[0].time for part in group.parts.values())))
-        nbytes = sum(_operand_bytes(mma.shape) for mma in mmas)
-        operands = gpu.traffic.shared(sm.traffic, begin, nbytes) if mmas else now
-        cycles = sum(_cycles(gpu, mma.shape) for mma in mmas)
-        gpu.count("tensor_cycles", cycles)
-        left = cycles - (now - begin) / (1 + sm.tensor.flows)
+            begin = min(now, max(self.free, group.begun))
+        work = self._work(group)
+        operands = gpu.traffic.shared(sm.traffic, begin, work.nbytes) if mmas else now
+        gpu.count("tensor_cycles", work.cycles)
+        left = work.cycles - (now - begin) / (1 + sm.tensor.flows)
         sm.tensor.serve(self.flow, left, lambda took: self._multiplied(group, begin, operands))
 
     def _multiplied(self, group: Group, begin: float, operands: float) -> None:
@@ -222,18 +159,26 @@ class Warpgroup:
 
     # -- effects -------------------------------------------------------------------------------------------------
 
+    def _work(self, group: Group) -> Work:
+        """What the MMAs of a group take."""
+        mmas, series = group.parts[0], group.series
+        if series is not None and series.work is not None:
+            return series.work
+        work = work_of(mmas, self.cta.gpu.spec)
+        if series is not None:
+            series.work = work
+        return work
+
     def _check(self, group: Group) -> None:
         """Check that the operands of a group lie in shared memory, and count its operations: a run without data."""
-        flops = 0.0
-        for mma in group.parts[0]:
-            shape = mma.shape
-            flops += 2.0 * shape.m * shape.n * shape.depth
-            place = id(mma.a), mma.a_start, id(mma.b), mma.b_start, id(shape)
-            if place not in self._checked:
-                self._checked.add(place)
-                self._operands.check(self.cta.smem, [mma], "a", shape.m)
-                self._operands.check(self.cta.smem, [mma], "b", shape.n)
-        self.cta.gpu.count("flops", flops)
+        series = group.series
+        if series is None or series not in self._checked:
+            for mma in group.parts[0]:
+                self._operands.check(self.cta.smem, [mma], "a", mma.shape.m)
+                self._operands.check(self.cta.smem, [mma], "b", mma.shape.n)
+            if series is not None:
+                self._checked.add(series)
+        self.cta.gpu.count("flops", self._work(group).flops)
 
     def _execute_all(self, group: Group) -> None:
         """Carry out the MMAs of a group."""
@@ -268,10 +213,14 @@ class Warpgroup:
 class WarpWgmma:
     """What one warp gave the tensor core of its warpgroup."""
 
-    def __init__(self, w: Warp, warpgroup: Warpgroup) -> None:
+    def __init__(self, w: Warp, warpgroup: Warpgroup, known: dict[Hashable, Series]) -> None:
         self._warp = w
         self.warpgroup = warpgroup
+        self._known = known
+        self._learning: tuple[Hashable, float] | None = None
         self._open: list[Issued] = []
+        self._begun = 0.0
+        self._series: Series | None = None
         self._committed: deque[tuple[int, tuple[Issued, ...]]] = deque()
         self._number = 0
         self._clocks_then: np.ndarray | None = None
@@ -299,7 +248,39 @@ class WarpWgmma:
             d.check_inside(words)
         if w.register_fences == 0 or d.array.touched == w.register_fences:
             w.gpu.facts.record(MissingWgmmaFence(w.origin, d.array.name, w.register_fences == 0))
+        if not self._open:
+            self._begun = w.time
         self._open.append(issued)
+
+    def again(self, key: Hashable, arrays: Sequence[RegisterArray]) -> bool:
+        """Issue a series of MMAs at once, if one with this key is known; otherwise the next ones are one, to `learn`.
+
+        arrays: those of its accumulators. key: where it is in the program, and all that its operands are computed from.
+        """
+        w = self._warp
+        self._learning = None
+        if w.gpu.recorder is not None or self._open or w.mask is not w.all_lanes or not self._whole:
+            return False
+        series = self._known.get(key)
+        if series is None:
+            self._learning = key, w.time
+            return False
+        fences = w.register_fences
+        if fences == 0 or any(array.touched == fences for array in arrays):
+            return False
+        self._begun = w.time + series.first
+        self._open.extend(series.mmas)
+        self._series = series
+        w.time += series.cycles
+        w.span = series.span
+        return True
+
+    def learn(self) -> None:
+        """The MMAs that were issued since `again` are a series."""
+        if self._learning is not None:
+            w, (key, time) = self._warp, self._learning
+            series = Series(tuple(self._open), self._begun - time, w.time - time, w.span)
+            self._series = self._known[key] = series
 
     def _clocks(self) -> np.ndarray:
         """The warp's clocks as they are now; the same array as long as they do not change."""
@@ -312,9 +293,14 @@ class WarpWgmma:
 
     def commit(self) -> None:
         """wgmma.commit_group."""
-        issued, self._open = tuple(self._open), []
+        series, self._series = self._series, None
+        if series is not None and len(series.mmas) == len(self._open):
+            issued = series.mmas
+        else:
+            issued, series = tuple(self._open), None
+        self._open = []
         self._committed.append((self._number, issued))
-        self.warpgroup.committed(self._warp, self._number, issued)
+        self.warpgroup.committed(self._warp, self._number, issued, self._begun, series)
         self._number += 1
 
     def wait(self, count: int) -> Blocking:
@@ -337,6 +323,11 @@ class WarpWgmma:
                     mma.give_back()
             self._committed.popleft()
 
+    def follow(self, leader: WarpWgmma) -> None:
+        """Another warp has issued, committed and waited for all four."""
+        self._number, self._committed = leader._number, deque(leader._committed)
+        self._warp.register_fences = leader._warp.register_fences
+
     def exited(self) -> None:
         """The warp has ended: record what it has not waited for."""
         left = [mma for _, issued in self._committed for mma in issued] + self._open
@@ -351,6 +342,7 @@ class WgmmaEngines:
     def __init__(self) -> None:
         self._warpgroups: dict[tuple[Cta, int], Warpgroup] = {}
         self._warps: dict[Warp, WarpWgmma] = {}
+        self._known: dict[Hashable, Series] = {}
 
     def of(self, w: Warp) -> WarpWgmma:
         """What a warp gave the tensor core of its warpgroup."""
@@ -361,8 +353,17 @@ class WgmmaEngines:
             if warpgroup is None:
                 agent = w.cta.cluster.causality.agent(f"{w.cta.name} wgmma of warpgroup {number}")
                 warpgroup = self._warpgroups[w.cta, number] = Warpgroup(w.cta, number, agent)
-            found = self._warps[w] = WarpWgmma(w, warpgroup)
+            found = self._warps[w] = WarpWgmma(w, warpgroup, self._known)
         return found
+
+    def lead(self, w: Warp, leads: bool) -> None:
+        """Whether a warp acts for its whole warpgroup from now on."""
+        if w in self._warps or leads:
+            self.of(w).warpgroup.led = leads
+
+    def follow(self, leader: Warp, w: Warp) -> None:
+        """A warp has left to another one what it would have done."""
+        self.of(w).follow(self.of(leader))
 
     def warp_ended(self, w: Warp) -> None:
         """Record what a warp has not waited for."""
@@ -384,12 +385,6 @@ def fragments(product: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(parts.transpose(0, 3, 1, 5, 2, 4)).reshape(WARPS, n // 2, 32)
 
 
-def _cycles(gpu: Gpu, shape: InstructionDescriptor) -> float:
-    """How long the arithmetic of an MMA holds the SM's tensor cores."""
-    depth_bytes = shape.depth * shape.a.itemsize
-    return 2 * shape.m * shape.n * depth_bytes / 2 / gpu.spec.tensor_flops_per_cycle
-
-
-def _operand_bytes(shape: InstructionDescriptor) -> float:
-    """What an MMA reads of shared memory."""
-    return (shape.m + shape.n) * shape.depth * shape.a.itemsize
+def _alike(first: Sequence[Issued], other: Sequence[Issued]) -> bool:
+    """Whether two warps have issued the same MMAs."""
+    return [(mma.index, mma.product) for mma in first] == [(mma.index, mma.product) for mma in other]

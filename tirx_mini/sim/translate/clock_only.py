@@ -7,6 +7,7 @@ text is dropped. An access to memory becomes a `passes` of the warp, which takes
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 
 from tirx_mini.ir import (
     Binary,
@@ -14,22 +15,27 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Evaluate,
     Expr,
     For,
     PrimFunc,
     Ramp,
     Span,
+    Stmt,
     While,
     const,
     int_value,
     walk,
 )
 
+from .leading import CTA_BARRIER, WARPS, moved_scalars, only_accesses
 from .needed import Needed, is_kept
 from .repeats import Cut
 from .sameness import Samenesses
+from .series import accumulators, is_series, what_it_depends_on
 from .statements import Statements
 from .uniformity import Uniformity
+from .values import Value
 from .writer import Writer
 
 
@@ -42,6 +48,10 @@ class ClockStatements(Statements):
         super().__init__(func, facts, same, writer)
         self.needed = needed
         self.cut = cut
+        self.leading = False
+        """Whether this is in a loop that one warp goes round for its warpgroup."""
+        self.each = ""
+        """The number of the warp for which it accesses memory there."""
 
     def _numbers(self, stmt: For, numbers: str) -> str:
         if stmt not in self.cut.middle:
@@ -50,11 +60,77 @@ class ClockStatements(Statements):
         whole = range(int_value(stmt.start) or 0, int_value(stmt.stop) or 0)
         return self.out.object("K", (*whole[:first], *whole[stop:]))
 
+    def _For(self, stmt: For) -> None:
+        if stmt in self.cut.led:
+            self._led(stmt)
+        elif is_series(stmt):
+            self._series(stmt)
+        else:
+            super()._For(stmt)
+
+    def _led(self, stmt: For) -> None:
+        """A loop that the first warp of each warpgroup goes round for the others."""
+        moved = [self.storage.place(buffer) for buffer in moved_scalars(stmt)]
+        if any(place.kind != "scalar" for place in moved):
+            super()._For(stmt)
+            return
+        names = "".join(f"{place.name}, " for place in moved)
+        self.out.settle()
+        with self.out.block(f"if wid % {WARPS}:"):
+            result = f"({names}) = " if names else ""
+            self.out.line(f"{result}yield from w.gpu.leads.follow(w)")
+        with self.out.block("else:"):
+            self.out.line("yield from w.gpu.leads.begin(w)")
+            self.leading = True
+            super()._For(stmt)
+            self.leading = False
+            self.out.settle()
+            self.out.line(f"w.gpu.leads.end(w, ({names}))")
+
+    def _series(self, stmt: For) -> None:
+        """MMAs that are issued at once where the engine knows them."""
+        parts = what_it_depends_on(stmt)
+        with self.out.free():
+            values = [self.expressions.value(part) for part in parts or ()]
+        places = [self.storage.place(buffer) for buffer in accumulators(stmt)]
+        if parts is None or any(value.lanes for value in values) or any(place.kind != "array" for place in places):
+            super()._For(stmt)
+            return
+        self.out.settle()
+        key = "".join(f"{code}, " for code in (self.out.object("K", stmt), *(value.code for value in values)))
+        arrays = "".join(f"{place.name}, " for place in places)
+        with self.out.block(f"if not w.wgmma.again(({key}), ({arrays})):"):
+            super()._For(stmt)
+            self.out.settle()
+            self.out.line("w.wgmma.learn()")
+
     def _condition(self, stmt: While) -> Expr:
         if stmt not in self.cut.tiles:
             return stmt.cond
         assert isinstance(stmt.cond, Binary)
         return replace(stmt.cond, b=const(self.cut.tiles[stmt], stmt.cond.b.dtype))
+
+    def _sequence(self, stmts: list[Stmt]) -> None:
+        if not self.leading or self.each:
+            super()._sequence(stmts)
+            return
+        for accesses, group in groupby(stmts, only_accesses):
+            if not accesses:
+                super()._sequence(list(group))
+                continue
+            self.each = self.out.fresh("own")
+            with self.out.block(f"for {self.each} in w.gpu.leads.each(w):"):
+                super()._sequence(list(group))
+            self.each = ""
+
+    def _Evaluate(self, stmt: Evaluate) -> None:
+        if not self.leading or stmt.call.op != CTA_BARRIER:
+            super()._Evaluate(stmt)
+            return
+        with self.out.dropped():
+            super()._Evaluate(stmt)
+        self.out.settle()
+        self.out.line("yield from w.gpu.leads.sync(w)")
 
     def _Bind(self, stmt: Bind) -> None:
         if self.needed.has(stmt.var) or is_kept(stmt.value):
@@ -65,6 +141,10 @@ class ClockStatements(Statements):
         self._loads(stmt.value, stmt.span)
 
     def _BufferStore(self, stmt: BufferStore) -> None:
+        if stmt in self.cut.skips:
+            assert isinstance(stmt.value, Binary)
+            by = const(self.cut.skips[stmt], stmt.value.b.dtype)
+            stmt = replace(stmt, value=replace(stmt.value, b=by))
         buffer, kept = stmt.buffer, is_kept(stmt.value)
         if self.needed.has(buffer) or (kept and buffer.scope == "local"):
             super()._BufferStore(stmt)
@@ -90,7 +170,7 @@ class ClockStatements(Statements):
         lanes, base = (index.lanes, index.base) if isinstance(index, Ramp) else (1, index)
         with self.out.free():
             uniform, pattern, rest = self.expressions.split(base)
-            shape = "None" if pattern is None else self.expressions.ready(pattern).code
+            shape = "None" if pattern is None else self._pattern(pattern)
         self.out.at(span)
         name, start = self.storage.name(buffer), uniform.code if uniform is not None else "0"
         if rest is None:
@@ -98,3 +178,11 @@ class ClockStatements(Statements):
             return
         terms = [start, rest.code] if pattern is None else [start, rest.code, shape]
         self.out.line(f"w.passes_at({name}, {' + '.join(terms)}, {lanes}, {write})")
+
+    def _pattern(self, pattern: Value) -> str:
+        """The name of a static pattern: the warp's own, or that of a warp for which it acts."""
+        if not self.each:
+            return self.expressions.ready(pattern).code
+        table = self.expressions.table(pattern)
+        name = self.out.object("P", list(table), ("all", pattern.code, self.expressions.iterations))
+        return f"{name}[{self.each}]"

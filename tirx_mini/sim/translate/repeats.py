@@ -7,7 +7,7 @@ earlier.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import lcm
 
@@ -30,6 +30,8 @@ from tirx_mini.ir import (
     walk,
 )
 
+from .leading import led_loops
+
 LEAST = 8
 """Iterations of a loop that is worth being shortened."""
 RING = 32
@@ -41,11 +43,30 @@ class Cut:
     """What a shorter run leaves out.
 
     middle: of each long loop, the iterations [first, stop). tiles: of each persistent loop, the bound that replaces its
-    own.
+    own. skips: what moves a pipeline on over the iterations of another role, with how far it does so. led: loops that
+    one warp goes round for its warpgroup.
     """
 
     middle: dict[For, tuple[int, int]] = field(default_factory=dict)
     tiles: dict[While, int] = field(default_factory=dict)
+    skips: dict[BufferStore, int] = field(default_factory=dict)
+    led: frozenset[For] = frozenset()
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A store that moves the place in a ring on by as many as another role has iterations, up to whole rounds.
+
+    by: how far, less than the size of the ring. It may go around once, which changes the parity of its phase.
+    """
+
+    store: BufferStore
+    ring: int
+    by: int
+
+    def shorter(self, left_out: int) -> int:
+        """How far it moves on where so many iterations are left out; more than `ring` where it cannot."""
+        return (self.by - left_out) % (2 * self.ring)
 
 
 @dataclass(frozen=True)
@@ -55,8 +76,10 @@ class Repeats:
     trips: of each long loop; all of them are close to the greatest. ring: the size of their pipelines, in iterations.
     period: how many iterations, or a multiple, may be left out. State that goes around by itself does so in all roles
         alike, however many are left out. What follows from the number of an iteration, and state that a role moves on
-        outside of its loop, as over the stages of another role, comes again after two rounds.
+        outside of its loop, comes again after two rounds.
+    skips: where a role moves its state on over the stages of another role, by as many as that has iterations.
     tiles: what the persistent loops count to; step: how far all their roles are after whole rounds.
+    led: the long loops that one warp can go round for its warpgroup.
     """
 
     loops: dict[For, int]
@@ -65,18 +88,26 @@ class Repeats:
     persistent: tuple[While, ...] = ()
     tiles: int = 0
     step: int = 0
+    skips: tuple[Skip, ...] = ()
+    led: frozenset[For] = frozenset()
 
     @property
     def trips(self) -> int:
         """Iterations of the longest loop; 0 where none is long."""
         return max(self.loops.values(), default=0)
 
+    def may_make(self, trips: int) -> bool:
+        """Whether a run may leave out all but so many iterations of its longest loop."""
+        left_out = self.trips - trips
+        return left_out % self.period == 0 and all(0 <= skip.shorter(left_out) <= skip.ring for skip in self.skips)
+
     def cut(self, trips: int, tiles: int) -> Cut:
-        """A run whose longest loop makes about `trips` iterations, and whose persistent loops count to `tiles`."""
-        left_out = (self.trips - trips) // self.period * self.period
+        """A run whose longest loop makes `trips` iterations, and whose persistent loops count to `tiles`."""
+        left_out = self.trips - trips
         head = trips // 2
         middle = dict.fromkeys(self.loops, (head, head + left_out)) if left_out > 0 else {}
-        return Cut(middle, dict.fromkeys(self.persistent, tiles) if tiles < self.tiles else {})
+        bounds = dict.fromkeys(self.persistent, tiles) if tiles < self.tiles else {}
+        return Cut(middle, bounds, {skip.store: skip.shorter(left_out) for skip in self.skips}, self.led)
 
 
 def repeats(func: PrimFunc) -> Repeats:
@@ -84,10 +115,13 @@ def repeats(func: PrimFunc) -> Repeats:
     loops = _long_loops(func.body)
     rings = [ring for loop in loops for ring in _rings(loop)]
     moved = _moved_outside(func.body, loops)
-    fixed = [ring.size for ring in rings if not ring.state or ring.state & moved]
+    skips = [skip for ring in rings for skip in _skips(ring, moved, max(loops.values()))]
+    skipped = {skip.store.buffer for skip in skips}
+    fixed = [ring.size for ring in rings if not ring.state or ring.state & (moved.keys() - skipped)]
     persistent, tiles, step = _persistent(func.body)
     longest = max((ring.size for ring in rings), default=1)
-    return Repeats(loops, longest, 2 * lcm(*fixed) if fixed else 1, persistent, tiles, step)
+    period = 2 * lcm(*fixed) if fixed else 1
+    return Repeats(loops, longest, period, persistent, tiles, step, tuple(skips), led_loops(func, loops))
 
 
 def _long_loops(body: Stmt) -> dict[For, int]:
@@ -135,14 +169,37 @@ def _rings(loop: For) -> Iterator[_Ring]:
             yield _Ring(size, state)
 
 
-def _moved_outside(body: Stmt, loops: Iterable[For]) -> frozenset[Buffer]:
-    """The scalars that get a value from the one they had, outside of the loops."""
+def _moved_outside(body: Stmt, loops: Iterable[For]) -> dict[Buffer, list[BufferStore]]:
+    """The scalars that get a value from the one they had, outside of the loops, and where."""
     inside = {id(node) for loop in loops for node in walk(loop.body)}
-    return frozenset(
-        node.buffer
-        for node in walk(body)
-        if isinstance(node, BufferStore) and id(node) not in inside and node.buffer in _scalars(node.value)
-    )
+    moved: dict[Buffer, list[BufferStore]] = {}
+    for node in walk(body):
+        if isinstance(node, BufferStore) and id(node) not in inside and node.buffer in _scalars(node.value):
+            moved.setdefault(node.buffer, []).append(node)
+    return moved
+
+
+def _skips(ring: _Ring, moved: Mapping[Buffer, list[BufferStore]], trips: int) -> list[Skip]:
+    """Where a role moves on over as many stages of a ring as a loop has iterations, if that is all that moves it."""
+    found: list[Skip] = []
+    for buffer in ring.state:
+        for store in moved.get(buffer, ()):
+            by = _raise(store.value, buffer)
+            if by == trips % ring.size != 0:
+                found.append(Skip(store, ring.size, by))
+            elif by != -ring.size:
+                return []
+    return found
+
+
+def _raise(value: Expr, counter: Buffer) -> int:
+    """By how much a value is more than that of a scalar; 0 where that is not known."""
+    if not isinstance(value, Binary) or value.op not in ("+", "-"):
+        return 0
+    by = int_value(value.b)
+    if by is None or not isinstance(value.a, BufferLoad) or value.a.buffer is not counter:
+        return 0
+    return by if value.op == "+" else -by
 
 
 def _scalars(expr: Expr) -> frozenset[Buffer]:
@@ -189,11 +246,8 @@ def _advance(loop: While, counter: Buffer) -> int:
     for node in walk(loop.body):
         if not isinstance(node, BufferStore) or node.buffer is not counter:
             continue
-        value = node.value
-        step = int_value(value.b) if isinstance(value, Binary) and value.op == "+" else None
-        if step is None or not isinstance(value, Binary) or not isinstance(value.a, BufferLoad):
-            return 0
-        if value.a.buffer is not counter:
+        step = _raise(node.value, counter)
+        if step <= 0:
             return 0
         total += step
     return total

@@ -1,0 +1,116 @@
+"""Loops that one warp goes round for its warpgroup, in runs of parts of a launch."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pytest
+
+from tirx_mini.course import STEPS, default_kernels, load_kernels
+from tirx_mini.hardware import GpuSpec, gpu_spec
+from tirx_mini.ir import PrimFunc
+from tirx_mini.passes import lower
+from tirx_mini.script import from_source
+from tirx_mini.sim import Gpu, Outcome, Simulation
+from tirx_mini.sim.engines import WarpWgmma
+from tirx_mini.sim.translate import Cut, repeats, translate
+
+
+def reference(step: int, gpu: str, shape: tuple[int, int, int], sms: int | None = None) -> PrimFunc:
+    folder = {"b200": "sm100", "h100": "sm90"}[gpu]
+    return lower(load_kernels(default_kernels(), folder, sms=sms)[step](*shape))
+
+
+def outcome(func: PrimFunc, spec: GpuSpec, cut: Cut) -> Outcome:
+    arrays = Simulation(func, [None] * len(func.params), spec, data=False)._arrays
+    return Gpu(translate(func, data=False, cut=cut).image, arrays, spec, data=False).run()
+
+
+@pytest.mark.parametrize("step", [step for step in STEPS if step > 2])
+def test_the_loop_of_every_hopper_consumer_is_led(step: int) -> None:
+    found = repeats(reference(step, "h100", STEPS[step].shape(4096)))
+    assert len(found.led) == 1 and found.led <= found.loops.keys()
+
+
+@pytest.mark.parametrize(("gpu", "step"), [("h100", step) for step in (3, 4, 5, 8, 9, 10)] + [("b200", 3)])
+def test_one_warp_for_all_takes_the_time_of_all(gpu: str, step: int) -> None:
+    spec = gpu_spec(gpu).with_sms(4)
+    func = reference(step, gpu, (1024, 768, 1024), sms=4)
+    led = repeats(func).led
+    assert led
+    one, all_of_them = (outcome(func, spec, Cut(led=loops)) for loops in (led, frozenset()))
+    assert one.fault is None and not one.blocked and not one.facts
+    assert one.cycles == pytest.approx(all_of_them.cycles, rel=0.01)
+    assert one.stats == pytest.approx(all_of_them.stats)
+
+
+KERNEL = """
+@T.prim_func
+def kernel(A: T.Buffer((4096,), "float32")):
+    T.device_entry()
+    bx = T.cta_id([1])
+    tx = T.thread_id([{threads}])
+    bars = T.alloc_shared((2,), "uint64")
+    if tx == 0:
+        T.ptx.mbarrier.init(bars.ptr_to([0]), {count})
+        T.ptx.mbarrier.init(bars.ptr_to([1]), 1)
+    T.cuda.cta_sync()
+    phase: T.int32
+    phase = 0
+    for k in range(16):
+        {statement}
+        T.ptx.mbarrier.try_wait(bars.ptr_to([0]), phase)
+        phase = phase ^ 1
+        T.cuda.cta_sync()
+    if phase == 0:
+        A[tx] = 1.0
+"""
+FIRST = "if tx == 0: T.ptx.mbarrier.arrive(bars.ptr_to([0]))"
+
+
+@pytest.mark.parametrize(
+    ("threads", "count", "statement", "led"),
+    [
+        (128, 1, FIRST, True),
+        (128, 4, "if tx % 32 == 0: T.ptx.mbarrier.arrive(bars.ptr_to([0]))", False),
+        (128, 128, "T.ptx.mbarrier.arrive(bars.ptr_to([0]))", False),
+        (128, 1, FIRST.replace("0:", "32:", 1), False),
+        (256, 1, FIRST, False),
+        (64, 1, FIRST, False),
+    ],
+)
+def test_a_loop_is_led_where_only_the_first_warp_does_something_of_its_own(
+    threads: int, count: int, statement: str, led: bool
+) -> None:
+    func = lower(from_source(textwrap.dedent(KERNEL.format(threads=threads, count=count, statement=statement))))
+    found = repeats(func)
+    assert bool(found.led) == led
+    results = [outcome(func, gpu_spec("h100"), Cut(led=loops)) for loops in (found.led, frozenset())]
+    assert not any(each.blocked or each.fault or each.facts for each in results)
+    assert results[0].cycles == pytest.approx(results[1].cycles, rel=0.01)
+    assert results[0].stats["l2_bytes"] == results[1].stats["l2_bytes"] > 0
+
+
+@pytest.mark.parametrize("step", [4, 9])
+def test_series_of_wgmma_that_are_known_take_the_time_of_those_that_are_not(
+    step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = gpu_spec("h100").with_sms(4)
+    func = reference(step, "h100", (512, 512, 1024), sms=4)
+    known = outcome(func, spec, Cut())
+    issued = 0
+    issue = WarpWgmma.issue
+
+    def counted(self: WarpWgmma, *args: Any) -> None:
+        nonlocal issued
+        issued += 1
+        issue(self, *args)
+
+    monkeypatch.setattr(WarpWgmma, "issue", counted)
+    assert outcome(func, spec, Cut()).cycles == known.cycles
+    few, issued = issued, 0
+    monkeypatch.setattr(WarpWgmma, "again", lambda *args: False)
+    one_by_one = outcome(func, spec, Cut())
+    assert (one_by_one.cycles, one_by_one.stats) == (known.cycles, known.stats)
+    assert 0 < few < issued / 10

@@ -1,0 +1,134 @@
+"""What warps give the tensor core of their warpgroup: MMAs, and the groups in which they are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tirx_mini.hardware import GpuSpec
+from tirx_mini.ir import Span
+from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, WgmmaProduct
+
+from ..machine import Flight, Registers, Warp
+
+
+class Issued:
+    """One wgmma as one warp issued it. index: of the first register of its accumulator. clocks: of the warp then."""
+
+    __slots__ = ("clocks", "flight", "index", "product", "registers", "role", "span", "time")
+
+    def __init__(self, w: Warp, registers: Registers, product: WgmmaProduct) -> None:
+        self.registers = registers
+        self.index = registers.index
+        self.product = product
+        self.time = w.time
+        self.role = w.place
+        self.span = w.span
+        self.flight: Flight | None = None
+        self.clocks: np.ndarray = _NO_CLOCKS
+
+    @property
+    def a(self) -> SmemDescriptor:
+        return self.product.a
+
+    @property
+    def a_start(self) -> int:
+        return self.product.a_start
+
+    @property
+    def b(self) -> SmemDescriptor:
+        return self.product.b
+
+    @property
+    def b_start(self) -> int:
+        return self.product.b_start
+
+    @property
+    def shape(self) -> InstructionDescriptor:
+        return self.product.shape
+
+    @property
+    def accumulate(self) -> bool:
+        return self.product.accumulate
+
+    def give_back(self) -> None:
+        """Its registers are the warp's again."""
+        if self.flight is not None:
+            self.registers.array.flights.remove(self.flight)
+
+    def continues(self, first: Issued) -> bool:
+        """Whether this can be one product with the MMAs that `first` begins."""
+        mine, other = self.product, first.product
+        return (
+            mine.accumulate
+            and self.index == first.index
+            and self.registers.array is first.registers.array
+            and mine.shape is other.shape
+            and self.clocks is first.clocks
+            and mine.a is other.a
+            and mine.b is other.b
+        )
+
+
+_NO_CLOCKS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What MMAs take. nbytes: of operands. cycles: of arithmetic."""
+
+    nbytes: float
+    cycles: float
+    flops: float
+
+
+@dataclass(eq=False)
+class Series:
+    """MMAs that are issued one after the other, as each warp of any CTA issues them in a run without data.
+
+    first, cycles: of their issue, until that of the first and of all. span: of the last one. work: what they take, once
+    that was worked out.
+    """
+
+    mmas: tuple[Issued, ...]
+    first: float
+    cycles: float
+    span: Span | None
+    work: Work | None = None
+
+
+@dataclass(eq=False)
+class Group:
+    """A committed group of a warpgroup. parts: the MMAs of each warp that has committed it. epoch: of its accesses.
+
+    begun: when the last of the warps issued its first MMA. series: that these are, if they are one.
+    """
+
+    number: int
+    parts: dict[int, tuple[Issued, ...]] = field(default_factory=dict)
+    begun: float = 0.0
+    series: Series | None = None
+    epoch: int = 0
+    time: float = 0.0
+    done: bool = False
+    done_at: float = 0.0
+
+
+def work_of(mmas: Sequence[Issued], spec: GpuSpec) -> Work:
+    """What MMAs take together."""
+    shapes = [mma.shape for mma in mmas]
+    flops = sum(2.0 * shape.m * shape.n * shape.depth for shape in shapes)
+    return Work(sum(map(_operand_bytes, shapes)), sum(_cycles(shape, spec) for shape in shapes), flops)
+
+
+def _cycles(shape: InstructionDescriptor, spec: GpuSpec) -> float:
+    """How long the arithmetic of an MMA holds the SM's tensor cores."""
+    depth_bytes = shape.depth * shape.a.itemsize
+    return 2 * shape.m * shape.n * depth_bytes / 2 / spec.tensor_flops_per_cycle
+
+
+def _operand_bytes(shape: InstructionDescriptor) -> float:
+    """What an MMA reads of shared memory."""
+    return (shape.m + shape.n) * shape.depth * shape.a.itemsize
