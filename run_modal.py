@@ -162,10 +162,11 @@ async def play(job: Job, what: Plan) -> int:
         raise CloudFailed(f"Modal's machine has no {job.gpu}: run it again, or choose another kind with --gpu")
     tell(f"on {machine}" if job.gpu else "on a machine without a GPU")
     start, status = time.monotonic(), 1
+    texts = {kind: getincrementaldecoder("utf-8")(errors="replace") for kind in ("out", "err")}
     try:
         async for kind, value in stream:
-            if kind in ("out", "err"):
-                show(kind, value)
+            if kind in texts:
+                show(kind, texts[kind].decode(value))
             elif kind == "file":
                 store(what.out, *value)
             elif kind == "end":
@@ -194,13 +195,10 @@ def store(folder: Path, name: str, data: bytes) -> None:
     tell(f"wrote {folder / name}")
 
 
-_DECODERS = {kind: getincrementaldecoder("utf-8")(errors="replace") for kind in ("out", "err")}
-
-
-def show(kind: str, data: bytes) -> None:
+def show(kind: str, text: str) -> None:
     """Print a piece of the output at once."""
     stream = payload() if kind == "out" else sys.stderr
-    stream.write(_DECODERS[kind].decode(data))
+    stream.write(text)
     stream.flush()
 
 

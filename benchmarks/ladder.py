@@ -81,12 +81,12 @@ def parse_shapes(text: str) -> tuple[Shape, ...]:
 
 
 def this_gpu() -> GpuSpec:
-    """The modelled GPU that is most like this machine's. Raises `RuntimeError` where there is none."""
+    """The modelled GPU that is most like this machine's. Ends the program where there is none."""
     import torch
 
     arch = device_arch()
     if arch is None:
-        raise RuntimeError("this machine has no GPU that PyTorch can use")
+        sys.exit("error: this machine has no GPU that PyTorch can use")
     return nearest_gpu(arch, torch.cuda.get_device_name())
 
 
@@ -243,8 +243,8 @@ def table(cases: Sequence[Case]) -> str:
 def write_results(cases: Sequence[Case], folder: Path, gpu: GpuSpec) -> None:
     """A table and a chart, named after the GPU."""
     folder.mkdir(parents=True, exist_ok=True)
-    name = gpu.name.lower()
-    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+    stem = gpu.name.lower()
+    with (folder / f"{stem}.csv").open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["M", "N", "K", "dtype", "kernel", "ms", "tflops", "ratio_to_cublas"])
         for case in cases:
@@ -252,9 +252,9 @@ def write_results(cases: Sequence[Case], folder: Path, gpu: GpuSpec) -> None:
                 out.writerow(
                     [*case.shape, case.dtype, name, f"{ms:.6f}", f"{case.tflops(name):.1f}", f"{case.ratio[name]:.4f}"]
                 )
-    title = f"The {'Hopper ladder on an' if name.startswith('h') else 'Blackwell ladder on a'} {gpu.name}, float16"
-    chart = chart_of_table(folder / f"{name}.csv", title)
-    (folder / f"{name}.svg").write_text(chart, encoding="utf-8")
+    title = f"The {'Hopper ladder on an' if stem.startswith('h') else 'Blackwell ladder on a'} {gpu.name}, float16"
+    chart = chart_of_table(folder / f"{stem}.csv", title)
+    (folder / f"{stem}.svg").write_text(chart, encoding="utf-8")
 
 
 def main() -> int:

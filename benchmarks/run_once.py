@@ -22,7 +22,7 @@ import tirx_mini as tvm
 from tirx_mini.course import TOLERANCES, KernelFileError, KernelRef, load_kernel, make_arguments
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.report import product_shape
-from tirx_mini.runtime import KernelFailure
+from tirx_mini.runtime import KernelFailure, device_arch
 from utils import WrongResult, benchmark, prepare_data, verify
 
 
@@ -38,6 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         kernel = load_kernel(KernelRef.parse(options.kernel), size=options.size)
     except (KernelFileError, TirxError, ValueError) as error:
         print(error if isinstance(error, TirxError) else f"error: {error}")
+        return 2
+    if device_arch() is None:
+        print("error: this machine has no GPU that PyTorch can use")
         return 2
     judge = product if product_shape(kernel) is not None else others
     try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,20 @@ def test_steps_that_are_not_written_are_left_out_and_the_user_hears_of_it(kit: P
     what = planned(kit=kit)
     assert what.note == "not written yet in gemm_kernels.py, and left out: step 2" and what.incomplete
     assert not any("test_step02" in word for word in what.jobs[0].arguments)
+
+
+def test_where_the_kit_is_not_installed_every_step_counts_as_written(
+    kit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tirx_mini.course", None)
+    what = planned("--step", "1,2", kit=kit)
+    assert not what.note and sum("test_step0" in word for word in what.jobs[0].arguments) == 2
+
+
+def test_modal_is_all_that_the_machine_of_the_user_needs() -> None:
+    code = "import sys; sys.modules.update(dict.fromkeys(('numpy', 'torch', 'tirx_mini'))); import run_modal"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_bench_is_of_the_steps_that_squares_fit(solved: Path) -> None:
