@@ -36,6 +36,9 @@ try:
 except ImportError:
     sys.exit("error: Modal's client is not installed: run `pip install modal`, and once `modal setup`")
 
+if not hasattr(modal.Function, "with_options"):
+    sys.exit(f"error: Modal's client {modal.__version__} is too old: run `pip install --upgrade modal`")
+
 HERE = Path(__file__).parent
 KIT = "/root/kit"
 CLOUD_FAILED = 4
@@ -250,7 +253,7 @@ def grade_many(
     check_login()
     function = grade_one if machines == "cpu" else grade_one.with_options(gpu=GPUS[machines].modal)
     target = "sim" if machines == "cpu" else "cuda"
-    with app.run(), ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool, app.run():  # the end of the app ends calls that nobody waits for any more
         calls = {pool.submit(function.remote, name, data, target, rules): name for name, data in handins.items()}
         try:
             for call in as_completed(calls):

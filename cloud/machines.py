@@ -40,4 +40,5 @@ def cost(gpu: str, seconds: float) -> str:
         return f"{seconds:.0f} s of a {gpu}; its price is on https://modal.com/pricing"
     rate = PRICES.get(gpu, 0.0) + cores * PRICES["CPU core"] + gib * PRICES["GiB of memory"]
     what = f"a {gpu}" if gpu else "a machine without a GPU"
-    return f"{seconds:.0f} s of {what}: about ${seconds * rate:.4f} at Modal's prices of {PRICES_FROM}"
+    usd = f"about ${seconds * rate:.3f}" if seconds * rate >= 0.001 else "less than $0.001"
+    return f"{seconds:.0f} s of {what}: {usd} at Modal's prices of {PRICES_FROM}"

@@ -81,6 +81,7 @@ class Cloud:
     gpus: dict[str, str] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
+    containers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def environment(self) -> dict[str, str]:
         """Of a client that is logged in here."""
@@ -89,6 +90,11 @@ class Cloud:
     def sent(self) -> set[str]:
         """The names of all files that images and functions were given."""
         return {name for mount in self.mounts.values() for name in mount}
+
+    def stop(self) -> None:
+        """End all containers, as Modal does when an app is over."""
+        for child in self.containers:
+            child.kill()
 
     def lay_out(self, function: api_pb2.Function) -> Path:
         """The root of a container's file system, with all that was sent for the function."""
@@ -123,6 +129,7 @@ class Cloud:
         child = subprocess.Popen(
             [sys.executable, "-c", CONTAINER], cwd=kit, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
+        self.containers.append(child)
         assert child.stdin is not None
         child.stdin.write(pickle.dumps((name, generator, args)))
         child.stdin.close()
@@ -188,6 +195,7 @@ class Service(ModalClientBase):
     async def AppClientDisconnect(self, stream: Stream[Any, Any]) -> None:
         request = await stream.recv_message()
         self.cloud.stopped.append(request.app_id)
+        self.cloud.stop()
         await stream.send_message(Empty())
 
     async def AppGetLogs(self, stream: Stream[Any, Any]) -> None:
@@ -335,5 +343,6 @@ def serving(folder: Path, contents: dict[str, bytes]) -> Iterator[Cloud]:
         assert ready.wait(10)
         yield cloud
     finally:
+        cloud.stop()
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)

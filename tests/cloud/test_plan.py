@@ -127,9 +127,10 @@ def test_a_folder_without_kernels_says_where_they_belong(tmp_path: Path) -> None
 def test_costs_are_seconds_times_prices() -> None:
     cores, gib = LARGE
     rate = PRICES["B200"] + cores * PRICES["CPU core"] + gib * PRICES["GiB of memory"]
-    assert f"${100 * rate:.4f}" in cost("B200", 100) and cost("B200", 100).startswith("100 s of a B200: about $0.18")
+    assert f"${100 * rate:.3f}" in cost("B200", 100) and cost("B200", 100).startswith("100 s of a B200: about $0.18")
     assert "https://modal.com/pricing" in cost("B300", 5)  # no price was published
     assert cost("", 1000).startswith("1000 s of a machine without a GPU: about $0.0")
+    assert cost("", 2).startswith("2 s of a machine without a GPU: less than $0.001")
 
 
 def test_the_page_on_the_cloud_has_these_prices() -> None:

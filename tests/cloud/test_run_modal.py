@@ -11,6 +11,7 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -54,6 +55,21 @@ def test_without_modal_it_says_what_to_install(tmp_path: Path, environment: dict
     assert done.stderr == ("error: Modal's client is not installed: run `pip install modal`, and once `modal setup`\n")
 
 
+def test_an_old_client_is_to_be_upgraded(tmp_path: Path, environment: dict[str, str]) -> None:
+    old = tmp_path / "modal"
+    old.mkdir()
+    (old / "__init__.py").write_text("__version__ = '1.0.0'\nclass Function: pass\n")
+    (old / "exception.py").touch()
+    (old / "config.py").write_text("config = {}")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "run_modal.py")], env={**environment, "PYTHONPATH": str(tmp_path)},
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (
+        1, "error: Modal's client 1.0.0 is too old: run `pip install --upgrade modal`\n"
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("script", [False, True])
 def test_without_a_login_it_says_how_to_log_in(script: bool, modal_run: Run) -> None:
     done = modal_run("--step", "1", script=script)
@@ -92,7 +108,7 @@ def test_the_output_alone_goes_to_a_file_and_only_kernels_travel(
     done = modal_run(*command, cloud=cloud)
     assert inspect(["1", "--stage", "tir", "--kernels", str(kit / "gemm_kernels.py")]) == 0
     assert (done.returncode, done.stdout) == (0, capsys.readouterr().out), done.stderr
-    assert "about $0.0" in done.stderr and "Created objects" in done.stderr
+    assert "s of a machine without a GPU: " in done.stderr and "Created objects" in done.stderr
     (call,) = cloud.calls
     assert (call.name, call.gpu, list(call.args[1])) == ("on_cpu", "", ["gemm_kernels.py"])
     names = {name.removeprefix("/root/") for name in cloud.sent()}
@@ -136,18 +152,24 @@ def image_is_of_the_constraints(cloud: Cloud, image: str) -> bool:
     return same and len(lines) == 2 and all("--constraint /root/kit/constraints.txt" in line for line in lines)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in of nvidia-smi is a shell script")
-def test_a_step_is_tested_on_the_gpu_that_was_asked_for(modal_run: Run, cloud: Cloud, tmp_path: Path) -> None:
+@pytest.fixture
+def gpu_machine(cloud: Cloud, tmp_path: Path) -> Cloud:
+    """A cloud whose machines say that they have a GPU."""
     tool = tmp_path / "bin" / "nvidia-smi"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\ncase $* in *memory*) echo 0, 0;; *) echo NVIDIA H200;; esac\n")
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
     cloud.path = f"{tool.parent}{os.pathsep}{cloud.path}"
-    done = modal_run("--step", "1", "--gpu", "B300", cloud=cloud)
+    return cloud
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in of nvidia-smi is a shell script")
+def test_a_step_is_tested_on_the_gpu_that_was_asked_for(modal_run: Run, gpu_machine: Cloud) -> None:
+    done = modal_run("--step", "1", "--gpu", "B300", cloud=gpu_machine)
     assert "tests/test_step01.py::test_step01[128x128x64]" in done.stdout, done.stderr
     assert done.returncode == 1  # the machine of this test has no GPU
     assert "on NVIDIA H200" in done.stderr and "its price is on https://modal.com/pricing" in done.stderr
-    assert [(call.name, call.gpu) for call in cloud.calls] == [("on_gpu", "B300")]
+    assert [(call.name, call.gpu) for call in gpu_machine.calls] == [("on_gpu", "B300")]
 
 
 def test_a_machine_without_the_gpu_is_not_used(modal_run: Run, cloud: Cloud, tmp_path: Path) -> None:
@@ -230,36 +252,76 @@ def test_output_is_live_and_ctrl_c_releases_the_machine(
 # -- a class -----------------------------------------------------------------------------------------------------------
 
 CLASS = """
-import json, sys
+import json
 from run_modal import grade_many
-for name, results in grade_many({"ann": b"x", "bob": b"broken", "cyd": b"y"}, rules="late = 1", jobs=2):
-    print(json.dumps([name, str(results)]))
+handins = {{"ann": b"x", "bob": b"broken", "cyd": b"y", {more}}}
+for name, results in grade_many(handins, rules="late = 1", jobs=2):
+    print(json.dumps([name, str(results)]), flush=True)
+    {then}
 """
 GRADE = """
-import pathlib, sys
-if pathlib.Path(sys.argv[1]).read_bytes() == b"broken":
+import pathlib, sys, time
+handin = pathlib.Path(sys.argv[1]).read_bytes()
+if handin == b"broken":
     sys.exit("cannot read it")
-pathlib.Path("results.json").write_text(pathlib.Path("grading.toml").read_text())
+if handin == b"slow":
+    time.sleep(600)
+rules = pathlib.Path("grading.toml")
+pathlib.Path("results.json").write_text(rules.read_text() if rules.exists() else str(sys.argv[1:]))
+print("95 of 100")
 """
 
 
-def test_a_class_is_graded_on_many_machines_and_one_failure_is_one(
-    cloud: Cloud, kit: Path, environment: dict[str, str]
+@pytest.fixture
+def grader(kit: Path) -> Iterator[None]:
+    """A program with the command line of grade.py."""
+    file = kit / "grade.py"
+    kept = file.read_text(encoding="utf-8") if file.exists() else None
+    file.write_text(GRADE, encoding="utf-8")
+    yield
+    file.unlink()
+    if kept is not None:
+        file.write_text(kept, encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in of nvidia-smi is a shell script")
+@pytest.mark.usefixtures("grader")
+def test_a_hand_in_is_graded_on_a_gpu_and_its_results_come_back(
+    modal_run: Run, gpu_machine: Cloud, tmp_path: Path
 ) -> None:
-    grader = kit / "grade.py"
-    kept = grader.read_text(encoding="utf-8") if grader.exists() else None
-    grader.write_text(GRADE, encoding="utf-8")
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", CLASS], cwd=kit, env={**environment, **cloud.environment()}, capture_output=True,
-            encoding="utf-8", check=False,
-        )  # fmt: skip
-    finally:
-        grader.unlink() if kept is None else grader.write_text(kept, encoding="utf-8")
+    (tmp_path / "handin.tar").write_bytes(b"anything")
+    out = tmp_path / "out"
+    done = modal_run("--grade", str(tmp_path / "handin.tar"), "--out", str(out), cloud=gpu_machine, script=True)
+    assert (done.returncode, done.stdout) == (0, "95 of 100\n"), done.stderr
+    assert (out / "results.json").read_text() == "['handin.tar', '--target', 'cuda', '--json', 'results.json']"
+    assert f"wrote {out / 'results.json'}" in done.stderr and "s of a B200: " in done.stderr
+    assert [(call.gpu, list(call.args[1])) for call in gpu_machine.calls] == [("B200", ["handin.tar"])]
+
+
+@pytest.fixture
+def grade_class(cloud: Cloud, kit: Path, environment: dict[str, str], grader: None) -> Run:
+    """A program that grades a class. more: further hand-ins; then: what follows each result."""
+
+    def run(more: str = "", then: str = "") -> subprocess.CompletedProcess[str]:
+        known = {**environment, **cloud.environment()}
+        command = [sys.executable, "-c", CLASS.format(more=more, then=then)]
+        return subprocess.run(command, cwd=kit, env=known, capture_output=True, encoding="utf-8", check=False)
+
+    return run
+
+
+def test_a_class_is_graded_on_many_machines_and_one_failure_is_one(cloud: Cloud, grade_class: Run) -> None:
+    done = grade_class()
     lines = sorted(done.stdout.splitlines())
     assert len(lines) == 3 and lines[0] == '["ann", "late = 1"]' and lines[2] == '["cyd", "late = 1"]', done.stderr
     assert lines[1].startswith('["bob", ')
     assert sorted(call.args[0] for call in cloud.calls) == ["ann", "bob", "cyd"]
+
+
+def test_a_class_that_is_interrupted_ends_its_machines(cloud: Cloud, grade_class: Run) -> None:
+    done = grade_class(more='"dee": b"slow"', then='if name == "cyd": break')
+    assert done.returncode == 0 and '["cyd", "late = 1"]' in done.stdout and "dee" not in done.stdout, done.stderr
+    assert cloud.stopped == ["ap-1"] and all(child.poll() is not None for child in cloud.containers)
 
 
 def test_modal_is_the_version_that_is_pinned() -> None:
