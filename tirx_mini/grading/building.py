@@ -118,7 +118,10 @@ class Builder:
             return Built(answer.text)
         if answer.kind not in KINDS:
             return Refused("not IR", "the process of the hand-in answered what nobody had asked")
-        return Refused(answer.kind, self._plain(answer.text))
+        text = self._plain(answer.text)
+        if answer.kind == "memory":
+            text = f"{what} used more than {self._limits.memory_mb} MiB of memory\n{text}".strip()
+        return Refused(answer.kind, text)
 
     def _plain(self, text: str) -> str:
         """The text, in which the file has its name instead of its path."""

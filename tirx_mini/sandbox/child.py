@@ -95,9 +95,6 @@ class _Builder:
                 return "missing", f"{self._file.name} defines no hgemm_v{step}"
             kernel = kernels[step](*request["shape"], dtype=request["dtype"])
             return self._saved(step, kernel)
-        except MemoryError:
-            self._loaded.clear()
-            return "memory", "the memory was used up"
         except BaseException as error:  # SystemExit, too: only the parent ends this process
             return self._refusal(error)
 
@@ -107,12 +104,14 @@ class _Builder:
         return self._loaded[sms]
 
     def _saved(self, step: int, kernel: Any) -> Answer:
-        if not isinstance(kernel, self._kernel):
+        if type(kernel) not in self._kernel:
             return "not IR", f"hgemm_v{step} does not make a kernel: it returned {type(kernel).__name__}"
         return "built", self._save(kernel)
 
     def _refusal(self, error: BaseException) -> Answer:
-        if isinstance(error, self._explained):
+        if isinstance(error, MemoryError) or isinstance(error.__context__, MemoryError):
+            kind = "memory"
+        elif isinstance(error, self._explained):
             kind = "todo" if getattr(error, "kind", "") == "todo" else "error"
         elif isinstance(error, self._unusable):
             kind = "python"

@@ -49,18 +49,18 @@ def _limit(limits: Limits) -> bool:
         import resource
     except ImportError:  # Windows
         return False
-    rows: list[tuple[Any, int]] = [
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, 0),  # no file grows, not even in memory
-        (resource.RLIMIT_NOFILE, _OPEN_FILES),
-        (resource.RLIMIT_CPU, limits.cpu_s),
+    rows: list[tuple[Any, int, int]] = [
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_FSIZE, 0, 0),  # no file grows, not even in memory
+        (resource.RLIMIT_NOFILE, _OPEN_FILES, _OPEN_FILES),
+        (resource.RLIMIT_CPU, limits.cpu_s, limits.cpu_s + 1),  # first SIGXCPU, which says why, then SIGKILL
     ]
     if sys.platform == "linux":  # elsewhere the address space is not limited, or Python does not fit in
-        rows.append((resource.RLIMIT_AS, limits.memory_mb * _MIB))
-    for kind, value in rows:
+        rows.append((resource.RLIMIT_AS, limits.memory_mb * _MIB, limits.memory_mb * _MIB))
+    for kind, *values in rows:
         _, most = resource.getrlimit(kind)
-        value = value if most == resource.RLIM_INFINITY else min(value, most)
-        resource.setrlimit(kind, (value, value))
+        soft, hard = (value if most == resource.RLIM_INFINITY else min(value, most) for value in values)
+        resource.setrlimit(kind, (soft, hard))
     if hasattr(signal, "SIGXFSZ"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write that is too long is an error of the write
     return True

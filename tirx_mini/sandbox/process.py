@@ -228,4 +228,3 @@ class _Log:
                 self._read += len(data)
                 if self.flooded:
                     self._end()
-                    return

@@ -1,0 +1,4 @@
+"""Never end to be imported."""
+
+while True:
+    pass

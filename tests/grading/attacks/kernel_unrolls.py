@@ -1,0 +1,15 @@
+"""A loop that is unrolled a thousand million times."""
+
+from tirx_mini.script import tirx as Tx
+
+
+def hgemm_v1(M, N, K, dtype="float16"):
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
+        with Tx.kernel():
+            bx = Tx.cta_id([1], parent="kernel")
+            row = Tx.thread_id([128], parent="cta")
+            for column in Tx.unroll(1_000_000_000):
+                D[row, column % 128] = Tx.cast(1.0, dtype)
+
+    return kernel

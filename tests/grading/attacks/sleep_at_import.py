@@ -1,0 +1,12 @@
+"""Sleep, which takes no CPU time."""
+
+import signal
+import time
+
+for number in range(1, 32):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except OSError:
+        pass
+while True:
+    time.sleep(1000)
