@@ -179,6 +179,18 @@ def test_a_machine_without_the_gpu_is_not_used(modal_run: Run, cloud: Cloud, tmp
     assert "error: Modal's machine has no B200: run it again, or choose another kind with --gpu" in done.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in of nvidia-smi is a shell script")
+def test_a_kernel_that_the_simulator_accepts_goes_on_to_the_gpu(
+    modal_run: Run, gpu_machine: Cloud, tmp_path: Path
+) -> None:
+    (tmp_path / "my.py").write_text(WRONG.replace("tx + 64", "tx"), encoding="utf-8")
+    done = modal_run("--check", f"{tmp_path / 'my.py'}:half", "--gpu", "H100", cloud=gpu_machine)
+    assert "half: ok" in done.stdout and "error: this machine has no GPU that PyTorch can use" in done.stdout
+    assert done.returncode == 2 and [(call.name, call.gpu) for call in gpu_machine.calls] == [
+        ("on_cpu", ""), ("on_gpu", "H100!")
+    ]  # fmt: skip
+
+
 def test_a_kernel_that_the_simulator_rejects_costs_no_gpu(modal_run: Run, cloud: Cloud, tmp_path: Path) -> None:
     (tmp_path / "my.py").write_text(WRONG, encoding="utf-8")
     done = modal_run("--check", f"{tmp_path / 'my.py'}:half", cloud=cloud)
