@@ -4,12 +4,18 @@
 """
 
 from .building import Builder, Built, Refused
+from .cache import Cache
 from .canonical import kernel_key
 from .classroom import Class, Entry, Grader, Outcome, Standing, alike_csv, entries_of, grade_class, grades_csv
+from .facts import Facts, contract_broken, facts_of, resident_ctas
+from .features import LARGE, Seen, ahead, missing
+from .grader import Watch, default_gpu, grade
 from .handin import HandIn, HandInError, read_handin
+from .judges import Judges, Lost
 from .results import Graded, Late, Part, StepResult, points_text
 from .rules import PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
 from .similar import Likeness, likenesses, prints
+from .stepping import Kernels, observed_case
 
 __all__ = [
     "Class",
@@ -24,23 +30,39 @@ __all__ = [
     "Likeness",
     "likenesses",
     "prints",
+    "LARGE",
     "PARTS",
     "Builder",
     "Built",
+    "Cache",
+    "Facts",
     "Graded",
     "HandIn",
     "HandInError",
     "JudgeLimits",
+    "Judges",
+    "Kernels",
     "Late",
     "Lateness",
+    "Lost",
     "Part",
     "Refused",
     "Rules",
     "RulesError",
+    "Seen",
     "StepResult",
     "StepRules",
+    "Watch",
+    "ahead",
+    "contract_broken",
+    "default_gpu",
+    "facts_of",
+    "grade",
     "kernel_key",
     "load_rules",
+    "missing",
+    "observed_case",
     "points_text",
     "read_handin",
+    "resident_ctas",
 ]

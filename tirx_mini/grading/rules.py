@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from importlib.resources import files
 from pathlib import Path
@@ -87,6 +88,13 @@ class Rules:
     def total(self) -> float:
         """The points that there are."""
         return sum(step.points for step in self.steps.values())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that the rules say, in hexadecimal: grades by equal rules may stand in one table."""
+        values = [getattr(self, each.name) for each in fields(self)]
+        said = [dict(value) if isinstance(value, Mapping) else value for value in values]
+        return hashlib.sha256(repr(said).encode()).hexdigest()
 
     def cases(self, step: int, folder: str, *, full: bool = False, gpu: bool = False) -> tuple[Case, ...]:
         """The problems that are computed and compared, the cheapest first.

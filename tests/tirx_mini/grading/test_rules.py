@@ -98,3 +98,10 @@ def test_a_teacher_chooses_the_sizes(tmp_path: Path) -> None:
     assert Case((384, 384, 384), timed=False) in rules.cases(3, "sm100")
     assert Case((512, 512, 512), timed=False) not in rules.cases(3, "sm100")
     assert rules.timed(3) == ((512, 256, 1024),)
+
+
+def test_rules_that_say_the_same_have_one_digest(tmp_path: Path) -> None:
+    default = load_rules()
+    assert written(tmp_path, "# nothing differs\nstrict = true\n").digest == default.digest
+    assert written(tmp_path, "[points]\n3 = 11\n").digest != default.digest
+    assert written(tmp_path, "[lateness]\ndue = 2026-12-01T23:59:00Z\n").digest != default.digest

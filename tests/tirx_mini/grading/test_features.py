@@ -1,0 +1,124 @@
+"""What the steps teach, on the references of both ladders: each is its own step's, and no other's."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.kernels_ref.edits import Edit
+from tirx_mini import simulate
+from tirx_mini.course import STEPS, Case, load_kernels
+from tirx_mini.grading import (
+    LARGE,
+    Facts,
+    Seen,
+    ahead,
+    contract_broken,
+    facts_of,
+    missing,
+    observed_case,
+    resident_ctas,
+)
+from tirx_mini.hardware import gpu_spec
+from tirx_mini.ir import PrimFunc
+from tirx_mini.passes import lower
+
+ROOT = Path(__file__).parents[3]
+GPUS = {"sm100": "b200", "sm90": "h100"}
+BOTH = {(1, 2), (2, 1), (3, 1), (3, 2)}
+"""(reference, step) where a reference does all that another step teaches, and nothing that comes later: one K tile is a
+loop of one round, and one tile of D a grid of one CTA. Where sizes do not fit, correctness tells them apart."""
+
+
+def seen(kernel: PrimFunc, large: PrimFunc | None, gpu: str, sms: int | None = None) -> Seen:
+    lowered, spec = lower(kernel), gpu_spec(gpu).with_sms(sms)
+    facts = facts_of(lowered, simulate(lowered, gpu=spec, data=False, trace=True).trace)
+    launch = lower(large).launch if large is not None else None
+    held = resident_ctas(launch, gpu_spec(gpu)) if launch is not None else 0
+    return Seen(facts, launch.num_ctas if launch is not None else None, held, gpu_spec(gpu))
+
+
+@cache
+def reference(folder: str, number: int, case: Case) -> Seen | None:
+    """A reference at the problem by which some step is judged; None where it does not take it."""
+    factory = load_kernels(ROOT / "kernels_ref", folder, sms=case.sms)[number]
+    try:
+        kernel = factory(*case.shape)
+    except ValueError:
+        return None
+    large = load_kernels(ROOT / "kernels_ref", folder)[number](*LARGE) if STEPS[number].free == "MNK" else None
+    return seen(kernel, large, GPUS[folder], case.sms)
+
+
+@pytest.mark.parametrize("folder", GPUS)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_reference_is_its_own_step_and_no_other(step: int, folder: str) -> None:
+    for number in STEPS:
+        found = reference(folder, number, observed_case(step, folder))
+        problems = ["not built"] if found is None else [*missing(step, found), *ahead(step, found)]
+        if number == step:
+            assert not problems
+        elif (number, step) not in BOTH:
+            assert problems, f"the reference of step {number} passes as step {step}"
+        assert all("\n" not in problem and len(problem) < 240 for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("number", "step", "sentence"),
+    [
+        (3, 4, "TMA does not load A and B"),
+        (4, 3, "it uses TMA, which step 4 introduces"),
+        (4, 5, "one K tile is loaded at a time"),
+        (5, 4, "2 K tiles are loaded before the first MMA ends"),
+        (5, 6, "the grid has 4,096 CTAs, and a B200 holds 296 of them"),
+        (6, 5, "the grid has 148 CTAs that compute several tiles each, which step 6 introduces"),
+        (6, 7, "warp 0 issues TMA loads and MMAs"),
+        (7, 6, "have warps of their own, which step 7 introduces"),
+        (7, 8, "2 K tiles are loaded ahead: step 8 has a pipeline of four stages"),
+        (8, 7, "4 K tiles are loaded ahead, as step 8 introduces"),
+        (8, 9, "the kernel has no clusters"),
+        (9, 8, "it has clusters of 2 CTAs, which step 9 introduces"),
+        (9, 10, "one warp of a CTA issues MMAs: step 10 has two"),
+        (10, 9, "2 warps of a CTA issue MMAs, which step 10 introduces"),
+        (10, 4, "K tiles are loaded before the first MMA ends, in stages, which step 5 introduces"),
+    ],
+)
+def test_the_page_says_what_is_missing_or_ahead(number: int, step: int, sentence: str) -> None:
+    found = reference("sm100", number, observed_case(number, "sm100"))
+    assert found is not None
+    assert any(sentence in problem for problem in [*missing(step, found), *ahead(step, found)])
+
+
+def test_stages_that_are_not_loaded_ahead_are_no_pipeline(tmp_path: Path) -> None:
+    """Shared memory and mbarriers for two stages, of which one is filled before the first MMA."""
+    kernel = Edit(step=5, old="PRE_NUM = min(PIPE_DEPTH, K_TILES)", new="PRE_NUM = 1").kernel(tmp_path)
+    assert "one K tile is loaded at a time" in " ".join(missing(5, seen(kernel, None, "b200")))
+
+
+@pytest.mark.parametrize(
+    ("step", "old", "new", "sentence"),
+    [
+        (3, "Tx.copy(D[row, n_st : n_st + BLK_N], Dreg_16b[:])",
+         "Tx.copy(D[row, n_st : n_st + BLK_N], Dreg_16b[:])\n                A[row, 0] = Dreg_16b[0]", "writes to A"),
+        (3, "Tx.copy(D[row, n_st : n_st + BLK_N], Dreg_16b[:])",
+         "Dreg_16b[0] = D[row, n_st]\n                Tx.copy(D[row, n_st : n_st + BLK_N], Dreg_16b[:])", "reads D"),
+    ],
+)  # fmt: skip
+def test_arguments_are_read_or_written_but_not_both(
+    tmp_path: Path, step: int, old: str, new: str, sentence: str
+) -> None:
+    kernel = lower(Edit(step=step, old=old, new=new).kernel(tmp_path))
+    assert sentence in contract_broken(kernel)
+
+
+@pytest.mark.parametrize("folder", GPUS)
+def test_no_reference_breaks_the_contract(folder: str) -> None:
+    for number, factory in load_kernels(ROOT / "kernels_ref", folder).items():
+        assert contract_broken(lower(factory(*STEPS[number].shape(512 if number < 9 else 1024)))) == ""
+
+
+def test_facts_survive_json() -> None:
+    facts = Facts(ctas=3, loads=frozenset("AB"), producers=frozenset({7}), depth=4)
+    assert Facts.from_dict(facts.as_dict()) == facts

@@ -1,0 +1,150 @@
+"""Whole hand-ins, from their text to their score: the references, the skeletons, and files with mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from types import MappingProxyType
+
+import pytest
+
+from tests.kernels_ref.skeletons import filled_in
+from tirx_mini.course import STEPS
+from tirx_mini.grading import Cache, Graded, HandIn, Judges, Lateness, Rules, default_gpu, grade, load_rules
+
+FILES = {"sm100": "gemm_kernels.py", "sm90": "gemm_kernels_sm90.py"}
+RULES = load_rules()
+
+
+def small(*steps: int) -> Rules:
+    """The rules with problems that take no time, for tests of what is said."""
+    few = {
+        number: replace(rule, data=(STEPS[number].shape(256 if number < 9 else 512),), timed=(512, 512, 256))
+        for number, rule in RULES.steps.items()
+        if number in steps
+    }
+    return replace(RULES, steps=MappingProxyType({**RULES.steps, **few}))
+
+
+def handin(steps: Iterable[int], folder: str = "sm100") -> HandIn:
+    """A student's file in which these steps are written."""
+    source = filled_in(folder, steps)
+    return HandIn("handin.tar", FILES[folder], source)
+
+
+@pytest.fixture(scope="module")
+def judges() -> Iterator[Judges]:
+    with Judges(2, RULES.judge, Cache()) as shared:
+        yield shared
+
+
+def test_the_references_earn_all_points(judges: Judges) -> None:
+    seen: list[int] = []
+    found = grade(handin(STEPS), RULES, judges=judges, prints=lambda step, prints: seen.append(step))
+    assert found.score == found.total == 100, [part.said for step in found.steps for part in step.parts]
+    assert all(part.passed and part.score == 1 and not part.pages for step in found.steps for part in step.parts)
+    assert not any(step.reproduce for step in found.steps)
+    assert (found.gpu, found.target, found.problem) == ("B200", "sim", "")
+    assert sorted(seen) == list(STEPS)
+    assert Graded.from_dict(json.loads(json.dumps(found.as_dict()))) == found
+
+
+def test_the_first_five_steps_earn_40_points(judges: Judges) -> None:
+    found = grade(handin(range(1, 6)), RULES, judges=judges)
+    assert found.score == 40
+    assert [step.score for step in found.steps] == [5, 5, 10, 10, 10, 0, 0, 0, 0, 0]
+    sixth = found.step(6)
+    assert sixth.part("correctness").said == "step 6 is not written yet"
+    assert sixth.part("performance").passed is None and sixth.part("implementation").passed is None
+
+
+@pytest.mark.parametrize("folder", FILES)
+def test_the_skeleton_earns_nothing(folder: str, judges: Judges) -> None:
+    found = grade(handin((), folder), RULES, judges=judges)
+    assert found.score == 0 and found.total == 100 and found.problem == ""
+    assert all(step.part("correctness").said == f"step {step.step} is not written yet" for step in found.steps)
+
+
+def test_the_hopper_ladder_is_judged_on_a_hopper(judges: Judges) -> None:
+    found = grade(handin((4, 9), "sm90"), small(4, 9), judges=judges, steps=(4, 9))
+    assert found.gpu == "H100" and found.score == 25
+    assert all("predicted on H100" in step.part("performance").said for step in found.steps)
+
+
+def test_a_wrong_kernel_has_the_page_of_its_finding_and_the_command(judges: Judges) -> None:
+    file = handin([3])
+    file = replace(file, source=file.source.replace("accum=(k != 0)", "accum=True"))
+    found = grade(file, small(3), judges=judges, steps=[3]).step(3)
+    correctness = found.part("correctness")
+    assert found.score == 0 and correctness.passed is False
+    assert correctness.said.startswith("at 256: ") or correctness.said.startswith("at 256x384x512: ")
+    (page,) = correctness.pages
+    assert "--> gemm_kernels.py:" in page and "accum=True" in page
+    assert all(len(line) <= 80 for line in page.splitlines())
+    assert found.reproduce.startswith("python -m tirx_mini check gemm_kernels.py:hgemm_v3 --shape 256,")
+    assert found.part("implementation").passed is True
+    assert found.part("performance").passed is None
+    assert "the time of a wrong kernel does not count" in found.part("performance").said
+
+
+def test_a_teacher_may_score_the_parts_apart(judges: Judges) -> None:
+    file = handin([3])
+    file = replace(file, source=file.source.replace("accum=(k != 0)", "accum=True"))
+    found = grade(file, replace(small(3), strict=False), judges=judges, steps=[3])
+    assert found.step(3).score == 2.5 and found.step(3).said == ""
+
+
+def test_a_copied_later_step_scores_nothing_and_is_told_why(judges: Judges) -> None:
+    tenth = filled_in("sm100", [10]).replace("hgemm_v4", "old_v4").replace("hgemm_v10", "hgemm_v4")
+    found = grade(HandIn("x.py", "gemm_kernels.py", tenth), small(4), judges=judges, steps=[4]).step(4)
+    said = found.part("implementation").said
+    assert found.score == 0 and found.part("implementation").passed is False
+    assert "4 K tiles are loaded before the first MMA ends, in stages, which step 5 introduces" in said
+    assert "the grid has 148 CTAs that compute several tiles each, which step 6 introduces" in said
+    assert found.part("correctness").said == "at 256: hgemm_v4 needs M to be a multiple of 512, but M is 256"
+
+
+def test_a_slow_kernel_keeps_its_other_points(judges: Judges) -> None:
+    """A step whose allowance is negative is too slow whatever it does."""
+    rules = small(3)
+    strict = replace(rules.steps[3], slower=-0.5)
+    rules = replace(rules, steps=MappingProxyType({**rules.steps, 3: strict}))
+    found = grade(handin([3]), rules, judges=judges, steps=[3]).step(3)
+    performance = found.part("performance")
+    assert found.score == 7.5 and performance.passed is False
+    assert "the reference (" in performance.said and "more is allowed" in performance.said
+    assert found.reproduce.endswith("hgemm_v3 --shape 512,512,256")
+
+
+def test_a_file_that_python_cannot_read_is_said_once(judges: Judges) -> None:
+    found = grade(HandIn("x.py", "gemm_kernels.py", "def hgemm_v1(:\n"), RULES, judges=judges)
+    assert found.score == 0
+    assert "gemm_kernels.py:1" in found.problem or "gemm_kernels.py:1" in found.step(1).part("correctness").said
+    assert not any(part.pages for step in found.steps for part in step.parts)
+
+
+def test_what_the_file_prints_is_kept(judges: Judges) -> None:
+    file = handin([])
+    found = grade(replace(file, source="print('score: 100')\n" + file.source), RULES, judges=judges, steps=[1])
+    assert found.log == "score: 100\n" and found.score == 0
+
+
+def test_late_work_loses_points(judges: Judges) -> None:
+    due = datetime(2026, 12, 1, tzinfo=timezone.utc)
+    rules = replace(RULES, lateness=Lateness(due, 0.1, 3))
+    at = due.timestamp() + 86_400 * 1.5
+    found = grade(replace(handin([1]), modified=at), rules, judges=judges, steps=[1])
+    assert found.late is not None and (found.late.days, found.late.lost) == (2, 0.2)
+    assert found.score == 4
+    assert found.late.said == (
+        "handed in at 2026-12-02 12:00 UTC, due at 2026-12-01 00:00 UTC: 20% of the score is lost"
+    )
+    assert grade(replace(handin([1]), modified=at), rules, judges=judges, steps=[1], handed_in=0.0).late is None
+
+
+def test_a_gpu_of_another_architecture_is_refused(judges: Judges) -> None:
+    with pytest.raises(ValueError, match=r"the kernels in gemm_kernels_sm90\.py are not for a B200: use h100"):
+        grade(handin([], "sm90"), RULES, judges=judges, gpu="b200")
+    assert default_gpu(handin([], "sm90")).name == "H100"

@@ -1,0 +1,81 @@
+"""Results of judged kernels, by what the kernels are: one that many hand in is simulated once."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+
+class Cache:
+    """Values of JSON by key, for threads; and for later runs too, with a folder. Two that ask for a key at the same
+    time get one answer: the second waits for the first.
+
+    folder: a file for each key, which is there in full or not at all. A file that cannot be read counts as none.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        self._values: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._pending: dict[str, threading.Event] = {}
+
+    def value(self, key: str, make: Callable[[], tuple[Any, bool]]) -> Any:
+        """The value of a key; `make` gives it where there is none, and says whether to keep it for others."""
+        while True:
+            with self._lock:
+                if key in self._values:
+                    return self._values[key]
+                waiting = self._pending.get(key)
+                if waiting is None:
+                    self._pending[key] = threading.Event()
+            if waiting is None:
+                return self._make(key, make)
+            waiting.wait()
+
+    def _make(self, key: str, make: Callable[[], tuple[Any, bool]]) -> Any:
+        try:
+            value = self._read(key)
+            if value is not None:
+                with self._lock:
+                    self._values[key] = value
+                return value
+            value, keep = make()
+            if keep:
+                with self._lock:
+                    self._values[key] = value
+                self._write(key, value)
+            return value
+        finally:
+            with self._lock:
+                self._pending.pop(key).set()
+
+    def _read(self, key: str) -> Any:
+        if self._folder is None:
+            return None
+        try:
+            return json.loads((self._folder / f"{key}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def _write(self, key: str, value: Any) -> None:
+        if self._folder is None:
+            return
+        number, name = tempfile.mkstemp(prefix=".new-", dir=self._folder)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8") as file:
+                json.dump(value, file)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(self._folder / f"{key}.json")
+        except BaseException:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise

@@ -1,0 +1,214 @@
+"""What a kernel does, as far as the steps of the course differ in it: read off its lowered IR and off a small run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from ..diagnose import Activity, Awaited, Interval, Timeline, Track, TrackKind
+from ..hardware import GpuSpec
+from ..ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, Var, walk
+from ..isa import Memory, instruction_of, written_params
+
+BLACKWELL_MMA = "tcgen05.mma"
+"""How the names of the MMAs begin whose accumulators are in tensor memory."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of the runs of one kernel at one size.
+
+    ctas: of the grid.
+    loads: the operands, "A" and "B", that TMA loads. copies: those that threads load, or copy without TMA.
+    tma_store, thread_store: who writes D.
+    depth: how many K tiles are loaded, or being loaded, before the first MMA has ended.
+    producers, multipliers, writers: the warps of a CTA that issue the loads, the MMAs, and that write D back.
+    apart: whether the producers go on from load to load without a barrier of the whole CTA or cluster.
+    tensor_memory: whether accumulators are in tensor memory, where one thread issues an MMA; else a warpgroup does.
+    consumers: how many warps of a CTA issue MMAs; how many warpgroups, without tensor memory.
+    cluster: CTAs of a cluster. paired: whether two CTAs' tensor cores work on an MMA (cta_group=2).
+    multicast: whether a load goes to several CTAs.
+    ended: whether the run came to its end.
+    """
+
+    ctas: int = 0
+    loads: frozenset[str] = frozenset()
+    copies: frozenset[str] = frozenset()
+    tma_store: bool = False
+    thread_store: bool = False
+    depth: int = 0
+    producers: frozenset[int] = frozenset()
+    multipliers: frozenset[int] = frozenset()
+    writers: frozenset[int] = frozenset()
+    apart: bool = False
+    tensor_memory: bool = False
+    consumers: int = 0
+    cluster: int = 1
+    paired: bool = False
+    multicast: bool = False
+    ended: bool = True
+
+    @property
+    def roles(self) -> bool:
+        """Whether loads and MMAs are issued by different warps, each in a loop of its own."""
+        return bool(self.producers and self.multipliers) and not self.producers & self.multipliers and self.apart
+
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON has it: sets as sorted lists."""
+        return {
+            field.name: sorted(value) if isinstance(value := getattr(self, field.name), frozenset) else value
+            for field in fields(self)
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Facts:
+        """The facts that `as_dict` wrote."""
+        values: dict[str, Any] = {
+            name: frozenset(value) if isinstance(value, list) else value for name, value in data.items()
+        }
+        return cls(**values)
+
+
+def contract_broken(lowered: PrimFunc) -> str:
+    """What a kernel does with its arguments that no D = A @ B.T may do, in a sentence; "" if nothing."""
+    a, b, d = lowered.params
+    written = written_params(lowered)
+    for buffer, name in ((a, "A"), (b, "B")):
+        if buffer in written:
+            return f"the kernel writes to {name}, which is an input"
+    if d in _read(lowered):
+        return "the kernel reads D, which is an output: what it holds at the launch is undefined"
+    return ""
+
+
+def _read(lowered: PrimFunc) -> set[Buffer]:
+    """The global buffers that a kernel reads: by loads, and by instructions given a pointer or a map."""
+    maps = {tensor_map.var: tensor_map.buffer for tensor_map in lowered.tensor_maps}
+    found: set[Buffer] = set()
+    for node in walk(lowered.body):
+        if isinstance(node, BufferLoad):
+            found.add(node.buffer.root)
+        elif isinstance(node, Call) and (entry := instruction_of(node)) and Memory.GLOBAL in entry.reads:
+            found |= {maps[arg] for arg in node.args if isinstance(arg, Var) and arg in maps}
+            found |= {arg.buffer.root for arg in node.args if isinstance(arg, AddressOf)}
+    return found
+
+
+def resident_ctas(launch: Launch, gpu: GpuSpec) -> int:
+    """How many CTAs of a launch a GPU holds at a time, as far as shared memory and threads decide."""
+    arch = gpu.architecture
+    by_memory = arch.smem_per_sm // (launch.smem_bytes + arch.smem_reserved)
+    by_threads = arch.threads_per_sm // (launch.warps * 32)
+    return gpu.sms * max(1, min(by_memory, by_threads, arch.ctas_per_sm))
+
+
+def facts_of(lowered: PrimFunc, trace: Timeline | None) -> Facts:
+    """The facts about a lowered kernel. trace: of a run of it; None where there was none."""
+    launch = lowered.launch
+    assert launch is not None
+    names = {id(buffer): name for buffer, name in zip(lowered.params, "ABD", strict=True)}
+    touched = {names[id(buffer)] for buffer in _touched(lowered) if id(buffer) in names}
+    mmas = [node for node in walk(lowered.body) if isinstance(node, Call) and node.op.startswith(BLACKWELL_MMA)]
+    static = Facts(
+        ctas=launch.num_ctas,
+        copies=frozenset(touched & {"A", "B"}),
+        thread_store="D" in touched,
+        tensor_memory=bool(mmas),
+        cluster=launch.cluster_size,
+        paired=any(call.attr("cta_group") == 2 for call in mmas),
+        ended=False,
+    )
+    if trace is None:
+        return static
+    called = {buffer.name: name for buffer, name in zip(lowered.params, "ABD", strict=True)}
+    return _observed(static, trace, called, launch)
+
+
+def _touched(lowered: PrimFunc) -> Iterator[Buffer]:
+    """The buffers of which threads load, store or point to elements."""
+    for node in walk(lowered.body):
+        if isinstance(node, (BufferLoad, BufferStore, AddressOf)):
+            yield node.buffer.root
+
+
+def _observed(static: Facts, trace: Timeline, called: dict[str, str], launch: Launch) -> Facts:
+    """The facts with what a run adds. called: the roles of the parameters, by their names."""
+    loads = [each for each in trace.intervals if each.track.kind is TrackKind.TMA_LOAD]
+    stores = {called.get(_of(each)) for each in trace.intervals if each.track.kind is TrackKind.TMA_STORE}
+    producers, multipliers, writers = (_issuers(trace, part) for part in (TMA, MMA, WRITE_BACK))
+    return replace(
+        static,
+        loads=frozenset(called[_of(each)] for each in loads if _of(each) in called) & {"A", "B"},
+        tma_store="D" in stores,
+        depth=_depth(trace, loads),
+        producers=frozenset(track.warp or 0 for track in producers),
+        multipliers=frozenset(track.warp or 0 for track in multipliers),
+        writers=frozenset(track.warp or 0 for track in writers),
+        apart=_apart(trace, loads, producers, launch),
+        consumers=_most_units(multipliers, 1 if static.tensor_memory else 4),
+        multicast=any(name == "multicast to CTAs" for each in loads for name, _ in each.operands),
+        ended=trace.stuck is None,
+    )
+
+
+TMA, MMA, WRITE_BACK = "TMA", "MMA", "write-back"
+
+
+def _issuers(trace: Timeline, part: str) -> list[Track]:
+    """The warps that issue what a role consists of, as the timeline names roles; "all" is each that there is."""
+    return [track for track, role in trace.roles.items() if role == "all" or part in role.split(", ")]
+
+
+def _most_units(tracks: Iterable[Track], warps: int) -> int:
+    """The most units of so many warps that one CTA has among these."""
+    units: dict[int, set[int]] = defaultdict(set)
+    for track in tracks:
+        units[track.cta].add((track.warp or 0) // warps)
+    return max(map(len, units.values()), default=0)
+
+
+def _of(interval: Interval) -> str:
+    """The buffer that a copy loads or stores: "A" for "load A"."""
+    return interval.name.partition(" ")[2]
+
+
+def _depth(trace: Timeline, loads: Iterable[Interval]) -> int:
+    """How many K tiles are loaded, or being loaded, when the first MMA of a CTA ends; the most of any CTA.
+
+    Loads that signal the same phase of the same mbarrier fill one stage. A stage may have several loads of an operand,
+    for several blocks of rows, with mbarriers of their own; so it is the loads of the same rows that are counted.
+    """
+    ends: dict[int, float] = {}
+    for each in trace.intervals:
+        if each.track.kind is TrackKind.TENSOR:
+            ends[each.track.cta] = min(each.end, ends.get(each.track.cta, each.end))
+    filled: dict[tuple[int, str], set[tuple[object, int | None]]] = defaultdict(set)
+    for each in loads:
+        if each.track.cta in ends and each.start < ends[each.track.cta]:
+            rows = dict(each.operands)["box"].partition(",")[0]
+            filled[each.track.cta, rows].add((each.barrier, each.phase))
+    return max(map(len, filled.values()), default=0)
+
+
+def _apart(trace: Timeline, loads: Iterable[Interval], producers: Iterable[Track], launch: Launch) -> bool:
+    """Whether no warp that issues loads waits for its whole CTA or cluster between the first and the last of them."""
+    starts: dict[int, list[float]] = defaultdict(list)
+    for each in loads:
+        starts[each.track.cta].append(each.start)
+    issuing = set(producers)
+    return not any(
+        min(starts[each.track.cta]) < each.start < max(starts[each.track.cta]) and _of_all(each, launch)
+        for each in trace.intervals
+        if each.track in issuing and each.activity is Activity.WAIT and starts[each.track.cta]
+    )
+
+
+def _of_all(wait: Interval, launch: Launch) -> bool:
+    """Whether a wait is at a barrier of the whole CTA or cluster."""
+    if wait.awaited is Awaited.CLUSTER:
+        return True
+    threads = dict(wait.operands).get("threads")
+    return wait.awaited is Awaited.THREADS and (threads is None or threads == str(launch.threads))

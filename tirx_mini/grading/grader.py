@@ -1,0 +1,117 @@
+"""Grading one hand-in: its kernels are built in a sandbox, judged in other processes, and scored."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from ..course import STEPS
+from ..hardware import BLACKWELL, GPUS, HOPPER, GpuSpec, gpu_spec, nearest_gpu, same_generation
+from ..sandbox import Limits, Sandbox, find_sandbox
+from .building import Builder
+from .cache import Cache
+from .handin import HandIn
+from .judges import Judges
+from .results import Graded, Part, StepResult
+from .rules import Rules
+from .scoring import lateness, scored, total
+from .similar import Prints
+from .stepping import Kernels, StepJudge
+
+Watch = Callable[[int, StepResult | None], None]
+"""Called with the number of a step: with None when it is begun, with its result when it is done."""
+
+
+def default_gpu(handin: HandIn) -> GpuSpec:
+    """The modelled GPU for the kernels of a hand-in."""
+    arch = next(each for each in (BLACKWELL, HOPPER) if each.student_file == handin.file)
+    return nearest_gpu(arch.name)
+
+
+def grade(
+    handin: HandIn,
+    rules: Rules,
+    *,
+    target: str = "sim",
+    gpu: str | None = None,
+    jobs: int = 2,
+    cache: Cache | None = None,
+    full: bool = False,
+    steps: Sequence[int] = tuple(STEPS),
+    watch: Watch | None = None,
+    prints: Callable[[int, Prints], None] | None = None,
+    judges: Judges | None = None,
+    handed_in: float | None = None,
+    sandbox: Sandbox | None = None,
+    kernels: Kernels | None = None,
+) -> Graded:
+    """Grade a hand-in.
+
+    target: "sim", or "cuda" for the GPU of this machine. gpu: which one is modelled; by default one that the file is
+        for. full: all sizes of the assignment, with their data.
+    jobs: how many steps are judged at a time. judges: processes that are shared with other hand-ins; else `jobs` are
+        started, with `cache`.
+    steps: which are graded; the others count as not written.
+    watch: called in threads. prints: called with each step's prints (`similar.prints`).
+    handed_in: when, in seconds since 1970; by default the time of the file.
+    sandbox, kernels: where the hand-in's Python is executed, or what builds its kernels instead.
+
+    Raises `ValueError` for a GPU of another architecture than the file is for, and `SandboxError` where no process
+    can be started for the hand-in.
+    """
+    begun = time.monotonic()
+    spec = gpu_spec(gpu) if gpu is not None else default_gpu(handin)
+    if not same_generation(spec.arch, default_gpu(handin).arch):
+        fitting = ", ".join(name for name, each in GPUS.items() if same_generation(each.arch, default_gpu(handin).arch))
+        raise ValueError(f"the kernels in {handin.file} are not for a {spec.name}: use {fitting}")
+    with ExitStack() as stack:
+        notes: tuple[str, ...] = ()
+        if kernels is None:
+            sandbox = sandbox or find_sandbox()
+            notes = sandbox.missing
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grade-")))
+            kernels = stack.enter_context(Builder(handin, Limits(**rules.student), sandbox, scratch))
+        if judges is None:
+            judges = stack.enter_context(Judges(jobs, rules.judge, cache))
+        judge = StepJudge(
+            handin, kernels, judges, rules, spec.name.lower(), full=full, seed=secrets.randbits(63), prints=prints,
+            building=threading.Lock(),
+        )  # fmt: skip
+        with ThreadPoolExecutor(jobs) as pool:
+            results = list(pool.map(lambda step: _one(judge, step, watch), steps))
+        log = kernels.log
+    results, problem = _same_problem(results)
+    late = lateness(rules.lateness, handed_in if handed_in is not None else handin.modified)
+    return Graded(
+        handin.name, handin.digest, target, spec.name, tuple(results), total(results, late), rules.total, late, notes,
+        problem, log, round(time.monotonic() - begun, 1),
+    )  # fmt: skip
+
+
+def _one(judge: StepJudge, step: int, watch: Watch | None) -> StepResult:
+    if watch is not None:
+        watch(step, None)
+    parts, reproduce = judge.parts(step)
+    result = scored(step, parts, judge.rules, reproduce)
+    if watch is not None:
+        watch(step, result)
+    return result
+
+
+def _same_problem(results: list[StepResult]) -> tuple[list[StepResult], str]:
+    """A page that every step has is that of the whole file, and is shown once."""
+    pages = {step.part("correctness").pages for step in results}
+    if len(results) < 2 or len(pages) != 1 or not (shared := next(iter(pages))):
+        return results, ""
+    return [replace(step, parts=tuple(map(_without_pages, step.parts))) for step in results], shared[0]
+
+
+def _without_pages(part: Part) -> Part:
+    return replace(part, pages=())

@@ -1,0 +1,29 @@
+"""The reference kernels, as the judges take kernels: the time of a student's is compared with theirs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from ..course import Factory, Shape, load_kernels
+from ..hardware import gpu_spec
+from ..resources import resource
+from ..saved import save_json
+from .judging import Question
+
+
+class References:
+    """The kernels of `kernels_ref`, for threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._factories: dict[str, Mapping[int, Factory]] = {}
+
+    def question(self, step: int, shape: Shape, dtype: str, gpu: str) -> Question:
+        """The reference of a step for a shape."""
+        folder = gpu_spec(gpu).architecture.kernels
+        with self._lock:  # loading adds to sys.path for a moment
+            if folder not in self._factories:
+                self._factories[folder] = load_kernels(resource("kernels_ref"), folder)
+            text = save_json(self._factories[folder][step](*shape, dtype=dtype))
+        return Question(text, "", "the reference", "", step, shape, dtype, gpu)

@@ -1,0 +1,50 @@
+"""Points: what the parts of a step earn together, and what lateness costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from .results import Late, Part, StepResult
+from .rules import PARTS, Lateness, Rules
+
+
+def scored(step: int, parts: Sequence[Part], rules: Rules, reproduce: str = "") -> StepResult:
+    """The result of a step whose parts, in the order of `PARTS`, were judged."""
+    points = rules.steps[step].points
+    by_name = {part.name: part for part in parts}
+    needed = [name for name in ("correctness", "implementation") if not by_name[name].passed]
+    if rules.strict and needed:
+        return StepResult(step, points, 0.0, tuple(parts), _why(needed, parts), reproduce)
+    share = sum(rules.weights[name] * by_name[name].score for name in PARTS)
+    return StepResult(step, points, round(points * share, 2), tuple(parts), reproduce=reproduce)
+
+
+def _why(needed: Sequence[str], parts: Sequence[Part]) -> str:
+    """Why a step scores nothing, where another part would have earned something."""
+    if not any(part.score for part in parts):
+        return ""
+    wants = {"correctness": "is right", "implementation": "uses what the step teaches"}
+    return f"a step scores only if it {' and '.join(wants[name] for name in needed)}"
+
+
+def lateness(rules: Lateness, handed_in: float | None) -> Late | None:
+    """What a hand-in of that time, in seconds since 1970, loses; None where it is in time, or nothing is known."""
+    if rules.due is None or handed_in is None:
+        return None
+    over = handed_in - rules.due.timestamp()
+    if over <= 0:
+        return None
+    days = math.ceil(over / 86_400)
+    lost = 1.0 if days > rules.days else min(1.0, days * rules.per_day)
+    when = datetime.fromtimestamp(handed_in, timezone.utc)
+    due = rules.due.astimezone(timezone.utc)
+    said = f"handed in at {when:%Y-%m-%d %H:%M} UTC, due at {due:%Y-%m-%d %H:%M} UTC: {lost:.0%} of the score is lost"
+    return Late(days, lost, said)
+
+
+def total(steps: Sequence[StepResult], late: Late | None) -> float:
+    """The points of all steps, lateness deducted."""
+    earned = math.fsum(step.score for step in steps)
+    return round(earned * (1 - late.lost if late is not None else 1), 2)

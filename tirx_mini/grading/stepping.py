@@ -1,0 +1,237 @@
+"""Judging one step of a hand-in: its kernels are built and opened, run on data, timed, and looked at."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from ..course import STEPS, Case, Shape, shape_text
+from ..hardware import DEFAULT_GPU, gpu_spec
+from .building import Built, Refused
+from .features import LARGE, Seen, ahead, missing
+from .handin import HandIn
+from .judges import Judges, Lost
+from .judging import Judged, Opened, Question
+from .results import Part
+from .rules import Rules
+from .similar import Prints
+
+OBSERVED_K = 512
+"""The K of the run that shows what a kernel does: at least four K tiles, for tiles of up to 128."""
+
+
+def observed_case(step: int, folder: str) -> Case:
+    """A small problem that shows what the kernel of a step does: some K tiles, and several tiles a CTA.
+
+    folder: of the architecture's references, as in "sm100".
+    """
+    course = STEPS[step]
+    few = course.rounds.get(folder)
+    if few is not None:
+        return Case((few.shape[0], few.shape[1], OBSERVED_K), few.sms)
+    return Case(course.oblong or course.shape(OBSERVED_K))
+
+
+class Kernels(Protocol):
+    """What builds the kernels of a hand-in."""
+
+    file: Path
+    """The source, at the path that kernels' lines name."""
+
+    @property
+    def log(self) -> str: ...
+
+    def build(self, step: int, shape: Shape, dtype: str = ..., sms: int | None = ...) -> Built | Refused: ...
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was built and can be lowered."""
+
+    question: Question
+    opened: Opened
+
+
+@dataclass(frozen=True)
+class NoKernel:
+    """Why there is none, in a sentence, and on a page. shape: whether it is because of the shape."""
+
+    said: str
+    page: str = ""
+    shape: bool = False
+
+
+@dataclass(frozen=True)
+class StepJudge:
+    """Judges the steps of one hand-in, for threads.
+
+    gpu: the modelled one. full: all sizes of the assignment. seed: of the data. building: held while a kernel is built.
+    """
+
+    handin: HandIn
+    kernels: Kernels
+    judges: Judges
+    rules: Rules
+    gpu: str
+    full: bool
+    seed: int
+    prints: Callable[[int, Prints], None] | None = None
+    building: threading.Lock = field(default_factory=threading.Lock)
+    dtype: str = "float16"
+
+    def parts(self, step: int) -> tuple[tuple[Part, ...], str]:
+        """The three parts of a step, and the command that shows the first failure again; "" where there is none."""
+        correctness, failed = self._correctness(step)
+        if isinstance(failed, NoKernel):
+            others = [Part(name, None, 0.0, "there is no kernel") for name in ("performance", "implementation")]
+            return (correctness, *others), self._command(step, None)
+        performance, slow = self._performance(step, bool(correctness.passed))
+        implementation = self._implementation(step)
+        case = failed or (Case(slow) if slow else None)
+        reproduce = self._command(step, case) if case else ""
+        if not reproduce and not implementation.passed:
+            reproduce = f"python grade.py {self.handin.file} --steps {step}"
+        return (correctness, performance, implementation), reproduce
+
+    # -- the parts -----------------------------------------------------------------------------------------------------
+
+    def _correctness(self, step: int) -> tuple[Part, Case | NoKernel | None]:
+        """The part, and what failed: a case; the reason where there is no kernel of the step at all."""
+        cases = self.rules.cases(step, self._folder, full=self.full)
+        said = ""
+        for number, case in enumerate(cases):
+            kernel = self._kernel(step, case)
+            if isinstance(kernel, NoKernel):
+                none = number == 0 and not kernel.shape
+                said = kernel.said if none else f"at {_at(case)}: {kernel.said}"
+                return Part("correctness", False, 0.0, said, _pages(kernel.page)), kernel if none else case
+            if number == 0 and self.prints is not None:
+                self.prints(step, kernel.opened.prints)
+            try:
+                judged = self.judges.judged(
+                    kernel.question, kernel.opened, self.seed, (self.rules.rtol, self.rules.atol)
+                )
+            except Lost as error:
+                judged = Judged(False, str(error))
+            if not judged.ok:
+                right = f"; {number} smaller size{'s are' if number > 1 else ' is'} right" if number else ""
+                part = Part("correctness", False, 0.0, f"at {_at(case)}: {judged.said}{right}", _pages(judged.page))
+                return part, case
+            said = said or judged.said
+        sizes = f"{len(cases)} sizes" if len(cases) != 1 else _at(cases[0])
+        warned = f", {said}" if said else ""
+        return Part("correctness", True, 1.0, f"D is right at {sizes}{warned}"), None
+
+    def _performance(self, step: int, right: bool) -> tuple[Part, Shape | None]:
+        """The part, and the shape at which the kernel is too slow or has no time."""
+        sentences: list[str] = []
+        slow = None
+        for shape in self.rules.timed(step, full=self.full):
+            found = self._compared(step, shape)
+            if isinstance(found, NoKernel):
+                said = f"at {shape_text(shape)}: {found.said}"
+                return Part("performance", False, 0.0, said, _pages(found.page)), shape
+            kernel, us, good = found
+            sentences.append(f"{_against(us, good)} at {shape_text(shape)}")
+            if us > good * (1 + self.rules.steps[step].slower):
+                slow = shape
+                sentences.append(f"at most {self.rules.steps[step].slower:.0%} more is allowed")
+                sentences += filter(None, [self.judges.bound(kernel.question) if right else ""])
+                break
+        said = f"predicted on {gpu_spec(self.gpu).name}: {'; '.join(sentences)}"
+        if not right:
+            return Part("performance", None, 0.0, f"{said}; the time of a wrong kernel does not count"), None
+        return Part("performance", slow is None, 0.0 if slow else 1.0, said), slow
+
+    def _compared(self, step: int, shape: Shape) -> tuple[Kernel, float, float] | NoKernel:
+        """The kernel of a step for a shape, its predicted time and that of the reference, in microseconds."""
+        kernel = self._kernel(step, Case(shape))
+        if isinstance(kernel, NoKernel):
+            return kernel
+        try:
+            timed = self.judges.timed(kernel.question, kernel.opened)
+            if timed.us is None:
+                return NoKernel(timed.said, timed.page)
+            return kernel, timed.us, self.judges.reference_us(step, shape, self.dtype, self.gpu)
+        except Lost as error:
+            return NoKernel(str(error))
+
+    def _implementation(self, step: int) -> Part:
+        case = observed_case(step, self._folder)
+        kernel = self._kernel(step, case)
+        if isinstance(kernel, NoKernel) and kernel.shape and STEPS[step].free == "MNK":
+            case = observed_case(max(STEPS), self._folder)  # a kernel of a later step may take larger tiles only
+            kernel = self._kernel(step, case)
+        if isinstance(kernel, NoKernel):
+            return Part("implementation", False, 0.0, f"at {_at(case)}: {kernel.said}", _pages(kernel.page))
+        try:
+            facts = self.judges.facts(kernel.question, kernel.opened)
+            large = self._kernel(step, Case(LARGE)) if STEPS[step].free == "MNK" else None
+            grid = self.judges.grid(large.question) if isinstance(large, Kernel) else None
+        except Lost as error:
+            return Part("implementation", False, 0.0, f"at {_at(case)}: {error}")
+        seen = Seen(facts, grid.ctas if grid else None, grid.held if grid else 0, gpu_spec(self.gpu))
+        problems = [*missing(step, seen), *ahead(step, seen)]
+        if not problems:
+            return Part("implementation", True, 1.0, f"uses what step {step} teaches")
+        stopped = "" if facts.ended else " (as far as it ran: it did not come to its end)"
+        return Part("implementation", False, 0.0, f"{'; '.join(problems)}{stopped}")
+
+    # -- kernels -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _folder(self) -> str:
+        return gpu_spec(self.gpu).architecture.kernels
+
+    def _kernel(self, step: int, case: Case) -> Kernel | NoKernel:
+        """The kernel of a step for a case, or why there is none."""
+        with self.building:
+            built = self.kernels.build(step, case.shape, self.dtype, case.sms)
+        if isinstance(built, Refused):
+            return _refused(step, built)
+        path = str(self.kernels.file)
+        question = Question(
+            built.text, self.handin.source, self.handin.file, path, step, case.shape, self.dtype, self.gpu, case.sms
+        )
+        try:
+            opened = self.judges.opened(question)
+        except Lost as error:
+            return NoKernel(str(error))
+        return NoKernel(opened.problem, opened.page) if opened.problem else Kernel(question, opened)
+
+    def _command(self, step: int, case: Case | None) -> str:
+        """What shows the student the same."""
+        words = ["python -m tirx_mini check", f"{self.handin.file}:hgemm_v{step}"]
+        if case is not None:
+            words += ["--shape", ",".join(map(str, case.shape))]
+        if self.gpu != DEFAULT_GPU:
+            words += ["--gpu", self.gpu]
+        if case is not None and case.sms is not None:
+            words += ["--sms", str(case.sms)]
+        return " ".join(words)
+
+
+def _refused(step: int, refused: Refused) -> NoKernel:
+    first, _, rest = refused.text.partition("\n")
+    if refused.kind == "todo":
+        return NoKernel(f"step {step} is not written yet")
+    return NoKernel(first, refused.text if rest else "", refused.kind == "refused")
+
+
+def _pages(page: str) -> tuple[str, ...]:
+    return (page,) if page else ()
+
+
+def _at(case: Case) -> str:
+    """A case as a reader sees it."""
+    return f"{shape_text(case.shape)} on {case.sms} SMs" if case.sms else shape_text(case.shape)
+
+
+def _against(us: float, good: float) -> str:
+    """A time, and how it compares with the reference's."""
+    more = us / good - 1
+    compared = f"{abs(more):.0%} {'more' if more > 0 else 'less'} than" if round(abs(more), 2) else "as long as"
+    return f"{us:.1f} µs, {compared} the reference ({good:.1f} µs)"
