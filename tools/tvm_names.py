@@ -2,10 +2,10 @@
 
     path/to/python-with-tvm tools/tvm_names.py > tests/tirx_mini/compat/tvm_0_26.json
 
-It runs with the Python of an environment that has `apache-tvm`, and needs nothing of this project. Three tables come
+It runs with the Python of an environment that has `apache-tvm`, and needs nothing of this project. Four tables come
 out: ``script``, the names below `tvm.script.tirx` by their dotted path; ``classes``, the methods of the classes that
-kernels use; ``modules``, the public names of each module from which kernels import. A callable has its signature,
-without annotations; anything else has the name of its type.
+kernels use; ``modules``, the public names of each module from which kernels import; ``dispatches``, the dispatches
+of tile primitives. A callable has its signature, without annotations; anything else has the name of its type.
 """
 
 from __future__ import annotations
@@ -163,6 +163,13 @@ def module_names(module: str) -> list[str]:
         return sorted(name for name in names if not name.startswith("_"))
 
 
+def dispatches() -> dict[str, list[str]]:
+    """The names that ``dispatch="…"`` takes on an NVIDIA GPU, by tile primitive."""
+    importlib.import_module("tvm.backend.cuda.tile_primitive")
+    registered = importlib.import_module("tvm.tirx.operator.tile_primitive").list_registered_schedules()
+    return {op.removeprefix("tirx.tile."): sorted(of["cuda"]) for op, of in registered.items() if of.get("cuda")}
+
+
 def main() -> None:
     version = importlib.import_module("tvm").__version__
     facts = {
@@ -170,6 +177,7 @@ def main() -> None:
         "script": script_names(),
         "classes": class_names(),
         "modules": {module: module_names(module) for module in MODULES},
+        "dispatches": dispatches(),
     }
     json.dump(facts, sys.stdout, indent=1, sort_keys=True)
     sys.stdout.write("\n")

@@ -209,13 +209,13 @@ def truncmod(a: ExprLike, b: ExprLike) -> Expr: ...
 class _Primitives:
     """Tile primitives: operations on tiles, which the threads of a scope execute together."""
 
-    def copy(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'stmatrix', 'vector'] | None = None) -> None:
+    def copy(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """Copy a tile. For the executing threads, the copy is complete when the call returns.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None) -> None:
+    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async', 'ldgsts'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None) -> None:
         """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -230,7 +230,7 @@ class _Primitives:
         """
 
     @overload
-    def cast(self, dst: Tile, src: Tile, dispatch: Literal['vector'] | None = None) -> None:
+    def cast(self, dst: Tile, src: Tile, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """Convert each element to the dtype of the destination.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -239,19 +239,19 @@ class _Primitives:
     def cast(self, value: ExprLike, dtype: str | LanguageDType) -> Expr:
         """`value` converted to `dtype`."""
 
-    def fill(self, dst: Tile, value: Number, dispatch: Literal['vector'] | None = None) -> None:
+    def fill(self, dst: Tile, value: Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """Set every element to one value.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def zero(self, dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    def zero(self, dst: Tile, src: Tile | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """Set every element to 0; the second operand is not read.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def permute_layout(self, dst: Tile, src: Tile, dispatch: Literal['registers'] | None = None) -> None:
+    def permute_layout(self, dst: Tile, src: Tile, dispatch: Literal['registers', 'warp_xor_swizzle'] | None = None) -> None:
         """Copy a tile of shared memory to another layout, also in place.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -277,91 +277,91 @@ class _Primitives:
         smem_desc: where TVM computes the descriptors of A and B; here the compiler decides, and each value means the same
         """
 
-    def add(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    def add(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """dst = a + b.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def sub(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    def sub(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """dst = a - b.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def mul(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    def mul(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """dst = a * b.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def fdiv(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    def fdiv(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """dst = a / b.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def maximum(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    def maximum(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """dst = max(a, b).
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def minimum(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    def minimum(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """dst = min(a, b).
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def neg(self, dst: Tile, a: Tile, dispatch: Literal['vector'] | None = None) -> None:
+    def neg(self, dst: Tile, a: Tile, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """dst = -a.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def fma(self, dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+    def fma(self, dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """dst = src * scale + bias, rounded once.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def exp2(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    def exp2(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """2 to the power of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def exp(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    def exp(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """e to the power of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def log2(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    def log2(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """The logarithm of each element of src to the base 2. With `scale` or `bias`, of src * scale + bias in place of src.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def sqrt(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    def sqrt(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """The square root of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def reciprocal(self, dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    def reciprocal(self, dst: Tile, src: Tile | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """1 / each element of src.
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def silu(self, dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+    def silu(self, dst: Tile, src: Tile | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """src * sigmoid(src) = src / (1 + exp(-src)).
 
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def reduce_sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    def reduce_sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
         """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -371,7 +371,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def reduce_max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    def reduce_max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
         """The max of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -381,7 +381,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def reduce_min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    def reduce_min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
         """The min of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -433,7 +433,7 @@ class _Primitives:
         scratch: shared memory with one element for each warp; without it, the compiler allocates it
         """
 
-    def sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    def sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
         """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -443,7 +443,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    def max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
         """The max of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -453,7 +453,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+    def min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
         """The min of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -463,7 +463,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def memset(self, dst: Tile, value: Number, dispatch: Literal['vector'] | None = None) -> None:
+    def memset(self, dst: Tile, value: Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """Set every element to one value.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -501,13 +501,13 @@ wg: _Scope
 
 tile: _Tiles
 
-def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'stmatrix', 'vector'] | None = None) -> None:
+def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """Copy a tile. For the executing threads, the copy is complete when the call returns.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None) -> None:
+def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async', 'ldgsts'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None) -> None:
     """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -522,7 +522,7 @@ def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tcgen05.st
     """
 
 @overload
-def cast(dst: Tile, src: Tile, dispatch: Literal['vector'] | None = None) -> None:
+def cast(dst: Tile, src: Tile, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """Convert each element to the dtype of the destination.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -531,19 +531,19 @@ def cast(dst: Tile, src: Tile, dispatch: Literal['vector'] | None = None) -> Non
 def cast(value: ExprLike, dtype: str | LanguageDType) -> Expr:
     """`value` converted to `dtype`."""
 
-def fill(dst: Tile, value: Number, dispatch: Literal['vector'] | None = None) -> None:
+def fill(dst: Tile, value: Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """Set every element to one value.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def zero(dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+def zero(dst: Tile, src: Tile | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """Set every element to 0; the second operand is not read.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def permute_layout(dst: Tile, src: Tile, dispatch: Literal['registers'] | None = None) -> None:
+def permute_layout(dst: Tile, src: Tile, dispatch: Literal['registers', 'warp_xor_swizzle'] | None = None) -> None:
     """Copy a tile of shared memory to another layout, also in place.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -569,50 +569,50 @@ def gemm_async(C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Li
     smem_desc: where TVM computes the descriptors of A and B; here the compiler decides, and each value means the same
     """
 
-def add(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+def add(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """dst = a + b.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def sub(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+def sub(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """dst = a - b.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def mul(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+def mul(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """dst = a * b.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def fdiv(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+def fdiv(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """dst = a / b.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def maximum(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+def maximum(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """dst = max(a, b).
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def minimum(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+def minimum(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """dst = min(a, b).
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def neg(dst: Tile, a: Tile, dispatch: Literal['vector'] | None = None) -> None:
+def neg(dst: Tile, a: Tile, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """dst = -a.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
 @overload
-def fma(dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector'] | None = None) -> None:
+def fma(dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """dst = src * scale + bias, rounded once.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -622,7 +622,7 @@ def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
     """x * y + z in float32, rounded once."""
 
 @overload
-def exp2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+def exp2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """2 to the power of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -632,7 +632,7 @@ def exp2(x: ExprLike) -> Expr:
     """2 to the power of `x`, in float32 (``ex2.approx``)."""
 
 @overload
-def exp(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+def exp(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """e to the power of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -642,7 +642,7 @@ def exp(x: ExprLike) -> Expr:
     """e to the power of `x`, in float32: 2 to the power of x · log2(e), as CUDA's ``__expf``."""
 
 @overload
-def log2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+def log2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """The logarithm of each element of src to the base 2. With `scale` or `bias`, of src * scale + bias in place of src.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -652,7 +652,7 @@ def log2(x: ExprLike) -> Expr:
     """The logarithm of `x` to the base 2, in float32 (``lg2.approx``)."""
 
 @overload
-def sqrt(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector'] | None = None) -> None:
+def sqrt(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """The square root of each element of src. With `scale` or `bias`, of src * scale + bias in place of src.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -661,19 +661,19 @@ def sqrt(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, 
 def sqrt(x: ExprLike) -> Expr:
     """The square root of `x`, in float32, rounded to nearest."""
 
-def reciprocal(dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+def reciprocal(dst: Tile, src: Tile | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """1 / each element of src.
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def silu(dst: Tile, src: Tile | None = None, dispatch: Literal['vector'] | None = None) -> None:
+def silu(dst: Tile, src: Tile | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """src * sigmoid(src) = src / (1 + exp(-src)).
 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def reduce_sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+def reduce_sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
     """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
 
     axes: the dimensions of src to reduce, from the end if negative
@@ -683,7 +683,7 @@ def reduce_sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def reduce_max(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+def reduce_max(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
     """The max of src over the dimensions `axes`; without them, over those that dst lacks.
 
     axes: the dimensions of src to reduce, from the end if negative
@@ -693,7 +693,7 @@ def reduce_max(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def reduce_min(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+def reduce_min(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
     """The min of src over the dimensions `axes`; without them, over those that dst lacks.
 
     axes: the dimensions of src to reduce, from the end if negative
@@ -745,7 +745,7 @@ def cta_min(dst: Tile, value: Number, num_warps: int | None = None, scratch: Sha
     scratch: shared memory with one element for each warp; without it, the compiler allocates it
     """
 
-def sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'registers', 'shuffle'] | None = None) -> None:
+def sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
     """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
 
     axes: the dimensions of src to reduce, from the end if negative
@@ -755,7 +755,7 @@ def sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: 
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def memset(dst: Tile, value: Number, dispatch: Literal['vector'] | None = None) -> None:
+def memset(dst: Tile, value: Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """Set every element to one value.
 
     dispatch: the rule that implements the call; without it, the first that supports it

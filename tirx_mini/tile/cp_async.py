@@ -20,6 +20,7 @@ class CpAsync(Rule):
     """Global to shared memory. The copy is complete after cp.async.wait_group in each issuing thread and a barrier."""
 
     name = "cp_async"
+    aliases = ("ldgsts",)
     ops = ("copy_async",)
     doc = "16-byte cp.async by every thread of the scope, global to shared memory"
 

@@ -91,6 +91,7 @@ class Elementwise(Rule):
     """Each thread of the scope handles its own vectors, in registers or in memory."""
 
     name = "vector"
+    aliases = ("vec_auto", "vec_16b", "vec_32b", "vec_64b", "vec_128b", "vec_256b", "fallback", "reg", "smem")
     ops = tuple(COMPUTE)
     doc = "element by element, in vectors of up to 16 bytes"
 

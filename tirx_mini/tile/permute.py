@@ -23,6 +23,7 @@ MOST_REGISTERS = 128
 
 class PermuteLayout(Rule):
     name = "registers"
+    aliases = ("warp_xor_swizzle",)
     ops = ("permute_layout",)
     doc = "through the registers of a warp or a CTA"
 

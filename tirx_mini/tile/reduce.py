@@ -110,6 +110,7 @@ class Accumulator:
 
 class ThreadReduce(Rule):
     name = "thread"
+    aliases = ("local", "packed_add_sum", "3input_maxmin")
     ops = tuple(f"reduce_{kind}" for kind in OPERATORS)
     doc = "each thread by itself, element by element"
 
@@ -171,6 +172,7 @@ class Shape:
 
 class ViewReduce(Rule):
     name = "registers"
+    aliases = ("local", "packed_add_sum", "3input_maxmin")
     ops = tuple(f"reduce_{kind}" for kind in OPERATORS)
     doc = "register views, each thread its own registers"
 
@@ -232,6 +234,7 @@ def _places(tile: RegisterTile, coords: np.ndarray) -> list[tuple[int, int]]:
 
 class CooperativeReduce(Rule):
     name = "shuffle"
+    aliases = ("local", "shared")
     ops = tuple(f"reduce_{kind}" for kind in OPERATORS)
     doc = "a warp or a CTA cooperatively: shuffles, then shared memory between the warps"
 

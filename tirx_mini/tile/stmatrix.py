@@ -27,6 +27,7 @@ class StoreMatrix(Rule):
     """
 
     name = "stmatrix"
+    aliases = ("ldstmatrix",)
     ops = ("copy",)
     doc = "a warpgroup's fragment of 16-bit elements to shared memory"
 

@@ -110,6 +110,7 @@ class _TensorMemoryCopy(Rule):
 
 class TensorMemoryLoad(_TensorMemoryCopy):
     name = "tcgen05.ld"
+    aliases = ("tmem<->local",)
     ops = ("copy", "copy_async")
     doc = "tensor memory to a warpgroup's registers"
 
@@ -132,6 +133,7 @@ class TensorMemoryLoad(_TensorMemoryCopy):
 
 class TensorMemoryStore(_TensorMemoryCopy):
     name = "tcgen05.st"
+    aliases = ("tmem<->local",)
     ops = ("copy", "copy_async")
     doc = "a warpgroup's registers to tensor memory"
 
