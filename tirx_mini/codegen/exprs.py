@@ -29,7 +29,7 @@ from tirx_mini.ir import (
 
 from .names import Names
 from .signs import Signs
-from .types import CONVERSIONS, c_type, literal, plain_literal, storage_type
+from .types import CONVERSIONS, bits_type, c_type, literal, plain_literal, storage_type
 
 SPECIAL_TEXT: Mapping[str, str] = {
     **{f"{r}.{axis}": f"((int){r}.{axis})" for r in ("threadIdx", "blockIdx", "gridDim") for axis in "xyz"},
@@ -208,7 +208,7 @@ class ExprRenderer:
         value = expr.value
         moved = isinstance(value, BufferLoad) and value.dtype.lanes > 1  # a vector that is only copied
         text = self.copied(value) if moved and isinstance(value, BufferLoad) else self(value)
-        types = f"{storage_type(expr.dtype)}, {storage_type(value.dtype)}"
+        types = f"{bits_type(expr.dtype)}, {storage_type(value.dtype) if moved else bits_type(value.dtype)}"
         return f"{self.calls.require('reinterpret')}<{types}>({text})"
 
     def _address_value(self, pointer: AddressOf, target: DataType) -> str:

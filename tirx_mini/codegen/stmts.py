@@ -18,6 +18,7 @@ from tirx_mini.ir import (
     If,
     PrimFunc,
     Ramp,
+    Reinterpret,
     Seq,
     Span,
     Stmt,
@@ -29,7 +30,7 @@ from tirx_mini.ir import (
 from .exprs import ExprRenderer, flat_index
 from .names import Names
 from .notes import Notes
-from .types import SCALARS, c_type
+from .types import SCALARS, bits_type, c_type
 from .usage import byte_offset, loops_over_registers, loops_with_instructions, unread_scalars, vector_buffers
 from .writer import Writer
 
@@ -134,7 +135,8 @@ class StmtRenderer:
             kind = source.removeprefix("*(").split("*", 1)[0]
             self.out.line(f"{self.expr.place(stmt.buffer, index, kind)} = {source};", stmt.span)
         else:
-            self.out.line(f"{self.expr.place(stmt.buffer, index)} = {self.expr(value)};", stmt.span)
+            kind = bits_type(value.dtype) if isinstance(value, Reinterpret) else None
+            self.out.line(f"{self.expr.place(stmt.buffer, index, kind)} = {self.expr(value)};", stmt.span)
             if stmt.buffer.scalar:
                 self.notes.value(stmt.buffer, value)
 

@@ -60,6 +60,11 @@ def storage_type(dtype: DataType) -> str:
     return STORAGE[dtype.nbytes]
 
 
+def bits_type(dtype: DataType) -> str:
+    """The C++ type in which the bits of a value are handled: its own, or that of a copy for a vector without one."""
+    return c_type(dtype) if dtype.lanes == 1 or dtype in VECTORS else storage_type(dtype)
+
+
 def literal(value: int | float | bool, dtype: DataType) -> str:
     """A constant of `dtype` as C++ writes it."""
     if dtype.is_bool:

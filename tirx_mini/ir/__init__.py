@@ -4,7 +4,7 @@ arithmetic and a printer.
 
 from .arith import Analyzer, simplify
 from .bits import Reinterpret, reinterpret
-from .buffer import SCOPES, AddressOf, Buffer, BufferLoad, Range, Region, scalar, shared_address
+from .buffer import SCOPES, VIEWS, AddressOf, Buffer, BufferLoad, Range, Region, scalar, shared_address
 from .dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, UINT32, UINT64, DataType
 from .errors import ERROR_KINDS, ErrorKind
 from .expr import (
@@ -75,6 +75,7 @@ __all__ = [
     "UNARY_OPS",
     "simplify",
     "SCOPES",
+    "VIEWS",
     "Buffer",
     "scalar",
     "shared_address",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +13,10 @@ from .expr import Const, Element, Expr, ExprLike, Ramp, as_expr, cast, const, in
 from .span import Span, TirxError
 
 SCOPES = ("global", "shared", "local", "tmem")
+
+
+VIEWS: dict[str, Callable[[Buffer], Any]] = {}
+"""More attributes of buffers, which need layouts or the kernel under construction; `script` adds them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,7 +30,8 @@ class Buffer:
     byte_offset: where a view starts in its source, in bytes.
     allocated_addr: for tensor memory, the address that `tcgen05.alloc` wrote.
     align: the required alignment, in bytes; 0 for the default of the dtype and layout.
-    scalar: whether this is a mutable variable (``phase: Tx.int32``), stored as a local buffer of shape (1,).
+    scalar: whether this is a mutable variable (``phase: Tx.int32``): a local or shared buffer of shape (1,).
+    elem_offset: for a view, how far after `byte_offset` it starts, in its elements; None for 0. Accesses compute it.
     """
 
     name: str
@@ -38,10 +44,20 @@ class Buffer:
     allocated_addr: Expr | None = None
     align: int = 0
     scalar: bool = False
+    elem_offset: Expr | None = None
     span: Span | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.scope} {self.dtype}{list(self.shape)}"
+
+    def __getattr__(self, name: str) -> Any:
+        made = VIEWS.get(name)
+        if made is None:
+            raise AttributeError(f"a buffer has no attribute {name!r}")
+        return made(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *VIEWS})
 
     @property
     def ndim(self) -> int:
@@ -136,16 +152,50 @@ class Buffer:
         """A pointer to the first element."""
         return AddressOf(HANDLE, self, tuple(const(0) for _ in self.shape))
 
-    def view(self, *shape: int | Sequence[int], layout: Any = None, dtype: str | None = None) -> Buffer:
+    def view(self, *shape: int | str | Sequence[int], layout: Any = None, dtype: str | None = None) -> Buffer:
         """The same storage with another shape, layout or dtype: ``view(128, 64, …)`` or ``view((128, 64), …)``.
 
-        A view of registers whose layout has a thread axis such as `tid_in_wg` is a tile of the whole warpgroup; each
-        thread holds a part of it.
+        One extent may be -1: as many elements as are left. Without a layout, the elements stay where they are:
+        ``view(32, 16)`` of a swizzled tile is swizzled. ``view("uint32")`` is the same bytes as another dtype, along
+        the last dimension. A view of registers whose layout has a thread axis such as `tid_in_wg` is a tile of the
+        whole warpgroup; each thread holds a part of it.
         """
+        if len(shape) == 1 and isinstance(shape[0], str):
+            return self._retyped(DataType(shape[0]), layout)
         dims: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        extents = tuple(int(e) for e in dims) or self.shape
+        extents = self._inferred(tuple(int(e) for e in dims)) or self.shape
         kind = DataType(dtype) if dtype else self.dtype
-        return Buffer(f"{self.name}_view", extents, kind, self.scope, layout, self, allocated_addr=self.allocated_addr)
+        if layout is None and self.layout is not None and kind == self.dtype:
+            layout = self.layout.group(extents)
+        return self._as(extents, kind, layout)
+
+    def _as(self, shape: tuple[int, ...], dtype: DataType, layout: Any) -> Buffer:
+        name = f"{self.name}_view"
+        return Buffer(name, shape, dtype, self.scope, layout, self, allocated_addr=self.allocated_addr)
+
+    def _inferred(self, extents: tuple[int, ...]) -> tuple[int, ...]:
+        """The extents with -1 replaced by what is left."""
+        if extents.count(-1) != 1:
+            return extents
+        known = -math.prod(extents)
+        if known <= 0 or self.size % known:
+            raise TirxError(
+                f"a view of {self.name} with the extents {extents}: its {self.size} elements are no multiple of {known}"
+            )
+        return tuple(self.size // known if extent == -1 else extent for extent in extents)
+
+    def _retyped(self, dtype: DataType, layout: Any) -> Buffer:
+        """The same bytes as another dtype."""
+        *outer, last = self.shape
+        if last * self.dtype.bits % dtype.bits:
+            raise TirxError(
+                f"the last dimension of {self.name} has {last} elements of {self.dtype}, which are not whole elements "
+                f"of {dtype}"
+            )
+        if layout is None and self.layout is not None:
+            wider, narrower = dtype.bits // self.dtype.bits, self.dtype.bits // dtype.bits
+            layout = self.layout.pack(wider) if wider else self.layout.unpack(narrower)
+        return self._as((*outer, last * self.dtype.bits // dtype.bits), dtype, layout)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

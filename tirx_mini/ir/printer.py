@@ -106,6 +106,8 @@ class Printer(ExprPrinter):
 
     def visit_AllocBuffer(self, stmt: AllocBuffer, depth: int) -> list[str]:
         buffer, name = stmt.buffer, self.name(stmt.buffer)
+        if buffer.scalar and buffer.scope == "shared":
+            return self._line(f'{name} = Tx.shared_scalar("{buffer.dtype}")', depth)
         if buffer.scalar:
             return self._line(f"{name}: Tx.{buffer.dtype}", depth)
         function = "alloc_shared" if buffer.scope == "shared" else "alloc_local"
@@ -121,6 +123,7 @@ class Printer(ExprPrinter):
             "allocated_addr": buffer.allocated_addr,
             "source": buffer.source,
             "byte_offset": buffer.byte_offset or None,
+            "elem_offset": buffer.elem_offset,
             "layout": buffer.layout,
             "align": buffer.align or None,
         }
@@ -252,6 +255,7 @@ def _initialises(declaration: Stmt | None, stmt: Stmt) -> bool:
     return (
         isinstance(declaration, AllocBuffer)
         and declaration.buffer.scalar
+        and declaration.buffer.scope == "local"
         and isinstance(stmt, BufferStore)
         and stmt.buffer is declaration.buffer
         and not any(isinstance(n, BufferLoad) and n.buffer is stmt.buffer for n in walk(stmt.value))

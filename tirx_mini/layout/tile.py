@@ -67,6 +67,14 @@ class Layout(ABC):
         Raises LayoutError if a new extent cuts through a digit that it does not divide.
         """
 
+    @abstractmethod
+    def permute_dims(self, perm: Sequence[int]) -> Layout:
+        """The dimensions in another order."""
+
+    @abstractmethod
+    def storage(self) -> Layout:
+        """What one thread holds, or the layout itself where its elements belong to no thread."""
+
     @property
     def ndim(self) -> int:
         return len(self.shape)

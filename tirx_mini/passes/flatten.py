@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
+from typing import NamedTuple
 
 from tirx_mini.ir import (
     INT64,
@@ -29,9 +30,12 @@ from tirx_mini.ir import (
     TirxError,
     as_expr,
     cast,
+    simplify,
 )
-from tirx_mini.layout import TCol, TLane, m
+from tirx_mini.layout import TCol, TLane, m, vector_length
 from tirx_mini.tile import coordinate, layout_of
+
+from .retyped import retyped_index, retyped_load, retyped_store
 
 MOST_INT32 = 2**31 - 1
 """The number of elements that an int32 can index; larger global buffers use int64."""
@@ -45,32 +49,49 @@ def flatten_buffers(func: PrimFunc) -> PrimFunc:
     return func.with_body(_Flatten().stmt(func.body))
 
 
+class _Storage(NamedTuple):
+    """Where the elements of a buffer are: `first` elements of the buffer's dtype after the start of `holder`.
+
+    The holder may have another dtype: then accesses reinterpret its bits (`passes/retyped.py`).
+    """
+
+    holder: Buffer
+    first: int | Expr
+
+
 class _Flatten(Mutator):
     def __init__(self) -> None:
-        self.storages: dict[Buffer, tuple[Buffer, int]] = {}
+        self.storages: dict[Buffer, _Storage] = {}
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         buffer, index = self._place(node.buffer, node.indices, node.span)
+        if buffer.dtype != node.buffer.dtype:
+            return retyped_load(buffer, node.buffer.dtype, index, node.span)
         return BufferLoad(node.dtype, buffer, (index,), span=node.span)
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         buffer, index = self._place(node.buffer, node.indices, node.span)
-        return BufferStore(buffer, (index,), self.expr(node.value), span=node.span)
+        value = self.expr(node.value)
+        if buffer.dtype != node.buffer.dtype:
+            return retyped_store(buffer, node.buffer.dtype, index, value, node.span)
+        return BufferStore(buffer, (index,), value, span=node.span)
 
     def visit_AddressOf(self, node: AddressOf) -> Expr:
         if node.buffer.scope == "tmem":
             return self._tmem_address(node)
         buffer, index = self._place(node.buffer, node.indices, node.span)
+        if buffer.dtype != node.buffer.dtype:
+            index = retyped_index(buffer, node.buffer.dtype, index, node.span)
         return AddressOf(node.dtype, buffer, (index,), span=node.span)
 
     def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
-        buffer, _ = self._storage(node.buffer)
+        buffer = self._storage(node.buffer).holder
         return node if buffer is node.buffer else replace(node, buffer=buffer)
 
     def visit_DeclBuffer(self, node: DeclBuffer) -> Stmt:
         if node.buffer.scope != "shared":
             return Seq((), span=node.span)
-        storage, _ = self._storage(node.buffer)
+        storage = self._storage(node.buffer).holder
         if storage is node.buffer:
             return node
         retyped = storage.dtype == node.buffer.dtype and storage.name == node.buffer.name
@@ -89,9 +110,16 @@ class _Flatten(Mutator):
             return storage, _shifted(last, offset)
         vector = last if isinstance(last, Ramp) else None
         coords = [coordinate(index) for index in (*outer, vector.base if vector is not None else last)]
+        layout = layout_of(buffer)
+        if vector is not None and vector_length(layout) % vector.lanes and vector.lanes > 1:
+            raise TirxError(
+                f"{vector.lanes} neighbouring elements of {buffer.name} are not one vector: they lie apart in memory",
+                span,
+                f"access at most {vector_length(layout)} elements at once",
+            )
         if buffer.scope == "global" and buffer.size > MOST_INT32:
             coords = [cast(INT64, c) if isinstance(c, Expr) else c for c in coords]
-        place = as_expr(layout_of(buffer).apply(*coords).get(m, 0)) + offset + _past_the_end(buffer, coords)
+        place = as_expr(layout.place(*coords).get(m, 0)) + offset + _past_the_end(buffer, coords)
         return storage, replace(vector, base=place, dtype=place.dtype) if vector is not None else place
 
     def _tmem_address(self, node: AddressOf) -> Expr:
@@ -101,38 +129,58 @@ class _Flatten(Mutator):
         column, lane = (cast(UINT32, as_expr(place.get(axis, 0))) for axis in (TCol, TLane))
         return cast(UINT32, self.expr(node.buffer.allocated_addr)) + column + (lane << 16)
 
-    def _storage(self, buffer: Buffer) -> tuple[Buffer, int]:
-        """The buffer that holds the elements of `buffer`, and the offset of the first one, in elements."""
+    def _storage(self, buffer: Buffer) -> _Storage:
         if buffer not in self.storages:
-            self.storages[buffer] = _shared_storage(buffer) if buffer.scope == "shared" else _storage(buffer)
+            static, dynamic = self._offset(buffer)
+            place = _shared_storage if buffer.scope == "shared" else _storage
+            self.storages[buffer] = place(buffer, static, dynamic)
         return self.storages[buffer]
 
+    def _offset(self, buffer: Buffer) -> tuple[int, Expr | None]:
+        """Where a view begins in its root, or in what lies in the pool: bytes, and elements known at run time."""
+        static, dynamic, view = 0, None, buffer
+        while view.source is not None:
+            if view.elem_offset is not None:
+                more = self.expr(view.elem_offset)
+                if view.dtype.bits != buffer.dtype.bits:
+                    more = simplify(more * view.dtype.bits // buffer.dtype.bits)
+                dynamic = more if dynamic is None else dynamic + more
+            if not (view.scope == "shared" and _is_bytes(view.source)):
+                static += view.byte_offset
+            view = view.source
+        return static, dynamic
 
-def _storage(buffer: Buffer) -> tuple[Buffer, int]:
-    offset, root = 0, buffer
-    while root.source is not None:
-        offset, root = offset + root.byte_offset, root.source
-    if root.dtype != buffer.dtype:
-        raise TirxError(
-            f"{buffer.name} views {root.name}, which is {root.dtype}, as {buffer.dtype}",
-            buffer.span or root.span,
-            "a view of registers or global memory must keep the dtype; convert with Tx.cast",
-        )
-    offset //= buffer.dtype.itemsize
+
+def _first(buffer: Buffer, static: int, dynamic: Expr | None) -> int | Expr:
+    elements, rest = divmod(static * 8, buffer.dtype.bits)
+    if rest:
+        raise TirxError(f"{buffer.name} begins at byte {static}, inside of an element of {buffer.dtype}", buffer.span)
+    return elements if dynamic is None else dynamic + elements
+
+
+def _storage(buffer: Buffer, static: int, dynamic: Expr | None) -> _Storage:
+    root = buffer.root
     if root.scope == "local" and root.layout is not None:
-        return replace(root, shape=(root.layout.cosize(m),), layout=None), offset
-    return root, offset
+        root = replace(root, shape=(root.layout.cosize(m),), layout=None)
+    return _Storage(root, _first(buffer, static, dynamic))
 
 
-def _shared_storage(buffer: Buffer) -> tuple[Buffer, int]:
-    """The storage of a shared view: its source, or a separate buffer next to it if the dtypes differ."""
-    offset, storage = 0, buffer
+def _shared_storage(buffer: Buffer, static: int, dynamic: Expr | None) -> _Storage:
+    """The storage of a shared view: what it is a view of, or a separate buffer next to it if the dtypes differ."""
+    storage = buffer
     while storage.source is not None and not _is_bytes(storage.source):
-        offset, storage = offset + storage.byte_offset, storage.source
+        storage = storage.source
     if storage.dtype == buffer.dtype:
-        return storage, offset // buffer.dtype.itemsize
+        if storage.scalar or storage.elem_offset is not None:
+            storage = replace(storage, scalar=False, elem_offset=None)
+        return _Storage(storage, _first(buffer, static, dynamic))
     base, start = (storage.source, storage.byte_offset) if storage.source is not None else (storage, 0)
-    return replace(buffer, source=base, byte_offset=start + offset), 0
+    if dynamic is None:
+        return _Storage(replace(buffer, source=base, byte_offset=start + static), 0)
+    elements = storage.layout.cosize() if storage.layout is not None else storage.size
+    whole = (elements * storage.dtype.bits // buffer.dtype.bits,)
+    view = replace(buffer, shape=whole, layout=None, source=base, byte_offset=start, elem_offset=None)
+    return _Storage(view, _first(buffer, static, dynamic))
 
 
 def _past_the_end(buffer: Buffer, coords: Sequence[int | Expr]) -> int | Expr:
@@ -152,7 +200,7 @@ def _is_bytes(buffer: Buffer) -> bool:
     return buffer.source is None and buffer.dtype == "uint8"
 
 
-def _shifted(index: Expr, offset: int) -> Expr:
-    if not offset:
+def _shifted(index: Expr, offset: int | Expr) -> Expr:
+    if isinstance(offset, int) and not offset:
         return index
     return replace(index, base=index.base + offset) if isinstance(index, Ramp) else index + offset

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from tirx_mini.ir import (
     SCOPE_KINDS,
@@ -78,11 +79,17 @@ class _Lower(Mutator):
         return replace(call, scope=call.scope or around)
 
     def buffer(self, buffer: Buffer) -> Buffer:
-        """Replace ids in the addresses of tensor memory."""
-        if buffer.allocated_addr is None:
+        """Replace ids in the addresses of tensor memory, and in the offsets of views."""
+        if buffer.allocated_addr is None and buffer.source is None:
             return buffer
         if buffer not in self.buffers:
-            address = self.expr(buffer.allocated_addr)
-            same = address is buffer.allocated_addr
-            self.buffers[buffer] = buffer if same else replace(buffer, allocated_addr=address)
+            new: dict[str, Any] = {
+                name: self.expr(value)
+                for name in ("allocated_addr", "elem_offset")
+                if (value := getattr(buffer, name)) is not None
+            }
+            if buffer.source is not None:
+                new["source"] = self.buffer(buffer.source)
+            same = all(value is getattr(buffer, name) for name, value in new.items())
+            self.buffers[buffer] = buffer if same else replace(buffer, **new)
         return self.buffers[buffer]

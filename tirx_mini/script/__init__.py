@@ -5,7 +5,7 @@ from .diagnostics import caller_span, did_you_mean, explained
 from .from_source import from_source
 from .functions import inline
 from .handles import OpenRole
-from .memory import PoolAllocator
+from .pool import PoolAllocator
 from .prim_func import ir_module, prim_func
 from .refused import REFUSALS, Refusal, refusal
 

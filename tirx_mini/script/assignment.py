@@ -35,9 +35,10 @@ from .builder import stamp
 from .displays import DisplayEvaluator
 from .environment import MISSING, Bound, Gone
 from .expressions import is_runtime
-from .handles import DType, Flat, Let, data_type, let, meta_var
+from .handles import ArrayType, DType, Flat, Let, data_type, let, meta_var
 from .once import check_kept
 from .reassigned import Again, is_alias
+from .views import is_vector, vector_of
 
 
 class Assigner(DisplayEvaluator):
@@ -233,6 +234,9 @@ class Assigner(DisplayEvaluator):
             self.guarded(target, _set_item, owner, key, value)
             return
         place = self.guarded(target, owner.__getitem__, key)
+        if isinstance(place, Region) and is_vector(value) and owner.scope != "tmem":
+            place = vector_of(place)
+            value = vector_of(value) if isinstance(value, Region) else value
         if isinstance(place, Region):
             raise self.error(
                 target,
@@ -309,9 +313,15 @@ class Assigner(DisplayEvaluator):
             kind: Any = DType(self.guarded(node.annotation, data_type, node.annotation.value))
         else:
             kind = self.eval(node.annotation)
+        if isinstance(kind, ArrayType) and isinstance(node.target, ast.Name) and node.value is None:
+            made = Buffer(node.target.id, kind.shape, kind.dtype, "local", span=self.span(node))
+            self.env.names[node.target.id] = self.builder.alloc(made)
+            return
         if not isinstance(kind, DType) or not isinstance(node.target, ast.Name):
             if kind is let and node.value is not None:
-                self.store(node.target, Let(as_expr(self.eval(node.value))), source=node.value)
+                value = as_expr(self.eval(node.value))
+                pointer = isinstance(value, AddressOf)  # a name for it, through which buffers can be declared
+                self.store(node.target, value if pointer else Let(value), source=node.value)
                 return
             shown = ast.unparse(node.annotation)
             raise self.error(

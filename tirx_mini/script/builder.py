@@ -233,7 +233,9 @@ class Builder:
         return buffer
 
     def declare(self, buffer: Buffer) -> Buffer:
-        """Emit the declaration of a name for existing storage."""
+        """Emit the declaration of a name for existing storage, after those of the views that it is a view of."""
+        if buffer.source is not None and not self.is_declared(buffer.source):
+            self.declare(buffer.source)
         self._declared.add(buffer)
         self.emit(DeclBuffer(buffer))
         return buffer

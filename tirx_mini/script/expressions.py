@@ -19,8 +19,8 @@ from .builder import Builder, stamp
 from .diagnostics import UnknownName, did_you_mean, foreign, placed
 from .environment import Bound, Env
 from .handles import DType, Flat, load
-from .memory import check_view
 from .once import attributes, check_attributes, check_call, is_new
+from .placement import check_view
 from .runtime_builtins import runtime_builtin
 from .source import FunctionSource
 
@@ -44,7 +44,9 @@ _SYMBOL: Mapping[type, str] = {
 }  # fmt: skip
 
 
-_NAMING = (ast.Call, ast.IfExp, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Tuple, ast.GeneratorExp)
+_NAMING = (
+    ast.Call, ast.Subscript, ast.IfExp, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Tuple, ast.GeneratorExp,
+)  # fmt: skip
 """Syntax whose value may create buffers, which are named after the variable it is assigned to."""
 
 
@@ -140,10 +142,15 @@ class Evaluator:
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         return self.value_of(self.attribute(node))
 
-    def visit_Subscript(self, node: ast.Subscript) -> Any:
+    def visit_Subscript(self, node: ast.Subscript, names: Sequence[str] = ()) -> Any:
         owner = self.eval(node.value)
         key = self.eval(node.slice)
-        return self.item(node, owner, key)
+        value = self.item(node, owner, key)
+        if isinstance(value, Buffer):  # a part of a buffer, as buf.sub[stage, :]
+            self.builder.suggest_names(names)
+            value = self._declared(self.span(node), value)
+            self.builder.suggest_names(())
+        return value
 
     def item(self, node: ast.Subscript, owner: Any, key: Any) -> Any:
         """``owner[key]``."""

@@ -214,16 +214,30 @@ class DType:
 
     dtype: DataType
 
-    def __call__(self, value: Any = 0) -> Expr:
+    def __call__(self, value: Any = 0, storage_scope: str = "global") -> Any:
+        if self.dtype.is_handle and isinstance(value, (int, str)) and not (isinstance(value, int) and value):
+            return self  # T.handle("float32", "shared"): the type of a pointer
         if isinstance(value, str):
             value = float(value)
         return cast(self.dtype, value)
+
+    def __getitem__(self, shape: int | tuple[int, ...]) -> ArrayType:
+        """``x: T.float32[4]``: the type of an array of each thread."""
+        return ArrayType(self.dtype, shape_of(shape, "an array"))
 
     def __str__(self) -> str:
         return str(self.dtype)
 
     def __repr__(self) -> str:
         return f"Tx.{self.dtype}"
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """``T.float32[4]``: the type of an array in the registers of each thread."""
+
+    dtype: DataType
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -289,6 +303,16 @@ class LetMaker:
 
 
 let = LetMaker()
+
+
+def bind(value: Any, dtype: Any = None) -> Any:
+    """``x = T.bind(expr)``: bind `x` to a value, as `let` does."""
+    return Let(as_expr(value))
+
+
+def Ptr(dtype: Any, storage_scope: str = "global") -> DType:
+    """``p: T.let[T.Ptr("float32", "shared")] = buf.data``: the type of a pointer."""
+    return DType(HANDLE)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.hardware import SWIZZLE_PERIOD
 from tirx_mini.ir import (
     AddressOf,
     Buffer,
@@ -12,35 +13,25 @@ from tirx_mini.ir import (
     DataType,
     Expr,
     Region,
-    Span,
     TirxError,
-    Var,
     as_expr,
     const,
     int_value,
     scalar,
 )  # fmt: skip
 from tirx_mini.layout import (
-    Axis,
-    ComposeLayout,
     Layout,
-    LayoutError,
-    SwizzleMode,
-    TCol,
-    m,
     tcgen05_ld_layout,
-    tma_shared_layout,
 )  # fmt: skip
 
-from .builder import Builder, current, in_dialect_of_tvm
+from .builder import current, in_dialect_of_tvm
 from .diagnostics import caller_span
 from .handles import BufferType, data_type, shape_of
+from .placement import check_layout, placed
+from .views import moved, pointed
 
 if TYPE_CHECKING:
     from .annotations import DTypeLike, Shape
-
-POOL_ALIGN = SWIZZLE_PERIOD
-"""The alignment of the pool in bytes, at which every swizzle pattern starts."""
 
 
 def buffer_type(
@@ -61,19 +52,47 @@ def buffer_type(
 
 
 def match_buffer(
-    pointer: Any, shape: Shape, dtype: DTypeLike = "float32", *, layout: Layout | None = None, align: int = 0
+    pointer: Any,
+    shape: Shape,
+    dtype: DTypeLike = "float32",
+    data: Any = None,
+    strides: Sequence[int] | None = None,
+    elem_offset: Any = None,
+    scope: str = "global",
+    align: int = 0,
+    offset_factor: int = 0,
+    *,
+    layout: Layout | str | None = None,
 ) -> Buffer:
-    """``A = T.match_buffer(A_ptr, (256,), "float32")``: the buffer to which a pointer argument points."""
+    """``A = T.match_buffer(A_ptr, (256,), "float32")``: the buffer to which a pointer argument points.
+
+    strides: distances between neighbours in elements, instead of a layout.
+    scope: "global".
+    data, elem_offset, offset_factor: accepted for compatibility with TVM, where they describe the caller's tensor.
+    """
     builder = current("T.match_buffer")
     position = next((i for i, p in enumerate(builder.params) if p is pointer), None)
     if position is None:
+        raise TirxError("T.match_buffer expects a T.handle parameter of the kernel that is not matched to a buffer yet")
+    if scope != "global" or int_value(elem_offset) not in (None, 0):
         raise TirxError(
-            "T.match_buffer expects a T.handle parameter of the kernel that is not matched to a buffer yet"
+            f'an argument of a kernel is in "global" memory and begins at its pointer, not in "{scope}" memory'
+            if scope != "global"
+            else "an argument of a kernel begins at its pointer, so elem_offset must be 0",
+            hint="pass the part of the tensor, or slice the buffer in the kernel",
         )
-    kind = buffer_type(shape, dtype, layout=layout, align=align)
-    buffer = Buffer(builder.take_name("buf"), kind.shape, kind.dtype, "global", layout, align=align, span=builder.span)
+    kind = buffer_type(shape, dtype, layout=placed(layout, shape, strides), align=max(align, 0))
+    options = dict(kind.options)
+    buffer = Buffer(
+        builder.take_name("buf"), kind.shape, kind.dtype, "global", options["layout"], align=options["align"],
+        span=builder.span,
+    )  # fmt: skip
     builder.params[position] = buffer
     return buffer
+
+
+_SCOPES = {"shared.dyn": "shared", "": "local"}
+"""Other names of the scopes in which buffers are allocated."""
 
 
 def alloc_buffer(
@@ -81,22 +100,43 @@ def alloc_buffer(
     dtype: DTypeLike = "float32",
     scope: str | None = None,
     *,
-    layout: Layout | None = None,
+    layout: Layout | str | None = None,
     align: int = 0,
     name: str | None = None,
+    data: Any = None,
+    strides: Sequence[int] | None = None,
+    elem_offset: Any = None,
+    byte_offset: int | None = None,
+    offset_factor: int = 0,
+    allocated_addr: Any = None,
+    annotations: Mapping[str, Any] | None = None,
 ) -> Buffer:
-    """New storage in `scope`: "local" (registers, one copy per thread; the default) or "shared" (one copy per CTA)."""
+    """New storage in `scope`: "local" (registers, one copy per thread; the default) or "shared" (one copy per CTA).
+
+    strides: distances between neighbours in elements, instead of a layout.
+    data, elem_offset, byte_offset, allocated_addr: of existing storage, as for `decl_buffer`.
+    offset_factor, annotations: accepted for compatibility with TVM.
+    """
     builder = current("Tx.alloc_buffer")
     if scope is None:
         scope = "global" if in_dialect_of_tvm() else "local"
-    known = {"shared.dyn": "shared"}.get(scope, scope)
+    known = _SCOPES.get(scope, scope)
+    if data is not None or (known == "tmem" and allocated_addr is not None):
+        return decl_buffer(shape, dtype, data, strides, elem_offset, byte_offset, known, align, layout=layout,
+                           allocated_addr=allocated_addr, name=name)  # fmt: skip
     if known not in ("local", "shared"):
         hint = 'declare it with Tx.decl_buffer(…, scope="tmem", allocated_addr=…)' if known == "tmem" else None
         raise TirxError(f'buffers are allocated in "local" or "shared" memory, not in "{scope}"', hint=hint)
+    if any(value is not None for value in (elem_offset, byte_offset, allocated_addr)):
+        raise TirxError(
+            f"the compiler places buffers in {known} memory, so they have no address of their own",
+            hint="to place buffers at chosen offsets, allocate them from a pool, with `pool.move_base_to(offset)`",
+        )
     label = name or builder.take_name("buf" if known == "local" else "smem_buf")
     dims = shape_of(shape, label)
-    check_layout(label, dims, layout)
-    return builder.alloc(Buffer(label, dims, data_type(dtype), known, layout, align=align, span=builder.span))
+    place = placed(layout, dims, strides)
+    check_layout(label, dims, place)
+    return builder.alloc(Buffer(label, dims, data_type(dtype), known, place, align=max(align, 0), span=builder.span))
 
 
 def alloc_local(
@@ -124,10 +164,27 @@ def alloc_shared(
     return alloc_buffer(shape, dtype, "shared", layout=layout, align=align, name=name)
 
 
-def alloc_scalar(dtype: DTypeLike = "float32", name: str | None = None) -> Any:
-    """A mutable variable, like one declared by ``x: Tx.int32``: reading the name loads it, assigning stores to it."""
+def alloc_scalar(dtype: DTypeLike = "float32", name: str | None = None, *, scope: str = "local") -> Any:
+    """A mutable variable, like one declared by ``x: Tx.int32``: reading the name loads it, assigning stores to it.
+
+    scope: "local" (each thread has its own) or "shared" (the CTA has one). As in TVM, it may be the second argument.
+    """
     builder = current("Tx.alloc_scalar")
-    return builder.alloc(scalar(name or builder.take_name("x"), data_type(dtype), builder.span))
+    if name in ("local", "shared", "shared.dyn", "global"):
+        name, scope = None, name
+    known = _SCOPES.get(scope, scope)
+    if known not in ("local", "shared"):
+        raise TirxError(
+            f'a variable is in "local" or "shared" memory, not in "{scope}"',
+            hint='write scope="local" or scope="shared"',
+        )
+    variable = scalar(name or builder.take_name("x"), data_type(dtype), builder.span)
+    return builder.alloc(replace(variable, scope=known))
+
+
+def shared_scalar(dtype: DTypeLike = "float32") -> Any:
+    """A mutable variable in shared memory, one for the CTA."""
+    return alloc_scalar(dtype, scope="shared")
 
 
 def variable_name(default: str) -> str:
@@ -138,36 +195,55 @@ def variable_name(default: str) -> str:
 def decl_buffer(
     shape: Shape,
     dtype: DTypeLike = "float32",
-    *,
-    scope: str = "tmem",
-    allocated_addr: Expr | Buffer | int | None = None,
-    layout: Layout | None = None,
-    source: Buffer | None = None,
-    byte_offset: int = 0,
+    data: Any = None,
+    strides: Sequence[int] | None = None,
+    elem_offset: Any = None,
+    byte_offset: int | None = None,
+    scope: str | None = None,
     align: int = 0,
+    offset_factor: int = 0,
+    layout: Layout | str | None = None,
+    allocated_addr: Expr | Buffer | int | None = None,
+    *,
+    source: Buffer | None = None,
     name: str | None = None,
 ) -> Buffer:
-    """A name for existing storage: tensor memory at `allocated_addr`, or a view of `source` at `byte_offset`.
+    """A name for existing storage: tensor memory at `allocated_addr`, or a view of another buffer.
 
+    data: a pointer to the first element, as `buf.data` or `buf.ptr_to([i, j])`.
+    source: the buffer itself, instead of a pointer.
+    strides: distances between neighbours in elements, instead of a layout.
+    elem_offset: where the view begins after `data`, in elements of `dtype`; it may be known only at run time.
+    byte_offset: the same in bytes, known at compile time.
+    scope: that of the storage, if it is given. Without storage, "local" or "shared" memory is allocated.
     allocated_addr: the address that tcgen05.alloc wrote (``tmem_addr[0]`` or the buffer itself), or a number.
-    byte_offset: where the view begins in `source`, in bytes.
     align: the required alignment, in bytes.
     """
     builder = current("Tx.decl_buffer")
+    known = None if scope is None else _SCOPES.get(scope, scope)
+    if data is None and source is None and allocated_addr is None and known in ("local", "shared"):
+        return alloc_buffer(shape, dtype, known, layout=layout, strides=strides, align=align, name=name)
     label = name or builder.take_name("buf")
-    dims = shape_of(shape, label)
-    if source is None and scope != "tmem":
+    dims, kind = shape_of(shape, label), data_type(dtype)
+    place = placed(layout, dims, strides)
+    check_layout(label, dims, place)
+    if data is not None:
+        source, first = pointed(data, kind)
+        elem_offset = first if elem_offset is None else first + elem_offset
+    if source is None and (known or "tmem") != "tmem":
         raise TirxError(
-            "Tx.decl_buffer declares existing storage: tensor memory, or a view of another buffer (source=)",
+            "Tx.decl_buffer declares existing storage: tensor memory, or a view of another buffer (data= or source=)",
             hint="use Tx.alloc_local for registers and Tx.PoolAllocator for shared memory",
         )
-    if scope == "tmem" and allocated_addr is None:
+    if source is None and allocated_addr is None:
         raise TirxError(f"{label} needs the address of its tensor memory", hint="write allocated_addr=tmem_addr[0]")
+    if source is not None and known not in (None, "global", "tmem" if allocated_addr is not None else source.scope):
+        raise TirxError(f"{label} is declared in {known} memory, but {source.name} is in {source.scope} memory")
+    where = "tmem" if source is None else source.scope
     address = None if allocated_addr is None else _address(allocated_addr)
-    check_layout(label, dims, layout)
-    return builder.declare(
-        Buffer(label, dims, data_type(dtype), scope, layout, source, byte_offset, address, align, span=builder.span)
-    )
+    start, align = byte_offset or 0, max(align, 0)
+    view = Buffer(label, dims, kind, where, place, source, start, address, align, span=builder.span)
+    return builder.declare(view if elem_offset is None else moved(view, elem_offset))
 
 
 def _address(value: Any) -> Expr:
@@ -187,222 +263,3 @@ def address_of(place: Buffer | Expr) -> Expr:
     if isinstance(place, Region):
         return AddressOf(DataType("handle"), place.buffer, tuple(part.start for part in place.ranges))
     raise TirxError(f"Tx.address_of expects a buffer or an element of one, not {place!r}")
-
-
-def check_view(view: Buffer) -> None:
-    """Reject a view of registers or shared memory that extends beyond its source."""
-    source = view.source
-    if source is None or view.scope not in ("local", "shared"):
-        return
-    check_layout(view.name, view.shape, view.layout)
-    needed = view.byte_offset + _own_elements(view) * view.dtype.bits // 8
-    have = stored_bytes(source.shape, source.dtype, source.layout)
-    if needed <= have:
-        return
-    hint = None
-    if view.scope == "local" and view.ndim == 2 and view.layout is None:
-        spread = f"TileLayout(S[{view.shape} : (1@tid_in_wg, 1)])"
-        hint = f"each thread has its own registers; to view those of a warpgroup as one tile, pass layout={spread}"
-    shape = " × ".join(map(str, view.shape))
-    raise TirxError(f"a view of {shape} {view.dtype} takes {needed} bytes, but {source.name} has {have}", hint=hint)
-
-
-def _own_elements(view: Buffer) -> int:
-    """The number of elements of a view that one thread (or shared memory) holds."""
-    places = [axis for axis in _axes(view.layout) if axis in (m, TCol)]
-    return max((view.layout.cosize(axis) for axis in places), default=1) if view.layout is not None else view.size
-
-
-def _axes(layout: Any) -> tuple[Axis, ...]:
-    return layout.axes if isinstance(layout, Layout) else ()
-
-
-def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
-    """Reject a layout that does not have the shape `shape`."""
-    if layout is None:
-        return
-    if not isinstance(layout, Layout):
-        raise TirxError(
-            f"the layout of {name} is {layout!r}, which is not a layout",
-            hint="use tma_shared_layout(…) or TileLayout(S[shape : strides])",
-        )
-    if layout.shape == shape:
-        return
-    try:
-        layout.group(shape)
-    except LayoutError:
-        raise TirxError(
-            f"{name} has shape {shape}, but its layout has shape {layout.shape}", hint="give both the same shape"
-        ) from None
-
-
-class PoolAllocator:
-    """The shared memory of a CTA: buffers follow one another, each aligned as its layout requires.
-
-    The pool is a single allocation. `commit` fixes its size; nothing can be allocated after it. `SMEMPool` is another
-    name of it.
-
-    base: accepted for compatibility with TVM; it has no effect.
-
-    Cost: the bytes of its buffers, and what their alignment leaves free between them, of the CTA's shared memory.
-
-    Example:
-
-        pool = Tx.PoolAllocator()
-        word = pool.alloc((1,), "uint32")
-        tiles = pool.alloc((2, 128, 64), "float16", layout=tma_shared_layout(
-            "float16", SwizzleMode.SWIZZLE_128B_ATOM, (2, 128, 64)))
-        pool.move_base_to(1024)                      # the next buffer overlaps the tiles, which are no longer needed
-        result = pool.alloc((128, 64), "float16", layout=A_layout)
-        pool.commit()
-    """
-
-    def __init__(self, base: Any = None) -> None:
-        self._builder: Builder = current("Tx.PoolAllocator")
-        self._offset = 0
-        self._end = 0
-        self._committed: Span | None = None
-        self._pool = self._builder.alloc(
-            Buffer("smem", (0,), DataType("uint8"), "shared", align=POOL_ALIGN, span=self._builder.span)
-        )
-        self._builder.begin(
-            self,
-            TirxError(
-                "this shared-memory pool is never committed, so its buffers have no memory",
-                self._builder.span,
-                "call `pool.commit()` after the last allocation",
-            ),
-        )
-
-    @property
-    def offset(self) -> int:
-        """Where the next allocation may begin, in bytes from the start of the pool."""
-        return self._offset
-
-    def alloc(
-        self,
-        shape: Shape,
-        dtype: DTypeLike = "float32",
-        *,
-        layout: Layout | None = None,
-        align: int | None = None,
-        name: str | None = None,
-        scope: str = "shared",
-    ) -> Buffer:
-        """A buffer in shared memory.
-
-        shape: its extents; the first is the stage where there are several.
-        dtype: of an element.
-        layout: the place of each element; by default row-major. TMA and the tensor core need `tma_shared_layout`.
-        align: the alignment in bytes; by default the one that the layout and dtype require.
-        name: the name where the buffer is not assigned to a variable.
-        scope: "shared".
-        """
-        label = name or self._builder.take_name("buf")
-        if self._committed is not None:
-            raise TirxError(
-                f"{label} is allocated after `pool.commit()`, which fixes the size of the pool",
-                hint="move the allocation before `pool.commit()`",
-                notes=(("committed here", self._committed),),
-                kind="pool-committed",
-            )
-        dims, kind = shape_of(shape, label), data_type(dtype)
-        check_layout(label, dims, layout)
-        offset = _round_up(self._offset, align or default_align(dims, kind, layout))
-        buffer = Buffer(
-            label, dims, kind, "shared", layout, self._pool, offset, align=align or 0, span=self._builder.span
-        )
-        self._offset = offset + stored_bytes(dims, kind, layout)
-        self._end = max(self._end, self._offset)
-        return self._builder.declare(buffer)
-
-    def alloc_mma(
-        self,
-        shape: Shape,
-        dtype: DTypeLike = "float16",
-        *,
-        swizzle_mode: SwizzleMode = SwizzleMode.SWIZZLE_128B_ATOM,
-        align: int | None = None,
-        name: str | None = None,
-    ) -> Buffer:
-        """A tile for TMA and the tensor core: `alloc` with the shared-memory layout of a swizzle mode.
-
-        shape: its extents; the last two are the tile, earlier ones stages.
-        dtype: of an element.
-        swizzle_mode: the mode; the width of its atom divides the rows of the tile.
-        align, name: as for `alloc`.
-        """
-        layout = tma_shared_layout(str(data_type(dtype)), swizzle_mode, shape_of(shape, name or "the tile"))
-        return self.alloc(shape, dtype, layout=layout, align=align, name=name)
-
-    def alloc_tcgen05_mma_AB(
-        self,
-        shape: Shape,
-        dtype: DTypeLike = "float16",
-        swizzle_mode: SwizzleMode | str = "auto",
-        align: int | None = None,
-    ) -> Buffer:
-        """TVM's name for `alloc_mma`.
-
-        swizzle_mode: a mode, "auto" for the 128-byte swizzle, or "none".
-        shape, dtype, align: as for `alloc_mma`.
-        """
-        named = {"auto": SwizzleMode.SWIZZLE_128B_ATOM, "none": SwizzleMode.SWIZZLE_NONE}
-        mode = named.get(swizzle_mode, swizzle_mode) if isinstance(swizzle_mode, str) else swizzle_mode
-        if not isinstance(mode, SwizzleMode):
-            raise TirxError(f'swizzle_mode must be "auto", "none" or a SwizzleMode, not {swizzle_mode!r}')
-        return self.alloc_mma(shape, dtype, swizzle_mode=mode, align=align)
-
-    def move_base_to(self, offset: int) -> None:
-        """Start the next allocation at a place of the pool. It may overlap earlier buffers.
-
-        offset: the place, in bytes from the start of the pool; known at compile time.
-        """
-        place = int_value(offset)
-        if place is None or place < 0:
-            raise TirxError(
-                "`pool.move_base_to` expects a number of bytes known at compile time",
-                hint="define it outside the kernel" if isinstance(offset, Var) else None,
-            )
-        if self._committed is not None:
-            raise TirxError(
-                "`pool.move_base_to` is called after `pool.commit()`",
-                notes=(("committed here", self._committed),),
-                kind="pool-committed",
-            )
-        self._offset = place
-
-    def commit(self) -> None:
-        """Fix the size of the pool, which extends to the end of the last buffer in memory."""
-        if self._committed is not None:
-            raise TirxError(
-                "the pool is committed twice",
-                hint="keep one `pool.commit()`, after the last allocation",
-                notes=(("first committed here", self._committed),),
-            )
-        self._committed = self._builder.span
-        self._builder.end(self)
-        # The pool was declared before its size was known.
-        object.__setattr__(self._pool, "shape", (max(self._end, 1),))
-
-
-def default_align(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
-    """The default alignment in bytes: a swizzled tile is aligned to its atom (8 rows of the swizzle's width), barriers
-    to 8 bytes, other buffers to 16.
-    """
-    if isinstance(layout, ComposeLayout):
-        return layout.swizzle.mode.atom_bytes
-    if dtype == "uint64" or stored_bytes(shape, dtype, layout) < 16:
-        return dtype.itemsize
-    return max(dtype.itemsize, 16)
-
-
-def stored_bytes(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
-    """The size in bytes from the first to the last element, as placed by the layout."""
-    if layout is None:
-        return Buffer("", shape, dtype).nbytes
-    return -(-layout.cosize() * dtype.bits // 8)
-
-
-def _round_up(value: int, multiple: int) -> int:
-    return -(-value // multiple) * multiple

@@ -18,13 +18,12 @@ from tirx_mini.tile import OPS, SPELLINGS, op_of
 from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean, unknown
 from .functions import inline
-from .handles import DType, hint, let, meta_class, meta_var
+from .handles import DType, Ptr, bind, hint, let, meta_class, meta_var
 from .instructions import Path, elsewhere, namespace, raw_call
 from .jit import Optional, constexpr, jit
 from .loops import grid, serial, unroll, vectorized
 from .lowered import launch, node, tensor_map
 from .memory import (
-    PoolAllocator,
     address_of,
     alloc_buffer,
     alloc_local,
@@ -33,11 +32,13 @@ from .memory import (
     buffer_type,
     decl_buffer,
     match_buffer,
+    shared_scalar,
     variable_name,
     wg_reg_tile,
 )  # fmt: skip
 from .opaque import call_extern, func_call
 from .operators import AXES, DTYPES, MATH, OPERATORS, SHORT_DTYPES
+from .pool import PoolAllocator
 from .prim_func import prim_func
 from .primitives import SCOPE_NAMES, Tiles, max, min, primitive_of, scope_of
 from .printing import print_buffer, printf
@@ -57,16 +58,28 @@ from .scopes import (
     warp_id_in_wg,
     warpgroup_id,
 )  # fmt: skip
-from .values import Cast, ceildiv, evaluate, if_then_else, ramp, reinterpret
+from .values import (
+    Cast,
+    ceildiv,
+    evaluate,
+    handle_add_byte_offset,
+    if_then_else,
+    likely,
+    ptr_byte_offset,
+    ramp,
+    reinterpret,
+    static_assert,
+)
 
 __all__ = [
-    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "Buffer", "call", "Cast",
-    "cdiv", "ceildiv", "cluster_id", "ComposeLayout", "const", "constexpr", "cta_id", "cta_id_in_cluster",
-    "cta_id_in_pair", "decl_buffer", "device_entry", "evaluate", "filter", "func_attr", "grid", "hint", "if_then_else",
-    "inline", "Iter", "jit", "lane_id", "launch", "Layout", "let", "local_cell", "local_scalar", "macro",
-    "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "PoolAllocator", "prim_func",
-    "print_buffer", "R", "ramp", "reinterpret", "S", "Select", "select", "serial", "SMEMPool", "tensor_map",
-    "thread_id", "thread_id_in_wg", "TileLayout", "unroll", "variable_name", "vectorized", "warp_id", "warp_id_in_wg",
+    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "bind", "Buffer", "call",
+    "Cast", "cdiv", "ceildiv", "cluster_id", "ComposeLayout", "const", "constexpr", "cta_id", "cta_id_in_cluster",
+    "cta_id_in_pair", "decl_buffer", "device_entry", "evaluate", "filter", "func_attr", "grid",
+    "handle_add_byte_offset", "hint", "if_then_else", "inline", "Iter", "jit", "lane_id", "launch", "Layout", "let",
+    "likely", "local_cell", "local_scalar", "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node",
+    "Optional", "PoolAllocator", "prim_func", "print_buffer", "Ptr", "ptr_byte_offset", "R", "ramp", "reinterpret",
+    "S", "Select", "select", "serial", "shared_scalar", "SMEMPool", "static_assert", "tensor_map", "thread_id",
+    "thread_id_in_wg", "TileLayout", "unroll", "variable_name", "vectorized", "warp_id", "warp_id_in_wg",
     "warpgroup_id", "wg_reg_tile",
 ]  # fmt: skip
 

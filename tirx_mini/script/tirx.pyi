@@ -19,6 +19,8 @@ from tirx_mini.layout import TileLayout as TileLayout
 from .annotations import LanguageDType, ScopeName
 from .functions import inline as inline
 from .handles import OpenScope
+from .handles import Ptr as Ptr
+from .handles import bind as bind
 from .handles import hint as hint
 from .handles import let as let
 from .handles import meta_class as meta_class
@@ -34,7 +36,6 @@ from .loops import vectorized as vectorized
 from .lowered import launch as launch
 from .lowered import node as node
 from .lowered import tensor_map as tensor_map
-from .memory import PoolAllocator as PoolAllocator
 from .memory import address_of as address_of
 from .memory import alloc_buffer as alloc_buffer
 from .memory import alloc_local as alloc_local
@@ -43,8 +44,10 @@ from .memory import alloc_shared as alloc_shared
 from .memory import buffer_type as _buffer_type
 from .memory import decl_buffer as decl_buffer
 from .memory import match_buffer as match_buffer
+from .memory import shared_scalar as shared_scalar
 from .memory import variable_name as variable_name
 from .memory import wg_reg_tile as wg_reg_tile
+from .pool import PoolAllocator as PoolAllocator
 from .prim_func import prim_func as prim_func
 from .primitives import max as max
 from .primitives import min as min
@@ -66,9 +69,13 @@ from .scopes import warpgroup_id as warpgroup_id
 from .values import Cast as Cast
 from .values import ceildiv as ceildiv
 from .values import evaluate as evaluate
+from .values import handle_add_byte_offset as handle_add_byte_offset
 from .values import if_then_else as if_then_else
+from .values import likely as likely
+from .values import ptr_byte_offset as ptr_byte_offset
 from .values import ramp as ramp
 from .values import reinterpret as reinterpret
+from .values import static_assert as static_assert
 
 Buffer = _buffer_type
 SMEMPool = PoolAllocator

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.ir import Call, Evaluate, Expr, ExprLike, Ramp, as_expr
+from tirx_mini.ir import (
+    HANDLE,
+    AddressOf,
+    Analyzer,
+    Call,
+    Evaluate,
+    Expr,
+    ExprLike,
+    Ramp,
+    TirxError,
+    as_expr,
+    simplify,
+)
 from tirx_mini.ir import cast as convert
 from tirx_mini.ir import reinterpret as bits_as
 from tirx_mini.ir import select as choose
 
 from .builder import current
 from .handles import data_type
+from .views import flat_place
 
 if TYPE_CHECKING:
     from .annotations import DTypeLike
@@ -36,10 +49,50 @@ def reinterpret(dtype: DTypeLike, value: ExprLike) -> Expr:
     return bits_as(data_type(dtype), value)
 
 
-def ramp(base: ExprLike, lanes: int) -> Expr:
-    """The index of a vector access: base, base + 1, …, base + lanes - 1."""
+def ramp(base: ExprLike, lanes: int, tvm_lanes: int | None = None) -> Expr:
+    """The index of a vector access: base, base + 1, …, base + lanes - 1. TVM writes ``ramp(base, 1, lanes)``."""
+    if tvm_lanes is not None:
+        if lanes != 1:
+            raise TirxError("a vector access takes neighbouring elements: the stride of T.ramp must be 1")
+        lanes = tvm_lanes
     start = as_expr(base)
     return Ramp(start.dtype, start, lanes)
+
+
+def likely(cond: ExprLike) -> Any:
+    """`cond` itself: a hint for TVM's compiler."""
+    return cond
+
+
+def static_assert(condition: Any, message: str = "the assertion fails") -> None:
+    """Check a condition that is known at compile time. Raises TirxError with `message` if it is false."""
+    if isinstance(condition, Expr):
+        raise TirxError("T.static_assert needs a condition that is known at compile time", condition.span)
+    if not condition:
+        raise TirxError(str(message))
+
+
+def _shifted(pointer: Any, offset: Any) -> Expr:
+    if not isinstance(pointer, AddressOf):
+        raise TirxError("a byte offset is added to a pointer into a buffer, such as buf.data or buf.ptr_to([i])")
+    buffer, size = pointer.buffer, pointer.buffer.dtype.itemsize
+    elements = Analyzer().divisor(as_expr(offset))
+    if elements % size:
+        raise TirxError(
+            f"the offset is not known to be a multiple of {size} bytes, an element of {buffer.name}",
+            hint="view the buffer as bytes first: buf.view(\"uint8\").ptr_to([…])",
+        )
+    return AddressOf(HANDLE, buffer, (simplify(flat_place(pointer) + as_expr(offset) // size),))
+
+
+def handle_add_byte_offset(pointer: Any, offset: ExprLike) -> Expr:
+    """`pointer`, `offset` bytes further on."""
+    return _shifted(pointer, offset)
+
+
+def ptr_byte_offset(pointer: Any, offset: ExprLike, dtype: Any = None) -> Expr:
+    """`pointer`, `offset` bytes further on; `dtype` is accepted for compatibility with TVM."""
+    return _shifted(pointer, offset)
 
 
 def evaluate(value: Any) -> None:

@@ -9,7 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tirx_mini.ir import Buffer, BufferLoad, DataType, Expr, Range, Region, TileCall, TirxError, const, int_value
+from tirx_mini.ir import (
+    Analyzer,
+    Buffer,
+    BufferLoad,
+    DataType,
+    Expr,
+    Range,
+    Region,
+    TileCall,
+    TirxError,
+    const,
+    int_value,
+)
 from tirx_mini.layout import Coord, Layout, S, TileLayout
 
 
@@ -44,10 +56,15 @@ def coordinate(expr: Expr) -> Coord:
 
 
 def offsets(tile: Tile) -> list[int]:
-    """The byte offset of each view in its source, along the chain of views from the tile's buffer to its root."""
+    """What divides the byte offset of each view in its source, along the chain of views from the tile to its root.
+
+    An offset known at compile time is itself, any other the largest number of bytes that is known to divide it.
+    """
     links, buffer = [], tile.buffer
     while buffer.source is not None:
         links.append(buffer.byte_offset)
+        if buffer.elem_offset is not None:
+            links.append(Analyzer().divisor(buffer.elem_offset) * buffer.dtype.bits // 8)
         buffer = buffer.source
     return links
 

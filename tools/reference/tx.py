@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from inspect import signature
 
-from tirx_mini.ir import SPECIALS, Buffer
+from tirx_mini.ir import SPECIALS, VIEWS, Buffer, DataType
 from tirx_mini.script import tirx
 from tirx_mini.script.collectives import COLLECTIVES
 from tirx_mini.script.opaque import call_extern, func_call
@@ -23,13 +23,13 @@ Python number."""
 
 SECTIONS: Mapping[str, str] = {
     "Kernels and functions": "prim_func jit constexpr Optional inline meta_var meta_class let variable_name func_attr "
-    "attr hint",
+    "bind attr hint",
     "Ids and scopes": "device_entry cluster_id cta_id cta_id_in_cluster cta_id_in_pair warpgroup_id warp_id "
     "warp_id_in_wg thread_id thread_id_in_wg lane_id filter",
     "Loops": "serial unroll vectorized grid",
-    "Buffers": "Buffer match_buffer alloc_local wg_reg_tile alloc_shared alloc_buffer alloc_scalar decl_buffer "
-    "address_of",
-    "Values": "if_then_else min max ceildiv Cast reinterpret const ramp evaluate",
+    "Buffers": "Buffer match_buffer alloc_local wg_reg_tile alloc_shared alloc_buffer alloc_scalar shared_scalar "
+    "decl_buffer address_of Ptr ptr_byte_offset handle_add_byte_offset",
+    "Values": "if_then_else min max ceildiv Cast reinterpret const ramp likely static_assert evaluate",
     "Output and CUDA C++": "print_buffer",
     "Lowered kernels": "launch tensor_map node call",
 }
@@ -107,6 +107,12 @@ def _buffer() -> Iterator[str]:
     yield table(("attribute", "meaning"), [("`shape`, `dtype`, `layout`", "As declared."), *rows])
     for name in ("ptr_to", "view"):
         yield from described(vars(Buffer)[name], f"buf.{name}", 3)
+    yield "### Parts of a buffer, and other views"
+    sample = Buffer("buf", (8, 8), DataType("float32"), "shared")
+    made = {name: make(sample) for name, make in VIEWS.items()}
+    calls = [f"`buf.{n}{signature(f) if callable(f) else '[…]'}`".replace("'", "") for n, f in made.items()]
+    texts = [doc_of(thing if callable(thing) else type(thing)).summary for thing in made.values()]
+    yield table(("attribute", "meaning"), list(zip(calls, texts, strict=True)))
 
 
 def _values() -> Iterator[str]:

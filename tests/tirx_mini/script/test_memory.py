@@ -170,8 +170,8 @@ MISTAKES = {
         ("allocated_addr=tmem_addr[0]",),
     ),
     "declaring registers": (
-        "t = Tx.decl_buffer((4,), scope='local')",
-        "Tx.decl_buffer((4,), scope='local')",
+        "t = Tx.decl_buffer((4,), scope='global')",
+        "Tx.decl_buffer((4,), scope='global')",
         ("alloc_local",),
     ),
     "too many indices": ("reg[0, 1] = 0", "reg[0, 1]", ("at most 1 index", "found 2")),

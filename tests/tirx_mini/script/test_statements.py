@@ -100,8 +100,8 @@ BECOMES = {
     "docstrings and pass": ('"""What follows."""\npass\nphase = 1', "phase = 1"),
     "imports": ("import math\nfrom math import sqrt as root\nreg[0] = math.floor(root(17))", "reg[0] = 4.0"),
     "a shared buffer outlives its scope": (
-        "with Tx.cta():\n    t = Asmem.view(64, 128)\nt[0, 0] = 1",
-        ('with Tx.cta():\n    t = Tx.decl_buffer((64, 128), "float16", scope="shared", source=Asmem)\nt[0, 0] = 1.0'),
+        "with Tx.cta():\n    t = bar.view(1, 2)\nt[0, 0] = 1",
+        'with Tx.cta():\n    t = Tx.decl_buffer((1, 2), "uint64", scope="shared", source=bar)\nt[0, 0] = 1',
     ),
     "return at the end": ("phase = 1\nreturn", "phase = 1"),
     "an instruction as a statement": (

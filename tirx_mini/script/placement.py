@@ -1,0 +1,93 @@
+"""How much memory buffers take, how they are aligned, and whether a view fits into its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tirx_mini.ir import Buffer, DataType, TirxError
+from tirx_mini.layout import Axis, ComposeLayout, Layout, LayoutError, S, TCol, TileLayout, m
+
+
+def placed(layout: Any, shape: Any, strides: Sequence[int] | None) -> Any:
+    """The layout of an argument `layout`, where TVM writes "default" for row-major, or of `strides`."""
+    if layout == "default":
+        layout = None
+    if not strides:
+        return layout
+    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if layout is not None:
+        raise TirxError("both strides and a layout are given", hint="give one of them: both place the elements")
+    try:
+        return TileLayout(S[dims : tuple(strides)])
+    except LayoutError as error:
+        raise TirxError(f"the strides {tuple(strides)} do not fit the shape {dims}: {error}") from None
+
+
+def check_view(view: Buffer) -> None:
+    """Reject a view of registers or shared memory that extends beyond its source."""
+    source = view.source
+    if source is None or view.scope not in ("local", "shared"):
+        return
+    check_layout(view.name, view.shape, view.layout)
+    needed = view.byte_offset + _own_elements(view) * view.dtype.bits // 8
+    have = stored_bytes(source.shape, source.dtype, source.layout)
+    if needed <= have:
+        return
+    hint = None
+    if view.scope == "local" and view.ndim == 2 and view.layout is None:
+        spread = f"TileLayout(S[{view.shape} : (1@tid_in_wg, 1)])"
+        hint = f"each thread has its own registers; to view those of a warpgroup as one tile, pass layout={spread}"
+    shape = " × ".join(map(str, view.shape))
+    raise TirxError(f"a view of {shape} {view.dtype} takes {needed} bytes, but {source.name} has {have}", hint=hint)
+
+
+def _own_elements(view: Buffer) -> int:
+    """The number of elements of a view that one thread (or shared memory) holds."""
+    places = [axis for axis in _axes(view.layout) if axis in (m, TCol)]
+    return max((view.layout.cosize(axis) for axis in places), default=1) if view.layout is not None else view.size
+
+
+def _axes(layout: Any) -> tuple[Axis, ...]:
+    return layout.axes if isinstance(layout, Layout) else ()
+
+
+def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
+    """Reject a layout that does not have the shape `shape`."""
+    if layout is None:
+        return
+    if not isinstance(layout, Layout):
+        raise TirxError(
+            f"the layout of {name} is {layout!r}, which is not a layout",
+            hint="use tma_shared_layout(…) or TileLayout(S[shape : strides])",
+        )
+    if layout.shape == shape:
+        return
+    try:
+        layout.group(shape)
+    except LayoutError:
+        raise TirxError(
+            f"{name} has shape {shape}, but its layout has shape {layout.shape}", hint="give both the same shape"
+        ) from None
+
+
+def default_align(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
+    """The default alignment in bytes: a swizzled tile is aligned to its atom (8 rows of the swizzle's width), barriers
+    to 8 bytes, other buffers to 16.
+    """
+    if isinstance(layout, ComposeLayout):
+        return layout.swizzle.mode.atom_bytes
+    if dtype == "uint64" or stored_bytes(shape, dtype, layout) < 16:
+        return dtype.itemsize
+    return max(dtype.itemsize, 16)
+
+
+def stored_bytes(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
+    """The size in bytes from the first to the last element, as placed by the layout."""
+    if layout is None:
+        return Buffer("", shape, dtype).nbytes
+    return -(-layout.cosize() * dtype.bits // 8)
+
+
+def round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple
