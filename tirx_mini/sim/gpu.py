@@ -38,6 +38,7 @@ from .machine import (
     ResidentCluster,
     ResidentCta,
     RunningWarp,
+    UncheckedMbarrier,
 )
 from .ordering import Causality
 from .outputs import Unwritten
@@ -168,11 +169,11 @@ class Gpu(Services):
         self.recorder = TimelineRecorder(image) if trace else None
         self.image = self.recorder.image if self.recorder else image
         self.warp_type = RecordedWarp if trace else RunningWarp
-        self.mbarrier_type = RecordedMbarrier if trace else Mbarrier
         self.budget = Budget(budget, image.launch.num_ctas)
         self.spend = self.budget.spend
         self.spec = spec
         self.checks = checks and data
+        self.mbarrier_type = RecordedMbarrier if trace else Mbarrier if self.checks else UncheckedMbarrier
         self.data = data
         self.causality = Causality() if self.checks and image.grid_wide else None
         self.footprints: dict[Hashable, Any] = {}

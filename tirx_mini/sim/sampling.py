@@ -30,6 +30,8 @@ TOLERANCE = 0.08
 """By what share the slopes on both sides of a point may differ. Waves at few iterations differ by some percent."""
 SHORTEST = 8
 """Iterations that a shortened loop makes at least."""
+APART = 6
+"""Iterations by which the runs differ at least."""
 WORTH = 0.6
 """What the runs may cost at most, as a share of the whole, for an axis to be sampled."""
 WAVES = ((2, 3, 4), (3, 4, 6), (6, 8, 12))
@@ -109,7 +111,7 @@ class Sampling:
         points: list[int] = []
         least = max(SHORTEST, found.ring + 2)
         for trips in range(least, found.trips):
-            if found.may_make(trips) and (not points or trips >= points[-1] + SHORTEST):
+            if found.may_make(trips) and (not points or trips >= points[-1] + APART):
                 points.append(trips)
         if len(points) < 3 or points[0] + points[1] > WORTH * found.trips:
             return ()

@@ -22,7 +22,7 @@ from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class BulkCopy:
     """A copy in flight. targets: for a load, the CTAs that receive it, each with the barrier it signals there.
 
@@ -226,8 +226,9 @@ class TmaEngine:
             w.dependence.check(w, Operation.TMA_LOAD, copier.name, writes=False)
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, targets=tuple(bars))
-        for cta, _ in bars:
-            self._incoming.setdefault(cta, {})[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
+        if self.gpu.checks:
+            for cta, _ in bars:
+                self._incoming.setdefault(cta, {})[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
         self.gpu.clock.at(w.time, copy, self._start_load, copy)
 
     def _start_load(self, copy: BulkCopy) -> None:
@@ -242,7 +243,9 @@ class TmaEngine:
         """The bytes come to the SM from `first` to `last`, and into shared memory, in each CTA that receives them."""
         gpu, spec = self.gpu, self.gpu.spec
         nbytes = copy.copier.box_bytes
-        written = max(gpu.traffic.shared(cta.sm.traffic, first, nbytes) for cta, _ in copy.targets)
+        written = 0.0
+        for cta, _ in copy.targets:
+            written = max(written, gpu.traffic.shared(cta.sm.traffic, first, nbytes))
         done = max(last, written) + spec.tma_latency - spec.l2_latency
         copy.moved = first, last
         gpu.clock.at(done, copy, self._land_load, copy)

@@ -82,7 +82,6 @@ class Warpgroup:
         self.led = False
         self.free = self.done = 0.0
         self._operands = Operands()
-        self._checked: set[Series] = set()
 
     @property
     def cluster_index(self) -> int:
@@ -172,12 +171,12 @@ class Warpgroup:
     def _check(self, group: Group) -> None:
         """Check that the operands of a group lie in shared memory, and count its operations: a run without data."""
         series = group.series
-        if series is None or series not in self._checked:
+        if series is None or not series.checked:
             for mma in group.parts[0]:
                 self._operands.check(self.cta.smem, [mma], "a", mma.shape.m)
                 self._operands.check(self.cta.smem, [mma], "b", mma.shape.n)
             if series is not None:
-                self._checked.add(series)
+                series.checked = True
         self.cta.gpu.count("flops", self._work(group).flops)
 
     def _execute_all(self, group: Group) -> None:

@@ -89,7 +89,7 @@ class Series:
     """MMAs that are issued one after the other, as each warp of any CTA issues them in a run without data.
 
     first, cycles: of their issue, until that of the first and of all. span: of the last one. work: what they take, once
-    that was worked out.
+    that was worked out. checked: whether their operands are known to lie in the shared memory of a CTA.
     """
 
     mmas: tuple[Issued, ...]
@@ -97,6 +97,7 @@ class Series:
     cycles: float
     span: Span | None
     work: Work | None = None
+    checked: bool = False
 
 
 @dataclass(eq=False)

@@ -69,6 +69,7 @@ from .registers import (
     UninitialisedRegister,
     WideRegisters,
 )
+from .unchecked import UncheckedMbarrier
 from .warp import HostCluster, HostCta, LanesDiffer, PartialWarp, RunningWarp
 
 __all__ = [
@@ -80,11 +81,11 @@ __all__ = [
     "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier", "MisalignedMatrixRow",
     "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NoSuchBarrier", "OFFSET_MASK",
     "POLL_CYCLES", "PartialSetmaxnreg", "PartialWarp", "PendingRegister", "RegisterArray", "RegisterCountsDiffer",
-    "RegisterOutOfBounds", "RegisterPool", "RegisterWait", "Registers", "Reinitialised", "RemoteSignal",
-    "RepeatedWait", "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp", "SharedBuffer", "SharedMemory",
-    "Signal", "SignalAtExit", "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer",
-    "TxCountOverflow", "UniformArray", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
+    "RegisterOutOfBounds", "RegisterPool", "RegisterWait", "Registers", "Reinitialised", "RemoteSignal", "RepeatedWait",
+    "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp", "SharedBuffer", "SharedMemory", "Signal",
+    "SignalAtExit", "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow",
+    "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
     "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters", "WINDOW_BITS", "Wait", "Warp",
-    "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition",
-    "spend_global", "spend_shared",
+    "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition", "spend_global",
+    "spend_shared",
 ]  # fmt: skip

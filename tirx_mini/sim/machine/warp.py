@@ -351,7 +351,8 @@ class RunningWarp:
 
     def shared_address(self, buffer: SharedBuffer, index: Any) -> Any:
         """The shared::cluster address of an element: cluster_ctarank << 24 | byte offset. Faults: out-of-bounds."""
-        access.check_bounds(self, buffer, access.active(self, index), 1)
+        if not (isinstance(index, int) and 0 <= index < buffer.size):
+            access.check_bounds(self, buffer, access.active(self, index), 1)
         return index * buffer.dtype.itemsize + (self.window + buffer.byte_offset)
 
     def global_address(self, buffer: GlobalBuffer, index: Any) -> Any:
