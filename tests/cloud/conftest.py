@@ -24,12 +24,28 @@ def hgemm_v2(M, N, K, dtype="float16"):
     # TODO: the loop over K
     ...
 """
+GRADER = """
+import argparse, json, pathlib, time
+parser = argparse.ArgumentParser()
+for name in ("file", "--target", "--json", "--rules"):
+    parser.add_argument(name)
+options = parser.parse_args()
+handin = pathlib.Path(options.file).read_bytes()
+if handin == b"broken":
+    raise SystemExit("cannot read it")
+if handin == b"slow":
+    time.sleep(600)
+rules = pathlib.Path(options.rules).read_text() if options.rules else None
+pathlib.Path(options.json).write_text(json.dumps([options.file, options.target, rules]))
+print("95 of 100")
+"""
+"""A program with the command line of grade.py, whose results say how it was called."""
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
 def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout in which step 1 is written, step 2 is not, and other files lie about."""
+    """A checkout in which step 1 is written, step 2 is not, grade.py is `GRADER`, and other files lie about."""
     folder = tmp_path_factory.mktemp("kit")
     for part in PARTS:
         source, target = ROOT / part, folder / part
@@ -40,6 +56,7 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy2(source, target)
     solved = (ROOT / "kernels_ref" / "sm100" / "step01_single_tile.py").read_text(encoding="utf-8")
     (folder / "gemm_kernels.py").write_text(solved + UNWRITTEN, encoding="utf-8")
+    (folder / "grade.py").write_text(GRADER, encoding="utf-8")
     (folder / "diary.txt").write_text("dear diary", encoding="utf-8")
     (folder / ".git").mkdir()
     (folder / ".git" / "config").write_text("[core]", encoding="utf-8")

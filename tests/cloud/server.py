@@ -98,7 +98,7 @@ class Cloud:
 
     def lay_out(self, function: api_pb2.Function) -> Path:
         """The root of a container's file system, with all that was sent for the function."""
-        root = self.folder / sha256(function.SerializeToString(deterministic=True)).hexdigest()[:16]
+        root = self.folder / identifier("root", repr((function.image_id, *sorted(function.mount_ids))).encode())
         image = self.images[function.image_id]
         layers = [image]
         while layers[-1].base_images:

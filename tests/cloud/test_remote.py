@@ -101,23 +101,7 @@ def test_the_functions_run_python_in_the_folder_of_the_files(runner: ModuleType)
     assert joined(found, "out").strip() == b"['gemm_kernels.py']"
 
 
-GRADE = """
-import argparse, json, pathlib
-parser = argparse.ArgumentParser()
-for name in ("file", "--target", "--json", "--rules"):
-    parser.add_argument(name)
-options = parser.parse_args()
-data = pathlib.Path(options.file).read_bytes()
-if data == b"broken":
-    raise SystemExit("cannot read it")
-rules = pathlib.Path(options.rules).read_text() if options.rules else None
-pathlib.Path(options.json).write_text(json.dumps([options.file, options.target, rules]))
-"""
-"""A grader with the command line of grade.py, which says how it was called."""
-
-
 def test_a_hand_in_is_graded_by_the_grader_of_the_kit(kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (kit / "grade.py").write_text(GRADE, encoding="utf-8")
     monkeypatch.setattr("tirx_mini.resources.resource_root", lambda: kit)
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:

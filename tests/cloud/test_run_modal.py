@@ -6,12 +6,12 @@ Without an account, the client is as it is installed. With one, `server.py` answ
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -271,33 +271,9 @@ for name, results in grade_many(handins, rules="late = 1", jobs=2):
     print(json.dumps([name, str(results)]), flush=True)
     {then}
 """
-GRADE = """
-import pathlib, sys, time
-handin = pathlib.Path(sys.argv[1]).read_bytes()
-if handin == b"broken":
-    sys.exit("cannot read it")
-if handin == b"slow":
-    time.sleep(600)
-rules = pathlib.Path("grading.toml")
-pathlib.Path("results.json").write_text(rules.read_text() if rules.exists() else str(sys.argv[1:]))
-print("95 of 100")
-"""
-
-
-@pytest.fixture
-def grader(kit: Path) -> Iterator[None]:
-    """A program with the command line of grade.py."""
-    file = kit / "grade.py"
-    kept = file.read_text(encoding="utf-8") if file.exists() else None
-    file.write_text(GRADE, encoding="utf-8")
-    yield
-    file.unlink()
-    if kept is not None:
-        file.write_text(kept, encoding="utf-8")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in of nvidia-smi is a shell script")
-@pytest.mark.usefixtures("grader")
 def test_a_hand_in_is_graded_on_a_gpu_and_its_results_come_back(
     modal_run: Run, gpu_machine: Cloud, tmp_path: Path
 ) -> None:
@@ -305,13 +281,13 @@ def test_a_hand_in_is_graded_on_a_gpu_and_its_results_come_back(
     out = tmp_path / "out"
     done = modal_run("--grade", str(tmp_path / "handin.tar"), "--out", str(out), cloud=gpu_machine, script=True)
     assert (done.returncode, done.stdout) == (0, "95 of 100\n"), done.stderr
-    assert (out / "results.json").read_text() == "['handin.tar', '--target', 'cuda', '--json', 'results.json']"
+    assert (out / "results.json").read_text() == '["handin.tar", "cuda", null]'
     assert f"wrote {out / 'results.json'}" in done.stderr and "s of a B200: " in done.stderr
     assert [(call.gpu, list(call.args[1])) for call in gpu_machine.calls] == [("B200", ["handin.tar"])]
 
 
 @pytest.fixture
-def grade_class(cloud: Cloud, kit: Path, environment: dict[str, str], grader: None) -> Run:
+def grade_class(cloud: Cloud, kit: Path, environment: dict[str, str]) -> Run:
     """A program that grades a class. more: further hand-ins; then: what follows each result."""
 
     def run(more: str = "", then: str = "") -> subprocess.CompletedProcess[str]:
@@ -325,14 +301,15 @@ def grade_class(cloud: Cloud, kit: Path, environment: dict[str, str], grader: No
 def test_a_class_is_graded_on_many_machines_and_one_failure_is_one(cloud: Cloud, grade_class: Run) -> None:
     done = grade_class()
     lines = sorted(done.stdout.splitlines())
-    assert len(lines) == 3 and lines[0] == '["ann", "late = 1"]' and lines[2] == '["cyd", "late = 1"]', done.stderr
-    assert lines[1].startswith('["bob", ')
+    assert [line.partition(",")[0] for line in lines] == ['["ann"', '["bob"', '["cyd"'], done.stderr
+    assert json.loads(json.loads(lines[0])[1]) == ["gemm_kernels.py", "sim", "late = 1"]
+    assert "the container ended without a result" in lines[1]
     assert sorted(call.args[0] for call in cloud.calls) == ["ann", "bob", "cyd"]
 
 
 def test_a_class_that_is_interrupted_ends_its_machines(cloud: Cloud, grade_class: Run) -> None:
     done = grade_class(more='"dee": b"slow"', then='if name == "cyd": break')
-    assert done.returncode == 0 and '["cyd", "late = 1"]' in done.stdout and "dee" not in done.stdout, done.stderr
+    assert done.returncode == 0 and "cyd" in done.stdout and "dee" not in done.stdout, done.stderr
     assert cloud.stopped == ["ap-1"] and all(child.poll() is not None for child in cloud.containers)
 
 
