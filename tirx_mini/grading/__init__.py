@@ -9,15 +9,25 @@ from .canonical import kernel_key
 from .classroom import Class, Entry, Grader, Outcome, Standing, alike_csv, entries_of, grade_class, grades_csv
 from .facts import Facts, contract_broken, facts_of, resident_ctas
 from .features import LARGE, Seen, ahead, missing
-from .grader import Watch, default_gpu, grade
+from .formats import autolab, gradescope
+from .grader import Watch, default_gpu, grade, not_graded
 from .handin import HandIn, HandInError, read_handin
 from .judges import Judges, Lost
+from .pages import grade_page, grade_table, headline
 from .results import Graded, Late, Part, StepResult, points_text
 from .rules import PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
 from .similar import Likeness, likenesses, prints
 from .stepping import Kernels, observed_case
+from .web import grade_html
 
 __all__ = [
+    "grade_html",
+    "headline",
+    "grade_table",
+    "grade_page",
+    "not_graded",
+    "gradescope",
+    "autolab",
     "Class",
     "Entry",
     "Grader",

@@ -20,7 +20,7 @@ from .cache import Cache
 from .handin import HandIn
 from .judges import Judges
 from .results import Graded, Part, StepResult
-from .rules import Rules
+from .rules import PARTS, Rules
 from .scoring import lateness, scored, total
 from .similar import Prints
 from .stepping import Kernels, StepJudge
@@ -70,7 +70,7 @@ def grade(
     spec = gpu_spec(gpu) if gpu is not None else default_gpu(handin)
     if not same_generation(spec.arch, default_gpu(handin).arch):
         fitting = ", ".join(name for name, each in GPUS.items() if same_generation(each.arch, default_gpu(handin).arch))
-        raise ValueError(f"the kernels in {handin.file} are not for a {spec.name}: use {fitting}")
+        raise ValueError(f"the kernels in {handin.file} are not for {spec.name}: use {fitting}")
     with ExitStack() as stack:
         notes: tuple[str, ...] = ()
         if kernels is None:
@@ -93,6 +93,13 @@ def grade(
         handin.name, handin.digest, target, spec.name, tuple(results), total(results, late), rules.total, late, notes,
         problem, log, round(time.monotonic() - begun, 1),
     )  # fmt: skip
+
+
+def not_graded(name: str, problem: str, rules: Rules, target: str = "sim") -> Graded:
+    """The grade of a hand-in that cannot be read. problem: why, in a sentence."""
+    parts = tuple(Part(part, None, 0.0, "there is no kernel") for part in PARTS)
+    steps = tuple(StepResult(number, rule.points, 0.0, parts) for number, rule in rules.steps.items())
+    return Graded(name, "", target, "", steps, 0.0, rules.total, problem=problem)
 
 
 def _one(judge: StepJudge, step: int, watch: Watch | None) -> StepResult:

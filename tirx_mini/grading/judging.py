@@ -22,12 +22,14 @@ from ..driver import simulate
 from ..hardware import GpuSpec, gpu_spec
 from ..ir import Buffer, PrimFunc, TirxError
 from ..passes import lower
-from ..report import finding_page, plain
+from ..report import WIDTH, finding_page, plain
 from ..saved import SavedKernelError, load_json
 from .canonical import kernel_key
 from .facts import contract_broken, facts_of, resident_ctas
 from .similar import Prints, prints
 
+PAGE_WIDTH = WIDTH - 4
+"""Columns of pages, which stand indented on the page of a grade."""
 _DEEP = 20_000
 """Python frames: a kernel may be nested deeply, and is bounded by `load_json`."""
 
@@ -129,7 +131,7 @@ def judging(asked: tuple[Question, int, tuple[float, float]]) -> Task:
         if not report.comparable:
             return Judged(False, f"the run ended as {report.verdict}", _pages(report))
         wrong = wrong_finding(a, b, d, func, report, tolerance)
-        return Judged(False, wrong.message, plain(finding_page(wrong)))
+        return Judged(False, wrong.message, plain(finding_page(wrong), PAGE_WIDTH))
     return Judged(True, _warned(report), clean=not report.findings and report.verdict == "ok")
 
 
@@ -231,7 +233,7 @@ def _said(report: Report) -> str:
 
 def _pages(report: Report) -> str:
     """The page of the first finding, as `check` prints it."""
-    return plain(finding_page(_ordered(report)[0])) if report.findings else ""
+    return plain(finding_page(_ordered(report)[0]), PAGE_WIDTH) if report.findings else ""
 
 
 def _ordered(report: Report) -> list[Finding]:

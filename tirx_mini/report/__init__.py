@@ -3,7 +3,7 @@
 from .barriers import barrier_table
 from .html import finding_html, report_html, timeline_html
 from .mismatch import Mismatch, explain_mismatch
-from .pages import finding_page, headline, plain, report_page, to_json
+from .pages import WIDTH, finding_page, headline, plain, report_page, to_json
 from .palette import COLOURS, PAPER
 from .product import ProductError, accesses, product_error, product_shape, wrong_product, wrong_result
 from .stuck import ring, stuck_page
@@ -32,6 +32,7 @@ __all__ = [
     "FIRST",
     "PAPER",
     "SLOWEST",
+    "WIDTH",
     "Comparison",
     "Heading",
     "Mismatch",

@@ -145,6 +145,6 @@ def test_late_work_loses_points(judges: Judges) -> None:
 
 
 def test_a_gpu_of_another_architecture_is_refused(judges: Judges) -> None:
-    with pytest.raises(ValueError, match=r"the kernels in gemm_kernels_sm90\.py are not for a B200: use h100"):
+    with pytest.raises(ValueError, match=r"the kernels in gemm_kernels_sm90\.py are not for B200: use h100"):
         grade(handin([], "sm90"), RULES, judges=judges, gpu="b200")
     assert default_gpu(handin([], "sm90")).name == "H100"

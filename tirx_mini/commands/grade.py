@@ -1,0 +1,165 @@
+"""``python -m tirx_mini grade``: what a hand-in scores, and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rich.console import Console
+from rich.status import Status
+
+from ..course import STEPS, student_file
+from ..grading import (
+    Cache,
+    Graded,
+    HandInError,
+    Rules,
+    RulesError,
+    StepResult,
+    autolab,
+    grade,
+    grade_html,
+    grade_page,
+    gradescope,
+    load_rules,
+    not_graded,
+    points_text,
+    read_handin,
+)
+from .arguments import argument, positive, step_list
+
+TERMINAL = Path("-")
+"""As the file of ``--json``: standard output, and the page goes to standard error."""
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini grade") -> int:
+    """Grade a hand-in and print its page.
+
+    The exit status is 0 if it was graded, whatever its score, 2 for bad input, and 1 if grading itself failed.
+    """
+    options = _parser(prog).parse_args(argv)
+    console = Console(highlight=False, stderr=options.json == TERMINAL or options.autolab)
+    path = options.path or student_file()
+    try:
+        rules = load_rules(options.rules)
+        if not path.exists():
+            raise HandInError(f"there is no hand-in {path}")
+        graded = _graded(path, rules, options, console)
+    except (HandInError, RulesError, ValueError) as error:
+        console.print(f"error: {error}", markup=False, soft_wrap=True)
+        return 2
+    console.print(grade_page(graded))
+    _write(graded, options)
+    return 0
+
+
+def _graded(path: Path, rules: Rules, options: argparse.Namespace, console: Console) -> Graded:
+    """The grade; a hand-in that cannot be read scores nothing."""
+    submitted = options.submitted.timestamp() if options.submitted is not None else None
+    try:
+        handin = read_handin(path)
+    except HandInError as error:
+        return not_graded(path.name, str(error), rules, options.target)
+    with _Progress(console, len(options.steps)) as progress:
+        return grade(
+            handin, rules, target=options.target, gpu=options.gpu, jobs=options.jobs, full=options.full,
+            cache=Cache(options.cache) if options.cache is not None else None, steps=options.steps,
+            handed_in=submitted, watch=progress.watch,
+        )  # fmt: skip
+
+
+def _write(graded: Graded, options: argparse.Namespace) -> None:
+    """The files that were asked for."""
+    text = json.dumps(graded.as_dict(), ensure_ascii=False) + "\n"
+    if options.json == TERMINAL:
+        sys.stdout.write(text)
+    elif options.json is not None:
+        options.json.write_text(text, encoding="utf-8")
+    if options.html is not None:
+        options.html.write_text(grade_html(graded), encoding="utf-8")
+    if options.gradescope is not None:
+        options.gradescope.write_text(json.dumps(gradescope(graded), ensure_ascii=False) + "\n", encoding="utf-8")
+    if options.autolab:
+        sys.stdout.write(autolab(graded))
+
+
+class _Progress:
+    """What is being judged, on a line of the terminal that is gone at the end; nothing on anything else."""
+
+    def __init__(self, console: Console, steps: int) -> None:
+        self._status: Status | None = console.status("reading the hand-in") if console.is_terminal else None
+        self._steps = steps
+        self._lock = threading.Lock()
+        self._running: set[int] = set()
+        self._done = 0
+        self._points = 0.0
+
+    def __enter__(self) -> _Progress:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def watch(self, step: int, result: StepResult | None) -> None:
+        with self._lock:
+            if result is None:
+                self._running.add(step)
+            else:
+                self._running.discard(step)
+                self._done += 1
+                self._points += result.score
+            if self._status is not None:
+                now = ", ".join(map(str, sorted(self._running)))
+                earned = f"{self._done} of {self._steps} steps judged, {points_text(self._points)} points"
+                self._status.update(f"{earned}; judging step {now}" if now else earned)
+
+
+def parse_time(text: str) -> datetime:
+    """`2026-12-01T23:59:00Z`, or without a zone in UTC. Raises `ValueError`."""
+    try:
+        time = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise ValueError(f"{text!r} is not a time; write it as 2026-12-01T23:59:00Z") from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="Grade a hand-in: a file of kernels, or the tar that has it. Its Python runs in a sandbox.",
+        epilog="Exit status: 0 if it was graded, whatever the score, 2 for bad input, 1 if grading itself failed.",
+    )
+    parser.add_argument(
+        "path", nargs="?", type=Path, metavar="HANDIN", help="gemm_kernels.py or handin.tar (default: gemm_kernels.py)"
+    )
+    parser.add_argument(
+        "--target", choices=("sim", "cuda"), default="sim", help="the simulator, or this machine's GPU (default: sim)"
+    )
+    parser.add_argument("--gpu", help="the GPU to model (default: b200, or h100 for gemm_kernels_sm90.py)")
+    parser.add_argument(
+        "--steps", type=step_list, default=tuple(STEPS), metavar="LIST", help="as in 1-3 or 1,4,7 (default: all)"
+    )
+    parser.add_argument("--full", action="store_true", help="all sizes of the assignment, with their data (minutes)")
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="a teacher's grading.toml")
+    parser.add_argument(
+        "--submitted", type=argument(parse_time), metavar="TIME",
+        help="when it was handed in, as in 2026-12-01T23:59:00Z (default: the time of the file)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jobs", type=positive, default=min(2, os.cpu_count() or 1), metavar="N", help="steps at a time (default: 2)"
+    )
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="keep results of kernels there, for later runs")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the grade as JSON (- for the terminal)")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write the page as HTML")
+    parser.add_argument("--gradescope", type=Path, metavar="FILE", help="also write Gradescope's results.json")
+    parser.add_argument("--autolab", action="store_true", help="print what Autolab reads")
+    return parser

@@ -1,0 +1,77 @@
+"""A grade as course systems read it.
+
+Gradescope reads results.json (https://gradescope-autograders.readthedocs.io/en/latest/specs/). Autolab reads the last
+line of the standard output; a line before it describes the feedback that it shows
+(https://docs.autolabproject.com/features/formatted-feedback/).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..course import STEPS
+from ..report import plain
+from .pages import grade_page, headline
+from .results import Graded, Part, StepResult
+
+
+def gradescope(graded: Graded) -> dict[str, Any]:
+    """The object of results.json: a test for each step. The score is ours, so that lateness counts."""
+    said = [headline(graded).plain, graded.problem, graded.late.said if graded.late else "", *graded.notes]
+    return {
+        "score": graded.score,
+        "execution_time": round(graded.seconds),
+        "output": "\n\n".join(filter(None, said)),
+        "output_format": "text",
+        "test_output_format": "text",
+        "stdout_visibility": "hidden",
+        "tests": [_test(step) for step in graded.steps],
+        "extra_data": {"grade": graded.as_dict()},
+    }
+
+
+def _test(step: StepResult) -> dict[str, Any]:
+    return {
+        "number": str(step.step),
+        "name": f"Step {step.step}: {STEPS[step.step].title}",
+        "score": step.score,
+        "max_score": step.points,
+        "status": "passed" if step.score == step.points else "failed",
+        "output": _output(step),
+    }
+
+
+def _output(step: StepResult) -> str:
+    """What was found, part by part."""
+    lines: list[str] = []
+    for part in step.parts:
+        lines.append(f"{part.name} ({_word(part)}): {part.said}")
+        lines += [f"\n{page.rstrip()}\n" for page in part.pages]
+    lines += filter(None, [step.said])
+    if step.reproduce:
+        lines.append(f"to see it again:\n\n    {step.reproduce}")
+    return "\n".join(lines)
+
+
+def _word(part: Part) -> str:
+    return {True: "passed", False: "failed", None: "not judged"}[part.passed]
+
+
+def autolab(graded: Graded) -> str:
+    """Text for standard output: the page, then the feedback and the scores, a line of JSON each.
+
+    The scores are those of the problems "Step 1" … "Step 10", lateness deducted.
+    """
+    kept = 1 - graded.late.lost if graded.late is not None else 1
+    stages = {f"Step {step.step}": step for step in graded.steps}
+    feedback: dict[str, Any] = {"_presentation": "semantic", "stages": list(stages)}
+    for name, step in stages.items():
+        feedback[name] = {part.name.capitalize(): _case(part) for part in step.parts}
+    scores = {name: round(step.score * kept, 2) for name, step in stages.items()}
+    page = plain(grade_page(graded))
+    return f"{page}\n{json.dumps(feedback)}\n{json.dumps({'scores': scores})}\n"
+
+
+def _case(part: Part) -> dict[str, Any]:
+    return {"passed": True} if part.passed else {"passed": False, "hint": part.said}
