@@ -8,8 +8,9 @@ from .scalars import SCALARS
 from .sync import SYNC
 from .tensor_core import TENSOR_CORE
 from .tma import TMA
+from .values import VALUES
 from .warps import WARPS
 
-CASES: tuple[Case, ...] = (*MBARRIERS, *SYNC, *MEMORY, *WARPS, *SCALARS, *COPIES, *TMA, *TENSOR_CORE)
+CASES: tuple[Case, ...] = (*MBARRIERS, *SYNC, *MEMORY, *VALUES, *WARPS, *SCALARS, *COPIES, *TMA, *TENSOR_CORE)
 
 __all__ = ["CASES", "Case"]

@@ -65,10 +65,28 @@ def products(group: int, mask: int | None) -> PrimFunc:
 
 
 SHAPES = (("32x32b", 1), ("32x32b", 64), ("32x32b", 128), ("16x64b", 32), ("16x128b", 16), ("16x256b", 8))
+def pairs() -> PrimFunc:
+    """Arithmetic on pairs of numbers, and on three numbers."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "uint64"), F: T.Buffer((32,), "float32"), out: T.Buffer((4, 32), "uint64")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        out[0, tx] = T.ptx.add.f32x2(A[tx], A[31 - tx])
+        out[1, tx] = T.ptx.sub.f32x2(A[tx], A[31 - tx], rounding="rz")
+        out[2, tx] = T.ptx.mul.f32x2(A[tx], A[31 - tx], ftz=True)
+        out[3, tx] = T.ptx.fma.f32x2(A[tx], A[tx], A[31 - tx])
+        F[tx] = T.ptx.max3.f32(F[tx], 1.0, T.ptx.min3.f32(F[tx], 2.0, 3.0))
+
+    return kernel
+
+
 BLACKWELL: Mapping[str, Callable[[], PrimFunc]] = {
     **{f"tcgen05.ld, st {shape}.x{num}": partial(tensor_memory, shape, num) for shape, num in SHAPES},
     "tcgen05.mma, commit": partial(products, 1, None),
     "tcgen05.mma, commit of a pair": partial(products, 2, None),
     "tcgen05.mma, commit of a pair, multicast": partial(products, 2, 3),
+    "pairs of numbers, three numbers": pairs,
 }
 """What makes the kernels, by what they try."""

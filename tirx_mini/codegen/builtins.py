@@ -42,6 +42,24 @@ template <typename T>
 __device__ __forceinline__ T tvm_builtin_floormod(T a, T b) {
   return a % b + (((a % b != 0) && ((a < 0) != (b < 0))) ? b : 0);
 }""",
+    "grid_sync": """\
+// The CTAs that have arrived; CTA 0 adds what makes the sum of a round flip the highest bit. All launches of the kernel
+// share it, so two of them must not run at the same time.
+__device__ unsigned int tvm_builtin_grid_arrived;
+// Wait for all threads of the grid, as cooperative_groups::this_grid().sync() does. The launch is cooperative.
+__device__ __forceinline__ void tvm_builtin_grid_sync() {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const unsigned int others = gridDim.x * gridDim.y * gridDim.z - 1;
+    const bool first = blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
+    __threadfence();
+    const unsigned int before = atomicAdd(&tvm_builtin_grid_arrived, first ? 0x80000000u - others : 1u);
+    while (((before ^ *(volatile unsigned int*)&tvm_builtin_grid_arrived) & 0x80000000u) == 0) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}""",
     "cluster_ctarank": _register("cluster_ctarank", "%%cluster_ctarank"),
     **{f"cluster_ctaid_{axis}": _register(f"cluster_ctaid_{axis}", f"%%cluster_ctaid.{axis}") for axis in "xyz"},
 }  # fmt: skip

@@ -32,8 +32,9 @@ class Helpers:
             return f"{call.attr('function')}({', '.join(map(render.argument, call.args))})"
         if not entry.ptx:
             assert entry.cuda is not None
+            name = self.require(entry.cuda.name) if entry.cuda.name in DEFINITIONS else entry.cuda.name
             strings = (render(Str(HANDLE, str(value))) for _, value in call.attrs)
-            return f"{entry.cuda.name}({', '.join([*strings, *map(render, call.args)])})"
+            return f"{name}({', '.join([*strings, *map(render, call.args)])})"
         function = device_function(entry, call)
         self._definitions[function.definition] = None
         return f"{function.name}({', '.join(render.argument(arg) for arg in function.arguments)})"

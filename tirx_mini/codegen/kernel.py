@@ -17,7 +17,7 @@ from tirx_mini.ir import (
     Var,
     walk,
 )
-from tirx_mini.isa import instructions, written_params
+from tirx_mini.isa import instructions, orders_memory, written_params
 
 from .exprs import ExprRenderer
 from .helpers import Helpers
@@ -139,10 +139,10 @@ def _signature(func: PrimFunc, kernel: str, parameters: str, arch: Architecture)
 
 def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
     written = written_params(func)
-    # The memory clobber of griddepcontrol.wait does not apply to restrict pointers: the compiler could move reads
-    # through them ahead of it.
+    # The memory clobber of griddepcontrol.wait, or of an acquire, does not apply to restrict pointers: the compiler
+    # could move reads through them ahead of it.
     assert func.launch is not None
-    restrict = "" if func.launch.programmatic else " __restrict__"
+    restrict = "" if func.launch.programmatic or orders_memory(func) else " __restrict__"
     texts: list[str] = []
     for param in params:
         if isinstance(param, TensorMap):

@@ -6,6 +6,7 @@ from tirx_mini.hardware import DEFAULT_GPU, GPUS, REGISTERS_PER_SM
 from tirx_mini.sim import (
     BudgetExceeded,
     ClusterTooLarge,
+    GridNotResident,
     GridOverBudget,
     GridTooLarge,
     MemoryOverBudget,
@@ -85,6 +86,15 @@ def shared_memory_exceeded(fact: SharedMemoryExceeded) -> Explanation:
 def too_many_registers(fact: TooManyRegisters) -> Explanation:
     return Explanation(
         f"{fact.threads} threads of {fact.registers} registers do not fit in the {fact.most} of an SM"
+    )
+
+
+@explains(GridNotResident, LAUNCH_LIMIT)
+def grid_not_resident(fact: GridNotResident) -> Explanation:
+    return Explanation(
+        f"the grid has {fact.ctas} CTAs and synchronises, but a {fact.gpu} holds {fact.most} of them at a time",
+        "launch at most as many CTAs as are resident, and let each work on several tiles",
+        rule="CUDA C++ Programming Guide: Grid Synchronization, cooperative launches",
     )
 
 

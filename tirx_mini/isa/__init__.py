@@ -20,7 +20,7 @@ from .descriptors import (
     operand_chunks,
     swizzle_bytes,
 )  # fmt: skip
-from .effects import addressed_widths, grid_wide, named_params, prints, written_params
+from .effects import addressed_widths, cooperative, grid_wide, named_params, orders_memory, prints, written_params
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
 from .machine import (
     DivergentThread,
@@ -44,8 +44,8 @@ __all__ = [
     "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess",
     "NAMES", "Operand", "OperandKind", "Overloads", "POLICIES", "PTX_TYPES", "REGISTER_TYPES", "Reading",
     "RegisterOperand", "START_BITS", "Scope", "SmemDescriptor", "TABLE", "ThreadVerbs", "TmemOperand", "WgmmaProduct",
-    "WgmmaVerbs", "addressed_widths", "architectures", "call_text", "check_target", "continuations", "describe",
-    "facts_of", "grid_wide", "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format",
-    "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "parameters", "prints", "ptx_text",
-    "readings", "swizzle_bytes", "written_params",
+    "WgmmaVerbs", "addressed_widths", "architectures", "call_text", "check_target", "continuations", "cooperative",
+    "describe", "facts_of", "grid_wide", "instruction_of", "instructions", "literal", "manual", "mma_depth",
+    "mma_format", "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
+    "parameters", "prints", "ptx_text", "readings", "swizzle_bytes", "written_params",
 ]  # fmt: skip

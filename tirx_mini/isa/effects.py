@@ -9,7 +9,9 @@ from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, DataT
 from .debug import printf
 from .facts import Memory
 from .operands import REGISTER_TYPES, OperandKind
-from .table import instruction_of
+from .table import instruction_of, instructions
+
+_ORDERS = ("volatile", "acquire", "release", "acq_rel", "sc")
 
 
 def written_params(func: PrimFunc) -> frozenset[Buffer]:
@@ -43,15 +45,24 @@ def addressed_widths(call: Call) -> Iterator[tuple[Buffer, int]]:
 
 def grid_wide(func: PrimFunc) -> bool:
     """Whether threads of different clusters synchronise with one another in a lowered kernel."""
-    return any(isinstance(node, Call) and _orders_grid(node) for node in walk(func.body))
+    return cooperative(func) or any(call.attr("scope") in ("", "gpu", "sys") for call in _orders(func))
 
 
-def _orders_grid(call: Call) -> bool:
-    entry = instruction_of(call)
-    if entry is None:
-        return False
-    order = call.attr("sem") in ("acquire", "release", "acq_rel", "sc")
-    return entry.grid_wide or (order and call.attr("scope") in ("", "gpu", "sys"))
+def orders_memory(func: PrimFunc) -> bool:
+    """Whether a lowered kernel has accesses or fences that order others."""
+    return cooperative(func) or any(True for _ in _orders(func))
+
+
+def cooperative(func: PrimFunc) -> bool:
+    """Whether a lowered kernel is launched cooperatively: all of its CTAs are then resident at a time."""
+    return any(entry.grid_wide for entry in instructions(func.body))
+
+
+def _orders(func: PrimFunc) -> Iterator[Call]:
+    """The calls that release or acquire."""
+    for node in walk(func.body):
+        if isinstance(node, Call) and instruction_of(node) and node.attr("sem") in _ORDERS:
+            yield node
 
 
 def prints(func: PrimFunc) -> bool:

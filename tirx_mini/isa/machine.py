@@ -178,6 +178,10 @@ class ThreadVerbs(Protocol[RegistersT]):
         """The same, as a fault: for an instruction with .aligned."""
         ...
 
+    def named_lanes(self, mask: Value, what: str, /) -> None:
+        """Record it where the active lanes are not those that the operand `mask` of `what` names."""
+        ...
+
     def not_modelled(self, what: str, effect: str, /) -> None:
         """Record that the simulator does not know what `what` does. effect: what it did instead, a clause."""
         ...
@@ -305,12 +309,25 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """Let the lanes of the warp wait for one another, and order their accesses."""
         ...
 
-    def bar_sync(self, thread: ThreadT, number: int, threads: int | None, /) -> Blocking:
-        """Arrive at named barrier 0 to 15 and block until `threads` threads have; None for all of the CTA."""
+    def lanes_sync(self, thread: ThreadT, mask: int, /) -> None:
+        """The same for the lanes of a mask."""
         ...
 
-    def bar_arrive(self, thread: ThreadT, number: int, threads: int, /) -> None:
+    def bar_sync(
+        self, thread: ThreadT, number: int, threads: int | None, /, *, aligned: bool = True
+    ) -> Blocking:
+        """Arrive at named barrier 0 to 15 and block until `threads` threads have; None for all of the CTA.
+
+        aligned: whether all lanes of the warp must execute it together.
+        """
+        ...
+
+    def bar_arrive(self, thread: ThreadT, number: int, threads: int, /, *, aligned: bool = True) -> None:
         """Arrive at a named barrier that `threads` threads complete."""
+        ...
+
+    def grid_sync(self, thread: ThreadT, /) -> Blocking:
+        """Arrive, and block until all threads of the grid have, with all that they did visible."""
         ...
 
     def cluster_arrive(self, thread: ThreadT, /) -> None:

@@ -70,6 +70,71 @@ def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
 
 
 @instruction(
+    "barrier.sync {barrier_id}, {threads};",
+    name="barrier.sync",
+    implied=("cta",),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="bar, barrier",
+    cost="barrier",
+    spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
+    awaits="bar.sync",
+)
+def barrier_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
+    """As `bar.sync`, but the lanes of a warp may come to it on different ways; each active one arrives."""
+    yield from gpu.bar_sync(thread, barrier_id, threads, aligned=False)
+
+
+@instruction(
+    "barrier.arrive {barrier_id}, {threads};",
+    name="barrier.arrive",
+    implied=("cta",),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="bar, barrier",
+    cost="barrier",
+    spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
+)
+def barrier_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> None:
+    """As `bar.arrive`, but the lanes of a warp may come to it on different ways; each active one arrives."""
+    gpu.bar_arrive(thread, barrier_id, threads, aligned=False)
+
+
+@instruction(
+    "bar.warp.sync {mask};",
+    name="bar.warp.sync.mask",
+    api=("ptx.bar.warp.sync", "ptx.bar.warp_sync", "cuda.warp_sync"),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="bar.warp.sync",
+    cost="sync",
+)
+def bar_warp_sync_mask(gpu: Machine, thread: Thread, mask: u32) -> None:
+    """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`)."""
+    gpu.lanes_sync(thread, mask)
+
+
+@instruction(
+    "",
+    name="grid.sync",
+    api=("cuda.grid_sync",),
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="CUDA C++ Programming Guide: Grid Synchronization",
+    cost="barrier",
+    cuda=CudaName("grid_sync"),
+    awaits="grid.sync",
+    grid_wide=True,
+)
+def grid_sync(gpu: Machine, thread: Thread) -> Blocking:
+    """Wait until every thread of the grid has arrived, and see what all of them did.
+
+    The kernel is launched cooperatively: all of its CTAs have to be resident at a time.
+    """
+    yield from gpu.grid_sync(thread)
+
+
+@instruction(
     "barrier.cluster.arrive.release.aligned;",
     name="barrier.cluster.arrive",
     implied=("release",),

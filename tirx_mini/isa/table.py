@@ -18,10 +18,12 @@ from . import (
     mbarrier,
     memory,
     opaque,
+    packed,
     sync,
     tcgen05,
     timer,
     tma,
+    vote,
     warp,
     wgmma,
 )
@@ -29,7 +31,8 @@ from .core import Instruction
 from .facts import Alias
 
 FAMILIES = (
-    memory, mbarrier, fence, sync, grid, warp, math, tma, cp_async, matrix, wgmma, tcgen05, timer, debug, opaque,
+    memory, mbarrier, fence, sync, grid, warp, vote, math, packed, tma, cp_async, matrix, wgmma, tcgen05, timer,
+    debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 

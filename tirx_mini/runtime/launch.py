@@ -11,6 +11,7 @@ from typing import Any
 from tirx_mini.arguments import check_scalar
 from tirx_mini.codegen import CudaSource
 from tirx_mini.ir import Buffer, PrimFunc, TensorMap, Var
+from tirx_mini.isa import cooperative
 
 from .arguments import check_call
 from .compiler import Compiled
@@ -76,6 +77,7 @@ class Launcher:
         self._bound: dict[tuple[Any, ...], Bound] = {}
         self._last: tuple[tuple[Any, ...], Bound] | None = None
         self._programmatic = launch.programmatic
+        self._cooperative = cooperative(kernel.func)
         self._streams: dict[int, tuple[ctypes.c_void_p, Any]] = {}
 
     def again(self, args: Sequence[Any]) -> bool:
@@ -128,7 +130,7 @@ class Launcher:
         """
         while len(self._streams) >= _STREAMS:
             del self._streams[next(iter(self._streams))]
-        config = launch_config(self._shape, stream, programmatic=self._programmatic)
+        config = launch_config(self._shape, stream, programmatic=self._programmatic, cooperative=self._cooperative)
         self._streams[stream] = ctypes.c_void_p(int(config.getPtr())), config
         return self._streams[stream]
 
@@ -179,11 +181,12 @@ class Launcher:
         return ctypes.c_void_p(int(self._loaded.handle))
 
 
-def launch_config(shape: Sequence[int], stream: int, *, programmatic: bool) -> Any:
+def launch_config(shape: Sequence[int], stream: int, *, programmatic: bool, cooperative: bool = False) -> Any:
     """A `CUlaunchConfig`.
 
     shape: the grid's three extents, the CTA's, and bytes of dynamic shared memory.
     programmatic: whether the kernel may begin before the previous kernel in the stream has ended.
+    cooperative: whether all of its CTAs must be resident at a time, so that the grid can synchronise.
     """
     driver = load("cuda.bindings.driver")
     config = driver.CUlaunchConfig()
@@ -192,11 +195,19 @@ def launch_config(shape: Sequence[int], stream: int, *, programmatic: bool) -> A
     config.blockDimX, config.blockDimY, config.blockDimZ = block
     config.sharedMemBytes = shape[6]
     config.hStream = driver.CUstream(stream)
+    attributes = []
     if programmatic:
         attribute = driver.CUlaunchAttribute()
         attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
         attribute.value.programmaticStreamSerializationAllowed = 1
-        config.attrs, config.numAttrs = [attribute], 1
+        attributes.append(attribute)
+    if cooperative:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        attribute.value.cooperative = 1
+        attributes.append(attribute)
+    if attributes:
+        config.attrs, config.numAttrs = attributes, len(attributes)
     return config
 
 

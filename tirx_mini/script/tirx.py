@@ -58,6 +58,7 @@ from .scopes import (
     warp_id_in_wg,
     warpgroup_id,
 )  # fmt: skip
+from .stored import STORED
 from .values import (
     Cast,
     ceildiv,
@@ -112,7 +113,8 @@ def _root() -> Path:
     """The root of all paths: instructions and collective operations."""
     root = namespace()
     opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
-    for path, function in {**COLLECTIVES, **opaque, "call_pure_extern": call_extern, "cuda.printf": printf}.items():
+    opaque |= {"call_pure_extern": call_extern, "cuda.printf": printf}
+    for path, function in {**COLLECTIVES, **STORED, **opaque}.items():
         node = root.at(path)
         node.function = function
         node.__doc__ = inspect.getdoc(getattr(function, "func", function))  # a partial has the text of its class

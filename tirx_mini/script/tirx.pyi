@@ -1339,10 +1339,11 @@ class _PtxBarSync:
         """
 
 
-class _PtxBarWarp:
-    """Tx.ptx.bar.warp: instructions."""
+class _PtxBarWarpSync:
+    """Tx.ptx.bar.warp.sync: instructions."""
 
-    def sync(self, ) -> None:
+    @overload
+    def __call__(self, ) -> None:
         """Wait for all lanes of the warp, and order their accesses (`__syncwarp`).
 
         PTX:
@@ -1353,7 +1354,38 @@ class _PtxBarWarp:
         cost:          sync, 6 cycles to issue in the simulator's clock
         PTX ISA:       bar.warp.sync
         """
+    @overload
+    def __call__(self, mask: Integer) -> None:
+        """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`).
 
+        PTX:
+            bar.warp.sync mask;
+
+        mask:          an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       bar.warp.sync
+        """
+
+    def mask(self, mask: Integer) -> None:
+        """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`).
+
+        PTX:
+            bar.warp.sync mask;
+
+        mask:          an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       bar.warp.sync
+        """
+
+
+class _PtxBarWarp:
+    """Tx.ptx.bar.warp: instructions."""
+
+    sync: _PtxBarWarpSync
 
 class _PtxBar:
     """Tx.ptx.bar: instructions."""
@@ -1374,12 +1406,26 @@ class _PtxBar:
         """
 
     warp: _PtxBarWarp
+    @overload
     def warp_sync(self, ) -> None:
         """Wait for all lanes of the warp, and order their accesses (`__syncwarp`).
 
         PTX:
             bar.warp.sync 0xffffffff;
 
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       bar.warp.sync
+        """
+    @overload
+    def warp_sync(self, mask: Integer) -> None:
+        """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`).
+
+        PTX:
+            bar.warp.sync mask;
+
+        mask:          an integer
         issued by:     a warp, all its threads together
         architectures: sm_70 and later
         cost:          sync, 6 cycles to issue in the simulator's clock
@@ -1431,7 +1477,49 @@ class _PtxBarrierCluster:
 class _PtxBarrier:
     """Tx.ptx.barrier: instructions."""
 
+    def sync(self, barrier_id: Integer, threads: Integer) -> None:
+        """As `bar.sync`, but the lanes of a warp may come to it on different ways; each active one arrives.
+
+        PTX:
+            barrier.sync barrier_id, threads;
+
+        barrier_id:    an integer (also name_bar_id)
+        threads:       an integer (also thread_count)
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    def arrive(self, barrier_id: Integer, threads: Integer) -> None:
+        """As `bar.arrive`, but the lanes of a warp may come to it on different ways; each active one arrives.
+
+        PTX:
+            barrier.arrive barrier_id, threads;
+
+        barrier_id:    an integer (also name_bar_id)
+        threads:       an integer (also thread_count)
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
     cluster: _PtxBarrierCluster
+
+class _PtxGrid:
+    """Tx.ptx.grid: instructions."""
+
+    def sync(self, ) -> None:
+        """Wait until every thread of the grid has arrived, and see what all of them did.
+
+        The kernel is launched cooperatively: all of its CTAs have to be resident at a time.
+
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        """
+
 
 class _PtxGriddepcontrol:
     """Tx.ptx.griddepcontrol: instructions."""
@@ -1583,6 +1671,91 @@ class _PtxSetmaxnreg:
         """
 
 
+class _PtxVote:
+    """Tx.ptx.vote: instructions."""
+
+    def any(self, mask: Integer, condition: Condition) -> Expr:
+        """Whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it together.
+
+        PTX:
+            vote.sync.any.pred result, condition, mask;
+
+        mask:          an integer
+        condition:     a condition
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       vote.sync
+        """
+
+    def all(self, mask: Integer, condition: Condition) -> Expr:
+        """Whether the condition holds in all lanes of `mask`, which execute it together.
+
+        PTX:
+            vote.sync.all.pred result, condition, mask;
+
+        mask:          an integer
+        condition:     a condition
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       vote.sync
+        """
+
+    def ballot(self, mask: Integer, condition: Condition) -> Expr:
+        """The lanes of `mask` in which the condition holds, lane 0 in bit 0. They execute it together.
+
+        PTX:
+            vote.sync.ballot.b32 result, condition, mask;
+
+        mask:          an integer
+        condition:     a condition
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       vote.sync
+        """
+
+
+class _PtxRedux:
+    """Tx.ptx.redux: instructions."""
+
+    def u32(self, mask: Integer, value: Integer, op: Literal['add', 'min', 'max'] | str = 'add') -> Expr:
+        """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together.
+
+        PTX:
+            redux.sync.add.u32 result, value, mask;
+
+        mask:          an integer
+        value:         an integer
+        op:            one of "add", "min", "max"
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       redux.sync
+        """
+
+    def s32(self, mask: Integer, value: Integer, op: Literal['add', 'min', 'max'] | str = 'add') -> Expr:
+        """As `redux.u32`, of signed integers.
+
+        PTX:
+            redux.sync.add.s32 result, value, mask;
+
+        mask:          an integer
+        value:         an integer
+        op:            one of "add", "min", "max"
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       redux.sync
+        """
+
+
 class _PtxEx2:
     """Tx.ptx.ex2: instructions."""
 
@@ -1709,6 +1882,224 @@ class _PtxFma:
         architectures: sm_70 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         PTX ISA:       Floating Point Instructions: fma
+        """
+
+    def f32x2(self, a: Integer, b: Integer, c: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """The products of two pairs plus a third pair, each with one rounding; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            fma.rn.f32x2 result, a, b, c;
+
+        a:             a 64-bit integer
+        b:             a 64-bit integer
+        c:             a 64-bit integer
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       fma
+        """
+
+
+class _PtxAdd:
+    """Tx.ptx.add: instructions."""
+
+    def f32x2(self, a: Integer, b: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """The sums of two pairs; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            add.rn.f32x2 result, a, b;
+
+        a:             a 64-bit integer
+        b:             a 64-bit integer
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       add
+        """
+
+    def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """The sum of two numbers; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            add.rn.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       add
+        """
+
+
+class _PtxSub:
+    """Tx.ptx.sub: instructions."""
+
+    def f32x2(self, a: Integer, b: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """The differences of two pairs; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            sub.rn.f32x2 result, a, b;
+
+        a:             a 64-bit integer
+        b:             a 64-bit integer
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       sub
+        """
+
+    def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """The difference of two numbers; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            sub.rn.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       sub
+        """
+
+
+class _PtxMul:
+    """Tx.ptx.mul: instructions."""
+
+    def f32x2(self, a: Integer, b: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """The products of two pairs; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            mul.rn.f32x2 result, a, b;
+
+        a:             a 64-bit integer
+        b:             a 64-bit integer
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
+        """
+
+    def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """The product of two numbers; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            mul.rn.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
+        """
+
+
+class _PtxMax:
+    """Tx.ptx.max: instructions."""
+
+    def f32(self, a: Number, b: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
+        """The greater number, where one is NaN the other; with `nan`, NaN where one is.
+
+        PTX:
+            max.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        ftz:           known at compile time
+        nan:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       max
+        """
+
+
+class _PtxMin:
+    """Tx.ptx.min: instructions."""
+
+    def f32(self, a: Number, b: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
+        """The smaller number, where one is NaN the other; with `nan`, NaN where one is.
+
+        PTX:
+            min.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        ftz:           known at compile time
+        nan:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       min
+        """
+
+
+class _PtxMax3:
+    """Tx.ptx.max3: instructions."""
+
+    def f32(self, a: Number, b: Number, c: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
+        """The greatest of three numbers that are not NaN; with `nan`, NaN where one is.
+
+        PTX:
+            max.f32 result, a, b, c;
+
+        a:             a number
+        b:             a number
+        c:             a number
+        ftz:           known at compile time
+        nan:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       max
+        """
+
+
+class _PtxMin3:
+    """Tx.ptx.min3: instructions."""
+
+    def f32(self, a: Number, b: Number, c: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
+        """The smallest of three numbers that are not NaN; with `nan`, NaN where one is.
+
+        PTX:
+            min.f32 result, a, b, c;
+
+        a:             a number
+        b:             a number
+        c:             a number
+        ftz:           known at compile time
+        nan:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       min
         """
 
 
@@ -2649,6 +3040,7 @@ class _Ptx:
     fence: _PtxFence
     bar: _PtxBar
     barrier: _PtxBarrier
+    grid: _PtxGrid
     griddepcontrol: _PtxGriddepcontrol
     elect: _PtxElect
     def elect_sync(self, ) -> Expr:
@@ -2696,6 +3088,23 @@ class _Ptx:
 
     shfl: _PtxShfl
     setmaxnreg: _PtxSetmaxnreg
+    vote: _PtxVote
+    def any_sync(self, mask: Integer, condition: Condition) -> Expr:
+        """Whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it together.
+
+        PTX:
+            vote.sync.any.pred result, condition, mask;
+
+        mask:          an integer
+        condition:     a condition
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       vote.sync
+        """
+
+    redux: _PtxRedux
     ex2: _PtxEx2
     def exp2(self, x: Number, ftz: _bool = True) -> Expr:
         """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero.
@@ -2717,6 +3126,83 @@ class _Ptx:
     rsqrt: _PtxRsqrt
     sqrt: _PtxSqrt
     fma: _PtxFma
+    add: _PtxAdd
+    sub: _PtxSub
+    mul: _PtxMul
+    max: _PtxMax
+    def max_f32(self, a: Number, b: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
+        """The greater number, where one is NaN the other; with `nan`, NaN where one is.
+
+        PTX:
+            max.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        ftz:           known at compile time
+        nan:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       max
+        """
+
+    min: _PtxMin
+    def min_f32(self, a: Number, b: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
+        """The smaller number, where one is NaN the other; with `nan`, NaN where one is.
+
+        PTX:
+            min.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        ftz:           known at compile time
+        nan:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       min
+        """
+
+    max3: _PtxMax3
+    def reduce3_max_f32(self, a: Number, b: Number, c: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
+        """The greatest of three numbers that are not NaN; with `nan`, NaN where one is.
+
+        PTX:
+            max.f32 result, a, b, c;
+
+        a:             a number
+        b:             a number
+        c:             a number
+        ftz:           known at compile time
+        nan:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       max
+        """
+
+    min3: _PtxMin3
+    def reduce3_min_f32(self, a: Number, b: Number, c: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
+        """The smallest of three numbers that are not NaN; with `nan`, NaN where one is.
+
+        PTX:
+            min.f32 result, a, b, c;
+
+        a:             a number
+        b:             a number
+        c:             a number
+        ftz:           known at compile time
+        nan:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       min
+        """
+
     prefetch: _PtxPrefetch
     cp_async: _PtxCp_async
     cp: _PtxCp
@@ -2986,6 +3472,7 @@ class _Cuda:
         PTX ISA:       bar, barrier
         """
 
+    @overload
     def warp_sync(self, ) -> None:
         """Wait for all lanes of the warp, and order their accesses (`__syncwarp`).
 
@@ -2996,6 +3483,29 @@ class _Cuda:
         architectures: sm_70 and later
         cost:          sync, 6 cycles to issue in the simulator's clock
         PTX ISA:       bar.warp.sync
+        """
+    @overload
+    def warp_sync(self, mask: Integer) -> None:
+        """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`).
+
+        PTX:
+            bar.warp.sync mask;
+
+        mask:          an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       bar.warp.sync
+        """
+
+    def grid_sync(self, ) -> None:
+        """Wait until every thread of the grid has arrived, and see what all of them did.
+
+        The kernel is launched cooperatively: all of its CTAs have to be resident at a time.
+
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
         """
 
     def cluster_arrive(self, ) -> None:
@@ -3106,6 +3616,85 @@ class _Cuda:
         architectures: sm_70 and later
         cost:          shuffle, 5 cycles to issue in the simulator's clock
         PTX ISA:       shfl.sync
+        """
+
+    def any_sync(self, mask: Integer, condition: Condition) -> Expr:
+        """Whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it together.
+
+        PTX:
+            vote.sync.any.pred result, condition, mask;
+
+        mask:          an integer
+        condition:     a condition
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       vote.sync
+        """
+
+    def all_sync(self, mask: Integer, condition: Condition) -> Expr:
+        """Whether the condition holds in all lanes of `mask`, which execute it together.
+
+        PTX:
+            vote.sync.all.pred result, condition, mask;
+
+        mask:          an integer
+        condition:     a condition
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       vote.sync
+        """
+
+    def ballot_sync(self, mask: Integer, condition: Condition) -> Expr:
+        """The lanes of `mask` in which the condition holds, lane 0 in bit 0. They execute it together.
+
+        PTX:
+            vote.sync.ballot.b32 result, condition, mask;
+
+        mask:          an integer
+        condition:     a condition
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       vote.sync
+        """
+
+    def reduce_add_sync_u32(self, mask: Integer, value: Integer, op: Literal['add', 'min', 'max'] | str = 'add') -> Expr:
+        """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together.
+
+        With op = "add".
+
+        PTX:
+            redux.sync.add.u32 result, value, mask;
+
+        mask:          an integer
+        value:         an integer
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       redux.sync
+        """
+
+    def reduce_min_sync_u32(self, mask: Integer, value: Integer, op: Literal['add', 'min', 'max'] | str = 'add') -> Expr:
+        """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together.
+
+        With op = "min".
+
+        PTX:
+            redux.sync.add.u32 result, value, mask;
+
+        mask:          an integer
+        value:         an integer
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       redux.sync
         """
 
     def printf(self, format: str, *values: ExprLike) -> None:

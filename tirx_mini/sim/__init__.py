@@ -58,6 +58,7 @@ from .gpu import Gpu, Outcome, Sampled, Size, Standing, Watch
 from .hazards import Extent, Hazard, HazardKind, LaneHazard, LastWait, Space
 from .launch import (
     ClusterTooLarge,
+    GridNotResident,
     GridTooLarge,
     PartialCluster,
     SharedMemoryExceeded,
@@ -81,6 +82,7 @@ from .machine import (
     CountingWait,
     EarlySignal,
     ElementOutOfBounds,
+    GridBarrierWait,
     HostCluster,
     HostCta,
     IncompletePhase,
@@ -173,9 +175,10 @@ __all__ = [
     "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait", "Reinitialised", "RepeatedWait", "RoundsUnordered",
     "RunawayLoop", "RunningWarp", "Sampling", "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation", "Space",
     "StoreAtExit", "StoreBeforeTensor", "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer", "TmemAtExit",
-    "TmemColumnsExceeded", "TmemNotHeld", "TooManyRegisters", "TooManyThreads", "Translation", "TxCountOverflow",
-    "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier",
-    "UnsynchronisedRegisters", "UnreadColumns", "Unwritten", "Wait", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait",
-    "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane", "boxes_of", "numpy_dtype", "place_key",
-    "selected", "thread_values", "translate", "Sampled", "Size", "Standing", "Watch",
+    "TmemColumnsExceeded", "TmemNotHeld", "GridBarrierWait", "GridNotResident", "TooManyRegisters", "TooManyThreads",
+    "Translation", "TxCountOverflow", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
+    "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters", "UnreadColumns", "Unwritten", "Wait",
+    "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaWait", "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection",
+    "WrongTmemLane", "boxes_of", "numpy_dtype", "place_key", "selected", "thread_values", "translate", "Sampled",
+    "Size", "Standing", "Watch",
 ]  # fmt: skip

@@ -24,12 +24,14 @@ from .engines import (
     UnreadColumns,
     WgmmaEngines,
 )
-from .facts import Entry, Fact, FactLog, Fault
+from .facts import Entry, Fact, FactLog, Fault, Origin
 from .hazards import HazardWatch, Space
-from .launch import check_launch
+from .launch import GridNotResident, check_launch
 from .machine import (
+    LANES,
     BarrierEvent,
     GlobalMemory,
+    GridBarrier,
     KernelImage,
     Locator,
     Mbarrier,
@@ -40,7 +42,7 @@ from .machine import (
     RunningWarp,
     UncheckedMbarrier,
 )
-from .ordering import Causality
+from .ordering import Causality, UncheckedCausality
 from .outputs import Unwritten
 from .recording import RecordedMbarrier, RecordedWarp, TimelineRecorder
 from .services import Services
@@ -197,6 +199,8 @@ class Gpu(Services):
         self.leads = Leads(self.wgmma)
         self.cp_async_groups = CpAsync()
         self.strong = StrongAccesses(self)
+        causality = self.causality or UncheckedCausality()
+        self.grid_barrier = GridBarrier(causality, image.launch.num_ctas * image.launch.warps * LANES)
         self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
         self.repeats: dict[Hashable, RepeatedWait] = {}
         self.unread: dict[Hashable, UnreadColumns] = {}
@@ -220,6 +224,7 @@ class Gpu(Services):
         fault: Fact | None = None
         try:
             check_launch(self.image, self.spec)
+            self._check_residency()
             check_budget(self.image, self.spec, self.budget)
             self._fill(0.0)
             self.clock.run()
@@ -238,6 +243,14 @@ class Gpu(Services):
             self.end, facts, fault, blocked, stats, trace, self.barrier_log, repeats, open_orders, mixed,
             self.tests.found,
         )
+
+    def _check_residency(self) -> None:
+        """A fault where a grid that synchronises does not fit on the GPU."""
+        launch = self.image.launch
+        most = resident_clusters(self.image, self.spec) * launch.cluster_size
+        if launch.num_ctas > most and any(entry.grid_wide for entry in self.image.instructions.values()):
+            origin = Origin("", "", "", self.image.span)
+            raise Fault(GridNotResident(origin, launch.num_ctas, most, self.spec.name))
 
     def wake(self, warp: RunningWarp, time: float) -> None:
         """Let a blocked warp run on from `time`."""

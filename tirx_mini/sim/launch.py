@@ -54,6 +54,15 @@ class TooManyRegisters(Fact):
 
 
 @dataclass(frozen=True)
+class GridNotResident(Fact):
+    """A grid that synchronises has more CTAs than the GPU holds at a time: `most`."""
+
+    ctas: int
+    most: int
+    gpu: str
+
+
+@dataclass(frozen=True)
 class SharedMemoryExceeded(Fact):
     """A CTA needs more shared memory than it can have, in bytes. buffers: its buffers; culprit: the first one over."""
 

@@ -31,6 +31,7 @@ from .machine import (
     Blocking,
     Element,
     GlobalMemory,
+    GridBarrier,
     HostCta,
     Locator,
     Mask,
@@ -104,6 +105,7 @@ class Services:
     allocators: TmemAllocators
     cp_async_groups: CpAsync
     strong: StrongAccesses
+    grid_barrier: GridBarrier
 
     # -- addresses -----------------------------------------------------------------------------------------------
 
@@ -185,12 +187,23 @@ class Services:
         if w.converged("bar.warp.sync"):
             w.meet()
 
-    def bar_sync(self, w: RunningWarp, number: int, threads: int | None) -> Blocking:
-        number, threads = w.uniform(number, "the barrier"), w.uniform(threads, "the number of threads")
-        return w.cta.named.sync(w, number, threads)
+    def lanes_sync(self, w: RunningWarp, mask: int) -> None:
+        w.named_lanes(mask, "bar.warp.sync")
+        if w.mask is w.all_lanes:
+            w.meet()
+        else:
+            w.lanes.meet_within(w.mask.word, w.agent)
 
-    def bar_arrive(self, w: RunningWarp, number: int, threads: int) -> None:
-        w.cta.named.arrive(w, w.uniform(number, "the barrier"), w.uniform(threads, "the number of threads"))
+    def bar_sync(self, w: RunningWarp, number: int, threads: int | None, *, aligned: bool = True) -> Blocking:
+        number, threads = w.uniform(number, "the barrier"), w.uniform(threads, "the number of threads")
+        return w.cta.named.sync(w, number, threads, aligned)
+
+    def bar_arrive(self, w: RunningWarp, number: int, threads: int, *, aligned: bool = True) -> None:
+        threads = w.uniform(threads, "the number of threads")
+        w.cta.named.arrive(w, w.uniform(number, "the barrier"), threads, aligned)
+
+    def grid_sync(self, w: RunningWarp) -> Blocking:
+        return self.grid_barrier.sync(w)
 
     def cluster_arrive(self, w: RunningWarp) -> None:
         w.cta.cluster.barrier.arrive(w)

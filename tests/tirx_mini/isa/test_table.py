@@ -37,7 +37,7 @@ def test_an_entry_is_documented(entry: Instruction) -> None:
     assert isinstance(entry.issued_by, Scope) and len(entry.section) > 1
 
 
-@pytest.mark.parametrize("entry", [p for p in ENTRIES if p.id not in ("printf", "func_call")])
+@pytest.mark.parametrize("entry", [p for p in ENTRIES if TABLE[str(p.id)].ptx])
 def test_the_ptx_of_an_entry_names_each_operand_and_the_result(entry: Instruction) -> None:
     attrs = {a.name: REQUIRED[a.name] for a in entry.attributes if a.name in REQUIRED}
     text = entry.template(attrs)
@@ -278,6 +278,12 @@ def atomics(w: RunningWarp) -> Any:
     yield from ()
 
 
+def pair(*numbers: float) -> int:
+    """Two float32 as 64 bits."""
+    return int(np.array(numbers, np.float32).view(np.uint64)[0])
+
+
+EVERY = 0xFFFFFFFF
 PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("mbarrier.init", "mbarrier.arrive", "fence.mbarrier_init"): arrives(("mbarrier.arrive",)),
     ("mbarrier.arrive.remote",): arrives(("mbarrier.arrive.remote", 0, True)),
@@ -288,6 +294,26 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("fence",): simple("fence"),
     ("ld", "st", "ld.registers", "st.registers"): accesses,
     ("atom", "atom.cas", "red"): atomics,
+    ("vote.any",): value("vote.any", np.full(32, True), EVERY, LANE == 7),
+    ("vote.all",): value("vote.all", np.full(32, False), EVERY, LANE == 7),
+    ("vote.ballot",): value("vote.ballot", np.full(32, 6), EVERY, (LANE == 1) | (LANE == 2)),
+    ("redux.u32",): value("redux.u32", np.full(32, 496), EVERY, LANE),
+    ("redux.s32",): value("redux.s32", -32, EVERY, -1),
+    ("add.f32",): value("add.f32", LANE + 0.5, LANE.astype(np.float32), 0.5),
+    ("sub.f32",): value("sub.f32", LANE - 0.5, LANE.astype(np.float32), 0.5),
+    ("mul.f32",): value("mul.f32", LANE * 0.5, LANE.astype(np.float32), 0.5),
+    ("max.f32",): value("max.f32", np.float32(2), 1.0, 2.0),
+    ("min.f32",): value("min.f32", np.float32(1), 1.0, np.nan),
+    ("max3.f32",): value("max3.f32", np.float32(3), 1.0, 3.0, 2.0),
+    ("min3.f32",): value("min3.f32", np.float32(1), 2.0, 3.0, 1.0),
+    ("add.f32x2",): value("add.f32x2", pair(4, 6), pair(1, 2), pair(3, 4)),
+    ("sub.f32x2",): value("sub.f32x2", pair(-2, -2), pair(1, 2), pair(3, 4)),
+    ("mul.f32x2",): value("mul.f32x2", pair(3, 8), pair(1, 2), pair(3, 4)),
+    ("fma.f32x2",): value("fma.f32x2", pair(4, 9), pair(1, 2), pair(3, 4), pair(1, 1)),
+    ("barrier.sync",): simple("barrier.sync", 1, 32),
+    ("barrier.arrive",): simple("barrier.arrive", 1, 32),
+    ("bar.warp.sync.mask",): simple("bar.warp.sync.mask", EVERY),
+    ("grid.sync",): simple("grid.sync"),
     ("griddepcontrol.wait",): simple("griddepcontrol.wait"),
     ("griddepcontrol.launch_dependents",): simple("griddepcontrol.launch_dependents"),
     ("globaltimer",): clock,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx_mini.sim import Mbarrier, NamedBarrierWait, RegisterWait, WgmmaWait
+from tirx_mini.sim import GridBarrierWait, Mbarrier, NamedBarrierWait, RegisterWait, WgmmaWait
 
 from ..kind import Explanation
 from .notes import guard_notes
@@ -37,6 +37,12 @@ def part_of_a_warp(situation: Situation, group: Group) -> Explanation | None:
 def some_never_call(situation: Situation, group: Group) -> Explanation | None:
     """Warps that a barrier counts wait at another one, or have ended."""
     barrier = group.counting
+    if barrier is not None and isinstance(group.wait, GridBarrierWait):
+        return Explanation(
+            f"{group.call} waits for the {barrier.expected} threads of the grid, and only {barrier.arrived} reach it",
+            f"let every thread of every CTA call {group.call}, each as often as the others",
+            guard_notes(group.sites[0].guards if group.sites else ()),
+        )
     if barrier is None or not isinstance(group.wait, NamedBarrierWait):
         return None
     cta = group.warps[0].cta

@@ -10,6 +10,7 @@ from tirx_mini.sim import (
     BulkWait,
     ClusterBarrierWait,
     ColumnsWait,
+    GridBarrierWait,
     MbarrierWait,
     NamedBarrierWait,
     PairWait,
@@ -32,6 +33,7 @@ _TEXTS: Mapping[type[Wait], Callable[[Any], str]] = MappingProxyType({
     MbarrierWait: lambda wait: f"{wait.barrier.name} to complete its phase of parity {wait.parity}",
     NamedBarrierWait: lambda wait: f"{wait.threads} threads to arrive at barrier {wait.number}",
     ClusterBarrierWait: lambda wait: "every thread of the cluster to arrive at the cluster barrier",
+    GridBarrierWait: lambda wait: "every thread of the grid to synchronise",
     ColumnsWait: lambda wait: f"{wait.columns} columns of tensor memory ({wait.free} are free on the SM, this CTA "
     f"holds {wait.held})",
     PairWait: lambda wait: "the other CTA of the pair to allocate tensor memory too",

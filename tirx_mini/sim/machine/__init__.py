@@ -32,7 +32,14 @@ from .barriers import (
     UnorderedPhases,
     UnpairedClusterBarrier,
 )
-from .counting import ClusterBarrierWait, CountingBarrier, CountingWait, NamedBarrierWait
+from .counting import (
+    ClusterBarrierWait,
+    CountingBarrier,
+    CountingWait,
+    GridBarrier,
+    GridBarrierWait,
+    NamedBarrierWait,
+)
 from .cta import Multiprocessor, ResidentCluster, ResidentCta
 from .dtypes import numpy_dtype
 from .image import GlobalBuffer, KernelImage, SharedBuffer
@@ -76,16 +83,16 @@ __all__ = [
     "Apart", "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
     "BarrierOfEndedCta", "BarrierUse", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
     "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "EarlySignal", "Element",
-    "ElementOutOfBounds", "FULL", "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "HostCluster", "HostCta",
-    "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator", "Mask",
-    "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier", "MisalignedMatrixRow",
-    "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NoSuchBarrier", "OFFSET_MASK",
-    "POLL_CYCLES", "PartialSetmaxnreg", "PartialWarp", "PendingRegister", "RegisterArray", "RegisterCountsDiffer",
-    "RegisterOutOfBounds", "RegisterPool", "RegisterWait", "Registers", "Reinitialised", "RemoteSignal", "RepeatedWait",
-    "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp", "SharedBuffer", "SharedMemory", "Signal",
-    "SignalAtExit", "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow",
-    "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
-    "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters", "WINDOW_BITS", "Wait", "Warp",
-    "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of", "partition", "spend_global",
-    "spend_shared",
+    "ElementOutOfBounds", "FULL", "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier", "GridBarrierWait",
+    "HostCluster", "HostCta", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator",
+    "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier",
+    "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait",
+    "NoSuchBarrier", "OFFSET_MASK", "POLL_CYCLES", "PartialSetmaxnreg", "PartialWarp", "PendingRegister",
+    "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool", "RegisterWait", "Registers",
+    "Reinitialised", "RemoteSignal", "RepeatedWait", "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp",
+    "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit", "Sm", "StoreOverBarrier", "TensorMemory",
+    "ThreadCountsDiffer", "TxCountOverflow", "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier",
+    "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
+    "WINDOW_BITS", "Wait", "Warp", "WideRegisters", "WrongRegisterDirection", "element_of", "numpy_dtype", "offset_of",
+    "partition", "spend_global", "spend_shared",
 ]  # fmt: skip

@@ -53,11 +53,15 @@ class ClusterBarrierWait(CountingWait):
 
 @dataclass
 class Round:
-    """Who arrived in one round. epochs: of each agent. places: who, and where. everyone: whether it was for the CTA."""
+    """Who arrived in one round. epochs: of each agent. places: who, and where. everyone: whether it was for the CTA.
+
+    apart: the lanes that came so far of warps whose lanes come on ways of their own.
+    """
 
     epochs: dict[int, int] = field(default_factory=dict)
     places: list[tuple[str, Span | None]] = field(default_factory=list)
     everyone: bool = False
+    apart: dict[Warp, int] = field(default_factory=dict)
 
     @property
     def twice(self) -> str:
@@ -113,6 +117,9 @@ class CountingBarrier:
             wait.agent.acquire(self.released)
             wait.over = True
             wait.warp.gpu.wake(wait.warp, time)
+        for warp, word in self.current.apart.items():
+            if word == warp.all_lanes.word:  # each lane has acquired: so has the warp
+                warp.lanes.whole.acquire(self.released)
         self.waiters = []
         self.previous, self.current = self.current, Round()
         self.previous.everyone = self.everyone
@@ -128,9 +135,12 @@ class NamedBarriers:
         self.cta = cta
         self.barriers: dict[int, CountingBarrier] = {}
 
-    def sync(self, w: Warp, number: int, count: int | None) -> Blocking:
-        """bar.sync: arrive, and wait until `count` threads have, or all of the CTA where it is None."""
-        barrier = self._arrive(w, number, count, "bar.sync", meets=True)
+    def sync(self, w: Warp, number: int, count: int | None, aligned: bool = True) -> Blocking:
+        """bar.sync: arrive, and wait until `count` threads have, or all of the CTA where it is None.
+
+        aligned: whether the lanes of a warp come together, as without barrier.sync they have to.
+        """
+        barrier = self._arrive(w, number, count, "bar.sync" if aligned else "", meets=True)
         if barrier.arrived >= self._needed(barrier):
             w.agent.acquire(barrier.released)
             w.time = max(w.time, barrier.time + w.gpu.spec.bar_latency)
@@ -138,9 +148,9 @@ class NamedBarriers:
         else:
             yield barrier.enqueue(NamedBarrierWait(w, w.time, w.span, barrier, number, barrier.expected))
 
-    def arrive(self, w: Warp, number: int, threads: int) -> None:
+    def arrive(self, w: Warp, number: int, threads: int, aligned: bool = True) -> None:
         """bar.arrive: arrive without waiting."""
-        barrier = self._arrive(w, number, threads, "bar.arrive", meets=False)
+        barrier = self._arrive(w, number, threads, "bar.arrive" if aligned else "", meets=False)
         if barrier.arrived >= self._needed(barrier):
             barrier.complete(w.gpu.spec.bar_latency)
 
@@ -151,14 +161,19 @@ class NamedBarriers:
                 barrier.complete(self.cta.gpu.spec.bar_latency)
 
     def _arrive(self, w: Warp, number: int, count: int | None, what: str, meets: bool) -> CountingBarrier:
-        """meets: whether the lanes wait, so that all of them go on together."""
+        """what: the instruction for which all lanes have to come together, "" where they need not.
+
+        meets: whether the lanes wait, so that all of them go on together.
+        """
         barrier = self._barrier(w, number, count)
-        if w.converged(what) and meets:
+        if (w.converged(what) if what else w.mask is w.all_lanes) and meets:
             w.meet()
         previous = barrier.previous
         if previous is not None and not (barrier.everyone and previous.everyone):
             self._check_rounds(w, number, previous)
         barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count)
+        if not what and meets and w.mask is not w.all_lanes:
+            barrier.current.apart[w] = barrier.current.apart.get(w, 0) | w.mask.word
         return barrier
 
     def _barrier(self, w: Warp, number: int, count: int | None) -> CountingBarrier:
@@ -229,3 +244,35 @@ class ClusterBarrier:
         else:
             w.agent.acquire(self._released)
             w.time = max(w.time, self.barrier.time + w.gpu.spec.cluster_barrier_latency)
+
+
+@dataclass
+class GridBarrierWait(CountingWait):
+    """The wait for all threads of the grid."""
+
+    instruction: ClassVar[str] = "grid.sync"
+
+
+class GridBarrier:
+    """A barrier for all threads of a grid that was launched cooperatively (CUDA: "Grid Synchronization").
+
+    The library lets one thread of each CTA count in global memory, between two barriers of the CTA.
+    """
+
+    def __init__(self, causality: Causality, threads: int) -> None:
+        self.barrier = CountingBarrier("the barrier of the grid", causality)
+        self.barrier.expected = threads
+
+    def sync(self, w: Warp) -> Blocking:
+        """Arrive, and wait for all others; the lanes of a warp come together."""
+        barrier = self.barrier
+        if w.converged("grid.sync"):
+            w.meet()
+        barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count)
+        latency = 2 * (w.gpu.spec.bar_latency + w.gpu.spec.l2_far_latency)
+        if barrier.arrived >= barrier.expected:
+            w.agent.acquire(barrier.released)
+            w.time = max(w.time, barrier.time + latency)
+            barrier.complete(latency)
+        else:
+            yield barrier.enqueue(GridBarrierWait(w, w.time, w.span, barrier))

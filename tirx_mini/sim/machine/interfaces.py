@@ -16,7 +16,7 @@ from tirx_mini.isa import WgmmaVerbs
 
 from ..doubts import Doubts, Ends, Tests
 from ..facts import FactLog, Origin
-from ..ordering import Actor, Agent, Causality, GridDependence, SyncClock
+from ..ordering import Actor, Agent, Causality, GridDependence, Lanes, SyncClock
 from ..timing import Clock, FairShare, SmTraffic, Traffic
 from .barriers import RepeatedWait
 from .image import KernelImage
@@ -247,6 +247,11 @@ class Warp(Protocol):
     def origin(self) -> Origin: ...
     @property
     def all_lanes(self) -> Mask: ...
+    @property
+    def lanes(self) -> Lanes:
+        """The agents of its lanes."""
+        ...
+
     @property
     def lane(self) -> int: ...
     @property

@@ -244,6 +244,12 @@ class RunningWarp:
         self.gpu.facts.record(self._partial(what))
         return False
 
+    def named_lanes(self, mask: Any, what: str) -> None:
+        """Record it where the active lanes are not those of `mask` that the warp has."""
+        word = int(self.uniform(mask, f"the mask of {what}"))
+        if word & self.all_lanes.word != self.mask.word:
+            self.gpu.facts.record(self._partial(what))
+
     def require_converged(self, what: str) -> None:
         """Raise a fault unless the whole warp executes this."""
         if self.mask is not self.all_lanes:

@@ -105,6 +105,22 @@ class Lanes:
         for part in self._parts.values():
             self.whole.acquire_past(part.agent.clocks)
 
+    def meet_within(self, word: int, agent: Agent) -> None:
+        """The lanes of `word`, which act as `agent`, synchronise with one another, and with memory.
+
+        What the whole warp did before they parted is taken as theirs: which of its lanes did it is not kept.
+        """
+        whole = self.whole
+        for key, part in list(self._parts.items()):
+            if part.agent is not agent and not part.word & ~word:
+                agent.acquire_from(part.agent)
+                self._spare.append(self._parts.pop(key).agent)
+        agent.acquire_epoch(whole.index, whole.epoch)
+        whole.advance()
+        agent.synced = agent.epoch
+        agent.scattered = False
+        agent.advance()
+
     def meet(self) -> None:
         """All lanes synchronise with one another, and with memory."""
         whole = self.whole

@@ -1,0 +1,89 @@
+"""Votes and sums of warps, arithmetic with a rounding mode, and barriers that lanes come to on ways of their own."""
+
+from __future__ import annotations
+
+from tirx_mini.script import tirx as T
+
+from .case import Built, Case, blank, random_bytes, small_integers
+
+
+def votes() -> Built:
+    """Votes of all lanes and of some, of random conditions."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "int32"), out: T.Buffer((6, 64), "int32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        every = T.uint32(0xFFFFFFFF)
+        out[0, tx] = T.Cast("int32", T.cuda.ballot_sync(every, A[tx] > 0))
+        out[1, tx] = T.Cast("int32", T.cuda.any_sync(every, A[tx] > 3))
+        out[2, tx] = T.Cast("int32", T.cuda.all_sync(every, A[tx] > -5))
+        out[3, tx] = T.ptx.redux.s32(every, A[tx], op="add")
+        out[4, tx] = T.Cast("int32", T.ptx.redux.u32(every, T.Cast("uint32", A[tx]), op="max"))
+        if tx % 32 < 16:
+            out[5, tx] = T.Cast("int32", T.cuda.ballot_sync(T.uint32(0xFFFF), A[tx] > 0))
+
+    return kernel, (small_integers((64,), "int32"), blank((6, 64)))
+
+
+def arithmetic(op: str, rounding: str) -> Built:
+    """Numbers of any bits, with each rounding mode."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), out: T.Buffer((64,), "float32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        x = T.alloc_local((1,), "float32")
+        if op == "add":
+            T.ptx.add_f32(x.ptr_to([0]), A[tx], B[tx], rounding=rounding)
+        elif op == "sub":
+            T.ptx.sub_f32(x.ptr_to([0]), A[tx], B[tx], rounding=rounding)
+        elif op == "mul":
+            T.ptx.mul_f32(x.ptr_to([0]), A[tx], B[tx], rounding=rounding)
+        elif op == "max":
+            x[0] = T.ptx.max_f32(A[tx], B[tx])
+        else:
+            x[0] = T.ptx.min_f32(A[tx], B[tx])
+        out[tx] = x[0]
+
+    return kernel, (small_integers((64,), "float32"), small_integers((64,), "float32", 1), blank(64, "float32"))
+
+
+def lanes_of_their_own(arrive: bool) -> Built:
+    """Lanes of a warp come to one barrier on two ways, and to one of the warp with a mask."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "int32"), out: T.Buffer((64,), "int32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        box = T.alloc_shared((64,), "int32")
+        if arrive:
+            box[tx] = A[tx]
+            if tx < 32:
+                T.ptx.barrier.arrive(1, 64)
+                out[tx] = A[tx]
+            else:
+                T.ptx.barrier.sync(1, 64)
+                out[tx] = box[63 - tx]
+        elif tx % 32 < 16:
+            box[tx] = A[tx]
+            T.ptx.bar.warp.sync(T.uint32(0xFFFF))
+            out[tx] = box[tx ^ 15]
+
+    return kernel, (random_bytes((64,), "int32"), blank(64))
+
+
+VALUES = (
+    Case("vote, redux", "of a warp and of half", votes),
+    *(
+        Case("arithmetic", f"{op}.{rounding}.f32", lambda a=(op, rounding): arithmetic(*a))
+        for op in ("add", "sub", "mul")
+        for rounding in ("rn", "rz", "rm", "rp")
+    ),
+    *(Case("arithmetic", f"{op}.f32", lambda op=op: arithmetic(op, "rn")) for op in ("max", "min")),
+    Case("bar", "barrier.arrive and barrier.sync", lambda: lanes_of_their_own(True)),
+    Case("bar", "bar.warp.sync of 16 lanes", lambda: lanes_of_their_own(False)),
+)

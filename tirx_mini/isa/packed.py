@@ -1,0 +1,150 @@
+"""Arithmetic of float32 with a rounding mode, of single numbers and of pairs (PTX ISA: "Floating Point Instructions").
+
+A pair, .f32x2, is two numbers in a register of 64 bits, the first one in the lower half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from .core import instruction
+from .facts import Scope
+from .machine import Machine, Thread
+from .operands import f32, u64
+
+Rounding = Literal["rn", "rz", "rm", "rp"]
+"""To the nearest, with ties to even; towards zero; down; up."""
+_SMALLEST = np.finfo(np.float32).tiny
+_FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True}
+
+
+def _rounded(exact: Any, rounding: str) -> Any:
+    """Numbers of float64 in float32."""
+    with np.errstate(all="ignore"):
+        near = np.asarray(exact).astype(np.float32)
+        back = near.astype(np.float64)
+        down, up = np.float32(-np.inf), np.float32(np.inf)
+        over, under = back > exact, back < exact
+        if rounding in ("rm", "rz"):
+            near = np.where(over & ((rounding == "rm") | (exact > 0)), np.nextafter(near, down), near)
+        if rounding in ("rp", "rz"):
+            near = np.where(under & ((rounding == "rp") | (exact < 0)), np.nextafter(near, up), near)
+        return near
+
+
+def _compute(function: Callable[..., Any], rounding: str, ftz: bool, *values: Any) -> Any:
+    """`function` of float32 values, with one rounding."""
+    flushed = [_flushed(np.asarray(value, np.float32), ftz).astype(np.float64) for value in values]
+    with np.errstate(all="ignore"):
+        return _flushed(_rounded(function(*flushed), rounding), ftz).astype(np.float32)[()]
+
+
+def _flushed(value: Any, ftz: bool) -> Any:
+    return np.where(np.abs(value) < _SMALLEST, value * np.float32(0), value) if ftz else np.asarray(value)
+
+
+def _pairs(function: Callable[..., Any], rounding: str, ftz: bool, *values: Any) -> Any:
+    """The same for pairs, uint64."""
+    halves = [np.atleast_1d(np.asarray(value, np.uint64)).view(np.float32).reshape(-1, 2) for value in values]
+    result = np.ascontiguousarray(_compute(function, rounding, ftz, *halves), np.float32)
+    words = result.view(np.uint64).reshape(-1)
+    return words if any(isinstance(value, np.ndarray) and value.ndim for value in values) else int(words[0])
+
+
+@instruction("add{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="add.f32x2", min_sm=100, isa="add", **_FACTS)
+def add_f32x2(
+    gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
+) -> u64:
+    """The sums of two pairs; with `ftz`, subnormal numbers are zero."""
+    return _pairs(lambda x, y: x + y, rounding, ftz, a, b)
+
+
+@instruction("sub{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="sub.f32x2", min_sm=100, isa="sub", **_FACTS)
+def sub_f32x2(
+    gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
+) -> u64:
+    """The differences of two pairs; with `ftz`, subnormal numbers are zero."""
+    return _pairs(lambda x, y: x - y, rounding, ftz, a, b)
+
+
+@instruction("mul{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="mul.f32x2", min_sm=100, isa="mul", **_FACTS)
+def mul_f32x2(
+    gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
+) -> u64:
+    """The products of two pairs; with `ftz`, subnormal numbers are zero."""
+    return _pairs(lambda x, y: x * y, rounding, ftz, a, b)
+
+
+@instruction("fma{.rounding}{.ftz}.f32x2 {result}, {a}, {b}, {c};", name="fma.f32x2", min_sm=100, isa="fma", **_FACTS)
+def fma_f32x2(
+    gpu: Machine, thread: Thread, a: u64, b: u64, c: u64, *, rounding: Rounding = "rn", ftz: bool = False
+) -> u64:
+    """The products of two pairs plus a third pair, each with one rounding; with `ftz`, subnormal numbers are zero."""
+    return _pairs(lambda x, y, z: x * y + z, rounding, ftz, a, b, c)
+
+
+@instruction("add{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="add.f32", min_sm=70, isa="add", **_FACTS)
+def add_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding = "rn", ftz: bool = False) -> f32:
+    """The sum of two numbers; with `ftz`, subnormal numbers are zero."""
+    return _compute(lambda x, y: x + y, rounding, ftz, a, b)
+
+
+@instruction("sub{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="sub.f32", min_sm=70, isa="sub", **_FACTS)
+def sub_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding = "rn", ftz: bool = False) -> f32:
+    """The difference of two numbers; with `ftz`, subnormal numbers are zero."""
+    return _compute(lambda x, y: x - y, rounding, ftz, a, b)
+
+
+@instruction("mul{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="mul.f32", min_sm=70, isa="mul", **_FACTS)
+def mul_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding = "rn", ftz: bool = False) -> f32:
+    """The product of two numbers; with `ftz`, subnormal numbers are zero."""
+    return _compute(lambda x, y: x * y, rounding, ftz, a, b)
+
+
+def _extreme(function: Callable[..., Any], nan: bool, ftz: bool, *values: Any) -> Any:
+    """The least or the greatest number; a NaN is left out, or with `nan` the result."""
+    flushed = [_flushed(np.asarray(value, np.float32), ftz) for value in values]
+    found = flushed[0]
+    for value in flushed[1:]:
+        found = function(found, value)
+    if nan:
+        found = np.where(np.logical_or.reduce([np.isnan(value) for value in flushed]), np.float32(np.nan), found)
+    return np.asarray(found, np.float32)[()]
+
+
+def _with_nan(op: str, operands: str) -> Callable[..., str]:
+    def template(nan: bool, **_: Any) -> str:
+        return f"{op}{{.ftz}}{'.NaN' if nan else ''}.f32 {{result}}, {operands};"
+
+    return template
+
+
+@instruction(_with_nan("max", "{a}, {b}"), name="max.f32", api=("ptx.max_f32",), min_sm=80, isa="max", **_FACTS)
+def max_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False, nan: bool = False) -> f32:
+    """The greater number, where one is NaN the other; with `nan`, NaN where one is."""
+    return _extreme(np.fmax, nan, ftz, a, b)
+
+
+@instruction(_with_nan("min", "{a}, {b}"), name="min.f32", api=("ptx.min_f32",), min_sm=80, isa="min", **_FACTS)
+def min_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False, nan: bool = False) -> f32:
+    """The smaller number, where one is NaN the other; with `nan`, NaN where one is."""
+    return _extreme(np.fmin, nan, ftz, a, b)
+
+
+@instruction(
+    _with_nan("max", "{a}, {b}, {c}"), name="max3.f32", api=("ptx.reduce3_max_f32",), min_sm=100, isa="max", **_FACTS
+)
+def max3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool = False, nan: bool = False) -> f32:
+    """The greatest of three numbers that are not NaN; with `nan`, NaN where one is."""
+    return _extreme(np.fmax, nan, ftz, a, b, c)
+
+
+@instruction(
+    _with_nan("min", "{a}, {b}, {c}"), name="min3.f32", api=("ptx.reduce3_min_f32",), min_sm=100, isa="min", **_FACTS
+)
+def min3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool = False, nan: bool = False) -> f32:
+    """The smallest of three numbers that are not NaN; with `nan`, NaN where one is."""
+    return _extreme(np.fmin, nan, ftz, a, b, c)

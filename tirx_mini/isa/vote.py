@@ -1,0 +1,85 @@
+"""Votes and sums of the lanes of a warp: each lane of a mask gives a value, and all get the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from .core import instruction
+from .facts import Alias, Scope
+from .machine import Machine, Thread
+from .operands import pred, s32, u32
+
+_FACTS: dict[str, Any] = {"issued_by": Scope.WARP, "cost": "sync", "pure": True}
+
+
+def _lanes(thread: Thread, value: Any) -> np.ndarray:
+    """The values of the active lanes."""
+    return np.broadcast_to(np.asarray(value), 32)[thread.mask.lanes]
+
+
+def _same(result: Any, *operands: Any) -> Any:
+    """A result that all lanes get, as an array where operands are arrays."""
+    return np.full(32, result) if any(isinstance(operand, np.ndarray) for operand in operands) else result
+
+
+@instruction(
+    "vote.sync.any.pred {result}, {condition}, {mask};",
+    name="vote.any", api=("ptx.any_sync", "cuda.any_sync"), min_sm=70, isa="vote.sync", **_FACTS,
+)  # fmt: skip
+def vote_any(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
+    """Whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it together."""
+    thread.named_lanes(mask, "vote.sync")
+    return _same(bool(_lanes(thread, condition).any()), mask, condition)
+
+
+@instruction(
+    "vote.sync.all.pred {result}, {condition}, {mask};",
+    name="vote.all", api=("cuda.all_sync",), min_sm=70, isa="vote.sync", **_FACTS,
+)  # fmt: skip
+def vote_all(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
+    """Whether the condition holds in all lanes of `mask`, which execute it together."""
+    thread.named_lanes(mask, "vote.sync")
+    return _same(bool(_lanes(thread, condition).all()), mask, condition)
+
+
+@instruction(
+    "vote.sync.ballot.b32 {result}, {condition}, {mask};",
+    name="vote.ballot", api=("cuda.ballot_sync",), min_sm=70, isa="vote.sync", **_FACTS,
+)  # fmt: skip
+def vote_ballot(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> u32:
+    """The lanes of `mask` in which the condition holds, lane 0 in bit 0. They execute it together."""
+    thread.named_lanes(mask, "vote.sync")
+    holds = _lanes(thread, condition).astype(bool)
+    return _same(sum(1 << lane for lane in thread.mask.lanes[holds].tolist()), mask, condition)
+
+
+_REDUCTIONS: dict[str, Callable[..., Any]] = {"add": np.sum, "min": np.min, "max": np.max}
+
+
+@instruction(
+    "redux.sync.{op}.u32 {result}, {value}, {mask};", name="redux.u32",
+    api=(Alias("cuda.reduce_add_sync_u32", {"op": "add"}), Alias("cuda.reduce_min_sync_u32", {"op": "min"})),
+    min_sm=80, isa="redux.sync", **_FACTS,
+)  # fmt: skip
+def redux_u32(
+    gpu: Machine, thread: Thread, mask: u32, value: u32, *, op: Literal["add", "min", "max"] = "add"
+) -> u32:
+    """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together."""
+    thread.named_lanes(mask, "redux.sync")
+    total = int(_REDUCTIONS[op](_lanes(thread, value).astype(np.int64)))
+    return _same(total & 0xFFFFFFFF, mask, value)
+
+
+@instruction(
+    "redux.sync.{op}.s32 {result}, {value}, {mask};", name="redux.s32", min_sm=80, isa="redux.sync", **_FACTS,
+)  # fmt: skip
+def redux_s32(
+    gpu: Machine, thread: Thread, mask: u32, value: s32, *, op: Literal["add", "min", "max"] = "add"
+) -> s32:
+    """As `redux.u32`, of signed integers."""
+    thread.named_lanes(mask, "redux.sync")
+    total = int(_REDUCTIONS[op](_lanes(thread, value).astype(np.int64)))
+    return _same((total + (1 << 31)) % (1 << 32) - (1 << 31), mask, value)

@@ -1,0 +1,62 @@
+"""TVM's names of arithmetic whose first argument says where the result goes: ``T.ptx.add_f32(d.ptr_to([0]), a, b)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Expr, TirxError, as_expr, cast, const, reinterpret
+
+from .builder import current, place
+from .instructions import namespace
+
+_OPERANDS = {"add": 2, "sub": 2, "mul": 2, "fma": 3}
+
+
+def store(result: Expr, destination: Any, name: str) -> None:
+    """Store a number, or a pair of float32 in 64 bits, in registers: one element, or of a pair two of 32 bits."""
+    builder = current(name)
+    target = destination[(0,) * destination.ndim] if isinstance(destination, Buffer) else as_expr(destination)
+    if not isinstance(target, (BufferLoad, AddressOf)) or target.buffer.scope != "local":
+        hint = "give a register buffer, as in d.ptr_to([0])"
+        raise TirxError(f"{name} stores its result in registers, but {destination!r} is given", place(), hint)
+    buffer = target.buffer
+    *outer, last = target.indices or (const(0),) * buffer.ndim
+    if buffer.dtype.bits == result.dtype.bits:
+        value = result if buffer.dtype == result.dtype else reinterpret(buffer.dtype, result)
+        builder.emit(BufferStore(buffer, (*outer, last), value))
+        return
+    if buffer.dtype.bits != 32 or result.dtype.bits != 64:
+        raise TirxError(f"{name} gives {result.dtype}, and {buffer.name} has elements of {buffer.dtype}", place())
+    pair = builder.bind("pair", result)
+    for half in (0, 1):
+        word = cast("uint32", pair >> const(32 * half, "uint64"))
+        value = word if buffer.dtype == "uint32" else reinterpret(buffer.dtype, word)
+        builder.emit(BufferStore(buffer, (*outer, last + half), value))
+
+
+def _arithmetic(op: str, kind: str, *args: Any, dps: bool = True, d_addr: Any = None, **options: Any) -> Any:
+    """The instruction of a name: its value, or with `dps` nothing, and the value is stored at the first argument."""
+    name = f"T.ptx.{op}_{kind}"
+    options.pop("return_dtype", None)
+    if options.pop("sat", False):
+        raise TirxError(f"{name} has no sat=True here", place(), "clamp the result with T.min and T.max")
+    values = [d_addr, *args] if d_addr is not None else list(args)
+    if len(values) != _OPERANDS[op] + dps:
+        raise TirxError(f"{name} takes {_OPERANDS[op]} numbers" + " after its destination" * dps, place())
+    group: Any = namespace().ptx
+    issue = getattr(getattr(group, op), kind) if (op, kind) != ("fma", "f32") else group.fma.rn
+    if (op, kind) == ("fma", "f32") and options.pop("rounding", "rn") != "rn":
+        raise TirxError(f"{name} rounds to the nearest only", place())
+    result = issue(*values[dps:], **options)
+    if not dps:
+        return result
+    store(result, values[0], name)
+    return None
+
+
+STORED: Mapping[str, Callable[..., Any]] = {
+    f"ptx.{op}_{kind}": partial(_arithmetic, op, kind) for op in _OPERANDS for kind in ("f32", "f32x2")
+}
+"""The functions, by their names below ``T``."""
