@@ -5,7 +5,7 @@ from __future__ import annotations
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.script import tirx as T
 
-from .case import Built, Case, blank, random_bytes
+from .case import Built, Case, blank, random_bytes, small_integers
 
 SWIZZLES = {
     "no": SwizzleMode.SWIZZLE_NONE, "32-byte": SwizzleMode.SWIZZLE_32B_ATOM,
@@ -118,6 +118,42 @@ def cp_async_arrives() -> Built:
     return kernel, (random_bytes((3, 64, 4), "int32"), blank((3, 64, 4)))
 
 
+def bulk_bytes(op: str, kind: str, dtype: str) -> Built:
+    """Plain bytes come by TMA, and are stored, or with an operation changed, in global memory."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((256,), dtype), out: T.Buffer((256,), dtype)):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        bar = T.alloc_shared((1,), "uint64")
+        box = T.alloc_shared((256,), dtype, align=16)
+        nbytes = 256 * box.dtype.itemsize
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+            T.ptx.fence.mbarrier_init()
+            T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), nbytes)
+            T.ptx.cp_async_bulk_g2s_cluster(box.ptr_to([0]), A.ptr_to([0]), nbytes, bar.ptr_to([0]))
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+            if op == "store":
+                T.ptx.cp_async_bulk_s2g(out.ptr_to([0]), box.ptr_to([0]), nbytes)
+            else:
+                T.ptx.cp_reduce_async.bulk(out.ptr_to([0]), box.ptr_to([0]), nbytes, op=op, type=kind)
+            T.ptx.cp_async.bulk.commit_group()
+            T.ptx.cp_async.bulk.wait_group(0)
+
+    if dtype.startswith("float"):
+        return kernel, (small_integers((256,), dtype), small_integers((256,), dtype, 1))
+    return kernel, (random_bytes((256,), dtype), random_bytes((256,), dtype, 1))
+
+
+BULK = (
+    ("store", "", "int32"), ("add", "f32", "float32"), ("add", "f16", "float16"), ("add", "u64", "uint64"),
+    ("min", "s32", "int32"), ("max", "u32", "uint32"), ("and", "b32", "uint32"), ("xor", "b64", "uint64"),
+    ("inc", "u32", "uint32"), ("dec", "u32", "uint32"),
+)  # fmt: skip
+
+
 def cp_async_tile() -> Built:
     """copy_async by all threads into a swizzled tile."""
     layout = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (32, 64))
@@ -182,6 +218,7 @@ def store_matrix(num: int, transpose: bool) -> Built:
 
 
 COPIES = (
+    *(Case("cp.async.bulk", f"{b[0]} {b[1]}".strip(), lambda b=b: bulk_bytes(*b)) for b in BULK),
     *(
         Case("ld, st", f"{n} × {dtype}", lambda n=n, dtype=dtype: vectors(dtype, n))
         for dtype, n in (("uint8", 1), ("uint8", 2), ("float16", 2), ("uint8", 16), ("float16", 4), ("float32", 4),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tirx_mini.ir import Span
 from tirx_mini.sim import (
     BadAddress,
+    BadBulkSize,
     BorrowedRegister,
     CopyOutOfBounds,
     DivisionByZero,
@@ -85,6 +86,13 @@ def bad_address(fact: BadAddress) -> Explanation:
         f"{fact.nbytes} bytes at address {fact.address:#x} are accessed, which {memory} memory does not have",
         "take the address from ptr_to, and name the state space of its buffer",
         rule="PTX ISA: State Spaces",
+    )
+
+
+@explains(BadBulkSize, MISALIGNED_ACCESS)
+def bad_bulk_size(fact: BadBulkSize) -> Explanation:
+    return Explanation(
+        f"the {fact.what} of a bulk copy is {fact.number}, which is not a multiple of 16", rule="PTX ISA: cp.async.bulk"
     )
 
 

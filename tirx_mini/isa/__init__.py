@@ -26,15 +26,14 @@ from .machine import (
     DivergentThread,
     MachineVerbs,
     MbarrierVerbs,
-    MemoryAccess,
     RegisterOperand,
     ThreadVerbs,
-    WgmmaProduct,
     WgmmaVerbs,
 )
 from .manual import architectures, call_text, facts_of, literal, manual, parameters, ptx_text
 from .opaque import not_in_table
 from .operands import REGISTER_TYPES, Access, Operand, OperandKind
+from .requests import MemoryAccess, WgmmaProduct
 from .spelling import Reading, continuations, opcode_of, readings
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES, multicasts

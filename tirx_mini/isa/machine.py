@@ -12,7 +12,6 @@ verb (`sim.verbs`). A verb that blocks returns a generator, which yields until t
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from tirx_mini.ir import TensorMap
 
 from .descriptors import InstructionDescriptor, SmemDescriptor, TmemOperand
 from .facts import BarrierEffect
+from .requests import MemoryAccess, WgmmaProduct
 
 Value = TypeVar("Value")
 LanesT = TypeVar("LanesT", bound="Lanes")
@@ -68,18 +68,6 @@ class DivergentThread(Protocol[LanesT]):
         ...
 
 
-@dataclass(frozen=True)
-class MemoryAccess:
-    """An access with a memory order. dtype: of each of its `words`, which lie side by side. sem: "weak", "volatile",
-    "relaxed", "acquire", "release" or "acq_rel". scope: "cta", "cluster", "gpu" or "sys". space: as PTX names it."""
-
-    dtype: str
-    sem: str
-    scope: str
-    space: str
-    words: int
-
-
 class RegisterOperand(Protocol):
     """32-bit registers of each lane, from the one that the operand points to on; 16-bit elements lie two in each."""
 
@@ -121,19 +109,6 @@ class MbarrierVerbs(Protocol[ThreadT]):
     def test(self, thread: ThreadT, parity: int, /) -> bool:
         """Whether the phase of this parity is complete; if so, acquire the accesses released in it."""
         ...
-
-
-@dataclass(frozen=True)
-class WgmmaProduct:
-    """What a wgmma computes. a, b: the layouts of its operands; a_start, b_start: where these lie, in bytes of shared
-    memory. accumulate: whether the product is added to the registers."""
-
-    shape: InstructionDescriptor
-    a: SmemDescriptor
-    a_start: int
-    b: SmemDescriptor
-    b_start: int
-    accumulate: bool
 
 
 class WgmmaVerbs(Protocol[RegistersT]):
@@ -398,6 +373,21 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """Begin to copy `src` to the box at `coords`, in the open bulk group. reduce: "add" to add to it instead."""
         ...
 
+    def bulk_load(
+        self, thread: ThreadT, dst: int, src: int, nbytes: int, bar: int, cta_mask: int, /
+    ) -> None:
+        """Begin to copy bytes of global memory to `dst`; they complete on `bar`. cta_mask: as for `tma_load`."""
+        ...
+
+    def bulk_store(
+        self, thread: ThreadT, dst: int, src: int, nbytes: int, reduce: str | None, dtype: str, /
+    ) -> None:
+        """Begin to copy bytes of `src` to global memory, in the open bulk group.
+
+        reduce: an operation that is applied instead, to elements of `dtype`.
+        """
+        ...
+
     def bulk_commit(self, thread: ThreadT, /) -> None:
         """Close the open bulk group of each active lane."""
         ...
@@ -444,5 +434,5 @@ Thread = ThreadVerbs[RegisterOperand]
 Mbarrier = MbarrierVerbs[Thread]
 Machine = MachineVerbs[Thread, Mbarrier, RegisterOperand]
 
-MBARRIER_VERBS = frozenset({"mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "cp_async_arrive"})
+MBARRIER_VERBS = frozenset({"mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "bulk_load", "cp_async_arrive"})
 """The verbs of a machine that are given the address of an mbarrier: no body touches one without them."""

@@ -15,8 +15,9 @@ from tirx_mini.ir import DataType, Expr
 
 from .core import instruction
 from .facts import Alias, LaneResult, Memory, Scope
-from .machine import Machine, MemoryAccess, Thread
+from .machine import Machine, Thread
 from .operands import REGISTER_TYPES, MemoryAddress, Registers, SourceRegisters, typed_value
+from .requests import MemoryAccess
 
 Space = Literal["global", "shared", "shared::cta", "shared::cluster", ""]
 InScope = Literal["", "cta", "cluster", "gpu", "sys"]

@@ -6,12 +6,15 @@ innermost dimension first, and may lie outside the tensor.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from tirx_mini.ir import Expr
 
 from .core import instruction
-from .facts import BarrierEffect, Completion, Memory, Scope
+from .facts import Alias, BarrierEffect, Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import MbarrierAddress, SharedAddress, TensorMapHandle, s32
+from .operands import REGISTER_TYPES, GlobalAddress, MbarrierAddress, SharedAddress, TensorMapHandle, s32, u32
 
 CacheHint = Literal["", "evict_first", "evict_normal", "evict_last"]
 """Which data the L2 cache gives up first; "" leaves it to the cache."""
@@ -190,3 +193,132 @@ def _wait_group(n: int, read: bool) -> str:
 def cp_async_bulk_wait_group(gpu: Machine, thread: Thread, *, n: int = 0, read: bool = False) -> Blocking:
     """Wait until at most `n` of this thread's bulk groups are unfinished; with `read`, until the others have read."""
     yield from gpu.bulk_wait(thread, n, bool(read))
+
+
+def _bulk_load(dst_space: str, cta_mask: int, cache_hint: str, **_: Any) -> str:
+    multicast = ".multicast::cluster" if multicasts(cta_mask) else ""
+    hint = ".L2::cache_hint" if cache_hint else ""
+    form = f"cp.async.bulk.{dst_space}.global.mbarrier::complete_tx::bytes{multicast}{hint}"
+    return _hinted(f"{form} [{{dst}}], [{{src}}], {{bytes}}, [{{bar}}]", cta_mask, cache_hint)
+
+
+_BULK_SPELLINGS = {"dst_ptr": "dst", "src_ptr": "src", "num_bytes": "bytes"}
+
+
+def _cluster_for_several(operands: Sequence[Expr], dst_space: str, cta_mask: int, **_: Any) -> str | None:
+    if dst_space == "shared::cta" and multicasts(cta_mask):
+        return 'a copy to several CTAs has dst_space="shared::cluster"'
+    return None
+
+
+@instruction(
+    _bulk_load,
+    name="cp.async.bulk.load",
+    api=(
+        Alias("ptx.cp_async_bulk_g2s_cluster", {"dst_space": "shared::cluster"}),
+        Alias("ptx.cp_async_bulk_g2s_cta", {"dst_space": "shared::cta"}),
+    ),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="cp.async.bulk",
+    cost="tma",
+    barrier=BarrierEffect.COMPLETE_TX,
+    reads=Memory.GLOBAL,
+    writes=Memory.SHARED,
+    completion=Completion.MBARRIER,
+    check=_cluster_for_several,
+    spellings={**_BULK_SPELLINGS, "mbarrier_ptr": "bar"},
+)
+def cp_async_bulk_load(
+    gpu: Machine,
+    thread: Thread,
+    dst: SharedAddress,
+    src: GlobalAddress,
+    bytes: u32,
+    bar: MbarrierAddress,
+    *,
+    dst_space: Literal["shared::cluster", "shared::cta"] = "shared::cluster",
+    cta_mask: int = 0,
+    cache_hint: CacheHint = "",
+) -> None:
+    """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
+
+    Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
+    """
+    cta_mask = cta_mask if multicasts(cta_mask) else 0
+    for _ in range(thread.mask.count):
+        gpu.bulk_load(thread, dst, src, bytes, bar, cta_mask)
+
+
+def _bulk_store(cache_hint: str) -> str:
+    hint = ".L2::cache_hint" if cache_hint else ""
+    return _hinted(f"cp.async.bulk.global.shared::cta.bulk_group{hint} [{{dst}}], [{{src}}], {{bytes}}", 0, cache_hint)
+
+
+@instruction(
+    _bulk_store,
+    name="cp.async.bulk.store",
+    api=("ptx.cp_async_bulk_s2g",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="cp.async.bulk",
+    cost="tma",
+    reads=Memory.SHARED,
+    writes=Memory.GLOBAL,
+    completion=Completion.BULK_GROUP,
+    spellings=_BULK_SPELLINGS,
+)
+def cp_async_bulk_store(
+    gpu: Machine, thread: Thread, dst: GlobalAddress, src: SharedAddress, bytes: u32, *, cache_hint: CacheHint = ""
+) -> None:
+    """Copy `bytes` bytes of shared memory, a multiple of 16, to global memory, in the thread's open bulk group."""
+    for _ in range(thread.mask.count):
+        gpu.bulk_store(thread, dst, src, bytes, None, "uint8")
+
+
+_REDUCED = {
+    "add": ("f16", "bf16", "f32", "f64", "u32", "s32", "u64"), "min": ("f16", "bf16", "u32", "s32", "u64", "s64"),
+    "max": ("f16", "bf16", "u32", "s32", "u64", "s64"), "inc": ("u32",), "dec": ("u32",), "and": ("b32", "b64"),
+    "or": ("b32", "b64"), "xor": ("b32", "b64"),
+}  # fmt: skip
+"""The types of each reduction (PTX ISA: "cp.reduce.async.bulk")."""
+
+
+def _reduced(operands: Sequence[Expr], op: str, type: str) -> str | None:
+    return None if type in _REDUCED[op] else f"{op} has the types {', '.join(_REDUCED[op])}, not {type}"
+
+
+def _bulk_reduce(op: str, type: str) -> str:
+    how = f"{op}{'.noftz' * (op == 'add' and type in ('f16', 'bf16'))}.{type}"
+    return f"cp.reduce.async.bulk.global.shared::cta.bulk_group.{how} [{{dst}}], [{{src}}], {{bytes}};"
+
+
+@instruction(
+    _bulk_reduce,
+    name="cp.reduce.async.bulk",
+    api=("ptx.cp_reduce_async.bulk",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    cost="tma",
+    reads=Memory.SHARED | Memory.GLOBAL,
+    writes=Memory.GLOBAL,
+    completion=Completion.BULK_GROUP,
+    check=_reduced,
+    spellings={**_BULK_SPELLINGS, "ptx_type": "type"},
+)
+def cp_reduce_async_bulk(
+    gpu: Machine,
+    thread: Thread,
+    dst: GlobalAddress,
+    src: SharedAddress,
+    bytes: u32,
+    *,
+    op: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] = "add",
+    type: Literal["f16", "bf16", "f32", "f64", "b32", "b64", "u32", "s32", "u64", "s64"] = "f32",
+) -> None:
+    """Apply `op` to elements of global memory and those of `bytes` bytes of shared memory, in the open bulk group.
+
+    Each element is changed in one step, relaxed, at the scope of the GPU.
+    """
+    for _ in range(thread.mask.count):
+        gpu.bulk_store(thread, dst, src, bytes, op, REGISTER_TYPES[type])

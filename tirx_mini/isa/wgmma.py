@@ -14,8 +14,9 @@ from typing import Any, Literal
 from .core import instruction
 from .descriptors import START_BITS, WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
 from .facts import Completion, Memory, Scope
-from .machine import Blocking, Machine, Thread, WgmmaProduct
+from .machine import Blocking, Machine, Thread
 from .operands import UpdatedRegisters, WgmmaDescriptor, pred
+from .requests import WgmmaProduct
 
 ROWS = 64
 """M of every wgmma."""

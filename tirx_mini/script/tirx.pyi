@@ -2202,6 +2202,45 @@ class _PtxCp_asyncBulk:
         PTX ISA:       cp.async.bulk.wait_group
         """
 
+    def load(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster', cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
+
+        Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
+
+        PTX:
+            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        bytes:         an integer (also num_bytes)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier_ptr)
+        dst_space:     one of "shared::cluster", "shared::cta"
+        cta_mask:      a whole number, known at compile time
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk
+        """
+
+    def store(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Copy `bytes` bytes of shared memory, a multiple of 16, to global memory, in the thread's open bulk group.
+
+        PTX:
+            cp.async.bulk.global.shared::cta.bulk_group [dst], [src], bytes;
+
+        dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes)
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through bulk group
+        PTX ISA:       cp.async.bulk
+        """
+
 
 class _PtxCp_asyncMbarrierArrive:
     """Tx.ptx.cp_async.mbarrier.arrive: instructions."""
@@ -2288,6 +2327,26 @@ class _PtxCp_async:
 class _PtxCpReduce_asyncBulk:
     """Tx.ptx.cp.reduce_async.bulk: instructions."""
 
+    def __call__(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', type: Literal['f16', 'bf16', 'f32', 'f64', 'b32', 'b64', 'u32', 's32', 'u64', 's64'] | str = 'f32') -> None:
+        """Apply `op` to elements of global memory and those of `bytes` bytes of shared memory, in the open bulk group.
+
+        Each element is changed in one step, relaxed, at the scope of the GPU.
+
+        PTX:
+            cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [dst], [src], bytes;
+
+        dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes)
+        op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
+        type:          one of "f16", "bf16", "f32", "f64", "b32", "b64", "u32", "s32", "u64", "s64"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through bulk group
+        PTX ISA:       cp.reduce.async.bulk
+        """
+
     def tensor(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int) -> None:
         """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
 
@@ -2318,6 +2377,26 @@ class _PtxCp:
 
 class _PtxCp_reduce_asyncBulk:
     """Tx.ptx.cp_reduce_async.bulk: instructions."""
+
+    def __call__(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', type: Literal['f16', 'bf16', 'f32', 'f64', 'b32', 'b64', 'u32', 's32', 'u64', 's64'] | str = 'f32') -> None:
+        """Apply `op` to elements of global memory and those of `bytes` bytes of shared memory, in the open bulk group.
+
+        Each element is changed in one step, relaxed, at the scope of the GPU.
+
+        PTX:
+            cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [dst], [src], bytes;
+
+        dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes)
+        op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
+        type:          one of "f16", "bf16", "f32", "f64", "b32", "b64", "u32", "s32", "u64", "s64"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through bulk group
+        PTX ISA:       cp.reduce.async.bulk
+        """
 
     def tensor(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int) -> None:
         """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
@@ -3207,6 +3286,69 @@ class _Ptx:
     cp_async: _PtxCp_async
     cp: _PtxCp
     cp_reduce_async: _PtxCp_reduce_async
+    def cp_async_bulk_g2s_cluster(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster', cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
+
+        Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
+
+        With dst_space = "shared::cluster".
+
+        PTX:
+            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        bytes:         an integer (also num_bytes)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier_ptr)
+        cta_mask:      a whole number, known at compile time
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk
+        """
+
+    def cp_async_bulk_g2s_cta(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster', cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
+
+        Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
+
+        With dst_space = "shared::cta".
+
+        PTX:
+            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        bytes:         an integer (also num_bytes)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier_ptr)
+        cta_mask:      a whole number, known at compile time
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk
+        """
+
+    def cp_async_bulk_s2g(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Copy `bytes` bytes of shared memory, a multiple of 16, to global memory, in the thread's open bulk group.
+
+        PTX:
+            cp.async.bulk.global.shared::cta.bulk_group [dst], [src], bytes;
+
+        dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes)
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through bulk group
+        PTX ISA:       cp.async.bulk
+        """
+
     def ldmatrix(self, dst: RegisterPointer, addr: SharedPointer, num: int = 4, transpose: _bool = False) -> None:
         """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
 

@@ -13,6 +13,7 @@ from tirx_mini.ir import TensorMap
 from tirx_mini.isa import BarrierEffect, InstructionDescriptor, MemoryAccess, SmemDescriptor, TmemOperand, WgmmaVerbs
 
 from .engines import (
+    BadAddress,
     CpAsync,
     NoPair,
     StrongAccesses,
@@ -310,6 +311,37 @@ class Services:
         if cta is not w.cta:
             raise Fault(ForeignStoreSource(w.origin))
         self.tma.store(w, tensor_map, offset, [int(c) for c in coords], reduce)
+
+    def bulk_load(self, w: RunningWarp, dst: int, src: int, nbytes: int, bar: int, cta_mask: int) -> None:
+        """cp.async.bulk to shared memory."""
+        cta, offset = self.cta_at(w, dst)
+        slot, first = self._bytes_at(w, src, nbytes)
+        targets = [(b.cta, b) for b in self.peer_mbarriers(w, bar, cta_mask)] if cta_mask else []
+        if not cta_mask:
+            barrier = self.mbarrier(w, bar)
+            if barrier.cta is not cta:
+                raise Fault(ForeignLoadBarrier(w.origin, cta.name, barrier.element, barrier.cta.name))
+            targets = [(cta, barrier)]
+        usable = [barrier.usable(w, BarrierUse.LOAD) for _, barrier in targets]
+        if all(usable):
+            self.tma.load_bytes(w, slot, first, nbytes, offset, targets)
+
+    def bulk_store(
+        self, w: RunningWarp, dst: int, src: int, nbytes: int, reduce: str | None, dtype: str
+    ) -> None:
+        """cp.async.bulk to global memory, and cp.reduce.async.bulk."""
+        cta, offset = self.cta_at(w, src)
+        if cta is not w.cta:
+            raise Fault(ForeignStoreSource(w.origin))
+        slot, first = self._bytes_at(w, dst, nbytes)
+        self.tma.store_bytes(w, slot, first, nbytes, offset, reduce, dtype)
+
+    def _bytes_at(self, w: RunningWarp, address: int, nbytes: int) -> tuple[int, int]:
+        """(slot, byte) of a range of an argument; a fault where no argument has all of it."""
+        found, last = self.memory.locate(address), self.memory.locate(address + max(nbytes, 1) - 1)
+        if found is None or last is None or found[0] is not last[0]:
+            raise Fault(BadAddress(w.origin, "global", address, nbytes))
+        return found[0].slot, found[1]
 
     def bulk_commit(self, w: RunningWarp) -> None:
         for lane in w.mask.lanes.tolist():

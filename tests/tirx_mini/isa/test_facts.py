@@ -122,6 +122,8 @@ TOUCHED = {
     "store_registers": (Memory.NONE, LINEAR),
     "update_memory": (LINEAR, LINEAR),
     "cp_async": (Memory.GLOBAL, Memory.SHARED),
+    "bulk_load": (Memory.GLOBAL, Memory.SHARED),
+    "bulk_store": (Memory.SHARED, Memory.GLOBAL),
     "tma_load": (Memory.GLOBAL, Memory.SHARED),
     "tma_store": (Memory.SHARED, Memory.GLOBAL),
     "load_matrices": (Memory.SHARED, Memory.NONE),
@@ -160,6 +162,8 @@ def test_an_undeclared_memory_is_noticed() -> None:
 
 COMPLETED = {
     "cp_async": Completion.CP_ASYNC_GROUP,
+    "bulk_load": Completion.MBARRIER,
+    "bulk_store": Completion.BULK_GROUP,
     "tma_load": Completion.MBARRIER,
     "tma_store": Completion.BULK_GROUP,
     "issue": Completion.WGMMA_GROUP,

@@ -216,6 +216,22 @@ def copies(w: RunningWarp) -> Any:
     yield from finish(w)
 
 
+def bytes_by_bulk(w: RunningWarp) -> Any:
+    """Bytes come to shared memory, are stored elsewhere and added there."""
+    yield from ready(w)
+    one_lane(w)
+    bar, tile = address(w, "bar"), address(w, "tile")
+    do(w, "cp.async.bulk.load", tile, w.global_address(buffer(w, "A"), 0), 8192, bar)
+    do(w, "mbarrier.arrive.expect_tx", bar, 8192)
+    yield from block(w, "mbarrier.try_wait", bar, 0)
+    target = w.global_address(buffer(w, "D"), 0)
+    for op, attrs in (("cp.async.bulk.store", {}), ("cp.reduce.async.bulk", {"type": "f16"})):
+        do(w, op, target, tile, 8192, **attrs)
+        do(w, "cp.async.bulk.commit_group")
+        yield from block(w, "cp.async.bulk.wait_group", n=0)
+    yield from finish(w)
+
+
 def cp_async(w: RunningWarp) -> Any:
     yield from ready(w, 32)
     lane = np.arange(32)
@@ -337,6 +353,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("setmaxnreg.dec", "setmaxnreg.inc"): moves_registers,
     ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor",
      "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait", "prefetch.tensormap"): copies,
+    ("cp.async.bulk.load", "cp.async.bulk.store", "cp.reduce.async.bulk"): bytes_by_bulk,
     ("cp.async", "cp.async.commit_group", "cp.async.wait_group", "cp.async.mbarrier.arrive.noinc"): cp_async,
     ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.mma", "tcgen05.commit",
      "tcgen05.ld", "tcgen05.st", "tcgen05.wait.ld", "tcgen05.wait.st", "tcgen05.fence.before_thread_sync",
@@ -356,7 +373,7 @@ def test_entries_execute_on_a_small_machine(names: tuple[str, ...]) -> None:
         maps=[tensor_map("A", SOURCE, (64, 64), 128), tensor_map("D", target, (64, 64), 128)],
     )
     assert not result.findings and not result.outcome.blocked
-    if "cp.reduce.async.bulk.tensor" in names:
+    if {"cp.reduce.async.bulk.tensor", "cp.reduce.async.bulk"} & set(names):
         np.testing.assert_array_equal(target, 2 * SOURCE)
 
 

@@ -7,17 +7,17 @@ from .operands import OperandOutOfBounds
 from .strong import BadAddress, MisalignedAddress, StrongAccesses
 from .tcgen05 import CommitAtExit, CommitOfOtherThread, MmaAtExit, TensorCores
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
-from .tma import (
+from .tma import BulkWait, TmaEngine
+from .tma_rules import (
+    BadBulkSize,
     BadTensorMap,
     BoxOutOfSharedMemory,
-    BulkWait,
     GroupOfOtherThread,
     LoadAtExit,
     MisalignedBox,
     MisalignedBoxStart,
     StoreAtExit,
     StoreBeforeTensor,
-    TmaEngine,
 )
 from .tmem import (
     AllocRule,
@@ -46,13 +46,13 @@ from .unread import LostResult, UnreadColumns
 from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit, WgmmaEngines, WgmmasDiffer, WgmmaWait
 
 __all__ = [
-    "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadDealloc", "BadTensorMap",
-    "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit", "CommitOfOtherThread",
-    "CopyOutOfBounds", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "Leads", "LoadAtExit",
-    "LostResult",
-    "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups",
-    "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit", "StoreBeforeTensor", "StrongAccesses",
-    "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded",
-    "TmemNotHeld", "UnreadColumns", "WarpWgmma", "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait",
-    "WgmmasDiffer", "WrongTmemLane", "broken_rule", "check_column", "pair",
+    "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
+    "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit",
+    "CommitOfOtherThread", "CopyOutOfBounds", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane",
+    "Leads", "LoadAtExit", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
+    "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
+    "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
+    "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
+    "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane", "broken_rule",
+    "check_column", "pair",
 ]  # fmt: skip

@@ -8,9 +8,8 @@ themselves is that of one run, so no race is excused by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from ..machine import (
     spend_shared,
 )
 from ..ordering import Access, Actor, CtaPlace, Operation, Proxy, Release, Segment, Strong, in_scope
+from .reductions import OPERATIONS
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
 
@@ -347,19 +347,3 @@ def _spread(w: RunningWarp, found: np.ndarray) -> np.ndarray:
 def _number(found: np.ndarray) -> Any:
     """One value as generated code computes with it."""
     return int(found[0]) if found.dtype.kind in "iu" else found[0]
-
-
-Operate = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-OPERATIONS: Mapping[str, Operate] = MappingProxyType({
-    "add": lambda old, value, _: old + value,
-    "inc": lambda old, value, _: np.where(old >= value, 0, old + 1).astype(old.dtype),
-    "dec": lambda old, value, _: np.where((old == 0) | (old > value), value, old - 1).astype(old.dtype),
-    "min": lambda old, value, _: np.minimum(old, value),
-    "max": lambda old, value, _: np.maximum(old, value),
-    "and": lambda old, value, _: old & value,
-    "or": lambda old, value, _: old | value,
-    "xor": lambda old, value, _: old ^ value,
-    "exch": lambda old, value, _: value,
-    "cas": lambda old, value, compare: np.where(old == compare, value, old),
-})  # fmt: skip
-"""What an atomic operation leaves in memory, from the old value, the operand, and what "cas" compares with."""

@@ -12,12 +12,20 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from tirx_mini.hardware import MAX_TMA_BOX, MAX_TMA_RANK, MAX_TMA_STRIDE, SWIZZLE_PERIOD, TMA_GLOBAL_ALIGN
-from tirx_mini.ir import TensorMap
+from tirx_mini.hardware import (
+    MAX_TMA_BOX,
+    MAX_TMA_RANK,
+    MAX_TMA_STRIDE,
+    SWIZZLE_PERIOD,
+    TMA_GLOBAL_ALIGN,
+    TMA_SMEM_ALIGN,
+)
+from tirx_mini.ir import Buffer, DataType, TensorMap, Var
 from tirx_mini.isa import swizzle_bytes
 
 from ..machine import GlobalMemory, SharedMemory, numpy_dtype
 from ..ordering import Actor
+from .reductions import OPERATIONS
 
 CHUNK = 16
 
@@ -68,7 +76,12 @@ def smem_chunks(count: int, swizzle: int, phase: int) -> np.ndarray:
 
 
 class BoxCopier:
-    """One tensor map over the memory of one launch. box_bytes: of a whole box, what complete_tx counts."""
+    """One tensor map over the memory of one launch. box_bytes: of a whole box, what complete_tx counts.
+
+    smem_alignment: of the box in shared memory, in bytes.
+    """
+
+    smem_alignment = TMA_SMEM_ALIGN
 
     def __init__(self, tensor_map: TensorMap, memory: GlobalMemory, slot: int) -> None:
         self.name = tensor_map.buffer.name
@@ -136,10 +149,11 @@ class BoxCopier:
         block = chunks.view(self.dtype).reshape(self.box)
         self.tensor[tensor] = block if whole else block[box]
 
-    def add(self, coords: tuple[int, ...], chunks: np.ndarray) -> None:
-        """cp.reduce.async.bulk.tensor with .add."""
+    def reduce(self, coords: tuple[int, ...], chunks: np.ndarray, op: str) -> None:
+        """cp.reduce.async.bulk.tensor with an operation."""
         tensor, box, _ = self._clip(coords)
-        self.tensor[tensor] += chunks.view(self.dtype).reshape(self.box)[box]
+        new = chunks.view(self.dtype).reshape(self.box)[box]
+        self.tensor[tensor] = OPERATIONS[op](self.tensor[tensor], new, new)
 
     def _places(self, coords: tuple[int, ...]) -> np.ndarray:
         assert self.segment is not None and self._pattern is not None
@@ -191,3 +205,19 @@ class BoxCopier:
         if self.swizzle:
             return items[smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD) + first]
         return items[first : first + self.chunks].copy()
+
+
+class LinearCopier(BoxCopier):
+    """A run of bytes of an argument, which cp.async.bulk without a tensor copies: a box of one dimension.
+
+    dtype: of the elements that a reduction computes with.
+    """
+
+    smem_alignment = CHUNK
+
+    def __init__(self, memory: GlobalMemory, slot: int, nbytes: int, dtype: str) -> None:
+        kind = DataType(dtype)
+        size, count = memory.buffers[slot].nbytes // kind.itemsize, nbytes // kind.itemsize
+        buffer = Buffer(memory.buffers[slot].name, (size,), kind)
+        whole = TensorMap(Var(DataType("tensormap"), f"{buffer.name}_bytes"), buffer, (size,), (), (count,), 0)
+        super().__init__(whole, memory, slot)

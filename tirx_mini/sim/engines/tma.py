@@ -13,13 +13,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from tirx_mini.hardware import TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN
+from tirx_mini.hardware import TMA_GLOBAL_ALIGN
 from tirx_mini.ir import Span, TensorMap
 
-from ..facts import Fact, Fault, Origin
-from ..machine import Blocking, Cta, Element, Gpu, Mbarrier, Wait, Warp
+from ..facts import Fault, Origin
+from ..machine import Blocking, Cta, Gpu, Mbarrier, Wait, Warp
 from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong
-from .tensor_map import BoxCopier, TensorMapRule, broken_rule
+from .tensor_map import BoxCopier, LinearCopier, broken_rule
+from .tma_rules import (
+    BadBulkSize,
+    BadTensorMap,
+    BoxOutOfSharedMemory,
+    GroupOfOtherThread,
+    LoadAtExit,
+    MisalignedBox,
+    MisalignedBoxStart,
+    StoreAtExit,
+    StoreBeforeTensor,
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -101,84 +112,6 @@ class Incoming:
     span: Span | None
 
 
-# -- facts ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class BadTensorMap(Fact):
-    """A tensor map that the driver would refuse to encode. broken: the rule that it breaks."""
-
-    tensor_map: TensorMap
-    broken: TensorMapRule
-
-
-@dataclass(frozen=True)
-class MisalignedBox(Fact):
-    """A box in shared memory is not at a multiple of `alignment` bytes.
-
-    source: whether a store reads it, or a load writes it. element: what lies there. offset: in bytes.
-    """
-
-    source: bool
-    element: Element
-    offset: int
-    alignment: int
-
-
-@dataclass(frozen=True)
-class BoxOutOfSharedMemory(Fact):
-    """A box leaves the shared memory of its CTA. nbytes: of the box; offset: where it begins; size: of the memory."""
-
-    nbytes: int
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True)
-class MisalignedBoxStart(Fact):
-    """A box begins in the middle of 16 bytes of its row in global memory. column: the element; itemsize: its bytes."""
-
-    buffer: str
-    column: int
-    itemsize: int
-    granule: int
-
-
-@dataclass(frozen=True)
-class StoreBeforeTensor(Fact):
-    """A TMA store begins before the tensor. coords: outermost first."""
-
-    buffer: str
-    coords: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class GroupOfOtherThread(Fact):
-    """A thread commits, or waits for, bulk copies that it issued only if elect.sync chose the lowest lane.
-
-    waits: which of the two. copy: of the issue.
-    """
-
-    waits: bool
-    copy: Span | None
-
-    @property
-    def other(self) -> Span | None:
-        return self.copy
-
-
-@dataclass(frozen=True)
-class LoadAtExit(Fact):
-    """A CTA ends while a TMA load into its shared memory may be in flight. buffer: what it loads."""
-
-    buffer: str
-
-
-@dataclass(frozen=True)
-class StoreAtExit(Fact):
-    """A CTA ends while a TMA store may still read its shared memory."""
-
-
 class TmaEngine:
     """The TMA units of the GPU."""
 
@@ -219,7 +152,27 @@ class TmaEngine:
         bars: Sequence[tuple[Cta, Mbarrier]],
     ) -> None:
         """Copy the box at `coords` to byte `offset` in each CTA of `bars`, and complete its bytes on the barrier."""
-        copier = self.copier(w, tensor_map)
+        self._load(w, self.copier(w, tensor_map), offset, coords, bars)
+
+    def load_bytes(
+        self, w: Warp, slot: int, first: int, nbytes: int, offset: int, bars: Sequence[tuple[Cta, Mbarrier]]
+    ) -> None:
+        """The same for bytes of an argument, from `first` on."""
+        self._load(w, self._linear(w, slot, first, nbytes, offset, "uint8"), offset, (first,), bars)
+
+    def _linear(self, w: Warp, slot: int, first: int, nbytes: int, offset: int, dtype: str) -> BoxCopier:
+        """The copier of so many bytes. Raises a fault where they, or the places, are not multiples of 16."""
+        for what, number in (("size", nbytes), ("global address", first), ("shared address", offset)):
+            if number % TMA_GLOBAL_ALIGN or number < 0:
+                raise Fault(BadBulkSize(w.origin, what, number))
+        name = f"{slot} {nbytes} {dtype}"
+        if name not in self._copiers:
+            self._copiers[name] = LinearCopier(self.gpu.memory, slot, nbytes, dtype)
+        return self._copiers[name]
+
+    def _load(
+        self, w: Warp, copier: BoxCopier, offset: int, coords: Sequence[int], bars: Sequence[tuple[Cta, Mbarrier]]
+    ) -> None:
         self._check_place(w, copier, offset, source=False)
         self._check_start(w, copier, coords[0])
         if w.dependence is not None:
@@ -281,7 +234,16 @@ class TmaEngine:
         self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], reduce: str | None = None
     ) -> None:
         """Copy byte `offset` of the CTA's shared memory to the box at `coords`, in the thread's open bulk group."""
-        copier = self.copier(w, tensor_map)
+        self._store(w, self.copier(w, tensor_map), offset, coords, reduce)
+
+    def store_bytes(
+        self, w: Warp, slot: int, first: int, nbytes: int, offset: int, reduce: str | None, dtype: str
+    ) -> None:
+        """The same for bytes of an argument, from `first` on. dtype: of the elements of a reduction."""
+        copier = self._linear(w, slot, first, nbytes, offset, dtype)
+        self._store(w, copier, offset, (first // copier.dtype.itemsize,), reduce)
+
+    def _store(self, w: Warp, copier: BoxCopier, offset: int, coords: Sequence[int], reduce: str | None) -> None:
         self._check_place(w, copier, offset, source=True)
         self._check_start(w, copier, coords[0])
         if min(coords) < 0:
@@ -344,7 +306,7 @@ class TmaEngine:
             copy.copier.write(copy.coords, data)
         else:
             copy.copier.reduce_shadow(copy.coords, actor)
-            copy.copier.add(copy.coords, data)
+            copy.copier.reduce(copy.coords, data, copy.reduce)
 
     def _progress(self, copy: BulkCopy) -> None:
         groups = copy.groups
@@ -426,9 +388,9 @@ class TmaEngine:
     # -- checks --------------------------------------------------------------------------------------------------
 
     def _check_place(self, w: Warp, copier: BoxCopier, offset: int, source: bool) -> None:
-        if offset % TMA_SMEM_ALIGN:
+        if offset % copier.smem_alignment:
             element = self.gpu.locator.element(offset)
-            raise Fault(MisalignedBox(w.origin, source, element, offset, TMA_SMEM_ALIGN))
+            raise Fault(MisalignedBox(w.origin, source, element, offset, copier.smem_alignment))
         if not 0 <= offset <= w.cta.smem.size - copier.box_bytes:
             raise Fault(BoxOutOfSharedMemory(w.origin, copier.box_bytes, offset, w.cta.smem.size))
 

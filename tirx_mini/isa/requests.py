@@ -1,0 +1,32 @@
+"""What bodies of instructions ask of a machine, where it takes several numbers to say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .descriptors import InstructionDescriptor, SmemDescriptor
+
+
+@dataclass(frozen=True)
+class MemoryAccess:
+    """An access with a memory order. dtype: of each of its `words`, which lie side by side. sem: "weak", "volatile",
+    "relaxed", "acquire", "release" or "acq_rel". scope: "cta", "cluster", "gpu" or "sys". space: as PTX names it."""
+
+    dtype: str
+    sem: str
+    scope: str
+    space: str
+    words: int
+
+
+@dataclass(frozen=True)
+class WgmmaProduct:
+    """What a wgmma computes. a, b: the layouts of its operands; a_start, b_start: where these lie, in bytes of shared
+    memory. accumulate: whether the product is added to the registers."""
+
+    shape: InstructionDescriptor
+    a: SmemDescriptor
+    a_start: int
+    b: SmemDescriptor
+    b_start: int
+    accumulate: bool

@@ -1,0 +1,23 @@
+"""What atomic operations and reductions compute (PTX ISA: "atom", "cp.reduce.async.bulk")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+Operate = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+OPERATIONS: Mapping[str, Operate] = MappingProxyType({
+    "add": lambda old, value, _: old + value,
+    "inc": lambda old, value, _: np.where(old >= value, 0, old + 1).astype(old.dtype),
+    "dec": lambda old, value, _: np.where((old == 0) | (old > value), value, old - 1).astype(old.dtype),
+    "min": lambda old, value, _: np.minimum(old, value),
+    "max": lambda old, value, _: np.maximum(old, value),
+    "and": lambda old, value, _: old & value,
+    "or": lambda old, value, _: old | value,
+    "xor": lambda old, value, _: old ^ value,
+    "exch": lambda old, value, _: value,
+    "cas": lambda old, value, compare: np.where(old == compare, value, old),
+})  # fmt: skip
+"""What an atomic operation leaves in memory, from the old value, the operand, and what "cas" compares with."""
