@@ -19,6 +19,7 @@ from ..grading import (
     Cache,
     Graded,
     HandInError,
+    NoGpu,
     Rules,
     RulesError,
     StepResult,
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini gra
         if not path.exists():
             raise HandInError(f"there is no hand-in {path}")
         graded = _graded(path, rules, options, console)
-    except (HandInError, RulesError, ValueError) as error:
+    except (HandInError, NoGpu, RulesError, ValueError) as error:
         console.print(f"error: {error}", markup=False, soft_wrap=True)
         return 2
     console.print(grade_page(graded))

@@ -3,6 +3,7 @@
 `load_rules` reads what the teacher decided, `grade` grades one hand-in.
 """
 
+from .bench import OnGpu
 from .building import Builder, Built, Refused
 from .cache import Cache
 from .canonical import kernel_key
@@ -13,6 +14,7 @@ from .formats import autolab, gradescope
 from .grader import Watch, default_gpu, grade, not_graded
 from .handin import HandIn, HandInError, read_handin
 from .judges import Judges, Lost
+from .launching import NoGpu
 from .pages import grade_page, grade_table, headline
 from .results import Graded, Late, Part, StepResult, points_text
 from .rules import PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
@@ -21,6 +23,8 @@ from .stepping import Kernels, observed_case
 from .web import grade_html
 
 __all__ = [
+    "OnGpu",
+    "NoGpu",
     "grade_html",
     "headline",
     "grade_table",

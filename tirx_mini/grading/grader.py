@@ -15,6 +15,7 @@ from pathlib import Path
 from ..course import STEPS
 from ..hardware import BLACKWELL, GPUS, HOPPER, GpuSpec, gpu_spec, nearest_gpu, same_generation
 from ..sandbox import Limits, Sandbox, find_sandbox
+from .bench import OnGpu, Simulated
 from .building import Builder
 from .cache import Cache
 from .handin import HandIn
@@ -48,6 +49,7 @@ def grade(
     watch: Watch | None = None,
     prints: Callable[[int, Prints], None] | None = None,
     judges: Judges | None = None,
+    bench: OnGpu | None = None,
     handed_in: float | None = None,
     sandbox: Sandbox | None = None,
     kernels: Kernels | None = None,
@@ -57,13 +59,13 @@ def grade(
     target: "sim", or "cuda" for the GPU of this machine. gpu: which one is modelled; by default one that the file is
         for. full: all sizes of the assignment, with their data.
     jobs: how many steps are judged at a time. judges: processes that are shared with other hand-ins; else `jobs` are
-        started, with `cache`.
+        started, with `cache`. bench: for "cuda", the process that launches, shared like them.
     steps: which are graded; the others count as not written.
     watch: called in threads. prints: called with each step's prints (`similar.prints`).
     handed_in: when, in seconds since 1970; by default the time of the file.
     sandbox, kernels: where the hand-in's Python is executed, or what builds its kernels instead.
 
-    Raises `ValueError` for a GPU of another architecture than the file is for, and `SandboxError` where no process
+    Raises `ValueError` for a GPU of another architecture than the file is for, `NoGpu` where there is none, and `SandboxError` where no process
     can be started for the hand-in.
     """
     begun = time.monotonic()
@@ -80,9 +82,16 @@ def grade(
             kernels = stack.enter_context(Builder(handin, Limits(**rules.student), sandbox, scratch))
         if judges is None:
             judges = stack.enter_context(Judges(jobs, rules.judge, cache))
+        if target == "cuda":
+            bench = bench or stack.enter_context(OnGpu(judges))
+            if not same_generation(bench.arch, spec.arch):
+                raise ValueError(f"the kernels in {handin.file} are for {spec.arch}, and this GPU is a {bench.name}")
+            spec, name = nearest_gpu(bench.arch, bench.name), bench.name
+        else:
+            bench, name = None, spec.name
         judge = StepJudge(
-            handin, kernels, judges, rules, spec.name.lower(), full=full, seed=secrets.randbits(63), prints=prints,
-            building=threading.Lock(),
+            handin, kernels, judges, bench or Simulated(judges, name), rules, spec.name.lower(), full=full, on_gpu=target == "cuda",
+            seed=secrets.randbits(63), prints=prints, building=threading.Lock(),
         )  # fmt: skip
         with ThreadPoolExecutor(jobs) as pool:
             results = list(pool.map(lambda step: _one(judge, step, watch), steps))
@@ -90,7 +99,7 @@ def grade(
     results, problem = _same_problem(results)
     late = lateness(rules.lateness, handed_in if handed_in is not None else handin.modified)
     return Graded(
-        handin.name, handin.digest, target, spec.name, tuple(results), total(results, late), rules.total, late, notes,
+        handin.name, handin.digest, target, name, tuple(results), total(results, late), rules.total, late, notes,
         problem, log, round(time.monotonic() - begun, 1),
     )  # fmt: skip
 

@@ -68,43 +68,47 @@ class Judges:
 
     def opened(self, question: Question) -> Opened:
         """Whether the kernel can be lowered, and its key."""
-        return self._ask(opening, question)
+        return self.ask(opening, question)
 
     def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
         """The kernel on data of a seed."""
         key = self._key("data", question, opened, *tolerance)
         found = self._shared(
-            key, lambda: self._ask(judging, (question, seed, tolerance)), asdict, lambda judged: judged.clean
+            key, lambda: self.ask(judging, (question, seed, tolerance)), asdict, lambda judged: judged.clean
         )
         return found if isinstance(found, Judged) else Judged(**found)
 
     def timed(self, question: Question, opened: Opened) -> Timed:
         """The predicted time of the kernel."""
         key = self._key("time", question, opened)
-        found = self._shared(key, lambda: self._ask(timing, question), asdict, lambda timed: timed.us is not None)
+        found = self._shared(key, lambda: self.ask(timing, question), asdict, lambda timed: timed.us is not None)
         return found if isinstance(found, Timed) else Timed(**found)
 
     def facts(self, question: Question, opened: Opened) -> Facts:
         """What the kernel does."""
         key = self._key("facts", question, opened)
-        found = self._shared(key, lambda: self._ask(observing, question), Facts.as_dict, lambda facts: facts.ended)
+        found = self._shared(key, lambda: self.ask(observing, question), Facts.as_dict, lambda facts: facts.ended)
         return found if isinstance(found, Facts) else Facts.from_dict(found)
+
+    def reference(self, step: int, shape: Shape, dtype: str, gpu: str) -> Question:
+        """The reference of a step."""
+        return self._references.question(step, shape, dtype, gpu)
 
     def reference_us(self, step: int, shape: Shape, dtype: str, gpu: str) -> float:
         """The predicted time of the reference of a step, in microseconds."""
-        question = self._references.question(step, shape, dtype, gpu)
+        question = self.reference(step, shape, dtype, gpu)
         timed = self.timed(question, self.opened(question))
         assert timed.us is not None, timed.said
         return timed.us
 
     def grid(self, question: Question) -> Grid:
         """The grid of the kernel."""
-        return self._ask(gridding, question)
+        return self.ask(gridding, question)
 
     def bound(self, question: Question) -> str:
         """What bounds the kernel; "" where it takes too long to find out."""
         try:
-            return self._ask(bounding, question)
+            return self.ask(bounding, question)
         except Lost:
             return ""
 
@@ -127,7 +131,8 @@ class Judges:
         found = self._cache.value(key, value)
         return made[0] if made else found
 
-    def _ask(self, task: Task, asked: Any) -> Any:
+    def ask(self, task: Task, asked: Any) -> Any:
+        """The result of a task in one of the processes. Raises `Lost`, and `Unusable` for what is no kernel."""
         worker = self._free.get()
         try:
             return worker.call(_limited, (task, asked, self._limits.memory_mb), self._limits.seconds)

@@ -104,7 +104,7 @@ def opening(question: Question) -> Task:
     """`Opened`."""
     yield
     try:
-        _, lowered = _loaded(question)
+        _, lowered = loaded(question)
     except Unusable as error:
         return Opened(problem=error.said, page=error.page)
     return Opened(kernel_key(lowered), prints(lowered))
@@ -113,7 +113,7 @@ def opening(question: Question) -> Task:
 def judging(asked: tuple[Question, int, tuple[float, float]]) -> Task:
     """`Judged`. asked: also the seed of the data, and the tolerance."""
     question, seed, tolerance = asked
-    func, lowered = _loaded(question)
+    func, lowered = loaded(question)
     m, n, k = question.shape
     kind, rng = DTYPES[question.dtype], np.random.default_rng(seed)
     a, b = (rng.standard_normal(shape, dtype=np.float32).astype(kind) for shape in ((m, k), (n, k)))
@@ -137,7 +137,7 @@ def judging(asked: tuple[Question, int, tuple[float, float]]) -> Task:
 
 def timing(question: Question) -> Task:
     """`Timed`."""
-    _, lowered = _loaded(question)
+    _, lowered = loaded(question)
     yield
     report = simulate(lowered, gpu=question.spec, data=False, sampled=True, jobs=1)
     if report.time_us is None or report.errors:
@@ -147,7 +147,7 @@ def timing(question: Question) -> Task:
 
 def bounding(question: Question) -> Task:
     """What bounds the kernel, in a sentence; "" where that is not known."""
-    _, lowered = _loaded(question)
+    _, lowered = loaded(question)
     yield
     report = simulate(lowered, gpu=question.spec, data=False, trace=True)
     return str(report.bound) if report.bound is not None else ""
@@ -155,7 +155,7 @@ def bounding(question: Question) -> Task:
 
 def observing(question: Question) -> Task:
     """`Facts`."""
-    _, lowered = _loaded(question)
+    _, lowered = loaded(question)
     yield
     report = simulate(lowered, gpu=question.spec, data=False, trace=True)
     return facts_of(lowered, report.trace)
@@ -163,7 +163,7 @@ def observing(question: Question) -> Task:
 
 def gridding(question: Question) -> Task:
     """`Grid`."""
-    _, lowered = _loaded(question)
+    _, lowered = loaded(question)
     yield
     assert lowered.launch is not None
     return Grid(lowered.launch.num_ctas, resident_ctas(lowered.launch, question.spec))
@@ -180,7 +180,7 @@ class Unusable(Exception):
         self.said, self.page = said, page
 
 
-def _loaded(question: Question) -> tuple[PrimFunc, PrimFunc]:
+def loaded(question: Question) -> tuple[PrimFunc, PrimFunc]:
     """The kernel as it was written, and lowered. Raises `Unusable`."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEP))
     lines = question.source.splitlines(keepends=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from ..course import STEPS, Case, Shape, shape_text
 from ..hardware import DEFAULT_GPU, gpu_spec
+from .bench import Bench
 from .building import Built, Refused
 from .features import LARGE, Seen, ahead, missing
 from .handin import HandIn
@@ -68,15 +69,19 @@ class NoKernel:
 class StepJudge:
     """Judges the steps of one hand-in, for threads.
 
-    gpu: the modelled one. full: all sizes of the assignment. seed: of the data. building: held while a kernel is built.
+    bench: where kernels are run and timed; what they do is seen in the simulator in any case.
+    gpu: the modelled one. full: all sizes of the assignment. on_gpu: all of them, on a GPU.
+    seed: of the data. building: held while a kernel is built.
     """
 
     handin: HandIn
     kernels: Kernels
     judges: Judges
+    bench: Bench
     rules: Rules
     gpu: str
     full: bool
+    on_gpu: bool
     seed: int
     prints: Callable[[int, Prints], None] | None = None
     building: threading.Lock = field(default_factory=threading.Lock)
@@ -100,7 +105,7 @@ class StepJudge:
 
     def _correctness(self, step: int) -> tuple[Part, Case | NoKernel | None]:
         """The part, and what failed: a case; the reason where there is no kernel of the step at all."""
-        cases = self.rules.cases(step, self._folder, full=self.full)
+        cases = self.rules.cases(step, self._folder, full=self.full, gpu=self.on_gpu)
         said = ""
         for number, case in enumerate(cases):
             kernel = self._kernel(step, case)
@@ -111,12 +116,11 @@ class StepJudge:
             if number == 0 and self.prints is not None:
                 self.prints(step, kernel.opened.prints)
             try:
-                judged = self.judges.judged(
-                    kernel.question, kernel.opened, self.seed, (self.rules.rtol, self.rules.atol)
-                )
+                judged = self.bench.judged(kernel.question, kernel.opened, self.seed, self._tolerance)
             except Lost as error:
                 judged = Judged(False, str(error))
             if not judged.ok:
+                judged = self._explained(step, judged)
                 right = f"; {number} smaller size{'s are' if number > 1 else ' is'} right" if number else ""
                 part = Part("correctness", False, 0.0, f"at {_at(case)}: {judged.said}{right}", _pages(judged.page))
                 return part, case
@@ -125,37 +129,52 @@ class StepJudge:
         warned = f", {said}" if said else ""
         return Part("correctness", True, 1.0, f"D is right at {sizes}{warned}"), None
 
+    def _explained(self, step: int, judged: Judged) -> Judged:
+        """What went wrong on a GPU, with the page of what the simulator finds at a small size, if it finds anything."""
+        if not self.on_gpu or judged.page:
+            return judged
+        kernel = self._kernel(step, self.rules.cases(step, self._folder)[0])
+        if isinstance(kernel, NoKernel):
+            return judged
+        try:
+            found = self.judges.judged(kernel.question, kernel.opened, self.seed, self._tolerance)
+        except Lost:
+            return judged
+        if found.ok:
+            return judged
+        return replace(judged, said=f"{judged.said}; the simulator finds: {found.said}", page=found.page)
+
     def _performance(self, step: int, right: bool) -> tuple[Part, Shape | None]:
         """The part, and the shape at which the kernel is too slow or has no time."""
         sentences: list[str] = []
         slow = None
-        for shape in self.rules.timed(step, full=self.full):
+        for shape in self.rules.timed(step, full=self.full, gpu=self.on_gpu):
             found = self._compared(step, shape)
             if isinstance(found, NoKernel):
                 said = f"at {shape_text(shape)}: {found.said}"
                 return Part("performance", False, 0.0, said, _pages(found.page)), shape
             kernel, us, good = found
             sentences.append(f"{_against(us, good)} at {shape_text(shape)}")
-            if us > good * (1 + self.rules.steps[step].slower):
+            if us > max(good.values()) * (1 + self.rules.steps[step].slower):
                 slow = shape
                 sentences.append(f"at most {self.rules.steps[step].slower:.0%} more is allowed")
-                sentences += filter(None, [self.judges.bound(kernel.question) if right else ""])
+                sentences += filter(None, [self.judges.bound(kernel.question) if right and not self.on_gpu else ""])
                 break
-        said = f"predicted on {gpu_spec(self.gpu).name}: {'; '.join(sentences)}"
+        said = f"{self.bench.how}: {'; '.join(sentences)}"
         if not right:
             return Part("performance", None, 0.0, f"{said}; the time of a wrong kernel does not count"), None
         return Part("performance", slow is None, 0.0 if slow else 1.0, said), slow
 
-    def _compared(self, step: int, shape: Shape) -> tuple[Kernel, float, float] | NoKernel:
-        """The kernel of a step for a shape, its predicted time and that of the reference, in microseconds."""
+    def _compared(self, step: int, shape: Shape) -> tuple[Kernel, float, Mapping[str, float]] | NoKernel:
+        """The kernel of a step for a shape, its time and those of good kernels, in microseconds."""
         kernel = self._kernel(step, Case(shape))
         if isinstance(kernel, NoKernel):
             return kernel
         try:
-            timed = self.judges.timed(kernel.question, kernel.opened)
+            timed = self.bench.timed(kernel.question, kernel.opened, self.seed, self._tolerance)
             if timed.us is None:
                 return NoKernel(timed.said, timed.page)
-            return kernel, timed.us, self.judges.reference_us(step, shape, self.dtype, self.gpu)
+            return kernel, timed.us, self.bench.good(step, shape, self.dtype, self.gpu)
         except Lost as error:
             return NoKernel(str(error))
 
@@ -181,6 +200,10 @@ class StepJudge:
         return Part("implementation", False, 0.0, f"{'; '.join(problems)}{stopped}")
 
     # -- kernels -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _tolerance(self) -> tuple[float, float]:
+        return self.rules.rtol, self.rules.atol
 
     @property
     def _folder(self) -> str:
@@ -230,8 +253,9 @@ def _at(case: Case) -> str:
     return f"{shape_text(case.shape)} on {case.sms} SMs" if case.sms else shape_text(case.shape)
 
 
-def _against(us: float, good: float) -> str:
-    """A time, and how it compares with the reference's."""
-    more = us / good - 1
+def _against(us: float, good: Mapping[str, float]) -> str:
+    """A time, and how it compares with the longest of the good ones."""
+    source, best = max(good.items(), key=lambda item: item[1])
+    more = us / best - 1
     compared = f"{abs(more):.0%} {'more' if more > 0 else 'less'} than" if round(abs(more), 2) else "as long as"
-    return f"{us:.1f} µs, {compared} the reference ({good:.1f} µs)"
+    return f"{us:.1f} µs, {compared} {source} ({best:.1f} µs)"

@@ -1,0 +1,108 @@
+"""Where kernels are judged: in the simulator, or on this machine's GPU."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Protocol
+
+from ..course import Shape, measured_times
+from ..worker import Worker
+from .judges import Judges, Lost
+from .judging import Judged, Opened, Question, Timed
+from .launching import NoGpu, compiling, gpu_here, launching, measuring
+
+_RUN_S = 20.0
+"""Seconds that the launches of one task may take; a kernel takes milliseconds."""
+
+
+class Bench(Protocol):
+    """What judges and times kernels. how: as a sentence begins that gives a time."""
+
+    how: str
+
+    def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
+        """The kernel on data of a seed."""
+        ...
+
+    def timed(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Timed:
+        """The time of the kernel."""
+        ...
+
+    def good(self, step: int, shape: Shape, dtype: str, gpu: str) -> Mapping[str, float]:
+        """The times of a good kernel of a step, in microseconds, by where they are from. The longest counts."""
+        ...
+
+
+class Simulated:
+    """The simulator. gpu: the name of the one that is modelled."""
+
+    def __init__(self, judges: Judges, gpu: str) -> None:
+        self._judges = judges
+        self.how = f"predicted on {gpu}"
+
+    def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
+        return self._judges.judged(question, opened, seed, tolerance)
+
+    def timed(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Timed:
+        return self._judges.timed(question, opened)
+
+    def good(self, step: int, shape: Shape, dtype: str, gpu: str) -> Mapping[str, float]:
+        return {"the reference": self._judges.reference_us(step, shape, dtype, gpu)}
+
+
+class OnGpu:
+    """This machine's GPU, on which one kernel runs at a time; as a context, it ends the process that launches.
+
+    Raises `NoGpu` where there is none.
+    """
+
+    def __init__(self, judges: Judges) -> None:
+        self._judges = judges
+        self._worker = Worker()
+        self._lock = threading.Lock()
+        self._good: dict[tuple[int, Shape, str], Mapping[str, float]] = {}
+        try:
+            self.arch, self.name = self._worker.call(gpu_here, None, 120)
+        except NoGpu:
+            self._worker.close()
+            raise
+        self.how = f"measured on {self.name}"
+        self._table = measured_times(self.name)
+
+    def __enter__(self) -> OnGpu:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._worker.close()
+
+    def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
+        return self._launch(launching, question, seed, tolerance)
+
+    def timed(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Timed:
+        return self._launch(measuring, question, seed, tolerance)
+
+    def good(self, step: int, shape: Shape, dtype: str, gpu: str) -> Mapping[str, float]:
+        """The measured time of the reference, and that of the table of this GPU, whose clock may have been higher."""
+        key = step, shape, dtype
+        if key not in self._good:
+            timed = self._launch(measuring, self._judges.reference(step, shape, dtype, gpu), 0, (0.1, 0.1))
+            assert timed.us is not None, timed.said
+            found = {"the reference": timed.us}
+            ms = self._table.ms(step, shape, dtype) if self._table is not None else None
+            if self._table is not None and ms is not None:
+                found[self._table.source] = ms * 1000
+            self._good[key] = found
+        return self._good[key]
+
+    def _launch(self, task: Any, question: Question, seed: int, tolerance: tuple[float, float]) -> Any:
+        """Compile in a judge's process, then launch in the GPU's."""
+        self._judges.ask(compiling, (question, self.arch))
+        with self._lock:
+            try:
+                return self._worker.call(task, (question, seed, tolerance), _RUN_S)
+            except TimeoutError:
+                raise Lost(f"it did not finish within {_RUN_S:g} s on the GPU and was ended") from None
+            except (RuntimeError, OSError) as error:
+                raise Lost(f"the GPU ended it: {str(error).partition(chr(10))[0][:200]}") from None

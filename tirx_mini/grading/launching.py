@@ -1,0 +1,134 @@
+"""Kernels on this machine's GPU, in a process that can be ended: the tasks of the judge's second worker.
+
+A kernel that is wrong when nobody measures, or fast only where it is measured, is found out by what it may touch: it
+reads A and B and writes D, and nothing else lasts from one launch to the next. What is compared is computed after the
+kernel has run, from data that are made again; and D is compared once more after the launches that were timed.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from ..course import wrong_finding
+from ..report import finding_page, plain
+from ..runtime import Executable, LaunchGraph, build, device_arch
+from .facts import contract_broken
+from .judging import PAGE_WIDTH, Judged, Question, Timed, loaded
+
+REPEAT, REPLAYS = 30, 5
+"""Launches in a CUDA graph, and replays of it; the time is the median of the replays."""
+_MOST_EXPLAINED = 2048 * 2048
+"""Elements of the largest D whose mismatch is explained."""
+
+
+class NoGpu(RuntimeError):
+    """This machine has no GPU for the kernels; the message says so."""
+
+
+class KernelEnded(RuntimeError):
+    """A kernel that the GPU ended; the message is CUDA's."""
+
+
+def gpu_here(_: None) -> Generator[None, None, tuple[str, str]]:
+    """(architecture, name) of the GPU. Raises `NoGpu`."""
+    yield
+    arch = device_arch()
+    if arch is None:
+        raise NoGpu("this machine has no GPU that PyTorch can use")
+    import torch
+
+    return arch, torch.cuda.get_device_name()
+
+
+def compiling(asked: tuple[Question, str]) -> Generator[None, None, None]:
+    """The kernel is compiled, and its binary is in the cache on disk. asked: also the architecture."""
+    question, arch = asked
+    func, lowered = loaded(question)
+    yield
+    build(lowered, arch, original=func)
+
+
+def launching(asked: tuple[Question, int, tuple[float, float]]) -> Generator[None, None, Judged]:
+    """`Judged` of one launch. asked: also the seed of the data, and the tolerance."""
+    question, seed, tolerance = asked
+    func, lowered = loaded(question)
+    broken = contract_broken(lowered)
+    exe = _executable(question)
+    a, b, d = _data(question, seed)
+    yield
+    if broken:
+        return Judged(False, broken)
+    with _told():
+        exe(a, b, d)
+        _synchronize()
+    a, b, _ = _data(question, seed)
+    if _right(a, b, d, tolerance):
+        return Judged(True, clean=True)
+    if d.numel() > _MOST_EXPLAINED:
+        return Judged(False, "D is not A @ B.T")
+    wrong = wrong_finding(a, b, d, func, None, tolerance)
+    return Judged(False, wrong.message, plain(finding_page(wrong), PAGE_WIDTH))
+
+
+def measuring(asked: tuple[Question, int, tuple[float, float]]) -> Generator[None, None, Timed]:
+    """`Timed`: microseconds of one of many launches, after which D is right."""
+    question, seed, tolerance = asked
+    exe = _executable(question)
+    a, b, d = _data(question, seed)
+    yield
+    with _told():
+        graph = LaunchGraph(lambda: exe(a, b, d), REPEAT)
+        ms = statistics.median(graph.ms() for _ in range(REPLAYS))
+        d.fill_(float("nan"))
+        graph.replay()
+        _synchronize()
+    a, b, _ = _data(question, seed)
+    if not _right(a, b, d, tolerance):
+        return Timed(None, f"after {REPEAT} launches in a row, D is not A @ B.T")
+    return Timed(ms * 1000)
+
+
+@lru_cache(maxsize=2)
+def _executable(question: Question) -> Executable:
+    func, lowered = loaded(question)
+    return build(lowered, device_arch(), original=func)
+
+
+def _data(question: Question, seed: int) -> tuple[Any, Any, Any]:
+    """A and B of random normal numbers, the same for the same seed, and D full of NaN, on the GPU."""
+    import torch
+
+    m, n, k = question.shape
+    kind = getattr(torch, question.dtype)
+    generator = torch.Generator("cuda").manual_seed(seed)
+    a, b = (torch.randn(shape, generator=generator, device="cuda").to(kind) for shape in ((m, k), (n, k)))
+    d = torch.full((m, n), float("nan"), dtype=kind, device="cuda")
+    _synchronize()
+    return a, b, d
+
+
+def _right(a: Any, b: Any, d: Any, tolerance: tuple[float, float]) -> bool:
+    """Whether D is A @ B.T of cuBLAS within (rtol, atol). As `course.matches`, but on the GPU, since D may be large."""
+    import torch
+
+    rtol, atol = tolerance
+    return torch.allclose(d.float(), torch.matmul(a, b.T).float(), rtol=rtol, atol=atol)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """CUDA's errors as `KernelEnded`, which another process can read without PyTorch."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise KernelEnded(str(error).partition("\n")[0]) from None
+
+
+def _synchronize() -> None:
+    import torch
+
+    torch.cuda.synchronize()
