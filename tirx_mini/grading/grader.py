@@ -65,8 +65,8 @@ def grade(
     handed_in: when, in seconds since 1970; by default the time of the file.
     sandbox, kernels: where the hand-in's Python is executed, or what builds its kernels instead.
 
-    Raises `ValueError` for a GPU of another architecture than the file is for, `NoGpu` where there is none, and `SandboxError` where no process
-    can be started for the hand-in.
+    Raises `ValueError` for a GPU of another architecture than the file is for, `NoGpu` where there is none, and
+    `SandboxError` where no process can be started for the hand-in.
     """
     begun = time.monotonic()
     spec = gpu_spec(gpu) if gpu is not None else default_gpu(handin)
@@ -81,7 +81,7 @@ def grade(
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grade-")))
             kernels = stack.enter_context(Builder(handin, Limits(**rules.student), sandbox, scratch))
         if judges is None:
-            judges = stack.enter_context(Judges(jobs, rules.judge, cache))
+            judges = stack.enter_context(Judges(jobs, rules.judge, cache, full))
         if target == "cuda":
             bench = bench or stack.enter_context(OnGpu(judges))
             if not same_generation(bench.arch, spec.arch):
@@ -90,8 +90,9 @@ def grade(
         else:
             bench, name = None, spec.name
         judge = StepJudge(
-            handin, kernels, judges, bench or Simulated(judges, name), rules, spec.name.lower(), full=full, on_gpu=target == "cuda",
-            seed=secrets.randbits(63), prints=prints, building=threading.Lock(),
+            handin, kernels, judges, bench or Simulated(judges, name), rules, spec.name.lower(), full=full,
+            on_gpu=target == "cuda", seed=secrets.randbits(63), prints=prints, building=threading.Lock(),
+            until=begun + (rules.judge.full_total_s if full else rules.judge.total_s),
         )  # fmt: skip
         with ThreadPoolExecutor(jobs) as pool:
             results = list(pool.map(lambda step: _one(judge, step, watch), steps))

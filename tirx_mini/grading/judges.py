@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import queue
 from collections.abc import Callable, Generator
 from dataclasses import asdict
 from types import TracebackType
 from typing import Any, TypeVar
-
-import tirx_mini
 
 from ..course import Shape
 from ..worker import Worker
@@ -44,15 +43,16 @@ class Lost(Exception):
 class Judges:
     """So many processes at a time, with limits; as a context, it ends them. For threads.
 
-    cache: of results without findings, which name no lines of a file.
+    cache: of results without findings, which name no lines of a file. full: whether kernels are judged at all sizes.
     """
 
-    def __init__(self, jobs: int, limits: JudgeLimits, cache: Cache | None = None) -> None:
+    def __init__(self, jobs: int, limits: JudgeLimits, cache: Cache | None = None, full: bool = False) -> None:
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(name, "1")  # each process has one core's share
         self.jobs = jobs
         self._references = References()
-        self._limits = limits
+        self._memory_mb = limits.memory_mb
+        self._seconds = limits.full_seconds if full else limits.seconds
         self._cache = cache or Cache()
         self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         self._all = [Worker() for _ in range(jobs)]
@@ -115,7 +115,7 @@ class Judges:
     def _key(self, what: str, question: Question, opened: Opened, *more: object) -> str:
         """Of a result: all that it depends on."""
         shape = "x".join(map(str, question.shape))
-        parts = (tirx_mini.__version__, what, question.gpu, question.sms or "all", shape, question.dtype, *more)
+        parts = (_version(), what, question.gpu, question.sms or "all", shape, question.dtype, *more)
         return f"{opened.key}-{'-'.join(map(str, parts))}"
 
     def _shared(
@@ -135,17 +135,22 @@ class Judges:
         """The result of a task in one of the processes. Raises `Lost`, and `Unusable` for what is no kernel."""
         worker = self._free.get()
         try:
-            return worker.call(_limited, (task, asked, self._limits.memory_mb), self._limits.seconds)
+            return worker.call(_limited, (task, asked, self._memory_mb), self._seconds)
         except TimeoutError:
-            raise Lost(f"the judge ended it after {self._limits.seconds:g} s") from None
+            raise Lost(f"the judge ended it after {self._seconds:g} s") from None
         except MemoryError:
-            raise Lost(f"it needs more than {self._limits.memory_mb} MiB of memory to be judged") from None
+            raise Lost(f"it needs more than {self._memory_mb} MiB of memory to be judged") from None
         except Unusable:
             raise
         except (RuntimeError, RecursionError, OSError) as error:
             raise Lost(f"the judge could not run it: {str(error).partition(chr(10))[0][:200]}") from None
         finally:
             self._free.put(worker)
+
+
+def _version() -> str:
+    """Of the package, whose next version may predict other times."""
+    return importlib.import_module("tirx_mini").__version__
 
 
 def _limited(payload: tuple[Task, Any, int]) -> Generator[None, None, Any]:

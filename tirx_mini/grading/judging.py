@@ -72,12 +72,14 @@ class Judged:
     """A run on data. ok: whether D is right, without an error. said: what is wrong, in a sentence. page: the finding.
 
     clean: whether nothing at all was found, so that the result has no lines of this file.
+    ended: whether the run came to an end within the limits.
     """
 
     ok: bool
     said: str = ""
     page: str = ""
     clean: bool = False
+    ended: bool = True
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ def judging(asked: tuple[Question, int, tuple[float, float]]) -> Task:
     right = report.comparable and matches(a, b, d, tolerance)
     if report.errors:
         return Judged(False, _said(report), _pages(report))
+    if not right and report.verdict == "incomplete":  # what did not run, or was not modelled, may be what is missing
+        return Judged(False, _said(report), _pages(report), ended=False)
     if not right:
         if not report.comparable:
             return Judged(False, f"the run ended as {report.verdict}", _pages(report))

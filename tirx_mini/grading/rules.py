@@ -58,9 +58,17 @@ class Lateness:
 
 @dataclass(frozen=True)
 class JudgeLimits:
-    """Of the process that judges one kernel at one size. seconds: of wall-clock time. memory_mb: of address space."""
+    """Of the processes that judge kernels.
+
+    seconds: of wall-clock time, for one kernel at one size. total_s: for one hand-in, after which no step is begun.
+    full_seconds, full_total_s: the same for all sizes of the assignment.
+    memory_mb: of address space, for one process.
+    """
 
     seconds: float
+    total_s: float
+    full_seconds: float
+    full_total_s: float
     memory_mb: int
 
 
@@ -171,7 +179,8 @@ class _Tables:
             raise RulesError(f"{self.source}: the shares in [parts] must sum to 1, and they sum to {total}")
         tolerance = self._table("tolerance", {"rtol": _amount, "atol": _amount})
         lateness = self._table("lateness", {"due": _time, "per_day": _share, "days": _count})
-        judge = self._table("judge", {"seconds": _positive, "memory_mb": _whole})
+        times = ("seconds", "total_s", "full_seconds", "full_total_s")
+        judge = self._table("judge", {**dict.fromkeys(times, _positive), "memory_mb": _whole})
         return Rules(
             steps=MappingProxyType(self._steps()),
             weights=MappingProxyType(weights),

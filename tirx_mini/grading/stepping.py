@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from .handin import HandIn
 from .judges import Judges, Lost
 from .judging import Judged, Opened, Question
 from .results import Part
-from .rules import Rules
+from .rules import PARTS, Rules
 from .similar import Prints
 
 OBSERVED_K = 512
@@ -66,12 +68,20 @@ class NoKernel:
 
 
 @dataclass(frozen=True)
+class Endless:
+    """A case in which a kernel came to no end within the limits. Further runs of it would cost as much again."""
+
+    case: Case
+
+
+@dataclass(frozen=True)
 class StepJudge:
     """Judges the steps of one hand-in, for threads.
 
     bench: where kernels are run and timed; what they do is seen in the simulator in any case.
     gpu: the modelled one. full: all sizes of the assignment. on_gpu: all of them, on a GPU.
     seed: of the data. building: held while a kernel is built.
+    until: when no further step is begun, by `time.monotonic`.
     """
 
     handin: HandIn
@@ -85,14 +95,20 @@ class StepJudge:
     seed: int
     prints: Callable[[int, Prints], None] | None = None
     building: threading.Lock = field(default_factory=threading.Lock)
+    until: float = math.inf
     dtype: str = "float16"
 
     def parts(self, step: int) -> tuple[tuple[Part, ...], str]:
         """The three parts of a step, and the command that shows the first failure again; "" where there is none."""
+        if time.monotonic() > self.until:
+            late = "the limits of the judge for one hand-in were reached before this step"
+            return (Part(PARTS[0], False, 0.0, late), *_unjudged("not judged")), ""
         correctness, failed = self._correctness(step)
         if isinstance(failed, NoKernel):
-            others = [Part(name, None, 0.0, "there is no kernel") for name in ("performance", "implementation")]
-            return (correctness, *others), self._command(step, None)
+            return (correctness, *_unjudged("there is no kernel")), self._command(step, None)
+        if isinstance(failed, Endless):
+            others = _unjudged("not judged, as the kernel does not come to an end within the limits")
+            return (correctness, *others), self._command(step, failed.case)
         performance, slow = self._performance(step, bool(correctness.passed))
         implementation = self._implementation(step)
         case = failed or (Case(slow) if slow else None)
@@ -103,7 +119,7 @@ class StepJudge:
 
     # -- the parts -----------------------------------------------------------------------------------------------------
 
-    def _correctness(self, step: int) -> tuple[Part, Case | NoKernel | None]:
+    def _correctness(self, step: int) -> tuple[Part, Case | Endless | NoKernel | None]:
         """The part, and what failed: a case; the reason where there is no kernel of the step at all."""
         cases = self.rules.cases(step, self._folder, full=self.full, gpu=self.on_gpu)
         said = ""
@@ -118,12 +134,12 @@ class StepJudge:
             try:
                 judged = self.bench.judged(kernel.question, kernel.opened, self.seed, self._tolerance)
             except Lost as error:
-                judged = Judged(False, str(error))
+                judged = Judged(False, str(error), ended=False)
             if not judged.ok:
                 judged = self._explained(step, judged)
                 right = f"; {number} smaller size{'s are' if number > 1 else ' is'} right" if number else ""
                 part = Part("correctness", False, 0.0, f"at {_at(case)}: {judged.said}{right}", _pages(judged.page))
-                return part, case
+                return part, case if judged.ended else Endless(case)
             said = said or judged.said
         sizes = f"{len(cases)} sizes" if len(cases) != 1 else _at(cases[0])
         warned = f", {said}" if said else ""
@@ -242,6 +258,11 @@ def _refused(step: int, refused: Refused) -> NoKernel:
     if refused.kind == "todo":
         return NoKernel(f"step {step} is not written yet")
     return NoKernel(first, refused.text if rest else "", refused.kind == "refused")
+
+
+def _unjudged(why: str) -> tuple[Part, ...]:
+    """The parts that were not looked at."""
+    return tuple(Part(name, None, 0.0, why) for name in PARTS[1:])
 
 
 def _pages(page: str) -> tuple[str, ...]:

@@ -148,3 +148,19 @@ def test_a_gpu_of_another_architecture_is_refused(judges: Judges) -> None:
     with pytest.raises(ValueError, match=r"the kernels in gemm_kernels_sm90\.py are not for B200: use h100"):
         grade(handin([], "sm90"), RULES, judges=judges, gpu="b200")
     assert default_gpu(handin([], "sm90")).name == "H100"
+
+
+def test_a_kernel_without_an_end_costs_its_limit_once(judges: Judges) -> None:
+    """Its other runs are not begun."""
+    source = filled_in("sm100", [3]).replace("for k in range(K_TILES):", "for k in range(1 << 30):")
+    limits = replace(RULES.judge, seconds=4)
+    with Judges(1, limits) as strict:
+        found = grade(HandIn("x.py", "gemm_kernels.py", source), small(3), judges=strict, steps=[3]).step(3)
+    assert found.score == 0
+    assert all("does not come to an end within the limits" in part.said for part in found.parts[1:])
+
+
+def test_after_the_time_of_a_hand_in_no_step_is_begun(judges: Judges) -> None:
+    rules = replace(RULES, judge=replace(RULES.judge, total_s=0))
+    found = grade(handin([1]), rules, judges=judges, steps=[1])
+    assert found.score == 0 and "the limits of the judge for one hand-in" in found.step(1).part("correctness").said
