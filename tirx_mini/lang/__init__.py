@@ -5,16 +5,20 @@ Its objects exist at compile time; their methods are inlined at each call.
 
 from tirx_mini.script import PoolAllocator
 
+from .attention import FlashAttentionLinearScheduler, FlashAttentionLPTScheduler
 from .barriers import MBarrier, Pipeline, TCGen05Bar, TMABar
 from .pipeline import PipelineState
 from .roles import WarpgroupRole, WarpRole
-from .scheduler import ClusterPersistentScheduler2D
+from .scheduler import ClusterPersistentScheduler2D, GroupMajor3D
 from .tmem import TMEMPool
 
 SMEMPool = PoolAllocator
 
 __all__ = [
     "ClusterPersistentScheduler2D",
+    "FlashAttentionLPTScheduler",
+    "FlashAttentionLinearScheduler",
+    "GroupMajor3D",
     "MBarrier",
     "Pipeline",
     "PipelineState",

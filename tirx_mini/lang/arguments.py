@@ -33,9 +33,7 @@ def check_count(what: str, value: Any, call: str) -> None:
     """Reject anything but a positive integer that is known at compile time."""
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return
-    raise TirxError(
-        f"{what} must be a positive integer that is known at compile time, but {given(value)}", hint=call
-    )
+    raise TirxError(f"{what} must be a positive integer that is known at compile time, but {given(value)}", hint=call)
 
 
 def check_choice(what: str, value: Any, choices: tuple[int, ...], hint: str | None = None) -> None:

@@ -50,9 +50,7 @@ def WarpgroupRole(
     """
     pair = number if isinstance(number, tuple) and len(number) == 2 else (number,)
     _check("WarpgroupRole", "warpgroup", wg_id, *pair)
-    return _role(
-        Tx.filter(wg_id, *number) if isinstance(number, tuple) else as_expr(wg_id == number), regs, increase
-    )
+    return _role(Tx.filter(wg_id, *number) if isinstance(number, tuple) else as_expr(wg_id == number), regs, increase)
 
 
 def _check(role: str, unit: str, index: Any, *numbers: Any) -> None:

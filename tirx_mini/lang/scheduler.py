@@ -19,9 +19,13 @@ class ClusterPersistentScheduler2D:
     Its attributes `m_idx` and `n_idx` are the row and the column of the current tile.
 
     prefix: the prefix of the names of its three variables.
-    num_m_tiles, num_n_tiles: the number of tiles along M and along N.
+    num_m_tiles, num_n_tiles: the number of tiles along M and along N. The first may be known only at run time.
     num_clusters: the number of clusters, or of CTAs, in the grid.
     l2_group_size: the number of tile rows in a group.
+    cluster_m, cluster_n: the tiles along M and N that follow one another before the next group position; they divide
+        the numbers of tiles.
+    serpentine: go through blocks of `l2_group_size` × `l2_group_size` tiles, column by column of blocks, down and up in
+        turn, instead; row by row in a block. The tiles that fill no block come last.
 
     Cost: three registers of each thread. A step computes two divisions by constants, and two by the rows of a group.
 
@@ -35,27 +39,59 @@ class ClusterPersistentScheduler2D:
     """
 
     def __init__(
-        self, prefix: str, num_m_tiles: int, num_n_tiles: int, num_clusters: int, l2_group_size: int = 8
+        self,
+        prefix: str,
+        num_m_tiles: Integer,
+        num_n_tiles: int,
+        num_clusters: int,
+        l2_group_size: int = 8,
+        cluster_m: int = 1,
+        cluster_n: int = 1,
+        serpentine: bool = False,
     ) -> None:
         call = 'ClusterPersistentScheduler2D("tile", M // BLK_M, N // BLK_N, num_clusters)'
         check_label("the first argument of ClusterPersistentScheduler2D, the prefix of its names,", prefix, call)
         for name, value in (
-            ("num_m_tiles", num_m_tiles),
+            ("num_m_tiles", 1 if isinstance(num_m_tiles, Expr) else num_m_tiles),
             ("num_n_tiles", num_n_tiles),
             ("l2_group_size", l2_group_size),
             ("num_clusters", num_clusters),
+            ("cluster_m", cluster_m),
+            ("cluster_n", cluster_n),
         ):
             empty = "the matrix may be smaller than one tile" if isinstance(value, int) and value == 0 else None
             check_count(f"{name} of ClusterPersistentScheduler2D", value, empty or _divided(value) or f"write {call}")
         self.num_m_tiles, self.num_n_tiles = num_m_tiles, num_n_tiles
         self.num_clusters = num_clusters
-        self.group_rows = min(l2_group_size, num_m_tiles)
+        self.cluster_m, self.cluster_n, self.serpentine = cluster_m, cluster_n, serpentine
+        self._check_shape()
+        self.rows, self.cols = num_m_tiles // cluster_m, num_n_tiles // cluster_n
+        self.group_rows = l2_group_size if isinstance(self.rows, Expr) else min(l2_group_size, self.rows)
         self.linear_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_linear_idx")
         self.m_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_m_idx")
         self.n_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_n_idx")
 
+    def _check_shape(self) -> None:
+        known = isinstance(self.num_m_tiles, int)
+        if (known and self.num_m_tiles % self.cluster_m) or self.num_n_tiles % self.cluster_n:
+            raise TirxError(
+                f"{self.num_m_tiles} × {self.num_n_tiles} tiles are not a whole number of {self.cluster_m} × "
+                f"{self.cluster_n} tiles",
+                hint="choose cluster_m and cluster_n that divide the numbers of tiles",
+            )
+        if self.serpentine and not known:
+            raise TirxError(
+                "serpentine=True needs num_m_tiles to be known at compile time",
+                hint="leave it out, or define the number of tiles outside the kernel",
+            )
+
     @property
-    def num_tiles(self) -> int:
+    def work_idx(self) -> Any:
+        """TVM's name of `linear_idx`, the number of the current tile in the order."""
+        return self.linear_idx
+
+    @property
+    def num_tiles(self) -> Any:
         """The number of tiles of the whole grid."""
         return self.num_m_tiles * self.num_n_tiles
 
@@ -76,22 +112,67 @@ class ClusterPersistentScheduler2D:
         self._locate()
 
     @Tx.inline
+    def next_tile_stride(self, stride: Integer) -> None:
+        """Advance by another number of tiles than `num_clusters`.
+
+        stride: how many, in the order of the scheduler.
+        """
+        self.linear_idx = self.linear_idx + stride
+        self._locate()
+
+    @Tx.inline
     def valid(self) -> Any:
         """Whether the current tile exists: the condition of the loop over tiles."""
         return self.linear_idx < self.num_tiles
 
     @Tx.inline
     def _locate(self) -> None:
-        """Compute the row and column of tile `linear_idx`. The last group has the remaining rows."""
-        group = Tx.meta_var(self.linear_idx // (self.group_rows * self.num_n_tiles))
-        within = Tx.meta_var(self.linear_idx % (self.group_rows * self.num_n_tiles))
+        """Compute the row and column of tile `linear_idx`."""
+        first = Tx.meta_var(self.linear_idx // (self.cluster_m * self.cluster_n))
+        if self.serpentine:
+            self._serpentine(first)
+        else:
+            self._group_major(first)
+        if self.cluster_m > 1:
+            self.m_idx = self.m_idx * self.cluster_m + self.linear_idx % self.cluster_m
+        if self.cluster_n > 1:
+            self.n_idx = self.n_idx * self.cluster_n + self.linear_idx // self.cluster_m % self.cluster_n
+
+    @Tx.inline
+    def _group_major(self, index: Any) -> None:
+        """The place of an index in groups of rows. The last group has the remaining rows."""
+        group = Tx.meta_var(index // (self.group_rows * self.cols))
+        within = Tx.meta_var(index % (self.group_rows * self.cols))
         rows = Tx.meta_var(self._rows(group))
         self.m_idx = group * self.group_rows + within % rows
         self.n_idx = within // rows
 
     def _rows(self, group: Any) -> Any:
-        full_groups, left = divmod(self.num_m_tiles, self.group_rows)
+        if isinstance(self.rows, Expr):
+            return Tx.max(Tx.min(self.rows - group * self.group_rows, self.group_rows), 1)
+        full_groups, left = divmod(self.rows, self.group_rows)
         return Tx.if_then_else(group < full_groups, self.group_rows, left) if left else self.group_rows
+
+    @Tx.inline
+    def _serpentine(self, index: Any) -> None:
+        """The place of an index in the blocks, then in the strip on the right, then in the one below."""
+        size = Tx.meta_var(self.group_rows)
+        down, across = Tx.meta_var(self.rows // size), Tx.meta_var(self.cols // size)
+        whole = Tx.meta_var(down * across * size * size)
+        right = Tx.meta_var(self.cols - across * size)
+        if index < whole:
+            block, within = Tx.meta_var(index // (size * size)), Tx.meta_var(index % (size * size))
+            column, row = Tx.meta_var(block // max(down, 1)), Tx.meta_var(block % max(down, 1))
+            turned = Tx.meta_var(Tx.if_then_else(column % 2 == 0, row, down - 1 - row))
+            self.m_idx = turned * size + within // size
+            self.n_idx = column * size + within % size
+        elif index < whole + right * self.rows:
+            self.m_idx = (index - whole) % self.rows
+            self.n_idx = across * size + (index - whole) // self.rows
+        else:
+            rest = Tx.meta_var(index - whole - right * self.rows)
+            self.m_idx = down * size + rest // max(across * size, 1)
+            self.n_idx = rest % max(across * size, 1)
 
 
 def _divided(value: Any) -> str | None:
@@ -105,3 +186,81 @@ def _check_id(cluster_id: Any) -> None:
             f"init of ClusterPersistentScheduler2D needs the index of the cluster, but {given(cluster_id)}",
             hint='write scheduler.init(bx), with bx = Tx.cta_id([num_clusters], parent="kernel")',
         )
+
+
+class GroupMajor3D:
+    """Distributes tiles of M, N and K: groups of `group_rows` tile rows, in each K outermost, then N, then the rows.
+
+    Its attributes `m_idx`, `n_idx` and `k_idx` are the place of the current tile.
+
+    prefix: the prefix of the names of its variables.
+    m_tiles, n_tiles, k_tiles: the number of tiles along M, N and K; the first may be known only at run time.
+    group_rows: the number of tile rows in a group.
+    step: how far `next_tile` advances.
+
+    Cost: four registers of each thread.
+
+    Example:
+
+        scheduler = GroupMajor3D("tile", m_tiles=5, n_tiles=3, k_tiles=2, group_rows=2, step=8)
+        scheduler.init(bx)
+        while scheduler.valid():
+            row = Tx.meta_var(scheduler.m_idx * 128)
+            scheduler.next_tile()
+    """
+
+    def __init__(
+        self, prefix: str, m_tiles: Integer, n_tiles: int, k_tiles: int, group_rows: int, step: int = 1
+    ) -> None:
+        call = 'GroupMajor3D("tile", m_tiles, n_tiles, k_tiles, group_rows=8)'
+        check_label("the first argument of GroupMajor3D, the prefix of its names,", prefix, call)
+        sizes = {"n_tiles": n_tiles, "k_tiles": k_tiles, "group_rows": group_rows, "step": step}
+        if not isinstance(m_tiles, Expr):
+            sizes["m_tiles"] = m_tiles
+        for name, value in sizes.items():
+            check_count(f"{name} of GroupMajor3D", value, _divided(value) or f"write {call}")
+        self.m_tiles, self.n_tiles, self.k_tiles = m_tiles, n_tiles, k_tiles
+        self.group_rows, self.step = group_rows, step
+        self.linear_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_linear_idx")
+        self.m_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_m_idx")
+        self.n_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_n_idx")
+        self.k_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_k_idx")
+
+    @Tx.inline
+    def init(self, linear_init: Integer) -> None:
+        """Select the first tile.
+
+        linear_init: its number in the order.
+        """
+        self.linear_idx = linear_init
+        self._locate()
+
+    @Tx.inline
+    def next_tile(self) -> None:
+        """Advance by `step` tiles."""
+        self.linear_idx = self.linear_idx + self.step
+        self._locate()
+
+    @Tx.inline
+    def next_tile_stride(self, stride: Integer) -> None:
+        """Advance by another number of tiles than `step`.
+
+        stride: how many, in the order of the scheduler.
+        """
+        self.linear_idx = self.linear_idx + stride
+        self._locate()
+
+    @Tx.inline
+    def valid(self) -> Any:
+        """Whether the current tile exists."""
+        return self.linear_idx < self.m_tiles * self.n_tiles * self.k_tiles
+
+    @Tx.inline
+    def _locate(self) -> None:
+        size = Tx.meta_var(self.group_rows * self.n_tiles * self.k_tiles)
+        group, within = Tx.meta_var(self.linear_idx // size), Tx.meta_var(self.linear_idx % size)
+        left = Tx.meta_var(self.m_tiles - group * self.group_rows)
+        rows = Tx.meta_var(Tx.max(Tx.min(left, self.group_rows), 1))
+        self.m_idx = group * self.group_rows + within % rows
+        self.n_idx = within // rows % self.n_tiles
+        self.k_idx = within // (rows * self.n_tiles)

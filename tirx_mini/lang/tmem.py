@@ -7,7 +7,7 @@ from typing import Any
 
 from tirx_mini.hardware import TMEM_ALLOCATIONS
 from tirx_mini.ir import Buffer, DataType, Expr, TirxError
-from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane
+from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane, tmem_datapath_layout
 from tirx_mini.script import PoolAllocator
 from tirx_mini.script import tirx as Tx
 
@@ -68,7 +68,13 @@ class TMEMPool:
         return self.address[0]
 
     def alloc(
-        self, shape: Sequence[int], dtype: Any = "float32", *, layout: Layout | None = None, cols: int | None = None
+        self,
+        shape: Sequence[int],
+        dtype: Any = "float32",
+        *,
+        layout: Layout | None = None,
+        cols: int | None = None,
+        datapath: str | None = None,
     ) -> Buffer:
         """A tile of 128 lanes in the next columns.
 
@@ -76,6 +82,7 @@ class TMEMPool:
         dtype: the dtype of an element.
         layout: the place of each element; by default, element (r, c) is in lane r, column c.
         cols: the number of columns of 32 bits; by default, as many as a row of elements fills.
+        datapath: the data path of the MMA, "A" to "G", whose layout the tile has: `tmem_datapath_layout`.
 
         Raises TirxError if the pool has too few columns.
         """
@@ -85,7 +92,12 @@ class TMEMPool:
                 hint="write alloc((128, columns))",
             )
         lanes, columns = shape
-        taken = columns * DataType(dtype).bits // 32 if cols is None else cols
+        if datapath is not None:
+            if layout is not None:
+                raise TirxError("alloc of TMEMPool is given both a layout and a data path", hint="give one of them")
+            layout = tmem_datapath_layout(datapath, lanes, columns)
+        width = columns if layout is None else layout.cosize(TCol)
+        taken = width * DataType(dtype).bits // 32 if cols is None else cols
         if self.offset + taken > self.total_cols:
             raise TirxError(
                 f"the tile needs columns {self.offset} to {self.offset + taken - 1} of tensor memory, "

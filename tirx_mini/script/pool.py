@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tirx_mini.hardware import SWIZZLE_PERIOD
@@ -10,7 +11,7 @@ from tirx_mini.layout import Layout, SwizzleMode, tma_shared_layout
 
 from .builder import Builder, current
 from .handles import data_type, shape_of
-from .placement import check_layout, default_align, round_up, stored_bytes
+from .placement import check_layout, default_align, placed, round_up, stored_bytes
 
 if TYPE_CHECKING:
     from .annotations import DTypeLike, Shape
@@ -67,10 +68,11 @@ class PoolAllocator:
         shape: Shape,
         dtype: DTypeLike = "float32",
         *,
-        layout: Layout | None = None,
+        layout: Layout | str | None = None,
         align: int | None = None,
         name: str | None = None,
         scope: str = "shared",
+        strides: Sequence[int] | None = None,
     ) -> Buffer:
         """A buffer in shared memory.
 
@@ -80,6 +82,7 @@ class PoolAllocator:
         align: the alignment in bytes; by default the one that the layout and dtype require.
         name: the name where the buffer is not assigned to a variable.
         scope: "shared".
+        strides: distances between neighbours in elements, instead of a layout.
         """
         label = name or self._builder.take_name("buf")
         if self._committed is not None:
@@ -90,6 +93,7 @@ class PoolAllocator:
                 kind="pool-committed",
             )
         dims, kind = shape_of(shape, label), data_type(dtype)
+        layout = placed(layout, dims, strides)
         check_layout(label, dims, layout)
         offset = round_up(self._offset, align or default_align(dims, kind, layout))
         buffer = Buffer(
@@ -155,8 +159,11 @@ class PoolAllocator:
             )
         self._offset = place
 
-    def commit(self) -> None:
-        """Fix the size of the pool, which extends to the end of the last buffer in memory."""
+    def commit(self, size: int | None = None) -> None:
+        """Fix the size of the pool, which extends to the end of the last buffer in memory.
+
+        size: the size in bytes, if it is larger.
+        """
         if self._committed is not None:
             raise TirxError(
                 "the pool is committed twice",
@@ -166,4 +173,4 @@ class PoolAllocator:
         self._committed = self._builder.span
         self._builder.end(self)
         # The pool was declared before its size was known.
-        object.__setattr__(self._pool, "shape", (max(self._end, 1),))
+        object.__setattr__(self._pool, "shape", (max(self._end, size or 0, 1),))

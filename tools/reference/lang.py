@@ -27,7 +27,8 @@ the examples are parts of a kernel."""
 
 _CLASSES: tuple[Any, ...] = (
     lang.PoolAllocator, lang.MBarrier, lang.TMABar, lang.TCGen05Bar, RemoteBarrier, lang.Pipeline, lang.PipelineState,
-    lang.ClusterPersistentScheduler2D, lang.TMEMPool,
+    lang.ClusterPersistentScheduler2D, lang.GroupMajor3D, lang.FlashAttentionLinearScheduler,
+    lang.FlashAttentionLPTScheduler, lang.TMEMPool,
 )  # fmt: skip
 _FUNCTIONS = (lang.WarpRole, lang.WarpgroupRole)
 _FORMS = {lang.PipelineState: ('PipelineState(name: str, depth: int, phase: Integer | None = None)\n'

@@ -1,0 +1,154 @@
+"""Tile schedulers of attention: the order in which CTAs compute blocks of queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tirx_mini.script import tirx as Tx
+
+from .arguments import Integer, check_count, check_label
+
+
+class _Blocks:
+    """The blocks of queries of all heads and batches, and the variables of the current one."""
+
+    def __init__(self, prefix: str, num_batches: int, num_heads: int, num_m_blocks: int) -> None:
+        kind = type(self).__name__
+        call = f'write {kind}("tile", num_batches, num_heads, num_m_blocks, …)'
+        check_label(f"the first argument of {kind}, the prefix of its names,", prefix, call)
+        sizes = {"num_batches": num_batches, "num_heads": num_heads, "num_m_blocks": num_m_blocks}
+        for name, value in sizes.items():
+            check_count(f"{name} of {kind}", value, call)
+        self.num_batches, self.num_heads, self.num_m_blocks = num_batches, num_heads, num_m_blocks
+        self.linear_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_linear_idx")
+        self.batch_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_batch_idx")
+        self.head_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_head_idx")
+        self.m_block_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_m_block_idx")
+
+    @property
+    def num_tiles(self) -> int:
+        """The number of blocks of all heads and batches."""
+        return self.num_batches * self.num_heads * self.num_m_blocks
+
+    @Tx.inline
+    def valid(self) -> Any:
+        """Whether the current block exists: the condition of the loop over blocks."""
+        return self.linear_idx < self.num_tiles
+
+
+class FlashAttentionLinearScheduler(_Blocks):
+    """Distributes blocks of queries in order: batches outermost, then heads, then blocks. For attention without a mask.
+
+    Its attributes `batch_idx`, `head_idx` and `m_block_idx` are the current block.
+
+    prefix: the prefix of the names of its variables.
+    num_batches, num_heads, num_m_blocks: how many batches, heads of each, and blocks of queries of each head.
+    num_ctas: the number of CTAs; CTA c computes the blocks c, c + num_ctas, ….
+
+    Cost: four registers of each thread.
+
+    Example:
+
+        scheduler = FlashAttentionLinearScheduler("tile", num_batches=2, num_heads=4, num_m_blocks=8, num_ctas=4)
+        scheduler.init(bx)
+        while scheduler.valid():
+            first_query = Tx.meta_var(scheduler.m_block_idx * 128)
+            scheduler.next_tile()
+    """
+
+    def __init__(self, prefix: str, num_batches: int, num_heads: int, num_m_blocks: int, num_ctas: int) -> None:
+        super().__init__(prefix, num_batches, num_heads, num_m_blocks)
+        check_count("num_ctas of FlashAttentionLinearScheduler", num_ctas, "pass the number of CTAs of the grid")
+        self.num_ctas = num_ctas
+
+    @Tx.inline
+    def init(self, cta_id: Integer) -> None:
+        """Select the first block of a CTA.
+
+        cta_id: the index of the CTA in the grid.
+        """
+        self.linear_idx = cta_id
+        self._locate()
+
+    @Tx.inline
+    def next_tile(self) -> None:
+        """Advance to the next block of this CTA."""
+        self.linear_idx = self.linear_idx + self.num_ctas
+        self._locate()
+
+    @Tx.inline
+    def _locate(self) -> None:
+        self.batch_idx = self.linear_idx // (self.num_heads * self.num_m_blocks)
+        self.head_idx = self.linear_idx // self.num_m_blocks % self.num_heads
+        self.m_block_idx = self.linear_idx % self.num_m_blocks
+
+
+class FlashAttentionLPTScheduler(_Blocks):
+    """Distributes blocks of queries by the longest processing time: the last block of a head, which a causal mask
+    leaves the most keys, comes first. `l2_swizzle` heads are computed together, so that their keys stay in the L2.
+
+    Its attributes `batch_idx`, `head_idx` and `m_block_idx` are the current block.
+
+    prefix: the prefix of the names of its variables.
+    num_batches, num_heads, num_m_blocks: how many batches, heads of each, and blocks of queries of each head.
+    l2_swizzle: the number of heads, counted through all batches, in a group.
+    num_ctas: the number of CTAs of a persistent kernel; without it, each CTA computes one block.
+
+    Cost: four registers of each thread.
+
+    Example:
+
+        scheduler = FlashAttentionLPTScheduler("tile", num_batches=2, num_heads=4, num_m_blocks=8, l2_swizzle=2)
+        scheduler.init(bx)
+        while scheduler.valid():
+            first_query = Tx.meta_var(scheduler.m_block_idx * 128)
+            scheduler.next_tile()
+    """
+
+    def __init__(
+        self,
+        prefix: str,
+        num_batches: int,
+        num_heads: int,
+        num_m_blocks: int,
+        l2_swizzle: int,
+        num_ctas: int | None = None,
+    ) -> None:
+        super().__init__(prefix, num_batches, num_heads, num_m_blocks)
+        check_count("l2_swizzle of FlashAttentionLPTScheduler", l2_swizzle, "pass the number of heads in a group")
+        if num_ctas is not None:
+            check_count("num_ctas of FlashAttentionLPTScheduler", num_ctas, "pass the number of CTAs of the grid")
+        self.l2_swizzle, self.num_ctas = l2_swizzle, num_ctas
+
+    @Tx.inline
+    def init(self, cta_id: Integer) -> None:
+        """Select the first block of a CTA.
+
+        cta_id: the index of the CTA in the grid.
+        """
+        self.linear_idx = cta_id
+        self._locate()
+
+    @Tx.inline
+    def next_tile(self) -> None:
+        """Advance to the next block of this CTA, or past the last one where each CTA computes one block."""
+        if self.num_ctas is None:
+            self.linear_idx = self.num_tiles
+        else:
+            self.linear_idx = self.linear_idx + self.num_ctas
+            self._locate()
+
+    @Tx.inline
+    def _locate(self) -> None:
+        size = Tx.meta_var(self.l2_swizzle * self.num_m_blocks)
+        group, within = Tx.meta_var(self.linear_idx // size), Tx.meta_var(self.linear_idx % size)
+        heads = Tx.meta_var(self._heads(group))
+        head = Tx.meta_var(group * self.l2_swizzle + within % heads)
+        self.batch_idx = head // self.num_heads
+        self.head_idx = head % self.num_heads
+        self.m_block_idx = self.num_m_blocks - 1 - within // heads
+
+    def _heads(self, group: Any) -> Any:
+        """How many heads a group has: the last one has what is left."""
+        full, left = divmod(self.num_batches * self.num_heads, self.l2_swizzle)
+        return Tx.if_then_else(group < full, self.l2_swizzle, left) if left else self.l2_swizzle
