@@ -36,7 +36,7 @@ from .expr import (
     wrap,
 )  # fmt: skip
 from .expr_printer import expr_text, instruction_path
-from .func import COPY_FENCES, DIALECT, TVM, IRModule, Launch, PrimFunc
+from .func import COPY_FENCES, COURSE, DIALECT, NATIVE, TVM, IRModule, Launch, PrimFunc
 from .printer import script, stmt_text
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
@@ -51,6 +51,7 @@ from .stmt import (
     Continue,
     DeclBuffer,
     Evaluate,
+    Expanded,
     For,
     Hint,
     If,
@@ -63,12 +64,15 @@ from .stmt import (
     While,
     seq,
 )  # fmt: skip
+from .text import Written
 from .units import UNIT_NUMBERS
 from .visit import Mutator, children, rewrite, structural_equal, substitute, walk
 
 __all__ = [
     "COPY_FENCES",
+    "COURSE",
     "DIALECT",
+    "NATIVE",
     "TVM",
     "Analyzer",
     "BINARY_OPS",
@@ -105,6 +109,7 @@ __all__ = [
     "Str",
     "Unary",
     "Var",
+    "Written",
     "as_bool",
     "as_expr",
     "binary",
@@ -142,6 +147,7 @@ __all__ = [
     "Continue",
     "DeclBuffer",
     "Evaluate",
+    "Expanded",
     "For",
     "Hint",
     "If",

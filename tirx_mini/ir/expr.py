@@ -2,14 +2,12 @@
 
     expr ::= Var(name) | Const(value) | Str(value) | Special(name)
            | Unary(op, value) | Binary(op, a, b) | Cast(value) | Reinterpret(value) | Select(cond, a, b)
-           | Ramp(base, lanes)
-           | BufferLoad(buffer, indices*) | AddressOf(buffer, indices*) | Region(buffer, ranges*)
-           | Call(op, args*, attrs*)
+           | Ramp(base, lanes) | BufferLoad(buffer, indices*) | AddressOf(buffer, indices*)
+           | Region(buffer, ranges*) | Call(op, args*, attrs*, written?)
 
 Every expression also has a `dtype` and a `span`. Nodes are immutable and compared by identity; `structural_equal`
 compares their meaning. Python's operators on nodes build nodes. A node has no truth value: the front end translates
-an ``if`` over IR values. `Reinterpret` is in `bits.py`; the nodes that
-name a buffer are beside it, in `buffer.py`.
+an ``if`` over IR values. `Reinterpret` is in `bits.py`, and the nodes that name a buffer in `buffer.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .dtype import BOOL, FLOAT32, INT32, DataType
 from .span import Span, TirxError
-from .text import node_text
+from .text import Written, node_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,6 +246,7 @@ class Call(Expr):
     op: str
     args: tuple[Expr, ...]
     attrs: tuple[tuple[str, Any], ...] = ()
+    written: Written | None = None
 
     def attr(self, name: str, default: Any = None) -> Any:
         return dict(self.attrs).get(name, default)

@@ -61,9 +61,13 @@ def instruction_path(op: str) -> str:
 
 @dataclass
 class ExprPrinter:
-    """Prints expressions and gives each variable and buffer a unique name."""
+    """Prints expressions and gives each variable and buffer a unique name.
+
+    as_written: whether instructions are printed under the paths by which the kernel calls them.
+    """
 
     taken: set[str] = field(default_factory=set)
+    as_written: bool = False
     _names: dict[Any, str] = field(default_factory=dict)
 
     def name(self, node: Var | Buffer) -> str:
@@ -173,6 +177,12 @@ class ExprPrinter:
         return f"{self.name(expr.buffer)}[{', '.join(parts)}]", _ATOM
 
     def visit_Call(self, expr: Call) -> tuple[str, int]:
+        if self.as_written and expr.written is not None:
+            path, places, names, numbers = expr.written
+            kept = [(place in numbers, arg) for place, arg in enumerate(expr.args) if place not in places]
+            shown = [literal(arg.value) if plain and isinstance(arg, Const) else self.expr(arg) for plain, arg in kept]
+            shown += [f"{name}={self.value(value)}" for name, value in expr.attrs if name not in names]
+            return f"Tx.{path}({', '.join(shown)})", _ATOM
         args = [self.expr(arg) for arg in expr.args]
         args += [f"{name}={self.value(value)}" for name, value in expr.attrs]
         path = instruction_path(expr.op)

@@ -52,6 +52,12 @@ COPY_FENCES = "tirx_mini.copy_fences"
 """The attribute that is False for a function whose copies into shared memory end without a fence, as TVM's do."""
 
 
+COURSE, NATIVE = "course", "native"
+"""How kernels are spelt: ``with Tx.kernel():`` and ``Tx.cta_id([4], parent="kernel")``, or ``T.device_entry()`` and
+``T.cta_id([4])``.
+"""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PrimFunc:
     """A kernel, as built by the front end or returned by a pass.
@@ -59,6 +65,7 @@ class PrimFunc:
     params: global buffers and scalar variables, in call order.
     launch: the launch configuration; None until the function is lowered.
     tensor_maps: the tensor maps of its TMA copies; empty until the function is lowered.
+    spelling: the dialect that its text is in: COURSE or NATIVE.
     """
 
     name: str
@@ -67,6 +74,7 @@ class PrimFunc:
     attrs: tuple[tuple[str, Any], ...] = ()
     launch: Launch | None = None
     tensor_maps: tuple[TensorMap, ...] = ()
+    spelling: str = COURSE
     span: Span | None = field(default=None, kw_only=True)
 
     def script(self) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .buffer import AddressOf, Buffer, BufferLoad
-from .expr import Const, Expr, Var
+from .expr import Const, Expr, Var, int_value
 from .expr_printer import ExprPrinter, expr_text, is_plain, literal, quoted
-from .func import PrimFunc
+from .func import DIALECT, NATIVE, PrimFunc
 from .stmt import (
     UNROLLED,
     AllocBuffer,
@@ -22,6 +22,7 @@ from .stmt import (
     Continue,
     DeclBuffer,
     Evaluate,
+    Expanded,
     For,
     Hint,
     If,
@@ -37,6 +38,14 @@ from .text import node_text
 from .visit import walk
 
 _INDENT = "    "
+_NATIVE_IDS: Mapping[tuple[str, str], str] = {
+    ("cluster", "kernel"): "cluster_id", ("cta", "kernel"): "cta_id", ("cta", "cluster"): "cta_id_in_cluster",
+    ("warpgroup", "cta"): "warpgroup_id", ("warp", "cta"): "warp_id", ("warp", "warpgroup"): "warp_id_in_wg",
+    ("thread", "cta"): "thread_id", ("thread", "warpgroup"): "thread_id_in_wg", ("thread", "warp"): "lane_id",
+}  # fmt: skip
+"""The functions of the native dialect for (kind, parent) of ids."""
+_LANGUAGE = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\bTx\.""")
+"""A string, or the prefix of a name of the language."""
 
 
 def stmt_text(stmt: Stmt) -> str:
@@ -187,8 +196,21 @@ class Printer(ExprPrinter):
         call = f"Tx.hint({quoted(stmt.message)}{attrs})" if named else f"Tx.attr({attrs[2:]})"
         return self._line(call, depth) if stmt.body is None else self._block(f"with {call}", stmt.body, depth)
 
+    def visit_Expanded(self, stmt: Expanded, depth: int) -> list[str]:
+        return self._line(f"Tx.{stmt.path}({', '.join(map(self._argument, stmt.args))})", depth)
+
+    def _argument(self, value: Any) -> str:
+        """An argument; a pointer to the first element of a buffer is its `data`."""
+        if isinstance(value, AddressOf) and all(int_value(index) == 0 for index in value.indices):
+            return f"{self.name(value.buffer)}.data"
+        return self.value(value)
+
     def visit_ScopeIds(self, stmt: ScopeIds, depth: int) -> list[str]:
         names = ", ".join(self.name(var) for var in stmt.vars)
+        if self.as_written and (stmt.kind, stmt.parent) in _NATIVE_IDS:
+            counts = [str(list(stmt.extents))] if stmt.extents else []
+            counts += [f"preferred={list(stmt.preferred)}"] if stmt.preferred else []
+            return self._line(f"{names} = Tx.{_NATIVE_IDS[stmt.kind, stmt.parent]}({', '.join(counts)})", depth)
         if stmt.parent == "pair":
             return self._line(f"{names} = Tx.cta_id_in_pair()", depth)
         preferred = f", preferred={list(stmt.preferred)}" if stmt.preferred else ""
@@ -210,16 +232,20 @@ class Printer(ExprPrinter):
 
     def func(self, func: PrimFunc) -> str:
         """The whole kernel, preceded by the imports that its text needs, as comments."""
+        native = self.as_written = func.spelling == NATIVE and func.launch is None
         params = ",\n".join(_INDENT + self._param(p) for p in func.params)
+        attrs = dict(func.attrs)
+        dialect = attrs.pop(DIALECT, None) if native else None
+        told = "" if native and dialect is None else f"(dialect={quoted(dialect)})" if native else "(tirx=True)"
         head = [
             "# from tirx_mini.script import tirx as Tx",
             "# from tirx_mini.layout import *",
-            "@Tx.prim_func(tirx=True)",
+            f"@Tx.prim_func{told}",
             f"def {func.name}(\n{params},\n):" if params else f"def {func.name}():",
         ]
         body: list[str] = []
-        if func.attrs:
-            body.append(f"Tx.func_attr({dict(func.attrs)!r})")
+        if attrs:
+            body.append(f"Tx.func_attr({attrs!r})")
         if func.launch is not None:
             launch = func.launch
             extra = ", programmatic=True" if launch.programmatic else ""
@@ -228,8 +254,17 @@ class Printer(ExprPrinter):
                 f"smem_bytes={launch.smem_bytes}{extra})"
             )
         body += [self._tensor_map(tensor_map) for tensor_map in func.tensor_maps]
-        lines = [_INDENT + line for line in body] + self.stmt(func.body, 1)
-        return "\n".join([*head, *(lines or [f"{_INDENT}pass"])]) + "\n"
+        lines = [_INDENT + line for line in body] + (self._entered(func.body) if native else self.stmt(func.body, 1))
+        text = "\n".join([*head, *(lines or [f"{_INDENT}pass"])]) + "\n"
+        return _in_native(text) if native else text
+
+    def _entered(self, body: Stmt) -> list[str]:
+        """The lines of a body, whose scope of the kernel, if it is the last statement, extends to the end."""
+        *before, last = body.stmts if isinstance(body, Seq) and body.stmts else (body,)
+        if not isinstance(last, Scope) or (last.kind, last.parent, last.filter) != ("kernel", None, None):
+            return self.stmt(body, 1)
+        inner = self.stmt(last.body, 1)
+        return [*self.stmt(Seq(tuple(before)), 1), *self._line("Tx.device_entry()", 1), *inner]
 
     def _param(self, param: Buffer | Var) -> str:
         if isinstance(param, Var):
@@ -248,6 +283,11 @@ class Printer(ExprPrinter):
         }
         given = ", ".join(f"{key}={value}" for key, value in fields.items())
         return f"{self.name(tensor_map.var)} = Tx.tensor_map({self.name(tensor_map.buffer)}, {given})"
+
+
+def _in_native(text: str) -> str:
+    """The text with the prefix of the native dialect, `T`, outside of strings."""
+    return _LANGUAGE.sub(lambda match: match[1] or "T.", text).replace(" import tirx as Tx\n", " import tirx as T\n", 1)
 
 
 def _initialises(declaration: Stmt | None, stmt: Stmt) -> bool:

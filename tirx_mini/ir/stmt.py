@@ -3,7 +3,7 @@
     stmt ::= Seq(stmts*) | Bind(var, value) | AllocBuffer(buffer) | DeclBuffer(buffer)
            | BufferStore(buffer, indices*, value) | Evaluate(call)
            | If(cond, then, orelse?) | For(var, start, stop, body, step, kind, parallel, unroll?) | While(cond, body)
-           | Break | Continue | Hint(message, attrs*, body?)
+           | Break | Continue | Hint(message, attrs*, body?) | Expanded(path, args*, body)
            | ScopeIds(vars*, extents*, kind, parent, preferred*)  -- bx, by = Tx.cta_id([m, n], parent="kernel")
            | Scope(kind, body, parent?, filter?)         -- with Tx.thread(parent="warp")[cond]:
            | TileCall(op, operands*, options*, scope?)   -- Tx.copy(dst, src)
@@ -130,6 +130,19 @@ class Hint(Stmt):
     message: str
     attrs: tuple[tuple[str, Any], ...] = ()
     body: Stmt | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Expanded(Stmt):
+    """A call of the language that stands for the statements of `body`: ``Tx.print_buffer(…)``.
+
+    path: its name below `Tx`.
+    args: its arguments: expressions and Python values.
+    """
+
+    path: str
+    args: tuple[Any, ...]
+    body: Stmt
 
 
 SCOPE_KINDS = ("kernel", "cluster", "cta", "warpgroup", "warp", "thread")

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from functools import singledispatch
 
+Written = tuple[str, tuple[int, ...], tuple[str, ...], tuple[int, ...]]
+"""How a kernel calls an instruction: the path, operands and modifiers that are left out, operands that are numbers."""
+
 
 @singledispatch
 def node_text(node: object) -> str:

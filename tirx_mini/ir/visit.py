@@ -19,7 +19,8 @@ from .stmt import Seq, Stmt, seq
 Node = Expr | Stmt
 
 _PLAIN = frozenset(
-    "span dtype name op attrs kind parent scope lanes step parallel unroll extents preferred message".split()
+    "span dtype name op attrs kind parent scope lanes step parallel unroll extents preferred message written spelling "
+    "path".split()
 )
 """Fields that never hold nodes."""
 
@@ -141,7 +142,7 @@ def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
 def structural_equal(a: Any, b: Any, given: Mapping[Any, Any] | None = None) -> bool:
     """Whether two trees mean the same.
 
-    Spans do not matter, nor do the identities and names of variables and buffers.
+    Spans and spellings do not matter, nor do the identities and names of variables and buffers.
 
     given: variables or buffers of `a` that must correspond to the given ones of `b`.
     """
@@ -160,7 +161,7 @@ def _equal(a: Any, b: Any, forth: dict[Any, Any], back: dict[Any, Any]) -> bool:
     if isinstance(a, tuple):
         return len(a) == len(b) and all(_equal(x, y, forth, back) for x, y in zip(a, b, strict=True))
     if isinstance(a, (Expr, Stmt, Buffer, Range, PrimFunc)) or hasattr(type(a), "__dataclass_fields__"):
-        own = ("span", "name") if isinstance(a, (Var, Buffer)) else ("span",)
+        own = ("span", "name") if isinstance(a, (Var, Buffer)) else ("span", "written", "spelling")
         names = (f.name for f in fields(a) if f.name not in own)
         return all(_equal(getattr(a, n), getattr(b, n), forth, back) for n in names)
     return bool(a == b)

@@ -231,6 +231,10 @@ class Instruction(Facts):
         """The parameter that each other spelling means."""
         return {other: o.name for o in self.operands for other in o.type.spellings} | dict(self.spellings)
 
+    def parameter(self, name: str) -> str:
+        """The parameter that a name of a call means: itself, or the one of which it is another spelling."""
+        return self._meant.get(name, name)
+
     def signature(self) -> str:
         """The instruction and its parameters, as messages show them."""
         names = [("*" if o.variadic else "") + o.name for o in self.operands]

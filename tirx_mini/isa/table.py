@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tirx_mini.ir import HANDLE, Call, Expr, Span, Stmt, TirxError, walk
+from tirx_mini.ir import HANDLE, Call, Expr, Span, Stmt, TirxError, Written, walk
 
 from . import (
     cp_async,
@@ -54,9 +54,23 @@ class Overloads:
                 error = error or refused
                 continue
             dtype = entry.result_type(operands, dict(attrs))
-            return Call(dtype or HANDLE, entry.name, operands, attrs, span=span)
+            named = NAMES.get(self.path) is self
+            written = _written(self.path, entry, alias, args, kwargs) if named else None
+            return Call(dtype or HANDLE, entry.name, operands, attrs, written, span=span)
         assert error is not None
         raise error.at(span)
+
+
+def _written(path: str, entry: Instruction, alias: Alias, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Written:
+    """How a call is written, for the printer."""
+    fixed = [operand.name for operand in entry.operands if not operand.variadic]
+    modifiers = [each.name for each in entry.attributes]
+    slots = fixed if len(fixed) < len(entry.operands) else [*fixed, *modifiers]  # after operands of any number, by name
+    free = [name for name in slots if name not in alias.preset]
+    given = {**dict(zip(free, args, strict=False)), **{entry.parameter(name): value for name, value in kwargs.items()}}
+    places = tuple(place for place, name in enumerate(fixed) if name in alias.preset)
+    numbers = tuple(place for place, name in enumerate(fixed) if type(given.get(name)) is int)
+    return path, places, tuple(name for name in modifiers if name not in given), numbers
 
 
 def tables(modules: tuple[ModuleType, ...]) -> tuple[dict[str, Instruction], dict[str, Overloads]]:

@@ -13,6 +13,7 @@ from typing import Any
 from tirx_mini.ir import (
     SCOPE_KINDS,
     Buffer,
+    Expanded,
     Expr,
     If,
     Mutator,
@@ -55,6 +56,9 @@ class _Lower(Mutator):
 
     def visit_ScopeIds(self, node: ScopeIds) -> Stmt:
         return Seq((), span=node.span)
+
+    def visit_Expanded(self, node: Expanded) -> Stmt:
+        return self.stmt(node.body)
 
     def visit_Scope(self, node: Scope) -> Stmt:
         outer = self.scope

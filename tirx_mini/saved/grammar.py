@@ -13,6 +13,8 @@ from typing import Any
 
 from tirx_mini.ir import (
     BINARY_OPS,
+    COURSE,
+    NATIVE,
     PARENTS,
     SCOPE_KINDS,
     SCOPES,
@@ -35,6 +37,7 @@ from tirx_mini.ir import (
     DataType,
     DeclBuffer,
     Evaluate,
+    Expanded,
     Expr,
     For,
     Hint,
@@ -59,8 +62,9 @@ from tirx_mini.ir import (
     Unary,
     Var,
     While,
+    Written,
 )
-from tirx_mini.isa import TABLE
+from tirx_mini.isa import NAMES, TABLE
 from tirx_mini.layout import (
     Axis,
     ComposeLayout,
@@ -204,6 +208,22 @@ def _attribute(value: Any) -> tuple[str, Any]:
     return _word(value[0]), _plain(value[1])
 
 
+EXPANDED = ("print_buffer", "cuda.printf")
+"""The calls of the language that stand for statements."""
+
+
+def _argument(value: Any) -> Any:
+    return _text(value) if isinstance(value, str) else _plain(value)
+
+
+def _written(value: Any) -> Written:
+    """The path of a call, the places of operands, the names of modifiers, and places again."""
+    need(isinstance(value, tuple) and len(value) == 4 and isinstance(value[0], str), "a path, places and names")
+    need(value[0] in NAMES, "a path of the language")
+    places = _many(_int(0, 255))
+    return value[0], places(value[1]), _many(_name)(value[2]), places(value[3])
+
+
 _index, _extent, _bytes = _int(-(2**63), 2**63), _int(1, 2**31), _int(0, 2**31)
 _expr, _stmt, _buffer, _var = a(Expr), a(Stmt), a(Buffer), a(Var)
 _exprs, _stmts, _pairs = _many(_expr), _many(_stmt), _many(_pair)
@@ -240,7 +260,7 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
     BufferLoad: {"dtype": _dtype, "buffer": _buffer, "indices": _exprs},
     AddressOf: {"dtype": _dtype, "buffer": _buffer, "indices": _exprs},
     Region: {"dtype": _dtype, "buffer": _buffer, "ranges": _many(a(Range))},
-    Call: {"dtype": _dtype, "op": _among(TABLE), "args": _exprs, "attrs": _pairs},
+    Call: {"dtype": _dtype, "op": _among(TABLE), "args": _exprs, "attrs": _pairs, "written": optional(_written)},
     Seq: {"stmts": _stmts},
     Bind: {"var": _var, "value": _expr},
     AllocBuffer: {"buffer": _buffer},
@@ -254,6 +274,7 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
     Break: {},
     Continue: {},
     Hint: {"message": _remark, "attrs": _many(_attribute), "body": optional(_stmt)},
+    Expanded: {"path": _among(EXPANDED), "args": _many(_argument), "body": _stmt},
     ScopeIds: {"vars": _many(_var), "extents": _many(_extent), "kind": _among(SCOPE_KINDS),
                "parent": _among(PARENTS), "preferred": _many(_extent)},
     Scope: {"kind": _among(SCOPE_KINDS), "body": _stmt, "parent": optional(_among(SCOPE_KINDS)),
@@ -262,8 +283,9 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
     TensorMap: {"var": _var, "buffer": _buffer, "dims": _many(_extent), "strides": _many(_index),
                 "box": _many(_extent), "swizzle": _bytes, "l2_promotion": _bytes},
     Launch: {"grid": _three, "threads": _extent, "cluster": _three, "smem_bytes": _bytes, "programmatic": _bool},
-    PrimFunc: {"name": _name, "params": _many(a(Buffer, Var)), "body": _stmt, "attrs": _pairs,
-               "launch": optional(a(Launch)), "tensor_maps": _many(a(TensorMap))},
+    PrimFunc: {"name": _name, "params": _many(a(Buffer, Var)), "body": _stmt, "attrs": _many(_attribute),
+               "launch": optional(a(Launch)), "tensor_maps": _many(a(TensorMap)),
+               "spelling": _among((COURSE, NATIVE))},
 })  # fmt: skip
 """The fields of every class but `span`, which all nodes of the IR have. The file of a span is its number."""
 

@@ -14,7 +14,9 @@ from typing import Any
 
 from tirx_mini.hardware import MAX_LOCAL_BYTES
 from tirx_mini.ir import (
+    COURSE,
     DIALECT,
+    NATIVE,
     TVM,
     AllocBuffer,
     Bind,
@@ -104,6 +106,7 @@ class Builder:
 
     span: the current location; new nodes get it as their span.
     params: the parameters in call order; `Tx.match_buffer` replaces a pointer with a buffer.
+    spelling: the dialect in which the kernel is written, as far as it shows.
     scopes: the kinds of the open execution scopes, outermost first.
     copies: how often the enclosing unrolled loops repeat the current location.
     rounds: the iterations of loops that run at compile time, so far.
@@ -115,6 +118,7 @@ class Builder:
     params: list[Buffer | Var] = field(default_factory=list)
     attrs: dict[str, Any] = field(default_factory=dict)
     launch: Launch | None = None
+    spelling: str = COURSE
     tensor_maps: list[TensorMap] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=lambda: [Block()])
     inline_depth: int = 0
@@ -188,6 +192,7 @@ class Builder:
         """Open a scope of `kind` that extends to the end of the kernel (``T.device_entry()``)."""
         if len(self.blocks) > 1:
             raise TirxError("`device_entry()` must be at the top level of the kernel, outside every block")
+        self.spelling = NATIVE
         self.blocks.append(Block(rest_of=Scope(kind, seq(span=self.span), span=self.span)))
 
     def finish(self, span: Span) -> PrimFunc:
@@ -205,6 +210,7 @@ class Builder:
             tuple(self.attrs.items()),
             self.launch,
             tuple(self.tensor_maps),
+            self.spelling,
             span=span,
         )
 

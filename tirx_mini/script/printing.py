@@ -13,6 +13,7 @@ from tirx_mini.ir import (
     Call,
     DataType,
     Evaluate,
+    Expanded,
     Expr,
     For,
     Stmt,
@@ -48,7 +49,7 @@ def printf(format: str, *values: Any) -> None:
     if len(wanted) != len(values):
         raise TirxError(f"the format {format!r} expects {len(wanted)} values, found {len(values)}")
     args = [_argument(value, m["letter"], m["length"]) for value, m in zip(values, wanted, strict=True)]
-    builder.emit(_line(format, args))
+    builder.emit(Expanded("cuda.printf", (format, *map(as_expr, values)), _line(format, args)))
 
 
 def _argument(value: Any, letter: str, length: str) -> Expr:
@@ -78,7 +79,8 @@ def print_buffer(pointer: Any, dtype: Any, is_string: bool, is_scalar: bool, dim
     builder = current("T.print_buffer")
     buffer = _printed(pointer, data_type(dtype), is_string)
     dims = (1,) * buffer.ndim if is_scalar else _dims(buffer, dim_num, shape)
-    builder.emit(_lines(buffer, dims))
+    args = (buffer.data, str(buffer.dtype), False, bool(is_scalar), buffer.ndim, dims)
+    builder.emit(Expanded("print_buffer", args, _lines(buffer, dims)))
 
 
 def _printed(pointer: Any, dtype: DataType, is_string: bool) -> Buffer:

@@ -79,7 +79,7 @@ def test_the_index_of_a_cta_in_its_pair() -> None:
 def test_attributes_have_no_effect_and_stay_in_the_text() -> None:
     assert printed('Tx.attr({"tirx.a": 1})') == 'Tx.attr({"tirx.a": 1})'
     kernel = of('with T.attr(0, "pragma_x", 2):\n        A[tx] = 1')
-    assert 'with Tx.attr({"pragma_x": 2}):' in kernel.script()
+    assert 'with T.attr({"pragma_x": 2}):' in kernel.script()
     assert "// attr: pragma_x = 2" in goes_round(kernel)
     assert (run(kernel) == 1).all()
 

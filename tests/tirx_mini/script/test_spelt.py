@@ -65,7 +65,7 @@ def test_operands_are_in_the_order_of_ptx() -> None:
 def test_a_destination_before_the_operands_gets_the_result(target: str) -> None:
     one = kernel(f'T.ptx["ld.acquire.gpu.global.u32"]({target}, A.ptr_to([tx]))').script()
     place = target.replace(".ptr_to([2])", "[2]")
-    assert f"{place} = Tx.ptx.ld(A.ptr_to([tx])" in one
+    assert f"{place} = T.ptx.ld(A.ptr_to([tx])" in one
     other = kernel(f'{place} = T.ptx["ld.acquire.gpu.global.u32"](A.ptr_to([tx]))').script()
     assert one == other
 
