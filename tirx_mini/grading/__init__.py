@@ -12,7 +12,7 @@ from .facts import Facts, contract_broken, facts_of, resident_ctas
 from .features import LARGE, Seen, ahead, missing
 from .formats import autolab, gradescope
 from .grader import Watch, default_gpu, grade, not_graded
-from .handin import HandIn, HandInError, read_handin
+from .handin import HandIn, HandInError, packed, read_handin
 from .judges import Judges, Lost
 from .launching import NoGpu
 from .pages import grade_page, grade_table, headline
@@ -76,6 +76,7 @@ __all__ = [
     "load_rules",
     "missing",
     "observed_case",
+    "packed",
     "points_text",
     "read_handin",
     "resident_ctas",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tirx_mini.grading import HandIn, HandInError, read_handin
+from tirx_mini.grading import HandIn, HandInError, packed, read_handin
 
 SOURCE = "def hgemm_v1(M, N, K, dtype='float16'): ...\n"
 
@@ -131,3 +131,20 @@ def test_damaged_archives_are_read_or_refused(tmp_path: Path, seed: int) -> None
         assert read_handin(path).source
     except HandInError as error:
         assert str(error)
+
+
+def test_the_tar_of_a_hand_in_is_the_same_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(SOURCE + "# ü\n", encoding="utf-8")
+    os.utime(path, (1_700_000_000.5, 1_700_000_000.5))
+    handin = read_handin(path)
+    data = packed(handin)
+    path.chmod(0o600)
+    assert packed(read_handin(path)) == data
+    (tmp_path / "handin.tar").write_bytes(data)
+    again = read_handin(tmp_path / "handin.tar")
+    assert (again.source, again.digest, again.file) == (handin.source, handin.digest, "gemm_kernels.py")
+    assert again.modified == 1_700_000_000.0
+    with tarfile.open(tmp_path / "handin.tar") as archive:
+        (member,) = archive
+        assert (member.name, member.uid, member.gid, member.uname, member.mode) == ("gemm_kernels.py", 0, 0, "", 0o644)
