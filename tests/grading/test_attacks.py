@@ -5,106 +5,129 @@ With bubblewrap, and with what a process can do to itself alone, as in a contain
 
 from __future__ import annotations
 
+import json
 import re
+import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
-import tirx_mini as tvm
-from tirx_mini.grading import Builder, Built, HandIn
+from tirx_mini.course import default_kernels
+from tirx_mini.grading import Builder, Built, Graded, HandIn, JudgeLimits, Judges, Rules, grade, load_rules
 from tirx_mini.sandbox import Limits, Sandbox, find_sandbox
 
 ATTACKS = Path(__file__).parent / "attacks"
 MARK = Path("/tmp/tirx-mini-was-here")
 SECRET = "hunter2"
-LIMITS = Limits(seconds=30, cpu_s=2, memory_mb=1024, output_kb=16)
+LIMITS = MappingProxyType({"seconds": 60, "cpu_s": 1, "memory_mb": 1024, "output_kb": 16})
 """Loops end by CPU time, so that a busy machine changes nothing."""
-SLEEPERS = Limits(seconds=2)
-
-KERNEL = "a kernel"
-"""The kind of a hand-in whose kernel arrives, and is judged like any other."""
-NOT_LOADED = "not loaded"
-"""Of one whose kernel the grader refuses to read."""
+SLEEPERS = MappingProxyType({"seconds": 2})
+JUDGE, QUICK = JudgeLimits(seconds=60, memory_mb=3072), JudgeLimits(seconds=1.5, memory_mb=3072)
 
 DENIED = r"PermissionError|Read-only file system"
-END = r"hgemm_v1 used more than 2 s of CPU time"
+END = r"hgemm_v1 used more than 1 s of CPU time"
 
 
 @dataclass(frozen=True)
 class End:
-    """kind: as in `Refused`, or `KERNEL`, `NOT_LOADED`; several where it depends on the sandbox. said: a pattern."""
+    """said: a pattern of what the report says of the step. built: whether a kernel arrives, and is judged as any other.
 
-    kind: str
-    said: str = ""
-    limits: Limits = LIMITS
+    contained: whether the sandbox has a part in it, so that it is tried in each. step: the one that the file defines.
+    """
+
+    said: str
+    built: bool = False
+    contained: bool = True
+    limits: Mapping[str, int] = field(default_factory=lambda: LIMITS)
+    step: int = 1
 
 
+def judged(said: str, **more: Any) -> End:
+    """Of a kernel that arrives."""
+    return End(said, built=True, contained=False, **more)
+
+
+def unread(said: str) -> End:
+    """Of data that is not a kernel."""
+    return End(f"what the hand-in built is not a kernel: .*{said}", contained=False)
+
+
+WRONG = r"of D is wrong"
 ENDS = {
-    "become_root": End("error", DENIED),
-    "crash": End("ended", "ended by SIGSEGV in hgemm_v1"),
-    "daemon": End("error", DENIED),
-    "data_cuda_name": End(NOT_LOADED, r"nodes\[\d+\].name: expected an identifier"),
-    "data_deep": End(NOT_LOADED, "expected at most 400 nodes within one another"),
-    "data_files": End(KERNEL),
-    "data_huge_number": End(NOT_LOADED, "expected at most 1099511627776 elements"),
-    "data_loop_of_references": End(NOT_LOADED, "expected a reference to an earlier line"),
-    "data_many_nodes": End(NOT_LOADED, "expected a list of at most 200000"),
-    "data_other_operation": End(NOT_LOADED, "'System' is not a class of the IR"),
-    "data_python_name": End(NOT_LOADED, r"nodes\[\d+\].name: expected an identifier"),
-    "deep_answer": End("not IR", "answered what cannot be read"),
-    "delete_files": End("error", DENIED),
-    "escapes": End("error", r"^error\[TX401\]: RuntimeError: \[2J\[32mscore: 100\[0m"),
-    "exit_at_import": End("ended", "ended with status 0 in gemm_kernels.py"),
-    "exit_in_factory": End("python", "^gemm_kernels.py:7: SystemExit: 0$"),
-    "fake_report": End("not IR", "hgemm_v1 does not make a kernel: it returned bool"),
-    "fill_disk": End("error", DENIED),
-    "fill_memory": End("memory", "^hgemm_v1 used more than 1024 MiB of memory"),
-    "fill_shared_memory": End("error", "Cannot allocate memory"),
-    "forged_answer": End("not IR", "answered what nobody had asked"),
-    "fork_bomb": End("error", DENIED),
-    "hang_at_decoration": End("time", END),
-    "hang_at_import": End("time", "gemm_kernels.py used more than 2 s of CPU time"),
-    "hang_in_message": End("time", END),
-    "import_grader": End("error", r"Permission denied|has no attribute 'load_rules'"),
-    "import_reference": End("error", r"Permission denied|No module named 'kernels_ref'"),
-    "kernel_hangs": End(KERNEL),
-    "kernel_huge_grid": End(KERNEL),
-    "kernel_huge_output": End(KERNEL),
-    "kernel_huge_registers": End("error", "its registers and local memory have at most 524,288"),
-    "kernel_huge_shared": End(NOT_LOADED, "expected an integer from 1 to 2147483648"),
-    "kernel_more_parameters": End(KERNEL),
-    "kernel_reads_beyond": End(KERNEL),
-    "kernel_reads_d": End(KERNEL),
-    "kernel_sleeps": End("error", "`Tx.ptx.nanosleep` is an instruction of PTX that tirx_mini does not have"),
-    "kernel_unrolls": End("error", "unrolled into 1,000,000,000 copies of its body, which are too many"),
-    "kernel_waits_for_nobody": End(KERNEL),
-    "kernel_watches_the_clock": End(KERNEL),
-    "kill_parent": End("error", DENIED),
-    "long_answer": End("output", "the kernel of hgemm_v1 is larger than 32 MiB as data"),
-    "long_message": End("error", r"RuntimeError: x{7000}"),
-    "lying_kernel": End("not IR", "hgemm_v1 does not make a kernel: it returned Right"),
-    "markup": End("error", re.escape("RuntimeError: <script>alert(1)</script>[bold]")),
-    "network": End("error", DENIED),
-    "no_answer": End("time ended", "took longer than 2 s|ended its answers", SLEEPERS),
-    "patch_comparison": End(KERNEL),
-    "patch_simulator": End(KERNEL),
-    "patch_writer": End(NOT_LOADED, "this is not a saved kernel"),
-    "pickled_answer": End("not IR", "answered what cannot be read"),
-    "print_flood": End("output", "more than 64 MiB were printed in hgemm_v1"),
-    "ptrace": End("error", DENIED),
-    "raise_limits": End("refused", "not allowed to raise maximum limit"),
-    "read_environment": End("error", "nothing to read"),
-    "read_reference": End("error", "nothing to take"),
-    "read_secrets": End("error", "nothing to read"),
-    "recursion": End("time memory error ended", ""),
-    "sleep_at_import": End("time", "gemm_kernels.py took longer than 2 s", SLEEPERS),
-    "subprocess_shell": End("error", DENIED),
-    "thread_bomb": End("error", "can't start new thread"),
-    "write_d": End(KERNEL),
+    "become_root": End(DENIED),
+    "cached_kernel": judged(r"the parameters must be A \(128, 4096\)", step=2),
+    "crash": End("ended by SIGSEGV in hgemm_v1"),
+    "daemon": End(DENIED),
+    "data_cuda_name": unread(r"nodes\[\d+\].name: expected an identifier"),
+    "data_deep": unread("expected at most 400 nodes within one another"),
+    "data_files": judged(WRONG),
+    "data_huge_number": unread("expected at most 1099511627776 elements"),
+    "data_loop_of_references": unread("expected a reference to an earlier line"),
+    "data_many_nodes": unread("expected a list of at most 200000"),
+    "data_other_operation": unread("'System' is not a class of the IR"),
+    "data_python_name": unread(r"nodes\[\d+\].name: expected an identifier"),
+    "deep_answer": End("answered what cannot be read", contained=False),
+    "delete_files": End(DENIED),
+    "escapes": End(r"(?m)^error\[TX401\]: RuntimeError: \[2J\[32mscore: 100\[0m", contained=False),
+    "exit_at_import": End("ended with status 0 in gemm_kernels.py"),
+    "exit_in_factory": End("(?m)^gemm_kernels.py:7: SystemExit: 0$", contained=False),
+    "fake_report": End("hgemm_v1 does not make a kernel: it returned bool", contained=False),
+    "fill_disk": End(DENIED),
+    "fill_memory": End("(?m)^hgemm_v1 used more than 1024 MiB of memory"),
+    "fill_shared_memory": End("Cannot allocate memory"),
+    "forged_answer": End("answered what nobody had asked", contained=False),
+    "fork_bomb": End(DENIED),
+    "hang_at_decoration": End(END, contained=False),
+    "hang_at_import": End("gemm_kernels.py used more than 1 s of CPU time"),
+    "hang_in_message": End(END, contained=False),
+    "import_grader": End(r"Permission denied|has no attribute 'load_rules'"),
+    "import_reference": End(r"Permission denied|No module named 'kernels_ref'"),
+    "kernel_hangs": judged("TX114.*this loop never ends"),
+    "kernel_huge_grid": judged("TX602|of D is wrong"),
+    "kernel_huge_output": judged("the parameters must be A"),
+    "kernel_huge_registers": End("its registers and local memory have at most 524,288", contained=False),
+    "kernel_huge_shared": unread("expected an integer from 1 to 2147483648"),
+    "kernel_more_parameters": judged("the parameters must be A"),
+    "kernel_reads_beyond": judged("TX301.*element 8192 of A is accessed, but A has 8192"),
+    "kernel_reads_d": judged("the kernel reads D, which is an output"),
+    "kernel_sleeps": End("`Tx.ptx.nanosleep` is an instruction of PTX that tirx_mini does not have", contained=False),
+    "kernel_unrolls": End("unrolled into 1,000,000,000 copies of its body, which are too many", contained=False),
+    "kernel_waits_for_nobody": judged("TX103.*nothing ever arrives at bar"),
+    "kernel_watches_the_clock": judged("the judge ended it after 1.5 s"),
+    "kill_parent": End(DENIED),
+    "long_answer": End("the kernel of hgemm_v1 is larger than 32 MiB as data"),
+    "long_message": End(r"RuntimeError: x{7000}", contained=False),
+    "lying_kernel": End("hgemm_v1 does not make a kernel: it returned Right", contained=False),
+    "markup": End(re.escape("RuntimeError: <script>alert(1)</script>[bold]"), contained=False),
+    "network": End(DENIED),
+    "no_answer": End("took longer than 2 s|ended its answers", limits=SLEEPERS),
+    "patch_comparison": judged(WRONG),
+    "patch_simulator": judged(WRONG),
+    "patch_writer": unread("this is not a saved kernel"),
+    "pickled_answer": End("answered what cannot be read", contained=False),
+    "print_flood": End("more than 64 MiB were printed in hgemm_v1"),
+    "ptrace": End(DENIED),
+    "raise_limits": End("not allowed to raise maximum limit"),
+    "read_environment": End("nothing to read"),
+    "read_reference": End("nothing to take"),
+    "read_secrets": End("nothing to read"),
+    "recursion": End("used more than 1 s|used more than 1024 MiB|RecursionError|ended by SIG"),
+    "sleep_at_import": End("gemm_kernels.py took longer than 2 s", limits=SLEEPERS),
+    "subprocess_shell": End(DENIED),
+    "thread_bomb": End("can't start new thread"),
+    "write_d": judged(WRONG),
 }
+
+
+@pytest.fixture(scope="module")
+def judges() -> Iterator[Judges]:
+    with Judges(1, JUDGE) as judges:
+        yield judges
 
 
 @pytest.fixture(params=["bubblewrap", "locks"])
@@ -121,6 +144,7 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
 def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No process of the hand-in, and nothing that it wrote."""
     monkeypatch.setenv("TIRX_MINI_SECRET", SECRET)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     other = tmp_path / "other" / "gemm_kernels.py"
     other.parent.mkdir()
     other.write_text(f"# {SECRET}")
@@ -144,38 +168,66 @@ def processes_in(folder: Path) -> Iterator[str]:
             yield process.name
 
 
+def rules_for(end: End) -> Rules:
+    rules = load_rules()
+    return replace(rules, steps=MappingProxyType({end.step: rules.steps[end.step]}), student=end.limits)
+
+
+def graded(source: str, end: End, sandbox: Sandbox, judges: Judges) -> Graded:
+    handin = HandIn("handin.tar", "gemm_kernels.py", source)
+    return grade(handin, rules_for(end), jobs=1, steps=(end.step,), judges=judges, sandbox=sandbox)
+
+
+def check_honest(found: Graded, end: End) -> None:
+    """The score is 0, the report says why, and nothing in it does more than to be read."""
+    assert found.score == 0
+    (step,) = found.steps
+    first = step.part("correctness")
+    assert first.passed is False
+    pages = [page for part in step.parts for page in part.pages]
+    text = "\n".join([*(part.said for part in step.parts), *pages, found.problem])
+    assert re.search(end.said, text), text
+    if end.built and "parameters" not in end.said:
+        assert step.part("implementation").said != "there is no kernel"
+    for said in (*(part.said for part in step.parts), *pages, found.problem, found.log):
+        assert len(said) < 17_000
+        assert all(c.isprintable() or c in "\n\t" for c in said)
+    assert not re.search(rf"^(found|sent|written|open|attached 0|calls .*\b0)|{SECRET}", found.log, re.MULTILINE)
+    assert json.loads(json.dumps(found.as_dict()))
+
+
 def test_every_attack_has_its_end() -> None:
     assert {path.stem for path in ATTACKS.glob("*.py")} == set(ENDS)
 
 
-@pytest.mark.parametrize("name", ENDS)
-def test_an_attack_ends_as_what_it_is(name: str, sandbox: Sandbox, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [name for name, end in ENDS.items() if end.contained])
+def test_an_attack_on_the_machine_scores_nothing(name: str, sandbox: Sandbox, judges: Judges) -> None:
+    end = ENDS[name]
+    check_honest(graded((ATTACKS / f"{name}.py").read_text(), end, sandbox, judges), end)
+
+
+@pytest.mark.parametrize("name", [name for name, end in ENDS.items() if not end.contained])
+def test_an_attack_on_the_judge_scores_nothing(name: str, judges: Judges) -> None:
     end, source = ENDS[name], (ATTACKS / f"{name}.py").read_text()
-    with Builder(HandIn("handin.tar", "gemm_kernels.py", source), end.limits, sandbox, tmp_path) as builder:
-        found = builder.build(1, (128, 128, 64))
-        file = str(builder.file)
-    kind, text = ("built", "") if isinstance(found, Built) else (found.kind, found.text)
-    if isinstance(found, Built):
-        try:
-            kernel = tvm.load_json(found.text, {file: file})
-            kind = KERNEL
-            assert kernel.span is None or "passwd" not in kernel.span.file
-        except tvm.SavedKernelError as error:
-            kind, text = NOT_LOADED, str(error)
-    assert kind in (end.kind, *end.kind.split()), text
-    assert re.search(end.said, text), text
-    assert len(text) <= 9000
-    assert all(c.isprintable() or c in "\n\t" for c in text)
-    assert not re.search(rf"^(found|sent|written|open|attached 0|calls .*\b0)|{SECRET}", builder.log, re.MULTILINE)
-    assert len(builder.log) < 17_000
+    if name != "kernel_watches_the_clock":
+        check_honest(graded(source, end, find_sandbox(), judges), end)
+        return
+    with Judges(1, QUICK) as quick:
+        check_honest(graded(source, end, find_sandbox(), quick), end)
 
 
-def test_a_hand_in_is_fresh_for_the_next_student(sandbox: Sandbox, tmp_path: Path) -> None:
-    """What one hand-in changed in its process is not there for another."""
-    patch = "import tirx_mini\ntirx_mini.left = 5\n" + (ATTACKS / "write_d.py").read_text()
-    look = "import tirx_mini\nprint('left', hasattr(tirx_mini, 'left'))\n" + (ATTACKS / "write_d.py").read_text()
-    for source in (patch, look):
-        with Builder(HandIn("x", "gemm_kernels.py", source), LIMITS, sandbox, tmp_path) as builder:
+def test_an_honest_hand_in_scores_in_each_sandbox(sandbox: Sandbox, judges: Judges) -> None:
+    source = next((default_kernels() / "sm100").glob("step01*.py")).read_text()
+    found = graded(source, ENDS["write_d"], sandbox, judges)
+    assert found.score == found.steps[0].points == 5
+
+
+def test_a_hand_in_finds_nothing_of_the_one_before(sandbox: Sandbox, tmp_path: Path) -> None:
+    source = (ATTACKS / "write_d.py").read_text()
+    patch = "import tirx_mini\ntirx_mini.left = 5\n" + source
+    look = "import tirx_mini\nprint('left', hasattr(tirx_mini, 'left'))\n" + source
+    for each in (patch, look):
+        with Builder(HandIn("x", "gemm_kernels.py", each), Limits(**LIMITS), sandbox, tmp_path) as builder:
             assert isinstance(builder.build(1, (128, 128, 64)), Built)
     assert builder.log == "left False\n"
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import signal
 import sys
+import time
 from collections.abc import Collection
 from typing import Any
 
@@ -49,11 +51,12 @@ def _limit(limits: Limits) -> bool:
         import resource
     except ImportError:  # Windows
         return False
+    cpu_s = math.ceil(time.process_time()) + limits.cpu_s
     rows: list[tuple[Any, int, int]] = [
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_FSIZE, 0, 0),  # no file grows, not even in memory
         (resource.RLIMIT_NOFILE, _OPEN_FILES, _OPEN_FILES),
-        (resource.RLIMIT_CPU, limits.cpu_s, limits.cpu_s + 1),  # first SIGXCPU, which says why, then SIGKILL
+        (resource.RLIMIT_CPU, cpu_s, cpu_s + 1),  # first SIGXCPU, which says why, then SIGKILL
     ]
     if sys.platform == "linux":  # elsewhere the address space is not limited, or Python does not fit in
         rows.append((resource.RLIMIT_AS, limits.memory_mb * _MIB, limits.memory_mb * _MIB))
