@@ -1,6 +1,7 @@
 # make run     install, then run the ladder of reference kernels in the simulator
 # make test    install, then run every test
 # make hint STEP=5: the TODOs of step 5 in gemm_kernels.py, and a hint for the first one that is open
+# make handin  build handin.tar from gemm_kernels.py, check it as the grader will, and print the score to expect
 # make lint    ruff and pyright
 # make web     build the script and the style of the timeline's page
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
@@ -47,7 +48,7 @@ WEB := web/timeline/node_modules/.installed
 DECK := slides/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test hint lint web pythons mutants docs slides stubs reference figures fuzz clean
+.PHONY: help run test hint handin lint web pythons mutants docs slides stubs reference figures fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -61,6 +62,9 @@ test: $(DEV) $(WEB) $(DECK)
 
 hint: $(BASE)
 	@$(BIN)/python -m tirx_mini hint $(STEP) $(TODO) $(LEVEL:%=--level %) $(KERNELS:%=--kernels %)
+
+handin: $(BASE)
+	@$(BIN)/python -m tirx_mini handin $(KERNELS)
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -18,7 +18,20 @@ from typing import Any
 import pytest
 
 from tirx_mini.course import default_kernels
-from tirx_mini.grading import Builder, Built, Graded, HandIn, JudgeLimits, Judges, Rules, grade, load_rules
+from tirx_mini.grading import (
+    Builder,
+    Built,
+    Graded,
+    HandIn,
+    JudgeLimits,
+    Judges,
+    Rules,
+    grade,
+    grade_html,
+    grade_page,
+    load_rules,
+)
+from tirx_mini.report import plain
 from tirx_mini.sandbox import Limits, Sandbox, find_sandbox
 
 ATTACKS = Path(__file__).parent / "attacks"
@@ -193,6 +206,10 @@ def check_honest(found: Graded, end: End) -> None:
         assert len(said) < 17_000
         assert all(c.isprintable() or c in "\n\t" for c in said)
     assert not re.search(rf"^(found|sent|written|open|attached 0|calls .*\b0)|{SECRET}", found.log, re.MULTILINE)
+    shown = plain(grade_page(found))
+    assert "0 of 5 points" in shown
+    assert all(c.isprintable() or c == "\n" for c in shown)
+    assert "<script>alert(1)" not in grade_html(found)
     assert json.loads(json.dumps(found.as_dict()))
 
 

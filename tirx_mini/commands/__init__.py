@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType({
     "inspect": "print what a kernel becomes: IR, CUDA C++, PTX or machine code",
     "progress": "print how far each of your steps is, and what is next",
     "grade": "grade a hand-in, and say what it lost points for",
+    "handin": "write the tar to hand in, check it, and print the score to expect",
     "hint": "list the TODOs of a step in your file, with hints for them",
 })  # fmt: skip
 """Every command with its summary; the module of this room that has its name is imported when it is run."""
