@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import Any
 
-from tirx_mini.ir import FLOAT32, Call, Expr, ExprLike, as_expr, binary, unary
+import ml_dtypes
+import numpy as np
+
+from tirx_mini.ir import FLOAT32, Call, Expr, ExprLike, as_expr, binary, const, unary
 from tirx_mini.isa import TABLE
+
+from .handles import data_type
 
 LOG2_E = 1.4426950408889634
 
@@ -58,7 +64,40 @@ def _of_all(op: str, *values: Any) -> Any:
     return reduce(partial(binary, op), values)
 
 
+def _quotient(a: Any, b: Any) -> Any:
+    """``T.Div``: of integers the quotient without its fraction, where neither is negative, as in an index."""
+    whole = as_expr(a).dtype.is_integer and as_expr(b).dtype.is_integer
+    return binary("//" if whole else "/", a, b)
+
+
+def _limit(which: str, dtype: Any) -> Expr:
+    """The smallest or largest finite value of a dtype: `which` is "min" or "max"."""
+    kind = data_type(dtype)
+    if kind.is_integer:
+        return const(int(getattr(np.iinfo(str(kind)), which)), kind)
+    return const(float(getattr(ml_dtypes.finfo(str(kind)), which)), kind)
+
+
+def _magnitude(x: ExprLike) -> Any:
+    return binary("max", x, unary("-", x))
+
+
+_NODES = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "Mod": "%", "FloorMod": "%", "EQ": "==", "NE": "!=",
+          "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "Max": "max", "Min": "min"}  # fmt: skip
+"""Names of TVM for the nodes of expressions."""
+
 OPERATORS: Mapping[str, Callable[..., Any]] = {
+    **{name: partial(binary, op) for name, op in _NODES.items()},
+    "Div": _quotient,
+    "IntImm": lambda dtype, value: const(int(value), data_type(dtype)),
+    "FloatImm": lambda dtype, value: const(float(value), data_type(dtype)),
+    "likely": as_expr,
+    "infinity": lambda dtype: const(math.inf, data_type(dtype)),
+    "max_value": partial(_limit, "max"),
+    "min_value": partial(_limit, "min"),
+    "isnan": lambda x: binary("!=", x, x),
+    "abs": _magnitude,
+    "fabs": _magnitude,
     "And": partial(_of_all, "and"),
     "Or": partial(_of_all, "or"),
     "Not": partial(unary, "not"),

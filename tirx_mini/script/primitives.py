@@ -66,7 +66,7 @@ class Tiles:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name not in SCOPE_NAMES and name not in OPS:
+        if name not in SCOPE_NAMES and op_of(name) is None:
             raise unknown("Tx.tile", name, did_you_mean(name, self.__dir__()))
         return scope_of(name) if name in SCOPE_NAMES else primitive_of(name, None)
 

@@ -92,10 +92,68 @@ REFUSALS: Sequence[Refusal] = (
         "write the expression with operators, or `Tx.ptx` and `Tx.cuda` where it is an instruction",
     ),
     _row(
+        "statements as functions",
+        "Assert Bind Break Continue Else If Let Return Then While break_loop continue_loop bind buffer_decl env_thread "
+        "launch_thread parallel selector thread_binding thread_return BufferLoad undef assume void",
+        "it builds a statement of TVM's IR that the language writes as a statement of Python",
+        "write `if`, `while`, `for`, `break`, an assignment, `Tx.cta_id([n])`, `Tx.thread_id([n])`",
+    ),
+    _row(
+        "functions of the mathematical library",
+        "acos acosh asin asinh atan atan2 atanh copysign cos cosh dp4a erf fmod hypot isfinite isinf ldexp log1p "
+        "nearbyint nextafter pow round sin sinh tan tanh trunc ceil floor popcount clz exp10 log10 sigmoid",
+        "it has no instruction in the table",
+        "use `Tx.exp2`, `Tx.exp`, `Tx.log2`, `Tx.sqrt`, `Tx.rsqrt`, `Tx.fma`; or "
+        '`Tx.call_extern("float32", "tanhf", x)`, which is compiled, and which the simulator cannot see into',
+    ),
+    _row(
+        "pointers and raw memory",
+        "Ptr ptr ptr_byte_offset handle_add_byte_offset tvm_access_ptr tvm_storage_sync buffer buffer_var decl_scalar "
+        "isnullptr smem tmem var",
+        "a pointer to bytes has no buffer whose bounds and types could be checked",
+        "declare a buffer: `Tx.alloc_local`, `Tx.alloc_shared`, `pool.alloc`, `Tx.decl_buffer`; `buf.ptr_to([i])` is "
+        "an address, and `Tx.cuda.cta_sync()` synchronises",
+    ),
+    _row(
+        "vectors as values",
+        "Broadcast broadcast Ramp Shuffle",
+        "the lanes of a vector are written as a loop",
+        "write `for i in Tx.vectorized(4):`, or `Tx.ramp(base, 1, 4)` as an index",
+    ),
+    _row(
+        "sparse and shifted matrices",
+        "ptx.tcgen05.mma.sp ptx.tcgen05.mma.sp.* ptx.tcgen05.shift",
+        "the simulator has no sparse MMA, and no shift of tensor memory",
+        "use the dense `Tx.gemm_async`, or `Tx.ptx.tcgen05.mma`",
+    ),
+    _row(
+        "descriptors by their fields",
+        "ptx.tcgen05.encode_* ptx.wgmma.encode_matrix_descriptor ptx.wgmma.noop_barrier ptx.wgmma.mma_async.* "
+        "cuda.runtime_instr_desc cuda.sm100_2sm_leader_smem_addr cuda.smem_addr_from_uint64 cuda.get_tmem_addr",
+        "descriptors and addresses are made from layouts, so that they fit the tile",
+        'use `Tx.gemm_async`; `exe.source("cuda")` explains its descriptors in comments',
+    ),
+    _row(
+        "reductions of several operations",
+        "tile.binary_chain tile.binary_reduce tile.reduce_negate tile.unary_reduce tile.select",
+        "TVM 0.26 has no dispatch of it for NVIDIA GPUs either",
+        "call the operations one after the other: `Tx.sub`, `Tx.exp2`, `Tx.sum`, `Tx.fill`",
+    ),
+    _row(
+        "functions of CUDA C++",
+        "cuda.bfloat* cuda.float* cuda.half* cuda.make_float2 cuda.fp8x4_e4m3_from_float4 cuda.fdividef cuda.ffs_u32 "
+        "cuda.uint_as_float cuda.clock64 cuda.nano_sleep cuda.trap_when_assert_failed cuda.hmax2 cuda.hmin2 "
+        "cuda.cvta_generic_to_shared cuda.fadd2_rn cuda.fmul2_rn ptx.fetch_register ptx.fns_b32 ptx.ldg32 ptx.ld_mmio "
+        "ptx.st_mmio",
+        "the table of instructions does not have it",
+        "convert with `Tx.cast(value, dtype)`, reinterpret with `Tx.reinterpret(dtype, value)`; "
+        '`Tx.cuda.func_call("name", …, source_code="…")` brings CUDA C++ along, unsimulated',
+    ),
+    _row(
         "parts of TVM's compiler",
         "CallEffectKind Call DtypeConstructor LetAnnotation LocalVectorAnnotation ExecScope ScopeIdDef StringImm "
         "add_to_parent scalar_wrapper register_script_namespace tile.BufferRegion tile.is_buffer_var "
-        "type_annotation buffer_store scope_id",
+        "type_annotation buffer_store scope_id Range Var",
         "it builds or describes TVM's own IR",
         "write the statement itself; annotate arguments with `Tx.Buffer((M, N), dtype)`",
     ),
