@@ -41,7 +41,7 @@ class Section:
 CONCEPTS = (
     "memory warps shared-memory tensor-memory mma mbarriers proxies completion persistence clusters roofline".split()
 )
-REFERENCE = "index tx lang instructions tile layout python commands".split()
+REFERENCE = "index tx lang instructions tile layout dialects python commands".split()
 SECTIONS = (
     Section("Start", ("index.md",)),
     Section("Concepts", tuple(f"concepts/{name}.md" for name in CONCEPTS), "concepts"),
@@ -54,7 +54,7 @@ SECTIONS = (
         ),
         "guide",
     ),
-    Section("Language", ("language.md", *(f"reference/{name}.md" for name in REFERENCE)), "reference"),
+    Section("Language", ("language.md", "dialects.md", *(f"reference/{name}.md" for name in REFERENCE)), "reference"),
     Section(
         "Reference",
         ("glossary.md", "findings.md", "forgiven.md", "clock.md", "h100.md", "conformance.md", "architecture.md"),
