@@ -93,7 +93,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "statements as functions",
-        "Assert Bind Break Continue Else If Let Return Then While break_loop continue_loop bind buffer_decl env_thread "
+        "Assert Bind Break Continue Else If Let Return Then While break_loop continue_loop buffer_decl env_thread "
         "launch_thread parallel selector thread_binding thread_return BufferLoad undef assume void",
         "it builds a statement of TVM's IR that the language writes as a statement of Python",
         "write `if`, `while`, `for`, `break`, an assignment, `Tx.cta_id([n])`, `Tx.thread_id([n])`",
@@ -108,7 +108,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "pointers and raw memory",
-        "Ptr ptr ptr_byte_offset handle_add_byte_offset tvm_access_ptr tvm_storage_sync buffer buffer_var decl_scalar "
+        "ptr tvm_access_ptr tvm_storage_sync buffer buffer_var decl_scalar "
         "isnullptr smem tmem var",
         "a pointer to bytes has no buffer whose bounds and types could be checked",
         "declare a buffer: `Tx.alloc_local`, `Tx.alloc_shared`, `pool.alloc`, `Tx.decl_buffer`; `buf.ptr_to([i])` is "
@@ -132,6 +132,57 @@ REFUSALS: Sequence[Refusal] = (
         "cuda.runtime_instr_desc cuda.sm100_2sm_leader_smem_addr cuda.smem_addr_from_uint64 cuda.get_tmem_addr",
         "descriptors and addresses are made from layouts, so that they fit the tile",
         'use `Tx.gemm_async`; `exe.source("cuda")` explains its descriptors in comments',
+    ),
+    _row(
+        "TMA by its operands",
+        "ptx.cp_async.bulk.tensor.* ptx.prefetch_tensormap TensorMap",
+        "tensor maps are made from copies, so that box, swizzle and layout agree",
+        'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`; the kernel prefetches its tensor maps by itself',
+    ),
+    _row(
+        "registers for one instruction",
+        "alloc_cast_frag alloc_tcgen05_ldst_frag",
+        "the fragment follows from the layout of a register tile",
+        "declare registers with `Tx.wg_reg_tile(columns, dtype)`, or with `Tx.alloc_local` and `.view(…, layout=…)`",
+    ),
+    _row(
+        "dtypes of four and six bits, and of scales",
+        "float4_e2m1fn float4_e2m1fnx* float6_e2m3fn float6_e2m3fnx* float6_e3m2fn float6_e3m2fnx* float8_e8m0fnu "
+        "float8_e8m0fnux* ptx.tcgen05.mma.block_scale ptx.tcgen05.cp",
+        "the simulator has no block-scaled MMA",
+        'use "float16", "bfloat16", "float8_e4m3fn" or "float8_e5m2" with `Tx.gemm_async`',
+    ),
+    _row(
+        "bulk copies without a tensor map",
+        "ptx.cp_async_bulk_* ptx.cp_async.bulk.s2c",
+        "the table has no bulk copy of bytes",
+        'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`, or dispatch="cp_async"',
+    ),
+    _row(
+        "cluster launch control",
+        "ptx.clc_query_cancel ptx.clc_try_cancel",
+        "the simulator does not cancel CTAs that have not started",
+        "use a persistent grid with `ClusterPersistentScheduler2D`",
+    ),
+    _row(
+        "conversions by their modifiers",
+        "ptx.cvt",
+        "conversions follow from dtypes",
+        "write `Tx.cast(value, dtype)`, or `Tx.cast(dst, src)` of tiles",
+    ),
+    _row(
+        "arithmetic in float64",
+        "ptx.add_f64 ptx.sub_f64 ptx.mul_f64 ptx.fma_f64 ptx.add_rn_f32_bf16",
+        "the table has these instructions for float32 only",
+        "write the expression with operators: `a + b` of float64 values is computed in float64",
+    ),
+    _row(
+        "further forms of mbarriers and stores",
+        "ptx.mbarrier.arrive.no_complete ptx.mbarrier.complete_tx ptx.mbarrier.try_wait_acquire_cluster "
+        "ptx.mbarrier_test_wait_parity ptx.ld_global_acquire ptx.st_bulk cuda.syncthreads_and cuda.syncthreads_or",
+        "the table has other forms of it",
+        "use `Tx.ptx.mbarrier.arrive`, `.try_wait`, `.test_wait`, `Tx.ptx.ld_acquire`, `Tx.fill(tile, 0)`, and "
+        '`Tx.cuda.cta_reduce(value, "max", …)` for a condition of all threads',
     ),
     _row(
         "reductions of several operations",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from fnmatch import fnmatchcase
 from functools import cache
@@ -10,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from tirx_mini.compat.tvm import imports
 from tirx_mini.ir import TirxError
-from tirx_mini.script import REFUSALS, refusal, tirx
+from tirx_mini.script import REFUSALS, refusal
+from tirx_mini.tile import RULES, op_of
 
 FACTS: dict[str, Any] = json.loads((Path(__file__).parent / "tvm_0_26.json").read_text(encoding="utf-8"))
 NAMES: dict[str, str] = FACTS["script"]
@@ -21,13 +24,21 @@ NAMES: dict[str, str] = FACTS["script"]
 @cache
 def error_of(path: str) -> TirxError | None:
     """The error of a kernel that uses the name, or None where the language has it."""
-    value: Any = tirx
-    try:
-        for part in path.split("."):
-            value = getattr(value, part)
-    except TirxError as error:
-        return error
+    with imports():
+        value: Any = importlib.import_module("tvm.script.tirx")
+        try:
+            for part in path.split("."):
+                value = getattr(value, part)
+        except TirxError as error:
+            return error
     return None
+
+
+def test_each_name_is_supported_or_refused() -> None:
+    neither = [name for name in NAMES if error_of(name) is not None and refusal(name) is None]
+    assert neither == [], "implement it, or add it to a row of REFUSALS"
+    supported = [name for name in NAMES if error_of(name) is None]
+    assert len(supported) > 450
 
 
 def test_a_refused_name_says_why_and_what_to_use() -> None:
@@ -49,3 +60,17 @@ def test_each_refusal_is_of_a_name_that_tvm_has(row: Any) -> None:
 def test_what_a_kernel_misspells_is_not_refused() -> None:
     error = error_of("ptx.tcgen05.comit")
     assert error is not None and "did you mean `commit`" in str(error)
+
+
+DISPATCHES: dict[str, list[str]] = FACTS["dispatches"]
+MISSING = {"copy_async": {"dsmem", "smem->tmem", "tma_explicit"}, "gemm": {"mma.m16n8k*"}}
+"""Dispatches of TVM that no rule has: copies between the CTAs of a cluster, `tcgen05.cp`, TMA with a tensor map of the
+kernel's own, and the tensor cores before Hopper."""
+
+
+@pytest.mark.parametrize("op", sorted(DISPATCHES))
+def test_each_dispatch_selects_a_rule(op: str) -> None:
+    ours = op_of(op)
+    rules = [] if ours is None else [rule for rule in RULES if ours.name in rule.ops]
+    selected = {rule.name for rule in rules} | {alias for rule in rules for alias in rule.aliases}
+    assert set(DISPATCHES[op]) - selected == MISSING.get(op, set())
