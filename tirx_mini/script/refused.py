@@ -154,8 +154,8 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "bulk copies without a tensor map",
-        "ptx.cp_async_bulk_* ptx.cp_async.bulk.s2c",
-        "the table has no bulk copy of bytes",
+        "ptx.cp_async_bulk_s2s_cluster ptx.cp_async.bulk.s2c",
+        "the table has no bulk copy to another CTA under this name",
         'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`, or dispatch="cp_async"',
     ),
     _row(
