@@ -110,6 +110,8 @@ def _values() -> Iterator[str]:
     yield from (f"{name}: _Axes" for name in AXES)
     yield ""
     for name in OPERATORS:
+        if name in tirx.__all__:
+            continue  # imported, with its own annotations
         parameters = {"Not": "value: ExprLike", "bitwise_not": "value: ExprLike"}.get(name, "a: ExprLike, b: ExprLike")
         yield f"def {name}({'*values: ExprLike' if name in ('And', 'Or') else parameters}) -> Expr: ..."
     yield ""

@@ -12,6 +12,8 @@ SCALARS: Mapping[str, str] = {
     "uint8": "uint8_t", "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t",
     "float16": "half", "bfloat16": "__nv_bfloat16", "float32": "float", "float64": "double",
     "float8_e4m3fn": "__nv_fp8_e4m3", "float8_e5m2": "__nv_fp8_e5m2",
+    "float8_e8m0fnu": "__nv_fp8_e8m0",
+    "float4_e2m1fn": "uint8_t",  # only its address is taken: no element of 4 bits is accessed
     "handle": "void*", "tensormap": "CUtensorMap",
 }  # fmt: skip
 
@@ -28,6 +30,7 @@ STORAGE: Mapping[int, str] = {2: "uint16_t", 4: "uint32_t", 8: "uint2", 16: "uin
 
 HEADERS: Mapping[str, str] = {
     "float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h", "float8_e4m3fn": "cuda_fp8.h", "float8_e5m2": "cuda_fp8.h",
+    "float8_e8m0fnu": "cuda_fp8.h",
 }  # fmt: skip
 
 CONVERSIONS: Mapping[tuple[str, str], str] = {

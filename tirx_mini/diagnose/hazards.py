@@ -79,6 +79,10 @@ _ORDERED_BY: Mapping[tuple[Operation, Operation], str] = MappingProxyType({
         "before the MMA, wait for the mbarrier of the TMA load, in its right phase",
     (Operation.TCGEN05_MMA, Operation.TMA_LOAD):
         "before loading again, wait for the mbarrier that the MMA's commit signals, in its right phase",
+    (Operation.TCGEN05_CP, Operation.TCGEN05_LD):
+        "before reading, wait for the mbarrier that tcgen05.commit signals after the copy",
+    (Operation.TMA_LOAD, Operation.TCGEN05_CP):
+        "before the copy, wait for the mbarrier of the TMA load, in its right phase",
     (Operation.TMA_LOAD, Operation.TMA_LOAD):
         "before loading there again, wait for the mbarrier that says it is free, in its right phase",
 })  # fmt: skip

@@ -8,6 +8,7 @@ from tirx_mini.sim import (
     BadRegisterCount,
     BadTensorMap,
     BoxOutOfSharedMemory,
+    CopyOutOfShared,
     ForeignLoadBarrier,
     ForeignStoreSource,
     LanesDiffer,
@@ -260,6 +261,16 @@ def operand_out_of_bounds(fact: OperandOutOfBounds) -> Explanation:
         f"shared memory, which has {fact.size}",
         "check the buffer's layout and the offset that the descriptor is built from",
         rule="PTX ISA: shared memory descriptor, matrix descriptor",
+    )
+
+
+@explains(CopyOutOfShared, BAD_DESCRIPTOR)
+def copy_out_of_shared(fact: CopyOutOfShared) -> Explanation:
+    return Explanation(
+        f"the descriptor of a tcgen05.cp leads to bytes {fact.low} to {fact.high - 1} of shared memory, "
+        f"which has {fact.size}",
+        "check the buffer's layout and the offset that the descriptor is built from",
+        rule="PTX ISA: shared memory descriptor, tcgen05.cp",
     )
 
 

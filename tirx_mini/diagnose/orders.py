@@ -11,6 +11,7 @@ from .kind import Notes
 
 _SIGNALS: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
     Operation.TCGEN05_MMA: (Signal.COMMIT,),
+    Operation.TCGEN05_CP: (Signal.COMMIT,),
     Operation.TMA_LOAD: (Signal.TMA_LOAD, Signal.EXPECT_TX),
 })  # fmt: skip
 """What signals the end of an asynchronous operation; the end of a thread's own accesses is signalled by its arrival."""
@@ -18,6 +19,7 @@ _SIGNALS: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
 _BEFORE: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
     Operation.TCGEN05_LD: (Signal.COMMIT,),
     Operation.TCGEN05_MMA: (Signal.TMA_LOAD, Signal.EXPECT_TX),
+    Operation.TCGEN05_CP: (Signal.TMA_LOAD, Signal.EXPECT_TX),
 })  # fmt: skip
 """What an operation should have waited for that reads memory which nothing has written."""
 

@@ -10,6 +10,8 @@ from tirx_mini.sim import (
     BadAllocation,
     BadDealloc,
     CommitAtExit,
+    CopyAtExit,
+    CopyOutOfLanes,
     FreedTwice,
     ImplicitTmemLane,
     LostResult,
@@ -218,6 +220,23 @@ def mma_at_exit(fact: MmaAtExit) -> Explanation:
     return Explanation(
         f"{fact.origin.cta} or its peer ends while an MMA is in flight",
         "wait for the MMA's commit before the kernel ends",
+    )
+
+
+@explains(CopyAtExit, IN_FLIGHT_AT_EXIT)
+def copy_at_exit(fact: CopyAtExit) -> Explanation:
+    return Explanation(
+        f"{fact.origin.cta} or its peer ends while a tcgen05.cp is in flight",
+        "wait for the commit that tracks the copy before the kernel ends",
+    )
+
+
+@explains(CopyOutOfLanes, ACCESS)
+def copy_out_of_lanes(fact: CopyOutOfLanes) -> Explanation:
+    return Explanation(
+        f"a tcgen05.cp from lane {fact.lane} on leads to lane {fact.last} of tensor memory, which has lanes 0 to 127",
+        "begin it at lane 0, with an address from tcgen05.alloc and a column",
+        rule="PTX ISA: tcgen05.cp",
     )
 
 

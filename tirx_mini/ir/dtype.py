@@ -10,8 +10,13 @@ import re
 from functools import cache
 from typing import Any
 
-_PATTERN = re.compile(r"(bool|handle|tensormap|float8_e4m3fn|float8_e5m2|bfloat|float|uint|int)(\d*)(?:x(\d+))?")
-_FIXED_BITS = {"bool": 8, "handle": 64, "tensormap": 1024, "float8_e4m3fn": 8, "float8_e5m2": 8}
+_PATTERN = re.compile(
+    r"(bool|handle|tensormap|float8_e4m3fn|float8_e5m2|float8_e8m0fnu|float4_e2m1fn|bfloat|float|uint|int)(\d*)(?:x(\d+))?"
+)
+_FIXED_BITS = {
+    "bool": 8, "handle": 64, "tensormap": 1024, "float8_e4m3fn": 8, "float8_e5m2": 8, "float8_e8m0fnu": 8,
+    "float4_e2m1fn": 4,
+}  # fmt: skip
 _WIDTHS = {"float": (16, 32, 64), "bfloat": (16,), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
 
 
@@ -42,7 +47,7 @@ class DataType(str):
 
     @property
     def code(self) -> str:
-        """'int', 'uint', 'float', 'bfloat', 'float8_e4m3fn', 'float8_e5m2', 'bool', 'handle' or 'tensormap'."""
+        """'int', 'uint', 'float', 'bfloat', 'bool', 'handle', 'tensormap', or the name of a type of 8 or 4 bits."""
         return _parse(self)[0]
 
     @property
@@ -56,13 +61,13 @@ class DataType(str):
 
     @property
     def itemsize(self) -> int:
-        """The size of one lane in bytes."""
+        """The size of one lane in bytes; 0 for the types of 4 bits, of which a byte holds two."""
         return self.bits // 8
 
     @property
     def nbytes(self) -> int:
         """The size of all lanes in bytes."""
-        return self.itemsize * self.lanes
+        return self.bits * self.lanes // 8
 
     @property
     def scalar(self) -> DataType:
@@ -83,7 +88,7 @@ class DataType(str):
 
     @property
     def is_float(self) -> bool:
-        return self.code in ("float", "bfloat", "float8_e4m3fn", "float8_e5m2")
+        return self.code.startswith(("float", "bfloat"))
 
     @property
     def is_bool(self) -> bool:

@@ -8,16 +8,21 @@ from .core import Instruction
 from .debug import CONVERSION
 from .descriptors import (
     A_IN_TMEM,
+    CP_SHAPES,
     PTX_TYPES,
+    SCALED_KINDS,
     START_BITS,
+    BlockScales,
     Format,
     InstructionDescriptor,
     SmemDescriptor,
     TmemOperand,
+    cp_lanes,
     describe,
     mma_depth,
     mma_format,
     operand_chunks,
+    scaled_format,
     swizzle_bytes,
 )  # fmt: skip
 from .effects import addressed_widths, cooperative, grid_wide, named_params, orders_memory, prints, written_params
@@ -46,5 +51,6 @@ __all__ = [
     "WgmmaVerbs", "addressed_widths", "architectures", "call_text", "check_target", "continuations", "cooperative",
     "describe", "facts_of", "grid_wide", "instruction_of", "instructions", "literal", "manual", "mma_depth",
     "mma_format", "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
-    "parameters", "prints", "ptx_text", "readings", "swizzle_bytes", "written_params",
+    "parameters", "prints", "ptx_text", "readings", "swizzle_bytes", "written_params", "BlockScales", "CP_SHAPES",
+    "SCALED_KINDS", "cp_lanes", "scaled_format",
 ]  # fmt: skip

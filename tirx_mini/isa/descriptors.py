@@ -95,7 +95,7 @@ class TmemOperand:
 
     def columns(self, shape: InstructionDescriptor) -> int:
         """How many columns the elements of one MMA fill."""
-        return shape.depth * shape.a.itemsize // 4
+        return int(shape.depth * shape.a.itemsize) // 4
 
     def __str__(self) -> str:
         return "in tensor memory"
@@ -104,8 +104,39 @@ class TmemOperand:
 A_IN_TMEM = TmemOperand()
 
 
+@dataclass(frozen=True)
+class BlockScales:
+    """Where the scale factors of an MMA are: addresses in tensor memory. vec: how many a row has along K."""
+
+    a: int
+    b: int
+    vec: int
+
+
+CP_SHAPES: Mapping[tuple[str, str], tuple[int, int]] = {
+    ("128x256b", ""): (128, 8), ("128x128b", ""): (128, 4), ("4x256b", ""): (4, 8),
+    ("64x128b", "warpx2::02_13"): (64, 4), ("64x128b", "warpx2::01_23"): (64, 4), ("32x128b", "warpx4"): (32, 4),
+}  # fmt: skip
+"""(rows, columns of 32 bits) that tcgen05.cp copies, by its shape and multicast (PTX ISA: "tcgen05.cp")."""
+
+
+def cp_lanes(shape: str, multicast: str) -> np.ndarray:
+    """The lanes of tensor memory that each row of a tcgen05.cp goes to, int[rows, copies]."""
+    rows, _ = CP_SHAPES[shape, multicast]
+    row = np.arange(rows)[:, None]
+    if shape == "4x256b":
+        return 32 * row
+    if multicast == "warpx4":
+        return row + 32 * np.arange(4)
+    if multicast == "warpx2::02_13":
+        return row + 64 * np.arange(2)
+    if multicast == "warpx2::01_23":
+        return row % 32 + 64 * (row // 32) + 32 * np.arange(2)
+    return row
+
+
 @lru_cache(maxsize=1024)
-def operand_chunks(layout: SmemDescriptor, rows: int, depth: int, itemsize: int, mn_major: bool) -> np.ndarray:
+def operand_chunks(layout: SmemDescriptor, rows: int, depth: int, itemsize: float, mn_major: bool) -> np.ndarray:
     """Byte addresses of the 16-byte chunks of an operand of `rows` (M or N) × `depth` (K) elements.
 
     layout: the descriptor. The addresses start at its `start`, which callers reduce modulo 1024 to share results.
@@ -117,7 +148,7 @@ def operand_chunks(layout: SmemDescriptor, rows: int, depth: int, itemsize: int,
     if inner * itemsize % CHUNK:
         raise ValueError(f"{inner} elements of {itemsize} bytes are not whole 16-byte chunks")
     line = np.arange(outer)[:, None]
-    chunk = np.arange(inner * itemsize // CHUNK)[None, :]
+    chunk = np.arange(int(inner * itemsize) // CHUNK)[None, :]
     if mn_major:
         group, within = chunk // (span // CHUNK), chunk % (span // CHUNK)
         across, along = (layout.leading, layout.stride) if layout.swizzle else (layout.stride, layout.leading)
@@ -134,11 +165,11 @@ class Format:
     """An operand type of an MMA kind.
 
     dtype: its name in the IR.
-    itemsize: of an element, in bytes.
+    itemsize: of an element, in bytes; 0.5 for the types of 4 bits, of which the lower half of a byte is the first.
     """
 
     dtype: str
-    itemsize: int
+    itemsize: float
 
 
 _F16 = {0: Format("float16", 2), 1: Format("bfloat16", 2)}
@@ -147,13 +178,27 @@ _FORMATS: Mapping[str, Mapping[int, Format]] = {
     "tf32": {2: Format("float32", 4)},
     "f8f6f4": {0: Format("float8_e4m3fn", 1), 1: Format("float8_e5m2", 1)},
     "i8": {0: Format("uint8", 1), 1: Format("int8", 1)},
+    "mxf8f6f4": {0: Format("float8_e4m3fn", 1), 1: Format("float8_e5m2", 1)},
+    "mxf4": {1: Format("float4_e2m1fn", 0.5)},
+    "mxf4nvf4": {1: Format("float4_e2m1fn", 0.5)},
 }
-_DEPTH = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32}
+_DEPTH = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32, "mxf8f6f4": 32, "mxf4": 64, "mxf4nvf4": 64}
+SCALED_KINDS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
+    "mxf8f6f4": {"float8_e8m0fnu": (1,)},
+    "mxf4": {"float8_e8m0fnu": (2,)},
+    "mxf4nvf4": {"float8_e8m0fnu": (2, 4), "float8_e4m3fn": (4,)},
+}
+"""The MMA kinds with block scaling: the dtypes of their scale factors, and how many of them each MMA has along K.
+
+PTX ISA: "Block Scaling for tcgen05.mma", the valid combinations of `.kind`, `.scale_vec` and types.
+"""
+_SCALES = {0: "float8_e4m3fn", 1: "float8_e8m0fnu"}
 _RESULTS = {0: "float16", 1: "float32", 2: "int32"}
 
 PTX_TYPES: Mapping[str, str] = {
     "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "float8_e4m3fn": "e4m3",
-    "float8_e5m2": "e5m2", "bool": "pred", **{f"int{n}": f"s{n}" for n in (8, 16, 32, 64)},
+    "float8_e5m2": "e5m2", "float8_e8m0fnu": "ue8m0", "float4_e2m1fn": "e2m1", "bool": "pred",
+    **{f"int{n}": f"s{n}" for n in (8, 16, 32, 64)},
     **{f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)},
 }  # fmt: skip
 """The IR's dtypes as PTX calls them (PTX ISA, "Fundamental Types" and "Alternate Floating-Point Data Formats")."""
@@ -169,6 +214,8 @@ class InstructionDescriptor:
     depth: K of one instruction.
     negate_a, negate_b: whether the operand is negated.
     transpose_a, transpose_b: whether the operand is contiguous along M or N.
+    scale: the dtype of the scale factors; "" for an MMA without.
+    sfa_id, sfb_id: of the four bytes of a column of tensor memory, the first one with scale factors of A and of B.
     """
 
     m: int
@@ -181,6 +228,9 @@ class InstructionDescriptor:
     negate_b: bool = False
     transpose_a: bool = False
     transpose_b: bool = False
+    scale: str = ""
+    sfa_id: int = 0
+    sfb_id: int = 0
 
     @staticmethod
     @lru_cache(maxsize=256)
@@ -190,6 +240,8 @@ class InstructionDescriptor:
         a, b, d = word >> 7 & 7, word >> 10 & 7, word >> 4 & 3
         if a not in formats or b not in formats:
             raise ValueError(f"its operand types are {a} and {b}; kind::{kind} has {sorted(formats)}")
+        if kind in SCALED_KINDS:
+            return _scaled(word, kind, cta_group)
         if d not in _RESULTS or (d == 2) != (kind == "i8") or (d == 0 and kind == "tf32"):
             raise ValueError(f"its result type is {d}, which kind::{kind} does not have")
         if word & 0b100:
@@ -215,12 +267,24 @@ class InstructionDescriptor:
             bool(word >> 16 & 1),
         )
 
+    def check_scales(self, kind: str, vec: int) -> None:
+        """Raises `ValueError` where the kind has no such scale factors, or they are not at such a byte."""
+        if vec not in SCALED_KINDS[kind][self.scale]:
+            raise ValueError(f"kind::{kind} with factors of {PTX_TYPES[self.scale]} has no scale_vec::{vec}X")
+        for name, first in (("A", self.sfa_id), ("B", self.sfb_id)):
+            if first % vec:
+                raise ValueError(f"the factors of {name} begin at byte {first}; with scale_vec::{vec}X they do not")
+
     def encode(self, kind: str = "f16") -> int:
         """The word that `decode` reads."""
         codes = {fmt.dtype: code for code, fmt in _FORMATS[kind].items()}
-        results = {dtype: code for code, dtype in _RESULTS.items()}
+        if kind in SCALED_KINDS:
+            types = {dtype: code for code, dtype in _SCALES.items()}
+            result = self.sfb_id << 4 | types[self.scale] << 23 | self.sfa_id << 29
+        else:
+            result = {dtype: code for code, dtype in _RESULTS.items()}[self.d] << 4
         return (
-            results[self.d] << 4
+            result
             | codes[self.a.dtype] << 7
             | codes[self.b.dtype] << 10
             | self.negate_a << 13
@@ -237,7 +301,32 @@ class InstructionDescriptor:
         parts = [f"{a}·{b}→{PTX_TYPES[self.d]}", f"M {self.m}", f"N {self.n}"]
         parts += [f"{name} negated" for name, on in (("A", self.negate_a), ("B", self.negate_b)) if on]
         parts += [f"{name} MN-major" for name, on in (("A", self.transpose_a), ("B", self.transpose_b)) if on]
+        if self.scale:
+            parts.append(f"scaled by {PTX_TYPES[self.scale]}, from byte {self.sfa_id} for A and {self.sfb_id} for B")
         return ", ".join(parts)
+
+
+def _scaled(word: int, kind: str, cta_group: int) -> InstructionDescriptor:
+    """The fields for a kind with block scaling (PTX ISA: "Instruction descriptor", .kind::mxf8f6f4 and .kind::mxf4)."""
+    if word & 0b1001111 or word >> 31:
+        raise ValueError("its bits 0 to 3, 6 and 31 must be 0 for a dense MMA with block scaling")
+    m, n = (word >> 24 & 31) << 4, (word >> 17 & 63) << 3
+    if m not in ((128,) if cta_group == 1 else (128, 256)):
+        raise ValueError(f"M is {m}; with block scaling it must be 128{'' if cta_group == 1 else ' or 256'}")
+    step = 8 * cta_group
+    if not step <= n <= 256 or n % step:
+        raise ValueError(f"N is {n}; it must be a multiple of {step} from {step} to 256")
+    a, b = (_FORMATS[kind][word >> first & 7] for first in (7, 10))
+    turn = bool(word >> 15 & 1), bool(word >> 16 & 1)
+    if any(turn) and a.itemsize < 1:
+        raise ValueError("operands of 4 bits cannot be contiguous along M or N")
+    scale = _SCALES[word >> 23 & 1]
+    if scale not in SCALED_KINDS[kind]:
+        raise ValueError(f"its scale factors are {PTX_TYPES[scale]}, which kind::{kind} does not have")
+    return InstructionDescriptor(
+        m, n, a, b, "float32", _DEPTH[kind], bool(word >> 13 & 1), bool(word >> 14 & 1), *turn, scale,
+        word >> 29 & 3, word >> 4 & 3,
+    )  # fmt: skip
 
 
 def describe(descriptor: str, word: int, kind: str = "f16", cta_group: int = 1) -> str:
@@ -254,9 +343,14 @@ def mma_format(dtype: str) -> tuple[str, Format]:
     """(MMA kind, format) of an operand dtype; raises `ValueError` where the tensor core has none."""
     for kind, formats in _FORMATS.items():
         for fmt in formats.values():
-            if fmt.dtype == dtype:
+            if fmt.dtype == dtype and kind not in SCALED_KINDS:
                 return kind, fmt
     raise ValueError(f"the tensor core has no operands of dtype {dtype}")
+
+
+def scaled_format(kind: str, dtype: str) -> Format | None:
+    """The format of an operand dtype of an MMA kind with block scaling; None where the kind does not have it."""
+    return next((fmt for fmt in _FORMATS[kind].values() if fmt.dtype == dtype), None)
 
 
 def mma_depth(kind: str) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from tirx_mini.ir import TensorMap
 
-from .descriptors import InstructionDescriptor, SmemDescriptor, TmemOperand
+from .descriptors import BlockScales, InstructionDescriptor, SmemDescriptor, TmemOperand
 from .facts import BarrierEffect
 from .requests import MemoryAccess, WgmmaProduct
 
@@ -345,10 +345,17 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     def mma(
         self, thread: ThreadT, d: int, a: SmemDescriptor | TmemOperand, a_start: int, b: SmemDescriptor, b_start: int,
-        shape: InstructionDescriptor, accumulate: bool, cta_group: int, /,
+        shape: InstructionDescriptor, accumulate: bool, cta_group: int, scales: BlockScales | None = None, /,
     ) -> None:
         """Begin D = A Bᵀ (+ D) at `d` in tensor memory. a_start, b_start: where the operands lie, in bytes of shared
-        memory; A's address in tensor memory."""
+        memory; A's address in tensor memory. scales: where the scale factors of A and B are, if they have any."""
+        ...  # fmt: skip
+
+    def tmem_copy(
+        self, thread: ThreadT, address: int, layout: SmemDescriptor, start: int, shape: str, multicast: str,
+        cta_group: int, /,
+    ) -> None:
+        """Begin to copy rows of shared memory, which begin at byte `start`, to tensor memory."""
         ...  # fmt: skip
 
     def commit(self, thread: ThreadT, barriers: Sequence[MbarrierT], cta_group: int, /) -> None:

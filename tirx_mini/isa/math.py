@@ -40,7 +40,7 @@ def _approximate(name: str) -> Callable[..., str]:
 
 @instruction(
     _approximate("ex2"), name="ex2.approx", api=("ptx.exp2",),
-    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: ex2", cost="special", pure=True,
+    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: ex2", cost="special", pure=True, lanewise=True,
 )
 def ex2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero."""
@@ -49,7 +49,7 @@ def ex2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
 
 @instruction(
     _approximate("lg2"), name="lg2.approx",
-    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: lg2", cost="special", pure=True,
+    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: lg2", cost="special", pure=True, lanewise=True,
 )
 def lg2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     """The logarithm of `x` to the base 2; with `ftz`, subnormal numbers are zero."""
@@ -58,7 +58,7 @@ def lg2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
 
 @instruction(
     _approximate("rcp"), name="rcp.approx", api=("ptx.rcp",),
-    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: rcp", cost="special", pure=True,
+    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: rcp", cost="special", pure=True, lanewise=True,
 )
 def rcp(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     """1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero."""
@@ -68,6 +68,7 @@ def rcp(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
 @instruction(
     _approximate("rsqrt"), name="rsqrt.approx",
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: rsqrt", cost="special", pure=True,
+    lanewise=True,
 )
 def rsqrt(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     """1 / the square root of `x`; with `ftz`, subnormal numbers are zero."""
@@ -77,6 +78,7 @@ def rsqrt(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
 @instruction(
     "sqrt.rn.f32 {result}, {x};", name="sqrt.rn",
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: sqrt", cost="special", pure=True,
+    lanewise=True,
 )
 def sqrt(gpu: Machine, thread: Thread, x: f32) -> f32:
     """The square root of `x`, rounded to the nearest float32."""
@@ -85,7 +87,7 @@ def sqrt(gpu: Machine, thread: Thread, x: f32) -> f32:
 
 @instruction(
     "fma.rn.f32 {result}, {a}, {b}, {c};", name="fma.rn",
-    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: fma", cost="alu", pure=True,
+    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: fma", cost="alu", pure=True, lanewise=True,
 )
 def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
     """a * b + c, rounded once."""

@@ -21,6 +21,7 @@ from . import (
     packed,
     sync,
     tcgen05,
+    tcgen05_scaled,
     timer,
     tma,
     vote,
@@ -31,8 +32,8 @@ from .core import Instruction
 from .facts import Alias
 
 FAMILIES = (
-    memory, mbarrier, fence, sync, grid, warp, vote, math, packed, tma, cp_async, matrix, wgmma, tcgen05, timer,
-    debug, opaque,
+    memory, mbarrier, fence, sync, grid, warp, vote, math, packed, tma, cp_async, matrix, wgmma, tcgen05,
+    tcgen05_scaled, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 

@@ -121,9 +121,9 @@ def tcgen05_mma(
     Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
     and of D's.
     """
-    a = _decode(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
-    b = _decode(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
-    shape = _decode(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
+    a = decoded(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
+    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, a, (a_desc & START_BITS) << 4, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group)
 
@@ -154,8 +154,8 @@ def tcgen05_mma_a_in_tmem(
     kind: Literal["f16", "tf32", "f8f6f4", "i8"] = "f16",
 ) -> None:
     """The same with A in tensor memory: row r in lane r, its elements packed along K into columns of 32 bits."""
-    b = _decode(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
-    shape = _decode(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
+    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     if shape.m // cta_group != TMEM_LANES:
         thread.not_modelled(f"an MMA with M = {shape.m} and A in tensor memory", "it is left out")
         return
@@ -163,13 +163,14 @@ def tcgen05_mma_a_in_tmem(
         gpu.mma(thread, d, A_IN_TMEM, a, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group)
 
 
-def _decode(thread: Thread, what: str, decode: Callable[..., Any], *word: Any) -> Any:
+def decoded(thread: Thread, operand: str, decode: Callable[..., Any], *word: Any, what: str = "an MMA") -> Any:
+    """What `decode` makes of a word; a fault where it raises `ValueError`. operand: of `what`, for the message."""
     try:
         return decode(*word)
     except ValueError as error:
         raise thread.fault(
             "bad-descriptor",
-            f"the descriptor of {what} of an MMA is wrong: {error}",
+            f"the descriptor of {operand} of {what} is wrong: {error}",
             rule="PTX ISA: tcgen05, descriptors",
         ) from None
 

@@ -7,7 +7,16 @@ from typing import Any
 
 from tirx_mini.hardware import TMEM_ALLOCATIONS
 from tirx_mini.ir import Buffer, DataType, Expr, TirxError
-from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane, tmem_datapath_layout
+from tirx_mini.layout import (
+    Layout,
+    LayoutError,
+    S,
+    TCol,
+    TileLayout,
+    TLane,
+    sf_tmem_layout,
+    tmem_datapath_layout,
+)
 from tirx_mini.script import PoolAllocator
 from tirx_mini.script import tirx as Tx
 
@@ -112,6 +121,42 @@ class TMEMPool:
             layout=TileLayout(S[(lanes, columns) : (1 @ TLane, 1 @ TCol)]) if layout is None else layout,
         )
         self.offset += taken
+        return buffer
+
+    def alloc_sf(
+        self, shape: Sequence[int], dtype: Any, *, sf_per_mma: int, sf_reuse: int = 1
+    ) -> Buffer:
+        """Scale factors for `Tx.gemm_async(…, SFA=, SFB=)` in the next columns.
+
+        shape: (rows, factors along K), perhaps after a number of stages; rows is a multiple of 32, factors of 4.
+        dtype: float8_e8m0fnu or float8_e4m3fn.
+        sf_per_mma: the factors of a row that one MMA uses: 1, 2 or 4.
+        sf_reuse: the number of MMAs that use the same ones; each then has `sf_reuse` coordinates along K.
+
+        Raises TirxError for other shapes, and if the pool has too few columns.
+        """
+        counts = isinstance(shape, (tuple, list)) and all(isinstance(extent, int) for extent in shape)
+        if not counts or len(shape) not in (2, 3):
+            raise TirxError(
+                f"the shape of scale factors must be (rows, factors) or (stages, rows, factors), but {given(shape)}",
+                hint="write alloc_sf((128, 8), dtype, sf_per_mma=1)",
+            )
+        *stages, rows, factors = shape
+        try:
+            layout = sf_tmem_layout(rows, factors // sf_reuse, sf_per_mma, sf_reuse, stages[0] if stages else None)
+        except LayoutError as error:
+            raise TirxError(f"TMEMPool.alloc_sf: {error}") from None
+        columns = (stages[0] if stages else 1) * rows * factors // sf_reuse // 128
+        if self.offset + columns > self.total_cols:
+            raise TirxError(
+                f"the scale factors need columns {self.offset} to {self.offset + columns - 1} of tensor memory, "
+                f"but the pool has {self.total_cols}",
+                hint="increase total_cols of TMEMPool, or overlap tiles with move_base_to",
+            )
+        buffer = Tx.decl_buffer(
+            tuple(shape), dtype, scope="tmem", allocated_addr=self.addr + self.offset, layout=layout
+        )
+        self.offset += columns
         return buffer
 
     def move_base_to(self, col: int) -> None:

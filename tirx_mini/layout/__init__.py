@@ -73,6 +73,7 @@ from .fragments import (
     wg_local_layout,
     wgmma_accumulator_layout,
 )
+from .scales import sf_smem_layout, sf_tmem_layout
 from .shared import DescriptorParams, TmaBox, mma_descriptor_params, swizzle_mode, tma_boxes, vector_length
 from .slicing import SlicedLayout, slice_region
 from .spec import Iter, R, Replica, S, Spec
@@ -129,6 +130,8 @@ __all__ = [
     "warpid",
     "wg_local_layout",
     "wgid",
+    "sf_smem_layout",
+    "sf_tmem_layout",
     "wgmma_accumulator_layout",
     "wid_in_wg",
 ]

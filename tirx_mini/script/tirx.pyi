@@ -199,6 +199,29 @@ blockIdx: _Axes
 clusterCtaIdx: _Axes
 gridDim: _Axes
 
+def Add(a: ExprLike, b: ExprLike) -> Expr: ...
+def Sub(a: ExprLike, b: ExprLike) -> Expr: ...
+def Mul(a: ExprLike, b: ExprLike) -> Expr: ...
+def FloorDiv(a: ExprLike, b: ExprLike) -> Expr: ...
+def Mod(a: ExprLike, b: ExprLike) -> Expr: ...
+def FloorMod(a: ExprLike, b: ExprLike) -> Expr: ...
+def EQ(a: ExprLike, b: ExprLike) -> Expr: ...
+def NE(a: ExprLike, b: ExprLike) -> Expr: ...
+def LT(a: ExprLike, b: ExprLike) -> Expr: ...
+def LE(a: ExprLike, b: ExprLike) -> Expr: ...
+def GT(a: ExprLike, b: ExprLike) -> Expr: ...
+def GE(a: ExprLike, b: ExprLike) -> Expr: ...
+def Max(a: ExprLike, b: ExprLike) -> Expr: ...
+def Min(a: ExprLike, b: ExprLike) -> Expr: ...
+def Div(a: ExprLike, b: ExprLike) -> Expr: ...
+def IntImm(a: ExprLike, b: ExprLike) -> Expr: ...
+def FloatImm(a: ExprLike, b: ExprLike) -> Expr: ...
+def infinity(a: ExprLike, b: ExprLike) -> Expr: ...
+def max_value(a: ExprLike, b: ExprLike) -> Expr: ...
+def min_value(a: ExprLike, b: ExprLike) -> Expr: ...
+def isnan(a: ExprLike, b: ExprLike) -> Expr: ...
+def abs(a: ExprLike, b: ExprLike) -> Expr: ...
+def fabs(a: ExprLike, b: ExprLike) -> Expr: ...
 def And(*values: ExprLike) -> Expr: ...
 def Or(*values: ExprLike) -> Expr: ...
 def Not(value: ExprLike) -> Expr: ...
@@ -222,7 +245,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async', 'ldgsts'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None) -> None:
+    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'tcgen05.cp'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None) -> None:
         """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -231,9 +254,15 @@ class _Primitives:
 
         cta_group: the number of CTAs of a cluster that cooperate in the operation
 
-        cta_mask: the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast
+        cta_mask: the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast; of a tcgen05.cp, as `multicast`, the form of its copies
 
         cache_hint: the priority with which the L2 cache evicts the data
+
+        prefetch_tensormap: whether to prefetch the tensor map; the compiler does so in any case
+
+        tma_dtype: another dtype for the elements of the tensor map, as wide as the buffer's
+
+        shape: the shape of a tcgen05.cp, which is checked; it follows from the layouts
         """
 
     @overload
@@ -264,18 +293,18 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def gemm_async(self, C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, transA: bool = False, transB: bool = False, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist') -> None:
-        """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
+    def gemm_async(self, C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist') -> None:
+        """Start C = A @ B.T, or C += A @ B.T where `accum` holds; SFA and SFB are factors that scale blocks of A and B.
+
+        transA: whether A is K × M, contiguous along M, and not M × K
+
+        transB: whether B is K × N, contiguous along N, and not N × K
 
         accum: whether the result is added to the destination; otherwise it overwrites it
 
         dispatch: the rule that implements the call; without it, the first that supports it
 
         cta_group: the number of CTAs of a cluster that cooperate in the operation
-
-        transA: whether A is K × M, contiguous along M, and not M × K
-
-        transB: whether B is K × N, contiguous along N, and not N × K
 
         mma_m: M of one instruction, of both CTAs of a pair; given together with mma_n
 
@@ -514,7 +543,7 @@ def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', '
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'cp_async', 'ldgsts'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None) -> None:
+def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'tcgen05.cp'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None) -> None:
     """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -523,9 +552,15 @@ def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->loc
 
     cta_group: the number of CTAs of a cluster that cooperate in the operation
 
-    cta_mask: the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast
+    cta_mask: the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast; of a tcgen05.cp, as `multicast`, the form of its copies
 
     cache_hint: the priority with which the L2 cache evicts the data
+
+    prefetch_tensormap: whether to prefetch the tensor map; the compiler does so in any case
+
+    tma_dtype: another dtype for the elements of the tensor map, as wide as the buffer's
+
+    shape: the shape of a tcgen05.cp, which is checked; it follows from the layouts
     """
 
 @overload
@@ -556,18 +591,18 @@ def permute_layout(dst: Tile, src: Tile, dispatch: Literal['registers', 'warp_xo
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def gemm_async(C: Tile, A: Tile, B: Tile, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, transA: bool = False, transB: bool = False, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist') -> None:
-    """Start C = A @ B.T, or C += A @ B.T where `accum` holds.
+def gemm_async(C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist') -> None:
+    """Start C = A @ B.T, or C += A @ B.T where `accum` holds; SFA and SFB are factors that scale blocks of A and B.
+
+    transA: whether A is K × M, contiguous along M, and not M × K
+
+    transB: whether B is K × N, contiguous along N, and not N × K
 
     accum: whether the result is added to the destination; otherwise it overwrites it
 
     dispatch: the rule that implements the call; without it, the first that supports it
 
     cta_group: the number of CTAs of a cluster that cooperate in the operation
-
-    transA: whether A is K × M, contiguous along M, and not M × K
-
-    transB: whether B is K × N, contiguous along N, and not N × K
 
     mma_m: M of one instruction, of both CTAs of a pair; given together with mma_n
 
@@ -2534,6 +2569,31 @@ class _PtxTcgen05Mma:
         PTX ISA:       tcgen05.mma
         """
 
+    def block_scale(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, sfa: TmemAddress, sfb: TmemAddress, accumulate: Condition, cta_group: int = 1, kind: Literal['mxf8f6f4', 'mxf4', 'mxf4nvf4'] | str = 'mxf8f6f4', scale_vec: int = 1) -> None:
+        """One thread issues D = (A · SFA) (B · SFB)ᵀ (+ D where `accumulate`), with `scale_vec` factors a row along K.
+
+        A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. Asynchronous: a commit signals its end.
+
+        PTX:
+            tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [d], a_desc, b_desc, idesc, [sfa], [sfb], accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a_desc:        a shared-memory descriptor
+        b_desc:        a shared-memory descriptor
+        idesc:         an instruction descriptor
+        sfa:           an address of tensor memory, as tcgen05.alloc wrote it
+        sfb:           an address of tensor memory, as tcgen05.alloc wrote it
+        accumulate:    a condition
+        cta_group:     one of 1, 2
+        kind:          one of "mxf8f6f4", "mxf4", "mxf4nvf4"
+        scale_vec:     one of 1, 2, 4
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma
+        """
+
 
 class _PtxTcgen05Wait:
     """Tx.ptx.tcgen05.wait: instructions."""
@@ -2696,6 +2756,27 @@ class _PtxTcgen05:
 
     wait: _PtxTcgen05Wait
     fence: _PtxTcgen05Fence
+    def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '') -> None:
+        """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
+
+        Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
+        32x128b write their rows to two, or to all four groups of 32 lanes.
+
+        PTX:
+            tcgen05.cp.cta_group::1.shape [taddr], src_desc;
+
+        taddr:         an address of tensor memory, as tcgen05.alloc wrote it
+        src_desc:      a shared-memory descriptor
+        shape:         one of "128x256b", "4x256b", "128x128b", "64x128b", "32x128b"
+        cta_group:     one of 1, 2
+        multicast:     one of "", "warpx2::02_13", "warpx2::01_23", "warpx4"
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.cp
+        """
+
 
 class _Ptx:
     """Tx.ptx: instructions."""

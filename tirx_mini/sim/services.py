@@ -8,9 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.hardware import GpuSpec
+from tirx_mini.hardware import THREADS_OF, TMEM_LANES, GpuSpec
 from tirx_mini.ir import TensorMap
-from tirx_mini.isa import BarrierEffect, InstructionDescriptor, MemoryAccess, SmemDescriptor, TmemOperand, WgmmaVerbs
+from tirx_mini.isa import (
+    CP_SHAPES,
+    BarrierEffect,
+    BlockScales,
+    InstructionDescriptor,
+    MemoryAccess,
+    SmemDescriptor,
+    TmemOperand,
+    WgmmaVerbs,
+)
 
 from .engines import (
     BadAddress,
@@ -252,6 +261,7 @@ class Services:
         shape: InstructionDescriptor,
         accumulate: bool,
         cta_group: int,
+        scales: BlockScales | None = None,
     ) -> None:
         """tcgen05.mma: check the accumulator's place, and issue."""
         self.allocators.of(w.cta).use_group(w, cta_group)
@@ -261,7 +271,29 @@ class Services:
             self.allocators.of(cta).check(w, check_column(w, d), width, Operation.TCGEN05_MMA)
             if isinstance(a, TmemOperand):
                 self.allocators.of(cta).check(w, check_column(w, a_start), a.columns(shape), Operation.TCGEN05_MMA)
-        self.tensor.mma(w, d & 0xFFFF, a, a_start, b, b_start, shape, bool(accumulate), cta_group)
+            if scales is not None:
+                for address, rows in ((scales.a, TMEM_LANES), (scales.b, shape.n)):
+                    self.allocators.of(cta).check(
+                        w, check_column(w, address), -(-rows // THREADS_OF["warp"]), Operation.TCGEN05_MMA
+                    )
+        self.tensor.mma(w, d & 0xFFFF, a, a_start, b, b_start, shape, bool(accumulate), cta_group, scales)
+
+    def tmem_copy(
+        self,
+        w: RunningWarp,
+        address: int,
+        layout: SmemDescriptor,
+        start: int,
+        shape: str,
+        multicast: str,
+        cta_group: int,
+    ) -> None:
+        """tcgen05.cp: check the columns, and issue."""
+        self.allocators.of(w.cta).use_group(w, cta_group)
+        column, (_, columns) = address & 0xFFFF, CP_SHAPES[shape, multicast]
+        for cta in self.pair_of(w) if cta_group == 2 else [w.cta]:
+            self.allocators.of(cta).check(w, column, columns, Operation.TCGEN05_CP)
+        self.tensor.copy(w, column, address >> 16, layout, start, shape, multicast, cta_group)
 
     def pair_of(self, w: RunningWarp) -> Sequence[HostCta]:
         """The CTA pair that a warp belongs to."""

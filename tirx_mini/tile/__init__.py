@@ -2,7 +2,19 @@
 
 from collections.abc import Sequence
 
-from . import cp_async, elementwise, permute, reduce, stmatrix, tcgen05, tensor_memory, tma, wgmma
+from . import (
+    block_scale,
+    cp_async,
+    elementwise,
+    permute,
+    reduce,
+    stmatrix,
+    tcgen05,
+    tensor_memory,
+    tensor_memory_copy,
+    tma,
+    wgmma,
+)
 from .context import Context, TensorMaps
 from .ops import OPS, OPTIONS, SCOPES, SPELLINGS, Option, TileOp, op_of
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
@@ -16,7 +28,9 @@ RULES: Sequence[Rule] = (
     tma.TmaLoad(),
     tma.TmaStore(),
     cp_async.CpAsync(),
+    tensor_memory_copy.TensorMemoryCopy(),
     tcgen05.Tcgen05Mma(),
+    block_scale.Tcgen05BlockScaled(),
     wgmma.Wgmma(),
     permute.PermuteLayout(),
     reduce.ThreadReduce(),

@@ -11,6 +11,17 @@ def nothing(call: TileCall) -> None:
     """Accept any operands."""
 
 
+def whole_bytes(call: TileCall) -> None:
+    """Elements of 4 bits are operands of the tensor core only: nothing else accesses half of a byte."""
+    for tile in tiles_of(call):
+        if tile.dtype.bits < 8 and call.op != "gemm_async":
+            raise TirxError(
+                f"{call.op} accesses whole bytes, but {tile.buffer.name} is {tile.dtype}",
+                tile.region.span or call.span,
+                f"use the uint8 buffer of which it is a view, with {8 // tile.dtype.bits} elements in a byte",
+            )
+
+
 def same_extents(call: TileCall) -> None:
     """All tiles must have the same extents, apart from dimensions of extent 1."""
     tiles = tiles_of(call)
@@ -85,7 +96,9 @@ def gemm(call: TileCall) -> None:
     """C must be M × N, A M × K and B N × K, and `accum` a condition; with transA, A is K × M, with transB, B is K × N.
     With cta_group=2, N counts the rows of B in both CTAs.
     """
-    c, a, b = tiles_of(call)[:3]
+    c, a, b, *scales = tiles_of(call)
+    if len(scales) == 1:
+        raise TirxError(f"{call.op} is given SFA without SFB", call.span, "pass SFB=, too")
     turned = {name: bool(call.option(name, False)) for name in ("transA", "transB")}
     dims_a, dims_b = "K × M" if turned["transA"] else "M × K", "K × N" if turned["transB"] else "N × K"
     for tile, role, dims in ((c, "C", "M × N"), (a, "A", dims_a), (b, "B", dims_b)):

@@ -24,7 +24,7 @@ from tirx_mini.isa import SmemDescriptor
 from tirx_mini.layout import DescriptorParams, LayoutError, SwizzleMode, mma_descriptor_params
 
 from .context import Context
-from .region import Tile, coordinate
+from .region import Tile, coordinate, offsets
 from .rule import Refusal
 
 
@@ -78,9 +78,23 @@ def _descriptor(ctx: Context, tile: Tile, params: DescriptorParams, kind: str) -
     """The 64-bit descriptor that gives the tensor core the address and the layout of the operand."""
     swizzle = 0 if params.mode is SwizzleMode.SWIZZLE_NONE else params.mode.span_bytes
     rest = SmemDescriptor(0, params.leading_byte_offset, params.stride_byte_offset, swizzle).encode(kind)
-    first = ctx.simplify(as_expr(params.byte_offset(0)) // tile.dtype.itemsize)
-    address = cast(UINT32, AddressOf(HANDLE, tile.buffer, (first,)))
+    first = as_expr(params.byte_offset(0))
+    if tile.dtype.itemsize:
+        address = cast(UINT32, AddressOf(HANDLE, tile.buffer, (ctx.simplify(first // tile.dtype.itemsize),)))
+    else:  # no element of 4 bits has an address
+        address = _start_of(tile) + cast(UINT32, ctx.simplify(first))
     return ((cast(UINT64, address) >> 4) & 0x3FFF) | const(rest, UINT64)
+
+
+def _start_of(tile: Tile) -> Expr:
+    """The address of a buffer of elements of 4 bits. Raises Refusal if there are no bytes under it."""
+    root = tile.buffer.root
+    if not root.dtype.itemsize:
+        raise Refusal(
+            f"{tile.buffer.name} is not a view of bytes",
+            f'allocate it in a pool, or as uint8 with buf.view(…, dtype="{tile.dtype}", layout=…)',
+        )
+    return cast(UINT32, AddressOf(HANDLE, root, tuple(const(0) for _ in root.shape))) + sum(offsets(tile))
 
 
 def accumulate(call: TileCall, step: Expr) -> Expr:

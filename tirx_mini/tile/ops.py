@@ -38,16 +38,21 @@ OPTIONS: Mapping[str, Option] = {
     "mbar": Option("SharedPointer | None", "the mbarrier on which a TMA load completes its bytes; none for a store"),
     "cta_group": Option("int", "the number of CTAs of a cluster that cooperate in the operation"),
     "cta_mask": Option(
-        "int | None", "the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast"
+        "int | str | None",
+        "the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast; "
+        "of a tcgen05.cp, as `multicast`, the form of its copies",
     ),
+    "prefetch_tensormap": Option("_bool", "whether to prefetch the tensor map; the compiler does so in any case"),
+    "tma_dtype": Option("str | None", "another dtype for the elements of the tensor map, as wide as the buffer's"),
+    "shape": Option("str | None", "the shape of a tcgen05.cp, which is checked; it follows from the layouts"),
     "cache_hint": Option(
         f"Literal[{', '.join(map(repr, POLICIES))}] | str | None",
         "the priority with which the L2 cache evicts the data",
     ),
     "accum": Option("Condition", "whether the result is added to the destination; otherwise it overwrites it"),
     "axes": Option("int | tuple[int, ...] | None", "the dimensions of src to reduce, from the end if negative"),
-    "transA": Option("bool", "whether A is K × M, contiguous along M, and not M × K"),
-    "transB": Option("bool", "whether B is K × N, contiguous along N, and not N × K"),
+    "transA": Option("_bool", "whether A is K × M, contiguous along M, and not M × K"),
+    "transB": Option("_bool", "whether B is K × N, contiguous along N, and not N × K"),
     "mma_m": Option("int | None", "M of one instruction, of both CTAs of a pair; given together with mma_n"),
     "mma_n": Option("int | None", "N of one instruction, which must divide that of the product"),
     "smem_desc": Option(
@@ -113,6 +118,7 @@ class TileOp:
             options = self._options(args, bound, kwargs)
             operands = tuple(self._operand(name, bound[name]) for name in self.operands if name in bound)
             call = TileCall(self.name, operands, tuple(options.items()), scope, span=span)
+            checks.whole_bytes(call)
             self.check(call)
         except TirxError as error:
             raise error.at(span) from None
@@ -156,6 +162,8 @@ class TileOp:
                 if name == self.in_place and "dst" in bound:
                     bound[name] = bound["dst"]
                 elif name in self.optional and given and self.operands.index(name) < self.operands.index(given[-1]):
+                    if name not in NEUTRAL:
+                        raise TirxError(f"{self.name} is given {given[-1]} without {name}", hint=f"pass {name}=, too")
                     bound[name] = NEUTRAL[name]
 
     def _operand(self, name: str, value: Any) -> Expr:
@@ -213,7 +221,8 @@ _ALL = (
         "copy_async",
         ("dst", "src"),
         "Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.",
-        {"dispatch": None, "mbar": None, "cta_group": 1, "cta_mask": None, "cache_hint": None},
+        {"dispatch": None, "mbar": None, "cta_group": 1, "cta_mask": None, "cache_hint": None,
+         "prefetch_tensormap": False, "tma_dtype": None, "shape": None},
         checks.copy,
         aliases={"multicast": "cta_mask", "bar": "mbar"},
     ),
@@ -227,11 +236,12 @@ _ALL = (
            {"dispatch": None}, checks.copy),
     TileOp(
         "gemm_async",
-        ("C", "A", "B"),
-        "Start C = A @ B.T, or C += A @ B.T where `accum` holds.",
-        {"accum": False, "dispatch": None, "cta_group": 1, "transA": False, "transB": False, "mma_m": None,
+        ("C", "A", "B", "SFA", "SFB"),
+        "Start C = A @ B.T, or C += A @ B.T where `accum` holds; SFA and SFB are factors that scale blocks of A and B.",
+        {"transA": False, "transB": False, "accum": False, "dispatch": None, "cta_group": 1, "mma_m": None,
          "mma_n": None, "smem_desc": "hoist"},
         checks.gemm,
+        optional=("SFA", "SFB"),
     ),
     _elementwise("add", "dst = a + b.", "a", "b"),
     _elementwise("sub", "dst = a - b.", "a", "b"),

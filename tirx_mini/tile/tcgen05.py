@@ -12,7 +12,7 @@ from .context import Context
 from .issue import issue
 from .matrices import accumulate, mma_operand
 from .region import Tile, tiles_of
-from .rule import Refusal, Rule
+from .rule import NotMeant, Refusal, Rule
 from .tensor_memory import tmem_address
 
 ROWS = 128
@@ -41,8 +41,10 @@ class Tcgen05Mma(Rule):
     doc = "tcgen05.mma, B and mostly A in shared memory, accumulator in tensor memory, issued by one thread"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        c, a, b = tiles_of(call)
-        _check_place(call, ctx, c, a, b)
+        c, a, b, *scales = tiles_of(call)
+        if scales:
+            raise NotMeant("the call has scale factors SFA and SFB")
+        check_place(call, ctx, c, a, b)
         product = _product(call, c, a, b)
         group = call.option("cta_group", 1)
         left = _left(call, ctx, a)
@@ -86,7 +88,7 @@ def _left(call: TileCall, ctx: Context, a: Tile) -> Left:
     return Left("tcgen05.mma", operand.bind, operand.at)
 
 
-def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
+def check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
     many = ctx.not_single_thread()
     if many:
         raise Refusal(
@@ -133,12 +135,12 @@ def _product(call: TileCall, c: Tile, a: Tile, b: Tile) -> InstructionDescriptor
         raise Refusal(f"A has {rows} rows per CTA, but the tensor core needs {ROWS}", f"use BLK_M = {ROWS}")
     if k % depth:
         raise Refusal(f"K is {k}, but must be a multiple of {depth}, the K of one instruction")
-    m, n = _instruction_shape(call, rows * group, b_rows, group)
+    m, n = instruction_shape(call, rows * group, b_rows, group)
     formats = mma_format(a.dtype)[1], mma_format(b.dtype)[1]
     return InstructionDescriptor(m, n, *formats, c.dtype, depth, transpose_a=turned_a, transpose_b=turned_b)
 
 
-def _instruction_shape(call: TileCall, m: int, b_rows: int, group: int) -> tuple[int, int]:
+def instruction_shape(call: TileCall, m: int, b_rows: int, group: int) -> tuple[int, int]:
     """(M, N) of one instruction: those that the call names, else all of the product, in parts where N exceeds 256."""
     whole, step = b_rows * group, 16 * group
     given = [int_value(call.option(name)) for name in ("mma_m", "mma_n") if call.option(name) is not None]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tirx_mini.hardware import MAX_TMA_RANK, MAX_TMA_STRIDE, TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN
-from tirx_mini.ir import HANDLE, AddressOf, Expr, Region, Stmt, TensorMap, TileCall, as_expr, int_value, seq
+from tirx_mini.ir import HANDLE, AddressOf, DataType, Expr, Region, Stmt, TensorMap, TileCall, as_expr, int_value, seq
 from tirx_mini.isa import POLICIES
 from tirx_mini.layout import LayoutError, SwizzleMode, TmaBox, m, swizzle_mode, tma_boxes
 
@@ -34,7 +34,7 @@ class Transfer:
 
 class TmaLoad(Rule):
     name = "tma"
-    aliases = ("tma_auto",)
+    aliases = ("tma_auto", "tma_explicit")
     ops = ("copy_async",)
     doc = "TMA load from global to shared memory, completing on an mbarrier"
 
@@ -51,14 +51,14 @@ class TmaLoad(Rule):
                 AddressOf(HANDLE, dst.buffer, (box.place,)), box.map.var, bar, *box.coords,
                 dim=box.map.rank, **attrs, span=ctx.span,
             )
-            for box in _transfers(ctx, dst, src)
+            for box in _transfers(call, ctx, dst, src)
         ]  # fmt: skip
         return seq(*loads, span=ctx.span)
 
 
 class TmaStore(Rule):
     name = "tma"
-    aliases = ("tma_auto",)
+    aliases = ("tma_auto", "tma_explicit")
     ops = ("copy_async",)
     doc = "TMA store from shared to global memory, completing in a bulk group"
 
@@ -79,7 +79,7 @@ class TmaStore(Rule):
                 box.map.var, AddressOf(HANDLE, src.buffer, (box.place,)), *box.coords,
                 dim=box.map.rank, **_cache_hint(call), span=ctx.span,
             )
-            for box in _transfers(ctx, src, dst)
+            for box in _transfers(call, ctx, src, dst)
         ]  # fmt: skip
         return seq(*stores, span=ctx.span)
 
@@ -113,7 +113,7 @@ def _load_attributes(call: TileCall) -> dict[str, int | str]:
         raise Refusal(f"cta_group must be 1 or 2, not {group!r}")
     attrs: dict[str, int | str] = {"cta_group": group, **_cache_hint(call)}
     if mask is not None:
-        value = int_value(mask)
+        value = None if isinstance(mask, str) else int_value(mask)
         if value is None or not 0 <= value < 1 << 16:
             raise Refusal(f"cta_mask must be a 16-bit constant with one bit per CTA of the cluster, not {mask!r}")
         attrs["cta_mask"] = value
@@ -129,12 +129,34 @@ def _single_thread(ctx: Context) -> None:
         )
 
 
-def _transfers(ctx: Context, shared: Tile, remote: Tile) -> Iterator[Transfer]:
+def _check_options(call: TileCall, boxes: int, dtype: DataType) -> None:
+    """Refuses options of TVM that this copy cannot honour."""
+    if call.option("dispatch") == "tma_explicit" and boxes != 1:
+        raise Refusal(
+            f'"tma_explicit" is one TMA instruction, but the tile is {boxes} boxes, one for each swizzle span',
+            'use dispatch="tma_auto", or copy a tile as wide as the swizzle span',
+        )
+    other = call.option("tma_dtype")
+    if other is not None:
+        try:
+            same = DataType(other).bits == dtype.bits
+        except ValueError as error:
+            raise Refusal(f"tma_dtype: {error}") from None
+        if not same:
+            raise Refusal(
+                f"tma_dtype {other} is not as wide as {dtype}", "pass views of both buffers with that dtype instead"
+            )
+    if call.option("shape") is not None:
+        raise Refusal("shape is an option of tcgen05.cp", "remove it: the box follows from the slices")
+
+
+def _transfers(call: TileCall, ctx: Context, shared: Tile, remote: Tile) -> Iterator[Transfer]:
     """The boxes of a copy between a tile in shared memory and one with the same extents in global memory."""
     dims, strides = _tensor(remote)
     mode = swizzle_mode(shared.layout)
     swizzle = 0 if mode is SwizzleMode.SWIZZLE_NONE else mode.span_bytes
     base, boxes = _boxes(ctx, shared, mode)
+    _check_options(call, len(boxes), remote.dtype)
     for box in boxes:
         first = {axis: box.start[of] for axis, of in zip(remote.kept, shared.kept, strict=True)}
         extent = {axis: box.extent[of] for axis, of in zip(remote.kept, shared.kept, strict=True)}

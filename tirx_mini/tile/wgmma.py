@@ -30,7 +30,9 @@ class Wgmma(Rule):
     doc = "wgmma.mma_async, operands in shared memory, accumulator in a warpgroup's registers"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        c, a, b = tiles_of(call)
+        c, a, b, *scales = tiles_of(call)
+        if scales:
+            raise NotMeant("the call has scale factors, which the tensor core of Hopper does not have")
         _check_place(call, ctx, c, a, b)
         (rows, k), (n, _) = a.extents, b.extents
         registers = _accumulators(ctx, c)

@@ -25,6 +25,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Registers": (
         "tcgen05_ld_layout", "wg_local_layout", "tcgen05_atom_layout", "tmem_datapath_layout",
         "wgmma_accumulator_layout",
+        "sf_tmem_layout",
+        "sf_smem_layout",
     ),
     "Operations": ("is_injective", "is_bijective", "inverse", "inverse_tile", "compose"),
     "What dispatches ask": (

@@ -131,6 +131,7 @@ TOUCHED = {
     "write_shared": (Memory.NONE, Memory.SHARED),
     "issue": (Memory.SHARED, Memory.NONE),
     "mma": (Memory.SHARED | Memory.TENSOR, Memory.TENSOR),
+    "tmem_copy": (Memory.SHARED, Memory.TENSOR),
     "tmem_load": (Memory.TENSOR, Memory.NONE),
     "tmem_store": (Memory.NONE, Memory.TENSOR),
 }
@@ -168,6 +169,7 @@ COMPLETED = {
     "tma_store": Completion.BULK_GROUP,
     "issue": Completion.WGMMA_GROUP,
     "mma": Completion.COMMIT,
+    "tmem_copy": Completion.COMMIT,
     "tmem_load": Completion.TCGEN05_WAIT,
     "tmem_store": Completion.TCGEN05_WAIT,
 }

@@ -173,6 +173,7 @@ def test_cta_group_and_multicast_become_modifiers_of_the_load():
         ({"cta_mask": 3}, {"cta_mask": 3}),
         ({"cta_mask": 0}, {}),
         ({"dispatch": "tma_auto"}, {}),
+        ({"dispatch": "tma_explicit", "prefetch_tensormap": True, "tma_dtype": "bfloat16"}, {}),
         ({"multicast": 0b1100, "cta_group": 2}, {"cta_mask": 0b1100, "cta_group": 2}),
     ):
         copy = call("copy_async", t, g, **{**config, **options})
@@ -193,6 +194,23 @@ def test_a_load_may_signal_a_remote_barrier():
     func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g,), warpgroups=None)
     (issued,) = Machine(func, {"G": numbered(g.shape)}).run().issued
     assert int(issued.args[2][0]) == 0x01000040
+
+
+def test_options_of_tvm_that_a_copy_cannot_honour():
+    pool = Pool()
+    pool.alloc("T", (128, 128), layout=swizzled((128, 128)))
+    barrier(pool)
+    declare, (t, bar) = pool.commit()
+    g = gmem("G", (128, 128))
+    for options, reason in (
+        ({"dispatch": "tma_explicit"}, "is one TMA instruction, but the tile is 2 boxes"),
+        ({"tma_dtype": "uint8"}, "tma_dtype uint8 is not as wide as float16"),
+        ({"tma_dtype": "half"}, "tma_dtype: unknown dtype 'half'"),
+        ({"shape": "128x256b"}, "shape is an option of tcgen05.cp"),
+        ({"multicast": "warpx4"}, "cta_mask must be a 16-bit constant"),
+    ):
+        copy = call("copy_async", t, g, **{"dispatch": "tma", "mbar": bar.ptr_to([0]), **options})
+        assert reason in page(g, t, declare, elected(copy))
 
 
 def page(g: Buffer, t: Buffer, declare: Stmt, copy: Stmt) -> str:

@@ -42,6 +42,7 @@ from .tmem_access import (
     WrongTmemLane,
     check_column,
 )
+from .tmem_copy import CopyAtExit, CopyOutOfLanes, CopyOutOfShared
 from .unread import LostResult, UnreadColumns
 from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit, WgmmaEngines, WgmmasDiffer, WgmmaWait
 
@@ -54,5 +55,5 @@ __all__ = [
     "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
     "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
     "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane", "broken_rule",
-    "check_column", "pair",
+    "check_column", "pair", "CopyAtExit", "CopyOutOfLanes", "CopyOutOfShared",
 ]  # fmt: skip

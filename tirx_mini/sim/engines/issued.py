@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tirx_mini.ir import Span
-from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, TmemOperand
+from tirx_mini.isa import CP_SHAPES, BlockScales, InstructionDescriptor, SmemDescriptor, TmemOperand
 
 from ..machine import Cta, Mbarrier
-from ..ordering import Agent, Snapshot, SyncClock
+from ..ordering import Actor, Agent, Operation, Proxy, Snapshot, SyncClock
 
 
 @dataclass(eq=False)
@@ -41,6 +41,7 @@ class Mma:
     role: str
     span: Span | None
     previous: Mma | None
+    scales: BlockScales | None = None
     timed: bool = False
     done: bool = False
 
@@ -54,11 +55,54 @@ class Mma:
             and self.span is first.span
             and self.a is first.a
             and self.b is first.b
+            and self.scales is None
         )
+
+
+@dataclass(eq=False)
+class TmemCopy:
+    """One tcgen05.cp as it was issued. Attributes with the names of an `Mma`'s mean the same.
+
+    column, lane: of tensor memory. layout, start: of the source. shape, multicast: as in the instruction.
+    """
+
+    pipe: Pipe
+    column: int
+    lane: int
+    layout: SmemDescriptor
+    start: int
+    shape: str
+    multicast: str
+    cta_group: int
+    snapshot: Snapshot
+    issue: Issue
+    issued: int
+    time: float
+    role: str
+    span: Span | None
+    previous: None = None
+    timed: bool = False
+    done: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """What it reads of shared memory."""
+        rows, columns = CP_SHAPES[self.shape, self.multicast]
+        return rows * columns * 4
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """That of all copies with its cta_group, which later MMAs come after."""
+        return copies_of(self.cta_group)
 
 
 Pipeline = tuple[int, int, int, int, int, bool]
 """cta_group, accumulator, M, N, K, and whether the MMA is one of integers: which stands for the kind, with K."""
+
+
+def copies_of(cta_group: int) -> Pipeline:
+    """What copies to tensor memory have in common, in the form of an MMA's."""
+    return cta_group, -1, 0, 0, 0, False
 
 
 @dataclass(frozen=True)
@@ -85,7 +129,7 @@ class Pipe:
     def __init__(self, cta: Cta, agent: Agent) -> None:
         self.cta = cta
         self.agent = agent
-        self.pending: list[Mma] = []
+        self.pending: list[Mma | TmemCopy] = []
         self.seen: tuple[int, int] = (-1, -1)
         self.elected = False
         self.snapshot: Snapshot | None = None
@@ -114,18 +158,34 @@ class Batch:
     """What one commit tracks. arrivals: the barriers it signals."""
 
     cta: Cta
-    mmas: tuple[Mma, ...]
+    mmas: tuple[Mma | TmemCopy, ...]
     arrivals: tuple[Mbarrier, ...]
     released: SyncClock
     role: str
     span: Span | None
 
+    @property
+    def products(self) -> tuple[Mma, ...]:
+        """The MMAs among them."""
+        return tuple(mma for mma in self.mmas if isinstance(mma, Mma))
 
-def chain(mma: Mma) -> list[Mma]:
+
+def actor_of(mma: Mma | TmemCopy, operation: Operation) -> Actor:
+    """Who accesses memory when the tensor core executes what was issued."""
+    actor = Actor(mma.snapshot, mma.pipe.cta.cluster.domain, Proxy.ASYNC, operation, mma.role, mma.span, mma.time)
+    actor.tcgen05 = True
+    actor.fenced = mma.snapshot.fenced
+    actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline
+    actor.own, actor.handed = mma.issue.own, mma.issue.handed
+    actor.issued = mma.issue.agent, mma.issued
+    return actor
+
+
+def chain(mma: Mma | TmemCopy) -> list[Mma | TmemCopy]:
     """An MMA after those of other pipes that it comes after and that are not executed."""
     if mma.previous is None or mma.previous.pipe is mma.pipe:
         return [mma]
-    found = [mma]
+    found: list[Mma | TmemCopy] = [mma]
     previous: Mma | None = mma.previous
     while previous is not None and not previous.done:
         found.append(previous)
@@ -133,7 +193,7 @@ def chain(mma: Mma) -> list[Mma]:
     return found[::-1]
 
 
-def untimed(mma: Mma) -> list[Mma]:
+def untimed(mma: Mma | TmemCopy) -> list[Mma | TmemCopy]:
     """Of these, the ones that the tensor core has not begun."""
     return [each for each in chain(mma) if not each.timed]
 

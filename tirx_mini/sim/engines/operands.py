@@ -82,7 +82,7 @@ class Operands:
         else:
             smem.shadow.read_items(pattern.items.reshape(-1) * 16 + base, 16, actor)
         chunks = smem.view(16)[pattern.items + base // 16]
-        values = to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
+        values = fp4_values(chunks) if fmt.itemsize < 1 else to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
         return values.T if pattern.mn_major else values
 
     def check(
@@ -140,6 +140,16 @@ def to_float(values: np.ndarray, dtype: str) -> np.ndarray:
     if dtype == "float16":
         return half_values().take(values.view(np.uint16), mode="wrap")
     return values.astype(np.float32)
+
+
+FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+"""The values of float4_e2m1fn by their bits."""
+
+
+def fp4_values(chunks: np.ndarray) -> np.ndarray:
+    """Elements of 4 bits, two in a byte, the lower half first. chunks: 16-byte items [rows, chunks]."""
+    packed = np.ascontiguousarray(chunks).view(np.uint8).reshape(len(chunks), -1)
+    return FP4[np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(chunks), -1)]
 
 
 @cache

@@ -17,14 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tirx_mini.ir import Span
-from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, TmemOperand
+from tirx_mini.isa import BlockScales, InstructionDescriptor, SmemDescriptor, TmemOperand
 
 from ..facts import Fact, Origin
 from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, Warp
-from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation, Proxy
+from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
 from .accumulators import place_rows, store_narrow
-from .issued import Batch, Issue, Mma, Pipe, Pipeline, chain, pair, untimed
+from .issued import Batch, Issue, Mma, Pipe, Pipeline, TmemCopy, actor_of, chain, copies_of, pair, untimed
 from .operands import Operands, multiply, read_tmem
+from .scaled import multiply_scaled
+from .tmem_copy import Copies
 from .unread import LostResult, unread_columns
 
 
@@ -63,8 +65,9 @@ class TensorCores:
         self.gpu = gpu
         self._pipes: dict[Warp, dict[int, Pipe]] = {}
         self._last: dict[Cta, dict[Pipeline, Mma]] = {}
-        self._uncommitted: dict[Cta, list[Mma]] = {}
+        self._uncommitted: dict[Cta, list[Mma | TmemCopy]] = {}
         self._operands = Operands()
+        self._copies = Copies(gpu)
 
     def pipe(self, w: Warp) -> Pipe:
         """The pipe that the executing thread issues to."""
@@ -90,6 +93,7 @@ class TensorCores:
         shape: InstructionDescriptor,
         accumulate: bool,
         cta_group: int,
+        scales: BlockScales | None = None,
     ) -> None:
         """Issue an MMA. Its operands, A perhaps in tensor memory, are at the same place in both CTAs of a pair."""
         pipe = self.pipe(w)
@@ -105,11 +109,26 @@ class TensorCores:
         assert snapshot is not None and issue is not None
         mma = Mma(
             pipe, pipeline, column, a, a_start, b, b_start, shape, accumulate, cta_group, snapshot, issue, agent.epoch,
-            w.time, w.place, w.span, None if previous is None or previous.done else previous,
+            w.time, w.place, w.span, None if previous is None or previous.done else previous, scales,
         )  # fmt: skip
         last[pipeline] = mma
         pipe.elected = w.mask.elected
         pipe.pending.append(mma)
+
+    def copy(
+        self, w: Warp, column: int, lane: int, layout: SmemDescriptor, start: int, shape: str, multicast: str,
+        cta_group: int,
+    ) -> None:
+        """Issue a tcgen05.cp, which MMAs that the thread issues later come after."""
+        pipe, agent = self.pipe(w), w.agent
+        if pipe.snapshot is None or pipe.seen != (agent.index, agent.version) or pipe.pipeline != copies_of(cta_group):
+            self._renew(pipe, agent, copies_of(cta_group))
+        assert pipe.snapshot is not None and pipe.issue is not None
+        pipe.elected = w.mask.elected
+        pipe.pending.append(TmemCopy(
+            pipe, column, lane, layout, start, shape, multicast, cta_group, pipe.snapshot, pipe.issue, agent.epoch,
+            w.time, w.place, w.span,
+        ))  # fmt: skip
 
     @staticmethod
     def _renew(pipe: Pipe, agent: Agent, pipeline: Pipeline) -> None:
@@ -214,15 +233,19 @@ class TensorCores:
             return [peer.sm for peer in pair(cta)]
         return [cta.sm]
 
-    def _cycles(self, mma: Mma) -> float:
-        """How long the arithmetic of an MMA takes; 64 rows take as long as 128."""
+    def _cycles(self, mma: Mma | TmemCopy) -> float:
+        """How long the arithmetic of an MMA takes; 64 rows take as long as 128. A copy has none."""
+        if isinstance(mma, TmemCopy):
+            return 0.0
         shape, spec = mma.shape, self.gpu.spec
         rows = max(128, shape.m // mma.cta_group)
         return rows * shape.n * shape.depth * shape.a.itemsize / spec.tensor_flops_per_cycle
 
     @staticmethod
-    def _operand_bytes(mma: Mma) -> float:
+    def _operand_bytes(mma: Mma | TmemCopy) -> float:
         """What an MMA reads of one SM's shared memory: its rows of A, and its rows of B once for each CTA of a pair."""
+        if isinstance(mma, TmemCopy):
+            return mma.nbytes
         shape = mma.shape
         rows = 0 if isinstance(mma.a, TmemOperand) else shape.m // mma.cta_group
         return (rows + shape.n) * shape.depth * shape.a.itemsize
@@ -245,11 +268,18 @@ class TensorCores:
                 origin = Origin(batch.role, batch.role, barrier.cta.name, batch.span)
                 self.gpu.facts.record(CommitAtExit(origin, barrier.element))
 
-    def _execute_all(self, mmas: Sequence[Mma]) -> None:
-        """Carry out MMAs one after the other."""
+    def _execute_all(self, mmas: Sequence[Mma | TmemCopy]) -> None:
+        """Carry out MMAs and copies one after the other."""
         group: list[Mma] = []
         for mma in mmas:
             if mma.done:
+                continue
+            if isinstance(mma, TmemCopy):
+                if group:
+                    self._execute(group)
+                    group = []
+                mma.done = True
+                self._copies.execute(mma)
                 continue
             if group and not mma.continues(group[0]):
                 self._execute(group)
@@ -275,12 +305,8 @@ class TensorCores:
                     self._operands.check(c.smem, group, which, extent)
             return
         operation = Operation.TCGEN05_MMA
-        actor = Actor(mma.snapshot, cta.cluster.domain, Proxy.ASYNC, operation, mma.role, mma.span, mma.time)
-        actor.tcgen05 = True
-        actor.fenced = mma.snapshot.fenced
-        actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline
-        actor.own, actor.handed = mma.issue.own, mma.issue.handed
-        actor.issued = mma.issue.agent, mma.issued
+        actor = actor_of(mma, operation)
+        actor.preceded = mma.pipeline, copies_of(mma.cta_group)
         if isinstance(mma.a, TmemOperand):
             a = [read_tmem(c.tmem, group, mma.a.columns(shape), actor) for c in ctas]
         else:
@@ -290,7 +316,8 @@ class TensorCores:
         if shape.negate_a != shape.negate_b:
             right = -right
         for c, left in zip(ctas, a, strict=True):
-            self._accumulate(c, mma, multiply(left, right), actor)
+            product = multiply(left, right) if mma.scales is None else multiply_scaled(c.tmem, mma, left, right, actor)
+            self._accumulate(c, mma, product, actor)
 
     def _lost(self, cta: Cta, mma: Mma, columns: int, lost: Access) -> None:
         """Record that an MMA overwrites what nobody has read."""

@@ -79,8 +79,8 @@ class Actor:
     value: for a write, what it writes, where that is known to be the same in every order of events.
     awaited: up to which epoch of the agent its thread has waited for its operations, where these are not in order
         among themselves; None where they are.
-    pipeline: what operations of the agent have in common that are nevertheless in order (PTX ISA: "Pipelined tcgen05
-        Instructions").
+    pipeline: what operations of the agent have in common that others may nevertheless be in order with.
+    preceded: the pipelines that it comes after, in the order of issue (PTX ISA: "Pipelined tcgen05 Instructions").
     issued: of an asynchronous operation, the agent that issued it, and in which of its epochs; else None.
     lanes: of a warp's access, the lane that makes it, or int8 with the lane for each granule; None for an engine.
     strong: of an access with a memory order that is not weak; else None.
@@ -89,7 +89,7 @@ class Actor:
 
     __slots__ = (
         "agent", "awaited", "cluster", "fenced", "handed", "issued", "lanes", "operation", "own", "parted", "pipeline",
-        "proxy", "role", "span", "strong", "tcgen05", "time", "value", "word",
+        "preceded", "proxy", "role", "span", "strong", "tcgen05", "time", "value", "word",
     )  # fmt: skip
 
     def __init__(
@@ -116,6 +116,7 @@ class Actor:
         self.value: KnownValue | None = None
         self.awaited: int | None = None
         self.pipeline: Hashable = None
+        self.preceded: tuple[Hashable, ...] = ()
         self.issued = agent.forked
         self.lanes: int | np.ndarray | None = None
         self.word = 0

@@ -28,6 +28,7 @@ class Operation(Enum):
     TCGEN05_ST = "tcgen05.st"
     TCGEN05_DEALLOC = "dealloc"
     TCGEN05_MMA = "MMA"
+    TCGEN05_CP = "tcgen05.cp"
     WGMMA = "wgmma"
 
     def __str__(self) -> str:

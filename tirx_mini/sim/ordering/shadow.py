@@ -302,7 +302,7 @@ class Segment:
             actor.awaited is not None
             and earlier.agent == actor.agent.index
             and earlier.epoch > actor.awaited
-            and (earlier.pipeline is None or earlier.pipeline != actor.pipeline)
+            and earlier.pipeline not in actor.preceded
         ):
             return ConflictKind.RACE
         if (

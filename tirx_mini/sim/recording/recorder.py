@@ -60,14 +60,16 @@ class TimelineRecorder:
 
     def multiplying(self, pipe: Any, batch: Any, first: float, end: float) -> None:
         """A tensor core works on a batch of MMAs from `first` to `end`."""
-        mma = batch.mmas[0]
-        note = self._mmas(batch.cta, batch.mmas, mma.cta_group, first, end)
-        note.fresh = tuple(each.column for each in batch.mmas if not each.accumulate)
+        mmas = batch.products
+        if not mmas:
+            return
+        note = self._mmas(batch.cta, mmas, mmas[0].cta_group, first, end)
+        note.fresh = tuple(each.column for each in mmas if not each.accumulate)
         self._running.setdefault(pipe, deque()).append(note)
 
     def multiplied(self, pipe: Any, batch: Any) -> None:
         """The batch is complete, and has not yet signalled its barriers."""
-        if batch.mmas:
+        if batch.products:
             running = self._running[pipe]
             note = running.popleft()
             if not running:

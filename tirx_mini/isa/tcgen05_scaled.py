@@ -1,0 +1,118 @@
+"""tcgen05 with block scaling: MMAs whose operands have scale factors, and the copies that bring these to their place.
+
+Scale factors lie in tensor memory, one byte each: row r of A (or B) in lane r % 32 and column r // 32, the same in each
+of the four groups of 32 lanes; up to four along K share a column of 32 bits (PTX ISA: "Scale Factor layout").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from tirx_mini.ir import Expr
+
+from .core import instruction
+from .descriptors import CP_SHAPES, START_BITS, BlockScales, InstructionDescriptor, SmemDescriptor
+from .facts import Completion, Memory, Scope
+from .machine import Machine, Thread
+from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred
+from .tcgen05 import decoded
+
+ScaledKind = Literal["mxf8f6f4", "mxf4", "mxf4nvf4"]
+
+
+def _block_scale(cta_group: int, kind: str, scale_vec: int) -> str:
+    vec = f".scale_vec::{scale_vec}X" if kind == "mxf4nvf4" else ""
+    return (
+        f"tcgen05.mma.cta_group::{cta_group}.kind::{kind}.block_scale{vec} "
+        "[{d}], {a_desc}, {b_desc}, {idesc}, [{sfa}], [{sfb}], {accumulate};"
+    )
+
+
+@instruction(
+    _block_scale,
+    name="tcgen05.mma.block_scale",
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    max_sm=110,
+    isa="tcgen05.mma",
+    cost="mma",
+    reads=Memory.SHARED | Memory.TENSOR,
+    writes=Memory.TENSOR,
+    completion=Completion.COMMIT,
+)
+def tcgen05_mma_block_scale(
+    gpu: Machine,
+    thread: Thread,
+    d: TmemAddress,
+    a_desc: Tcgen05Descriptor,
+    b_desc: Tcgen05Descriptor,
+    idesc: InstructionWord,
+    sfa: TmemAddress,
+    sfb: TmemAddress,
+    accumulate: pred,
+    *,
+    cta_group: Literal[1, 2] = 1,
+    kind: ScaledKind = "mxf8f6f4",
+    scale_vec: Literal[1, 2, 4] = 1,
+) -> None:
+    """One thread issues D = (A · SFA) (B · SFB)ᵀ (+ D where `accumulate`), with `scale_vec` factors a row along K.
+
+    A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. Asynchronous: a commit signals its end.
+    """
+    a = decoded(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
+    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
+    decoded(thread, "the instruction", shape.check_scales, kind, scale_vec)
+    if shape.m // cta_group != 128:
+        thread.not_modelled(f"an MMA with block scaling and M = {shape.m} of a pair", "it is left out")
+        return
+    scales = BlockScales(sfa, sfb, scale_vec)
+    for _ in range(thread.mask.count):
+        gpu.mma(
+            thread, d, a, (a_desc & START_BITS) << 4, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group,
+            scales,
+        )  # fmt: skip
+
+
+def _cp(shape: str, cta_group: int, multicast: str) -> str:
+    return f"tcgen05.cp.cta_group::{cta_group}.{shape}{'.' if multicast else ''}{multicast} [{{taddr}}], {{src_desc}};"
+
+
+def _check_cp(operands: Sequence[Expr], shape: str, multicast: str, **_: object) -> str | None:
+    if (shape, multicast) in CP_SHAPES:
+        return None
+    needed = [repr(other) for size, other in CP_SHAPES if size == shape]
+    return f"has shape {shape!r}, which needs multicast={' or '.join(needed)}, not {multicast!r}"
+
+
+@instruction(
+    _cp,
+    name="tcgen05.cp",
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    max_sm=110,
+    cost="mma",
+    reads=Memory.SHARED,
+    writes=Memory.TENSOR,
+    completion=Completion.COMMIT,
+    check=_check_cp,
+)
+def tcgen05_cp(
+    gpu: Machine,
+    thread: Thread,
+    taddr: TmemAddress,
+    src_desc: Tcgen05Descriptor,
+    *,
+    shape: Literal["128x256b", "4x256b", "128x128b", "64x128b", "32x128b"],
+    cta_group: Literal[1, 2] = 1,
+    multicast: Literal["", "warpx2::02_13", "warpx2::01_23", "warpx4"] = "",
+) -> None:
+    """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
+
+    Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
+    32x128b write their rows to two, or to all four groups of 32 lanes.
+    """
+    layout = decoded(thread, "the source", SmemDescriptor.decode, src_desc & ~START_BITS, what="a tcgen05.cp")
+    for _ in range(thread.mask.count):
+        gpu.tmem_copy(thread, taddr, layout, (src_desc & START_BITS) << 4, shape, multicast, cta_group)

@@ -1,0 +1,77 @@
+"""Copies from shared to tensor memory (PTX ISA: "tcgen05.cp"), which the tensor core executes in its own time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tirx_mini.hardware import SWIZZLE_PERIOD, TMEM_LANES
+from tirx_mini.isa import CP_SHAPES, cp_lanes, operand_chunks
+
+from ..facts import Fact, Fault, Origin
+from ..machine import Cta, Gpu
+from ..ordering import Operation
+from .issued import TmemCopy, actor_of, pair
+
+
+@dataclass(frozen=True)
+class CopyAtExit(Fact):
+    """A CTA, or its peer, ends while a tcgen05.cp is in flight."""
+
+
+@dataclass(frozen=True)
+class CopyOutOfShared(Fact):
+    """The descriptor of a tcgen05.cp leads outside of shared memory. low, high, size: in bytes."""
+
+    low: int
+    high: int
+    size: int
+
+
+@dataclass(frozen=True)
+class CopyOutOfLanes(Fact):
+    """The rows of a tcgen05.cp leave the lanes of tensor memory. lane: where it begins. last: the last one."""
+
+    lane: int
+    last: int
+
+
+class Copies:
+    """Carries out copies."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self._gpu = gpu
+
+    def execute(self, copy: TmemCopy) -> None:
+        """Copy in each CTA that takes part."""
+        cta = copy.pipe.cta
+        ctas = pair(cta) if copy.cta_group == 2 else [cta]
+        if not all(c.alive for c in ctas):
+            self._gpu.facts.record(CopyAtExit(Origin(copy.role, copy.role, cta.name, copy.span)))
+            return
+        for each in ctas:
+            self._copy(copy, each)
+
+    def _copy(self, copy: TmemCopy, cta: Cta) -> None:
+        rows, columns = CP_SHAPES[copy.shape, copy.multicast]
+        lanes = cp_lanes(copy.shape, copy.multicast) + copy.lane
+        origin = Origin(copy.role, copy.role, cta.name, copy.span)
+        if int(lanes.max()) >= TMEM_LANES:
+            raise Fault(CopyOutOfLanes(origin, copy.lane, int(lanes.max())))
+        base = copy.start // SWIZZLE_PERIOD * SWIZZLE_PERIOD  # a swizzle acts on the bits of addresses
+        layout = replace(copy.layout, start=copy.start - base)
+        items = (operand_chunks(layout, rows, columns * 4, 1, False) + base) // 16
+        low, high = int(items.min()) * 16, int(items.max()) * 16 + 16
+        if low < 0 or high > cta.smem.size:
+            raise Fault(CopyOutOfShared(origin, low, high, cta.smem.size))
+        if not self._gpu.data:
+            return
+        actor = actor_of(copy, Operation.TCGEN05_CP)
+        cta.smem.shadow.read_items(items.reshape(-1) * 16, 16, actor)
+        where = slice(copy.column, copy.column + columns)
+        for group in sorted({int(lane) // 32 for lane in lanes.reshape(-1)}):
+            cta.tmem.shadow.write((group, where), actor)
+        words = np.ascontiguousarray(cta.smem.view(16)[items]).view(np.uint32).reshape(rows, columns)
+        for each in range(lanes.shape[1]):
+            cta.tmem.words[lanes[:, each], where] = words

@@ -1,0 +1,129 @@
+"""Matrix multiplication with block scaling: ``C[M, N] (+)= (A * SFA) @ (B * SFB).T``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, const, int_value, seq
+from tirx_mini.isa import SCALED_KINDS, InstructionDescriptor, mma_depth, scaled_format
+from tirx_mini.layout import LayoutError, TCol, TileLayout, TLane, sf_tmem_layout, slice_region
+
+from .context import Context
+from .issue import issue
+from .matrices import accumulate, mma_operand
+from .region import Tile, coordinate, tiles_of
+from .rule import NotMeant, Refusal, Rule
+from .tcgen05 import ROWS, check_place, instruction_shape
+from .tensor_memory import tmem_address
+
+PER_COLUMN = 4
+"""Scale factors in a column of tensor memory."""
+LANES = 32
+
+
+class Tcgen05BlockScaled(Rule):
+    """One thread issues a tcgen05.mma.block_scale for every 32 bytes of K.
+
+    The scale factors are in tensor memory, where tcgen05.cp has put them.
+    """
+
+    name = "tcgen05"
+    ops = ("gemm_async",)
+    doc = "tcgen05.mma.block_scale, with scale factors SFA and SFB in tensor memory"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        c, a, b, *scales = tiles_of(call)
+        if not scales:
+            raise NotMeant("the call has no scale factors SFA and SFB")
+        sfa, sfb = scales
+        check_place(call, ctx, c, a, b)
+        if a.scope != "shared":
+            raise Refusal(f"A of a product with block scaling must be in shared memory, not in {a.scope} memory")
+        kind, vec = _kind(a, b, sfa, sfb)
+        group, turned = call.option("cta_group", 1), [bool(call.option(name, False)) for name in ("transA", "transB")]
+        if any(turned) and a.dtype.bits < 8:
+            raise Refusal("operands of 4 bits cannot be contiguous along M or N", "lay them out with K contiguous")
+        (rows, k), (b_rows, _) = a.extents[:: -1 if turned[0] else 1], b.extents[:: -1 if turned[1] else 1]
+        depth = mma_depth(kind)
+        if rows != ROWS or k % depth or c.dtype != "float32":
+            raise Refusal(
+                f"A is {rows} × {k} and C {c.dtype}, but {kind} takes {ROWS} rows per CTA, a multiple of {depth} along "
+                "K, and C in float32"
+            )
+        m, n = instruction_shape(call, rows * group, b_rows, group)
+        if n != b_rows * group:
+            raise Refusal(f"N is {b_rows * group}, but with block scaling one instruction computes all of N")
+        of_a = _factors(ctx, sfa, rows, k // depth * vec, vec)
+        of_b = _factors(ctx, sfb, n, k // depth * vec, vec)
+        address = tmem_address(ctx, c, ROWS, n)
+        left, right = mma_operand(ctx, a, transposed=turned[0]), mma_operand(ctx, b, transposed=turned[1])
+        format_a, format_b = scaled_format(kind, a.dtype), scaled_format(kind, b.dtype)
+        assert format_a is not None and format_b is not None
+        mmas: list[Stmt] = []
+        for step in range(k // depth):
+            byte = step * vec % PER_COLUMN
+            shape = InstructionDescriptor(
+                m, n, format_a, format_b, "float32", depth, transpose_a=turned[0], transpose_b=turned[1],
+                scale=str(sfa.dtype), sfa_id=byte, sfb_id=byte,
+            )  # fmt: skip
+            column = step * vec // PER_COLUMN
+            mmas.append(issue(
+                "tcgen05.mma.block_scale", address, left.at(ctx, const(step * depth)),
+                right.at(ctx, const(step * depth)), const(shape.encode(kind), UINT32),
+                of_a + column * (_rows(sfa) // LANES), of_b + column * (_rows(sfb) // LANES),
+                accumulate(call, const(step)), cta_group=group, kind=kind, scale_vec=vec, span=ctx.span,
+            ))  # fmt: skip
+        return seq(left.bind, right.bind, *mmas, span=ctx.span)
+
+
+def _rows(tile: Tile) -> int:
+    """The rows of the buffer of scale factors, which decide how far its columns are apart."""
+    return tile.buffer.shape[-2]
+
+
+def _kind(a: Tile, b: Tile, sfa: Tile, sfb: Tile) -> tuple[str, int]:
+    """(MMA kind, factors of a row for one instruction). Raises Refusal for dtypes that no kind has."""
+    if sfa.dtype == sfb.dtype:
+        for kind, scales in SCALED_KINDS.items():
+            if scaled_format(kind, a.dtype) and scaled_format(kind, b.dtype) and str(sfa.dtype) in scales:
+                return kind, scales[str(sfa.dtype)][-1]
+    raise Refusal(
+        f"no kind of MMA has A in {a.dtype} and B in {b.dtype} with scale factors in {sfa.dtype} and {sfb.dtype}",
+        "A and B are float8_e4m3fn or float8_e5m2 with factors in float8_e8m0fnu, or float4_e2m1fn with factors in "
+        "float8_e8m0fnu or float8_e4m3fn",
+    )
+
+
+def _factors(ctx: Context, tile: Tile, rows: int, factors: int, vec: int) -> Expr:
+    """The address of the scale factors of a tile. Raises Refusal for another place, shape or layout."""
+    name = tile.buffer.name
+    if tile.scope != "tmem" or tile.buffer.allocated_addr is None:
+        raise Refusal(f"the scale factors {name} must be in tensor memory, at an address from tcgen05.alloc")
+    extents = tile.region.extents[-2:]
+    if extents[-1] != factors or extents[0] < rows or extents[0] != _rows(tile):
+        raise Refusal(
+            f"{name} is {' × '.join(map(str, extents))}, but the product needs {rows} × {factors} scale factors, and "
+            "all rows of the buffer"
+        )
+    try:
+        whole = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
+        wanted = sf_tmem_layout(extents[0], -(-factors // PER_COLUMN) * PER_COLUMN, vec)
+    except LayoutError as error:
+        raise Refusal(f"the scale factors {name} have no layout of the tensor core: {error}") from None
+    if not _same_places(whole.layout.linear, wanted, extents[0], factors):
+        raise Refusal(
+            f"the layout of {name} is not that of scale factors",
+            f"allocate it with TMEMPool.alloc_sf, or with layout=sf_tmem_layout({extents[0]}, {factors}, {vec})",
+        )
+    element = as_expr(whole.base.get(TCol, 0))
+    if int_value(ctx.simplify(as_expr(whole.base.get(TLane, 0)))) != 0 or ctx.divisor(coordinate(element)) % PER_COLUMN:
+        raise Refusal(f"the slice of {name} does not begin at lane 0 and at a column of 32 bits")
+    return cast(UINT32, tile.buffer.allocated_addr) + cast(UINT32, ctx.simplify(element // PER_COLUMN))
+
+
+def _same_places(layout: TileLayout, wanted: TileLayout, rows: int, factors: int) -> bool:
+    """Whether two layouts put each factor at the same lane and column, and copy it to all groups of lanes."""
+    row, factor = np.meshgrid(np.arange(rows), np.arange(factors), indexing="ij")
+    one, two = layout.group((rows, factors)).apply(row, factor), wanted.apply(row, factor)
+    same = all(np.array_equal(one.get(axis, 0) + 0 * row, two.get(axis, 0) + 0 * row) for axis in (TLane, TCol))
+    return same and layout.spec.replica == wanted.spec.replica

@@ -1,0 +1,123 @@
+"""Copies from shared to tensor memory by ``tcgen05.cp``: tiles of 128 rows, and scale factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tirx_mini.hardware import TMEM_LANES
+from tirx_mini.ir import HANDLE, UINT32, UINT64, AddressOf, Bind, Expr, Stmt, TileCall, Var, as_expr, cast, const, seq
+from tirx_mini.isa import SmemDescriptor
+from tirx_mini.layout import LayoutError, TCol, m, sf_smem_layout, sf_tmem_layout, slice_region
+
+from .context import Context
+from .issue import issue
+from .matrices import mma_operand
+from .region import Tile, coordinate, tiles_of
+from .rule import NotMeant, Refusal, Rule
+from .tensor_memory import tmem_address
+
+BLOCK_BYTES = 512
+"""128 rows × four scale factors: 32 lanes of 16 bytes."""
+GROUP_BYTES = 128
+"""Eight of these lanes."""
+
+
+class TensorMemoryCopy(Rule):
+    """One thread copies; MMAs that it issues later come after the copy, for everything else it commits and waits."""
+
+    name = "tcgen05.cp"
+    ops = ("copy_async",)
+    doc = "shared to tensor memory, by one thread"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = tiles_of(call)
+        if (dst.scope, src.scope) != ("tmem", "shared"):
+            raise NotMeant(f"the copy is from {src.scope} to {dst.scope}, not from shared to tensor memory")
+        if call.option("mbar") is not None:
+            raise Refusal(
+                "tcgen05.cp signals no mbarrier by itself", "remove mbar=, and follow it with Tx.ptx.tcgen05.commit(…)"
+            )
+        many = ctx.not_single_thread()
+        if many:
+            raise Refusal(
+                f"a single thread must issue it, but {many}",
+                'put it under `with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:`, in one warp',
+            )
+        if call.option("cta_group", 1) not in (1, 2):
+            raise Refusal(f"cta_group must be 1 or 2, not {call.option('cta_group')!r}")
+        return _scale_factors(call, ctx, dst, src) if dst.layout.linear.spec.replica else _rows(call, ctx, dst, src)
+
+
+def _given_shape(call: TileCall, shape: str, multicast: str) -> None:
+    """Refuses another shape than the layouts have, where the call names one."""
+    for option, name, value in (("shape", "shape", shape), ("cta_mask", "multicast", multicast)):
+        if call.option(option) not in (None, value):
+            raise Refusal(f"{name} is {call.option(option)!r}, but the layouts of this copy are those of {value!r}")
+
+
+def _rows(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
+    """128 rows, each in a lane, by 32 or 16 bytes at a time."""
+    if len(dst.extents) != 2:
+        raise Refusal(f"the {dst.describe()} is not a tile of {TMEM_LANES} rows")
+    width = dst.extents[1]
+    address = tmem_address(ctx, dst, TMEM_LANES, width)
+    row_bytes = width * dst.dtype.bits // 8
+    step = 32 if row_bytes % 32 == 0 else 16
+    if row_bytes % step:
+        raise Refusal(f"the rows of {src.buffer.name} have {row_bytes} bytes, but tcgen05.cp copies multiples of 16")
+    shape = f"128x{step * 8}b"
+    _given_shape(call, shape, "")
+    source, elements = mma_operand(ctx, src), step * 8 // dst.dtype.bits
+    copies = [
+        issue(
+            "tcgen05.cp", address + number * step // 4, source.at(ctx, const(number * elements)), shape=shape,
+            cta_group=call.option("cta_group", 1), span=ctx.span,
+        )
+        for number in range(row_bytes // step)
+    ]  # fmt: skip
+    return seq(source.bind, *copies, span=ctx.span)
+
+
+def _scale_factors(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
+    """Blocks of 128 rows × four factors, to all groups of lanes."""
+    _given_shape(call, "32x128b", "warpx4")
+    if dst.dtype.bits != 8 or len(dst.extents) != 2:
+        raise Refusal(f"the {dst.describe()} is no tile of scale factors, rows × factors of 8 bits")
+    rows, factors = dst.extents
+    column = _first(ctx, dst, lambda: sf_tmem_layout(rows, factors, 4).group((rows, factors)))
+    first = _first(ctx, src, lambda: sf_smem_layout(rows, factors, 4).group((rows, factors)))
+    if ctx.divisor(coordinate(column)) % 16 or ctx.divisor(coordinate(first)) % 16:
+        raise Refusal("scale factors begin at multiples of 16 bytes of shared memory and of 4 columns of tensor memory")
+    rest = SmemDescriptor(0, 16, GROUP_BYTES, 0).encode()
+    var = Var(UINT64, f"{src.buffer.name}_desc")
+    start = cast(UINT32, AddressOf(HANDLE, src.buffer, (ctx.simplify(first),)))
+    bind = Bind(var, ((cast(UINT64, start) >> 4) & 0x3FFF) | const(rest, UINT64), span=ctx.span)
+    base = cast(UINT32, dst.buffer.allocated_addr) + cast(UINT32, ctx.simplify(column // 4))
+    copies = [
+        issue(
+            "tcgen05.cp",
+            base + (outer * (rows // 32) + 4 * block),
+            var + const((block * (factors // 4) + outer) * BLOCK_BYTES // 16, UINT64),
+            shape="32x128b", multicast="warpx4", cta_group=call.option("cta_group", 1), span=ctx.span,
+        )
+        for block in range(rows // 128)
+        for outer in range(factors // 4)
+    ]  # fmt: skip
+    return seq(bind, *copies, span=ctx.span)
+
+
+def _first(ctx: Context, tile: Tile, wanted: Callable[[], object]) -> Expr:
+    """The first place of a tile of scale factors. Refuses another layout than `wanted`."""
+    name = tile.buffer.name
+    try:
+        region = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
+        layout, meant = region.layout.linear.group(tile.extents), wanted()
+    except LayoutError as error:
+        raise Refusal(f"{name} has no layout of scale factors: {error}") from None
+    if layout != meant:
+        raise Refusal(
+            f"the layout of {name}, {layout}, is not that of scale factors, {meant}",
+            "allocate shared memory with layout=sf_smem_layout(…) and tensor memory with TMEMPool.alloc_sf",
+        )
+    axis = TCol if tile.scope == "tmem" else m
+    return as_expr(region.base.get(axis, 0))
