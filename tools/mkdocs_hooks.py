@@ -50,7 +50,7 @@ SECTIONS = (
         "Guide",
         (
             *("report.md", "guide/debugging.md", "timeline.md", "bound.md", "cuda.md"),
-            *("guide/hardware.md", "cloud.md", "guide/hopper.md"),
+            *("guide/hardware.md", "cloud.md", "guide/hopper.md", "grading.md"),
         ),
         "guide",
     ),
