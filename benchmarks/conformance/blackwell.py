@@ -82,11 +82,33 @@ def pairs() -> PrimFunc:
     return kernel
 
 
+def launch_control() -> PrimFunc:
+    """A request for a cluster that has not begun, and its answer."""
+
+    @T.prim_func
+    def kernel(out: T.Buffer((64,), "uint32")):
+        T.device_entry()
+        bx = T.cta_id([64])
+        tx = T.thread_id([32])
+        answer = T.alloc_shared((4,), "uint32", align=16)
+        bar = T.alloc_shared((1,), "uint64")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+            T.ptx.fence.mbarrier_init()
+            T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), 16)
+            T.ptx.clc_try_cancel(answer.ptr_to([0]), bar.ptr_to([0]), multicast=False)
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+            out[bx] = T.ptx.clc_query_cancel(answer.ptr_to([0]))
+
+    return kernel
+
+
 BLACKWELL: Mapping[str, Callable[[], PrimFunc]] = {
     **{f"tcgen05.ld, st {shape}.x{num}": partial(tensor_memory, shape, num) for shape, num in SHAPES},
     "tcgen05.mma, commit": partial(products, 1, None),
     "tcgen05.mma, commit of a pair": partial(products, 2, None),
     "tcgen05.mma, commit of a pair, multicast": partial(products, 2, 3),
     "pairs of numbers, three numbers": pairs,
+    "clusterlaunchcontrol": launch_control,
 }
 """What makes the kernels, by what they try."""

@@ -27,6 +27,7 @@ from .descriptors import (
 )  # fmt: skip
 from .effects import addressed_widths, cooperative, grid_wide, named_params, orders_memory, prints, written_params
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
+from .launch_control import NONE_CANCELLED
 from .machine import (
     DivergentThread,
     MachineVerbs,
@@ -46,11 +47,11 @@ from .tma import POLICIES, multicasts
 __all__ = [
     "A_IN_TMEM", "Access", "Alias", "BarrierEffect", "CONVERSION", "Completion", "DivergentThread", "Format",
     "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess",
-    "NAMES", "Operand", "OperandKind", "Overloads", "POLICIES", "PTX_TYPES", "REGISTER_TYPES", "Reading",
-    "RegisterOperand", "START_BITS", "Scope", "SmemDescriptor", "TABLE", "ThreadVerbs", "TmemOperand", "WgmmaProduct",
-    "WgmmaVerbs", "addressed_widths", "architectures", "call_text", "check_target", "continuations", "cooperative",
-    "describe", "facts_of", "grid_wide", "instruction_of", "instructions", "literal", "manual", "mma_depth",
-    "mma_format", "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
-    "parameters", "prints", "ptx_text", "readings", "swizzle_bytes", "written_params", "BlockScales", "CP_SHAPES",
-    "SCALED_KINDS", "cp_lanes", "scaled_format",
+    "BlockScales", "CP_SHAPES", "NAMES", "NONE_CANCELLED", "Operand", "OperandKind", "Overloads", "POLICIES",
+    "PTX_TYPES", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope",
+    "SmemDescriptor", "TABLE", "ThreadVerbs", "TmemOperand", "WgmmaProduct", "WgmmaVerbs", "addressed_widths",
+    "architectures", "call_text", "check_target", "continuations", "cooperative", "cp_lanes", "describe", "facts_of",
+    "grid_wide", "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format", "multicasts",
+    "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text",
+    "readings", "scaled_format", "swizzle_bytes", "written_params",
 ]  # fmt: skip

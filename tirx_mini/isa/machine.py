@@ -395,6 +395,17 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """
         ...
 
+    def cancel_cluster(self, thread: ThreadT, handle: int, bar: int, multicast: bool, /) -> None:
+        """Ask for a cluster that has not begun; the answer comes to `handle`, and its 16 bytes complete on `bar`.
+
+        multicast: whether at the same offsets in each CTA of the cluster.
+        """
+        ...
+
+    def cancelled_cluster(self, thread: ThreadT, handle: int, /) -> int:
+        """The x of the first CTA of the cluster in an answer, 2³² − 1 where there is none."""
+        ...
+
     def bulk_commit(self, thread: ThreadT, /) -> None:
         """Close the open bulk group of each active lane."""
         ...
@@ -441,5 +452,7 @@ Thread = ThreadVerbs[RegisterOperand]
 Mbarrier = MbarrierVerbs[Thread]
 Machine = MachineVerbs[Thread, Mbarrier, RegisterOperand]
 
-MBARRIER_VERBS = frozenset({"mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "bulk_load", "cp_async_arrive"})
+MBARRIER_VERBS = frozenset({
+    "mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "bulk_load", "cancel_cluster", "cp_async_arrive",
+})  # fmt: skip
 """The verbs of a machine that are given the address of an mbarrier: no body touches one without them."""

@@ -11,11 +11,11 @@ from .operands import any_value
 
 NOT_IN_TABLE = frozenset(
     """
-    activemask applypriority barrier.cta bfind bmsk brev brkpt clusterlaunchcontrol clz copysign
+    activemask applypriority barrier.cta bfind bmsk brev brkpt clz copysign
     cp.async.bulk.prefetch createpolicy cvt discard dp2a dp4a fns getctarank isspacep istypep ldu lop3 mad match
-    membar mma movmatrix multimem nanosleep pmevent popc prefetch prefetchu prmt redux setp shf sin stackrestore
-    stacksave suld sured sust szext tanh
-    tcgen05.mma.sp tcgen05.mma.ws tcgen05.shift tensormap testp tex tld4 trap txq vote wmma
+    membar mma movmatrix multimem nanosleep pmevent popc prefetch prefetchu prmt setp shf sin stackrestore
+    stacksave suld sured sust szext tanh tcgen05.mma.sp tcgen05.mma.ws tcgen05.shift tensormap testp tex tld4
+    trap txq wmma
     """.split()
 )
 """Instructions of the PTX ISA that the table lacks (or a part of whose names it lacks), by their names in a kernel."""
@@ -23,9 +23,9 @@ NOT_IN_TABLE = frozenset(
 
 CUDA_NOT_IN_TABLE = frozenset(
     """
-    ballot_sync bfloat162float cvta_generic_to_shared fdividef ffs_u32 float22half2 float8tohalf8
-    float_as_uint fmul2_rn get_tmem_addr grid_sync half2float half8tofloat8 nano_sleep reduce_add_sync_u32
-    reduce_min_sync_u32 runtime_instr_desc smem_addr_from_uint64 syncthreads_and syncthreads_or
+    bfloat162float cvta_generic_to_shared fdividef ffs_u32 float22half2 float8tohalf8
+    float_as_uint fmul2_rn get_tmem_addr half2float half8tofloat8 nano_sleep
+    runtime_instr_desc smem_addr_from_uint64 syncthreads_and syncthreads_or
     trap_when_assert_failed uint_as_float
     """.split()
 )

@@ -13,6 +13,7 @@ from . import (
     debug,
     fence,
     grid,
+    launch_control,
     math,
     matrix,
     mbarrier,
@@ -33,7 +34,7 @@ from .facts import Alias
 
 FAMILIES = (
     memory, mbarrier, fence, sync, grid, warp, vote, math, packed, tma, cp_async, matrix, wgmma, tcgen05,
-    tcgen05_scaled, timer, debug, opaque,
+    tcgen05_scaled, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 

@@ -91,7 +91,6 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
     "Div": _quotient,
     "IntImm": lambda dtype, value: const(int(value), data_type(dtype)),
     "FloatImm": lambda dtype, value: const(float(value), data_type(dtype)),
-    "likely": as_expr,
     "infinity": lambda dtype: const(math.inf, data_type(dtype)),
     "max_value": partial(_limit, "max"),
     "min_value": partial(_limit, "min"),

@@ -2778,6 +2778,52 @@ class _PtxTcgen05:
         """
 
 
+class _PtxClusterlaunchcontrol:
+    """Tx.ptx.clusterlaunchcontrol: instructions."""
+
+    def try_cancel(self, handle: SharedPointer, bar: SharedPointer, multicast: _bool = False) -> None:
+        """Ask for a cluster that has not begun; the answer is 16 bytes at `handle`, which complete on `bar`.
+
+        With `multicast` each CTA of the cluster gets it, and 16 bytes on its barrier, at the same offsets.
+
+        PTX:
+            clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [handle], [bar];
+
+        handle:        a pointer to shared memory, as in bar.ptr_to([0]) (also addr)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        multicast:     known at compile time
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       clusterlaunchcontrol.try_cancel
+        """
+
+    def query_cancel(self, handle: SharedPointer, use_ld_acquire: _bool = True) -> Expr:
+        """The blockIdx.x of the first CTA of the cluster whose launch was cancelled, or 0xFFFFFFFF if none was.
+
+        `handle` holds the answer to a try_cancel, once the bytes of that have completed on its barrier.
+
+        PTX:
+            {
+                .reg .b128 answer;
+                .reg .pred cancelled;
+                ld.acquire.cta.shared::cta.b128 answer, [handle];
+                mov.u32 result, 0xffffffff;
+                clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 cancelled, answer;
+                @cancelled clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 result, answer;
+            }
+
+        handle:         a pointer to shared memory, as in bar.ptr_to([0])
+        use_ld_acquire: known at compile time
+        returns:        an integer
+        issued by:      each active thread
+        architectures:  sm_100a and later
+        cost:           alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:        clusterlaunchcontrol.query_cancel
+        """
+
+
 class _Ptx:
     """Tx.ptx: instructions."""
 
@@ -3464,6 +3510,49 @@ class _Ptx:
 
     wgmma: _PtxWgmma
     tcgen05: _PtxTcgen05
+    clusterlaunchcontrol: _PtxClusterlaunchcontrol
+    def clc_try_cancel(self, handle: SharedPointer, bar: SharedPointer, multicast: _bool = False) -> None:
+        """Ask for a cluster that has not begun; the answer is 16 bytes at `handle`, which complete on `bar`.
+
+        With `multicast` each CTA of the cluster gets it, and 16 bytes on its barrier, at the same offsets.
+
+        PTX:
+            clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [handle], [bar];
+
+        handle:        a pointer to shared memory, as in bar.ptr_to([0]) (also addr)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        multicast:     known at compile time
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       clusterlaunchcontrol.try_cancel
+        """
+
+    def clc_query_cancel(self, handle: SharedPointer, use_ld_acquire: _bool = True) -> Expr:
+        """The blockIdx.x of the first CTA of the cluster whose launch was cancelled, or 0xFFFFFFFF if none was.
+
+        `handle` holds the answer to a try_cancel, once the bytes of that have completed on its barrier.
+
+        PTX:
+            {
+                .reg .b128 answer;
+                .reg .pred cancelled;
+                ld.acquire.cta.shared::cta.b128 answer, [handle];
+                mov.u32 result, 0xffffffff;
+                clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 cancelled, answer;
+                @cancelled clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 result, answer;
+            }
+
+        handle:         a pointer to shared memory, as in bar.ptr_to([0])
+        use_ld_acquire: known at compile time
+        returns:        an integer
+        issued by:      each active thread
+        architectures:  sm_100a and later
+        cost:           alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:        clusterlaunchcontrol.query_cancel
+        """
+
     def globaltimer(self, ) -> Expr:
         """The time in ns, by one clock for the whole GPU and all of its kernels; its resolution depends on the GPU.
 

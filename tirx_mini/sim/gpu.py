@@ -15,6 +15,7 @@ from .budget import BUDGET, Budget, check_budget
 from .doubts import Doubts, Ends, OpenOrder, Tests
 from .engines import (
     CpAsync,
+    LaunchControl,
     Leads,
     StrongAccesses,
     TensorCores,
@@ -199,6 +200,7 @@ class Gpu(Services):
         self.leads = Leads(self.wgmma)
         self.cp_async_groups = CpAsync()
         self.strong = StrongAccesses(self)
+        self.launches = LaunchControl(self)
         causality = self.causality or UncheckedCausality()
         self.grid_barrier = GridBarrier(causality, image.launch.num_ctas * image.launch.warps * LANES)
         self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
@@ -330,17 +332,31 @@ class Gpu(Services):
         self._take(group, 1)
         cluster = ResidentCluster(self, number)
         cluster.log.pedantic = self.pedantic
-        shape = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
-        origin = _unflatten(number, shape)
+        origin = self._origin(number)
         for rank, sm in enumerate(group):
             inner = _unflatten(rank, launch.cluster)
-            x, y, z = (o * c + i for o, c, i in zip(origin, launch.cluster, inner, strict=True))
+            x, y, z = (o + i for o, i in zip(origin, inner, strict=True))
             cluster.ctas.append(ResidentCta(self, cluster, sm, (x, y, z), inner, rank))
         cluster.live_ctas = len(group)
         cluster.live_warps = len(group) * launch.warps
         self.clusters.append(cluster)
         for cta in cluster.ctas:
             cta.start(time)
+
+    def take_cluster(self) -> tuple[int, int, int] | None:
+        """Cancel the launch of the next cluster: the blockIdx of its first CTA; None where none is left."""
+        if not self._waiting:
+            return None
+        number, self._waiting = self._waiting[0], self._waiting[1:]
+        self.budget.ended += self.image.launch.cluster_size
+        x, y, z = self._origin(number)
+        return x, y, z
+
+    def _origin(self, number: int) -> tuple[int, ...]:
+        """The blockIdx of the first CTA of a cluster."""
+        launch = self.image.launch
+        shape = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
+        return tuple(i * c for i, c in zip(_unflatten(number, shape), launch.cluster, strict=True))
 
     def retire(self, cluster: ResidentCluster, time: float) -> None:
         """A cluster has ended: its SMs take the next one."""

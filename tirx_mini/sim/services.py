@@ -12,6 +12,7 @@ from tirx_mini.hardware import THREADS_OF, TMEM_LANES, GpuSpec
 from tirx_mini.ir import TensorMap
 from tirx_mini.isa import (
     CP_SHAPES,
+    NONE_CANCELLED,
     BarrierEffect,
     BlockScales,
     InstructionDescriptor,
@@ -24,6 +25,7 @@ from tirx_mini.isa import (
 from .engines import (
     BadAddress,
     CpAsync,
+    LaunchControl,
     NoPair,
     StrongAccesses,
     TensorCores,
@@ -116,6 +118,7 @@ class Services:
     cp_async_groups: CpAsync
     strong: StrongAccesses
     grid_barrier: GridBarrier
+    launches: LaunchControl
 
     # -- addresses -----------------------------------------------------------------------------------------------
 
@@ -343,6 +346,21 @@ class Services:
         if cta is not w.cta:
             raise Fault(ForeignStoreSource(w.origin))
         self.tma.store(w, tensor_map, offset, [int(c) for c in coords], reduce)
+
+    def cancel_cluster(self, w: RunningWarp, handle: int, bar: int, multicast: bool) -> None:
+        """clusterlaunchcontrol.try_cancel."""
+        _, offset = self.cta_at(w, handle)
+        every = (1 << len(w.cta.cluster.ctas)) - 1
+        barriers = self.peer_mbarriers(w, bar, every) if multicast else [self.mbarrier(w, bar)]
+        usable = [barrier.usable(w, BarrierUse.LOAD) for barrier in barriers]
+        if all(usable):
+            self.launches.ask(w, offset, barriers)
+
+    def cancelled_cluster(self, w: RunningWarp, handle: int) -> int:
+        """clusterlaunchcontrol.query_cancel."""
+        word = MemoryAccess("uint32", "weak", "cta", "shared", 1)
+        first, found = (self.strong.load(w, word, handle + 4 * i) for i in (0, 3))
+        return first if found else NONE_CANCELLED
 
     def bulk_load(self, w: RunningWarp, dst: int, src: int, nbytes: int, bar: int, cta_mask: int) -> None:
         """cp.async.bulk to shared memory."""

@@ -122,6 +122,8 @@ TOUCHED = {
     "store_registers": (Memory.NONE, LINEAR),
     "update_memory": (LINEAR, LINEAR),
     "cp_async": (Memory.GLOBAL, Memory.SHARED),
+    "cancel_cluster": (Memory.NONE, Memory.SHARED),
+    "cancelled_cluster": (Memory.SHARED, Memory.NONE),
     "bulk_load": (Memory.GLOBAL, Memory.SHARED),
     "bulk_store": (Memory.SHARED, Memory.GLOBAL),
     "tma_load": (Memory.GLOBAL, Memory.SHARED),
@@ -163,6 +165,7 @@ def test_an_undeclared_memory_is_noticed() -> None:
 
 COMPLETED = {
     "cp_async": Completion.CP_ASYNC_GROUP,
+    "cancel_cluster": Completion.MBARRIER,
     "bulk_load": Completion.MBARRIER,
     "bulk_store": Completion.BULK_GROUP,
     "tma_load": Completion.MBARRIER,

@@ -232,6 +232,18 @@ def bytes_by_bulk(w: RunningWarp) -> Any:
     yield from finish(w)
 
 
+def asks_for_a_cluster(w: RunningWarp) -> Any:
+    """No cluster is left in a grid of one CTA."""
+    yield from ready(w)
+    one_lane(w)
+    bar, tile = address(w, "bar"), address(w, "tile")
+    do(w, "mbarrier.arrive.expect_tx", bar, 16)
+    do(w, "clusterlaunchcontrol.try_cancel", tile, bar)
+    yield from block(w, "mbarrier.try_wait", bar, 0)
+    assert do(w, "clusterlaunchcontrol.query_cancel", tile) == 0xFFFFFFFF
+    yield from finish(w)
+
+
 def cp_async(w: RunningWarp) -> Any:
     yield from ready(w, 32)
     lane = np.arange(32)
@@ -354,6 +366,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor",
      "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait", "prefetch.tensormap"): copies,
     ("cp.async.bulk.load", "cp.async.bulk.store", "cp.reduce.async.bulk"): bytes_by_bulk,
+    ("clusterlaunchcontrol.try_cancel", "clusterlaunchcontrol.query_cancel"): asks_for_a_cluster,
     ("cp.async", "cp.async.commit_group", "cp.async.wait_group", "cp.async.mbarrier.arrive.noinc"): cp_async,
     ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.mma", "tcgen05.commit",
      "tcgen05.ld", "tcgen05.st", "tcgen05.wait.ld", "tcgen05.wait.st", "tcgen05.fence.before_thread_sync",

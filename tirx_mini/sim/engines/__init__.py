@@ -2,6 +2,7 @@
 
 from .cp_async import CopyOutOfBounds, CpAsync, MisalignedCopy
 from .issued import pair
+from .launch_control import LaunchControl
 from .leading import Leads
 from .operands import OperandOutOfBounds
 from .strong import BadAddress, MisalignedAddress, StrongAccesses
@@ -50,9 +51,9 @@ __all__ = [
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
     "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit",
     "CommitOfOtherThread", "CopyOutOfBounds", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane",
-    "Leads", "LoadAtExit", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
-    "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
-    "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
+    "LaunchControl", "Leads", "LoadAtExit", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart",
+    "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait",
+    "StoreAtExit", "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
     "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
     "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane", "broken_rule",
     "check_column", "pair", "CopyAtExit", "CopyOutOfLanes", "CopyOutOfShared",

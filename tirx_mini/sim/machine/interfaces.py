@@ -152,6 +152,10 @@ class Gpu(Protocol):
         """Let a blocked warp run on from `time`."""
         ...
 
+    def take_cluster(self) -> tuple[int, int, int] | None:
+        """Cancel the launch of the next cluster: the blockIdx of its first CTA; None where none is left."""
+        ...
+
     def lasts(self, time: float) -> None:
         """The kernel is not over before `time`."""
         ...

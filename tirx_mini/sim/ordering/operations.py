@@ -21,6 +21,7 @@ class Operation(Enum):
     STORE = "store"
     ATOMIC = "atomic operation"
     CP_ASYNC = "cp.async"
+    TRY_CANCEL = "try_cancel"
     TMA_LOAD = "TMA load"
     TMA_STORE = "TMA store"
     TMA_REDUCE = "TMA reduction"

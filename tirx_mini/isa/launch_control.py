@@ -1,0 +1,74 @@
+"""Cluster launch control: a running cluster takes over the work of one that has not begun.
+
+A request cancels the launch of a cluster of the same grid. Its answer, 16 bytes in shared memory, says whether it did,
+and which one; the mbarrier counts its bytes. A grid can so have as many CTAs as tiles, and be persistent (PTX ISA:
+"clusterlaunchcontrol").
+"""
+
+from __future__ import annotations
+
+from .core import instruction
+from .facts import Alias, BarrierEffect, Completion, Memory, Scope
+from .machine import Machine, Thread
+from .operands import MbarrierAddress, SharedAddress, u32
+
+NONE_CANCELLED = 0xFFFFFFFF
+"""The answer where no cluster was left."""
+
+
+def _try_cancel(multicast: bool) -> str:
+    several = ".multicast::cluster::all" if multicast else ""
+    form = f"clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes{several}.b128"
+    return f"{form} [{{handle}}], [{{bar}}];"
+
+
+@instruction(
+    _try_cancel,
+    name="clusterlaunchcontrol.try_cancel",
+    api=(Alias("ptx.clc_try_cancel", {}, {"multicast": True}),),
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    cost="tma",
+    barrier=BarrierEffect.COMPLETE_TX,
+    writes=Memory.SHARED,
+    completion=Completion.MBARRIER,
+    spellings={"addr": "handle"},
+)
+def try_cancel(
+    gpu: Machine, thread: Thread, handle: SharedAddress, bar: MbarrierAddress, *, multicast: bool = False
+) -> None:
+    """Ask for a cluster that has not begun; the answer is 16 bytes at `handle`, which complete on `bar`.
+
+    With `multicast` each CTA of the cluster gets it, and 16 bytes on its barrier, at the same offsets.
+    """
+    for _ in range(thread.mask.count):
+        gpu.cancel_cluster(thread, handle, bar, bool(multicast))
+
+
+def _query(use_ld_acquire: bool) -> str:
+    load = "ld.acquire.cta.shared::cta.b128" if use_ld_acquire else "ld.shared::cta.b128"
+    return f"""{{
+    .reg .b128 answer;
+    .reg .pred cancelled;
+    {load} answer, [{{handle}}];
+    mov.u32 {{result}}, 0xffffffff;
+    clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 cancelled, answer;
+    @cancelled clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 {{result}}, answer;
+}}"""
+
+
+@instruction(
+    _query,
+    name="clusterlaunchcontrol.query_cancel",
+    api=("ptx.clc_query_cancel",),
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    cost="alu",
+    reads=Memory.SHARED,
+)
+def query_cancel(gpu: Machine, thread: Thread, handle: SharedAddress, *, use_ld_acquire: bool = True) -> u32:
+    """The blockIdx.x of the first CTA of the cluster whose launch was cancelled, or 0xFFFFFFFF if none was.
+
+    `handle` holds the answer to a try_cancel, once the bytes of that have completed on its barrier.
+    """
+    return gpu.cancelled_cluster(thread, handle)

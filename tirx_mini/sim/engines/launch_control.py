@@ -1,0 +1,82 @@
+"""Cluster launch control: clusters that have not begun are taken from the grid, and their number is written to shared
+memory by the async proxy. The answer takes as long as an access to the far part of the L2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx_mini.hardware import TMA_GLOBAL_ALIGN
+from tirx_mini.ir import Span
+
+from ..facts import Fault
+from ..machine import Cta, Gpu, Mbarrier, Warp
+from ..ordering import Actor, Agent, Operation, Proxy
+from .tma_rules import BoxOutOfSharedMemory, MisalignedBox
+
+ANSWER_BYTES = 16
+
+
+@dataclass(eq=False)
+class Request:
+    """A request on its way. barriers: of the CTAs that get the answer. offset: where, in bytes of shared memory."""
+
+    cta: Cta
+    agent: Agent
+    offset: int
+    barriers: tuple[Mbarrier, ...]
+    role: str
+    span: Span | None
+    issued: float
+
+    @property
+    def cluster_index(self) -> int:
+        return self.cta.cluster.index
+
+    @property
+    def event(self) -> str:
+        return f"the try_cancel of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
+
+    def delay(self, now: float) -> None:
+        """It has no time of its own."""
+
+
+class LaunchControl:
+    """The requests of all CTAs."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+
+    def ask(self, w: Warp, offset: int, barriers: Sequence[Mbarrier]) -> None:
+        """clusterlaunchcontrol.try_cancel: the answer comes to byte `offset` of the CTA of each barrier."""
+        if offset % TMA_GLOBAL_ALIGN:
+            element = self.gpu.locator.element(offset)
+            raise Fault(MisalignedBox(w.origin, False, element, offset, TMA_GLOBAL_ALIGN))
+        if offset + ANSWER_BYTES > w.cta.smem.size:
+            raise Fault(BoxOutOfSharedMemory(w.origin, ANSWER_BYTES, offset, w.cta.smem.size))
+        agent = w.cta.cluster.causality.fork(w.agent, "try_cancel")
+        request = Request(w.cta, agent, offset, tuple(barriers), w.place, w.span, w.time)
+        self.gpu.clock.at(w.time + self.gpu.spec.l2_far_latency, request, self._answer, request)
+
+    def _answer(self, request: Request) -> None:
+        """Take a cluster, if one is left, and write which it is."""
+        first = self.gpu.take_cluster()
+        words = np.array([*(first or (0, 0, 0)), first is not None], np.uint32)
+        domain = request.cta.cluster.domain
+        actor = Actor(
+            request.agent, domain, Proxy.ASYNC, Operation.TRY_CANCEL, request.role, request.span, request.issued
+        )
+        for barrier in request.barriers:
+            if not barrier.cta.alive:
+                continue
+            if self.gpu.data:
+                smem = barrier.cta.smem
+                smem.shadow.write(request.offset, request.offset + ANSWER_BYTES, actor)
+                smem.view(4)[request.offset // 4 : request.offset // 4 + 4] = words
+            if barrier.expected:
+                now = self.gpu.clock.now
+                barrier.complete_tx(request.cta, request.agent, ANSWER_BYTES, now, request.role, request.span)
+        request.cta.cluster.causality.finish(request.agent)
