@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -141,6 +141,7 @@ def simulate(
     budget: int = BUDGET,
     single: bool = False,
     watch: Watch | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Report:
     """Run a kernel on a simulated GPU and return a report. Results are written into the arguments in place.
 
@@ -165,6 +166,9 @@ def simulate(
         costs another run without data where the arguments fit in the L2.
     watch: called at the beginning of each run, with an object whose `share()` says how far that is; another thread may
         ask it. It costs the run nothing.
+    functions: what functions of CUDA C++ compute that the kernel calls with `T.cuda.func_call`, by their names: NumPy
+        functions of the values in 32 threads, without an effect on memory. A call of any other makes the verdict
+        "incomplete".
 
     The report contains every mistake of the kernel, including those that prevent lowering. Raises only for arguments
     that do not match the parameters of the kernel (`ArgumentError`), for a kernel that is none (`TypeError`), and for
@@ -183,22 +187,28 @@ def simulate(
     report = simulate_lowered(
         lowered, args, gpu, schedules=schedules, seed=seed, trace=trace, log_barriers=log_barriers, checks=checks,
         data=data, sampled=sampled, jobs=jobs, pedantic=pedantic, budget=budget, single=single,
-        watch=watch,
+        watch=watch, functions=functions,
     )  # fmt: skip
     if func.dialect != TVM or not report.ok or not checks or not data:
         return report
-    return replace(report, findings=(*report.findings, *_owed_to_our_fences(func, lowered, args, gpu, budget)))
+    owed = _owed_to_our_fences(func, lowered, args, gpu, budget, functions)
+    return replace(report, findings=(*report.findings, *owed))
 
 
 def _owed_to_our_fences(
-    func: PrimFunc, lowered: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec, budget: int
+    func: PrimFunc,
+    lowered: PrimFunc,
+    args: Sequence[Any],
+    gpu: str | GpuSpec,
+    budget: int,
+    functions: Mapping[str, Callable[..., Any]] | None,
 ) -> Iterator[Finding]:
     """Notes on hazards that a kernel for TVM has there: our cooperative copies end with a fence, TVM's do not."""
     bare = lower(replace(func, attrs=(*func.attrs, (COPY_FENCES, False))))
     if _fences(bare) == _fences(lowered):
         return
     copies = [arg.clone() if hasattr(arg, "clone") else copy(arg) for arg in args]
-    for finding in simulate_lowered(bare, copies, gpu, budget=budget).findings:
+    for finding in simulate_lowered(bare, copies, gpu, budget=budget, functions=functions).findings:
         if finding.kind == "missing-proxy-fence":
             ours = "this run is correct because cooperative copies of tirx_mini end with that fence, and TVM's do not"
             notes = ((ours, None), *finding.details.get("notes", ()))

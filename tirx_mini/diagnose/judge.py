@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,8 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
              seed: int = 0, trace: bool = False, log_barriers: bool = False,
              checks: bool = True, data: bool = True, sampled: bool = False, jobs: int = 1,
              pedantic: bool = False, budget: int = BUDGET, single: bool = False,
-             watch: Watch | None = None) -> Report:  # fmt: skip
+             watch: Watch | None = None,
+             functions: Mapping[str, Callable[..., Any]] | None = None) -> Report:  # fmt: skip
     """Run a lowered kernel and report what it did. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
@@ -69,14 +70,14 @@ def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_G
     budget: iterations of loops that a run may make, all its warps together; a CTA counts as 200. A run that would make
         more ends, and is incomplete.
     single: predict the time of a launch by itself, too (`single_time`).
-    watch: as in `Simulation`.
+    watch, functions: as in `Simulation`.
 
     Whatever the kernel does wrong is in the report. Raises `ArgumentError` for arguments that do not fit the kernel,
     and `ValueError` for an unknown GPU.
     """
     spec = gpu_spec(gpu)
     try:
-        simulation = Simulation(func, args, spec, data=data, watch=watch)
+        simulation = Simulation(func, args, spec, data=data, watch=watch, functions=functions)
     except TirxError as error:
         return failed(func.name, error, spec.name)
     if data and (schedules > 1 or checks):

@@ -11,7 +11,7 @@ verb (`sim.verbs`). A verb that blocks returns a generator, which yields until t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -159,6 +159,14 @@ class ThreadVerbs(Protocol[RegistersT]):
 
     def not_modelled(self, what: str, effect: str, /) -> None:
         """Record that the simulator does not know what `what` does. effect: what it did instead, a clause."""
+        ...
+
+    def meaning(self, function: str, /) -> Callable[..., Any] | None:
+        """What a function of CUDA C++ computes, as a function of arrays, where the simulator was told."""
+        ...
+
+    def computed(self, meaning: Callable[..., Any], values: tuple[Any, ...], dtype: str, /) -> np.ndarray:
+        """What a meaning makes of the values of 32 lanes, as `dtype`."""
         ...
 
     def unknown(self, dtype: str, /) -> np.ndarray:

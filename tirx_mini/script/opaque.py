@@ -13,8 +13,9 @@ from .handles import data_type
 def func_call(*args: Any, function: str | None = None, source_code: str = "", return_type: Any = "void") -> Any:
     """``T.cuda.func_call("clamp", x, source_code="__device__ float clamp(float x) {…}", return_type="float32")``.
 
-    The compiler emits the source and the call. The simulator does not know what the function does: its verdict is at
-    best "incomplete". Values and pointers (`A.ptr_to([i])`) can be passed; the result is a number, a bool or nothing.
+    The compiler emits the source and the call. The simulator does not know what the function does, and its verdict is
+    at best "incomplete", unless ``tirx_mini.simulate(…, functions={"clamp": …})`` says what it computes.
+    Values and pointers (`A.ptr_to([i])`) can be passed; the result is a number, a bool or nothing.
     """
     if function is None:
         function, *rest = args if args else (None,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -147,6 +147,7 @@ class Gpu(Services):
     late: whether tests of mbarriers come before completions, where another order has them there.
     part: what is run of the launch; None for all of it.
     cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
+    functions: what functions of CUDA C++ that the kernel calls compute, by their names.
     """
 
     def __init__(
@@ -167,7 +168,9 @@ class Gpu(Services):
         late: bool = False,
         part: Part | None = None,
         cold: bool = False,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
+        self.functions = functions or {}
         self.mixed: Ends = mixed or {}
         self.recorder = TimelineRecorder(image) if trace else None
         self.image = self.recorder.image if self.recorder else image

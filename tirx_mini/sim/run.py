@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,9 +42,17 @@ class Simulation:
     """
 
     def __init__(
-        self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec, *, data: bool = True, watch: Watch | None = None
+        self,
+        func: PrimFunc,
+        args: Sequence[Any],
+        spec: GpuSpec,
+        *,
+        data: bool = True,
+        watch: Watch | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         self._watch = watch
+        self._functions = functions
         self.func = func
         self.spec = spec
         self.data = data
@@ -108,6 +116,7 @@ class Simulation:
                 self.image, self._arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
                 pedantic=pedantic, budget=budget, mixed=mixed, late=late, cold=cold,
+                functions=self._functions,
             )  # fmt: skip
             if self._watch is not None:
                 self._watch(Standing(machine))

@@ -47,6 +47,18 @@ def test_a_call_makes_the_run_incomplete_and_the_program_goes_on() -> None:
     assert np.isnan(b).all() and report.time_us is not None
 
 
+def test_a_call_whose_meaning_is_given_is_simulated() -> None:
+    a, b = np.linspace(-1, 1, 64, dtype=np.float32), np.zeros(64, np.float32)
+    report = tvm.simulate(relu, a, b, functions={"my_relu": lambda x: np.maximum(x, 0)})
+    assert report.verdict == "ok" and not report.findings
+    assert (b == np.maximum(a, 0)).all()
+
+
+def test_a_meaning_says_nothing_of_what_pointers_lead_to() -> None:
+    report = tvm.simulate(pointers, np.zeros(32, np.float32), functions={"fill": lambda tile, own: None})
+    assert report.verdict == "incomplete" and [f.code for f in report.findings] == ["TX601"]
+
+
 def test_what_pointers_lead_to_may_have_been_written() -> None:
     report = tvm.simulate(pointers, np.zeros(32, np.float32))
     assert report.verdict == "incomplete" and [f.code for f in report.findings] == ["TX601"]

@@ -6,7 +6,7 @@ imports those, so parts can be read, tested and replaced one by one.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -102,6 +102,11 @@ class Gpu(Protocol):
     @property
     def recorder(self) -> Recorder | None:
         """What makes the timeline, where one is asked for."""
+        ...
+
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """What functions of CUDA C++ compute, by their names."""
         ...
 
     @property
