@@ -7,6 +7,7 @@ import pytest
 
 import tirx_mini
 from tests.tirx_mini.script.reading import error_in, goes_round, printed
+from tirx_mini import lang
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
@@ -210,3 +211,69 @@ def test_what_is_no_view(text: str, message: str) -> None:
 def test_a_store_of_a_part_of_an_element_that_threads_share() -> None:
     with pytest.raises(TirxError, match="a part of an element of A"):
         lower(of('P = A.view("uint8")\nP[tx] = T.uint8(1)'))
+
+
+GEMM = """
+@T.prim_func
+def kernel(A: T.Buffer((128, 128), "float16"), B: T.Buffer((128, 128), "float16"), D: T.Buffer((128, 128), "float32")):
+    T.device_entry()
+    T.cta_id([1])
+    wg = T.warpgroup_id([1])
+    w = T.warp_id_in_wg([4])
+    lane = T.lane_id([32])
+    pool = T.SMEMPool()
+    As = pool.alloc_mma((2, 128, 64), "float16")
+    Bs = pool.alloc_mma((2, 128, 64), "float16")
+    full = TMABar(pool, 2)
+    done = TCGen05Bar(pool, 1)
+    tmem = TMEMPool(pool, 128)
+    pool.commit()
+    full.init(1)
+    done.init(1)
+    tmem.commit()
+    T.ptx.fence.mbarrier_init()
+    T.cuda.cta_sync()
+    T.ptx.tcgen05.fence.after_thread_sync()
+    acc = tmem.alloc((128, 128), datapath="D")
+    if w == 0:
+        if T.ptx.elect_sync():
+            for k in range(2):
+                a = As.sub[k]
+                b = Bs.sub[k]
+                T.copy_async(a[:, :], A[:, k * 64 : k * 64 + 64], dispatch="tma", mbar=full.ptr_to([k]))
+                T.copy_async(b[:, :], B[:, k * 64 : k * 64 + 64], dispatch="tma", mbar=full.ptr_to([k]))
+                full.arrive(k, 2 * 128 * 64 * 2)
+            for k in range(2):
+                full.wait(k, 0)
+                T.ptx.tcgen05.fence.after_thread_sync()
+                T.gemm_async(acc[:, :], As.sub[k], Bs.sub[k], accum=k > 0, dispatch="tcgen05")
+            done.arrive(0)
+    T.cuda.warp_sync()
+    done.wait(0, 0)
+    T.ptx.tcgen05.fence.after_thread_sync()
+    half = acc.sub[:, 64:128]
+    reg = T.wg_reg_tile(64)
+    row = w * 32 + lane
+    for h in range(2):
+        if h == 0:
+            T.wg.copy(reg, acc[:, 0:64])
+        else:
+            T.wg.copy(reg, half[:, :])
+        own = reg.local()
+        for i in range(64):
+            D[row, h * 64 + i] = own[i]
+    T.ptx.tcgen05.fence.before_thread_sync()
+    T.cuda.cta_sync()
+    tmem.dealloc()
+"""
+
+
+def test_stages_are_views_for_tma_and_the_tensor_core() -> None:
+    kernel = from_source(GEMM, {name: getattr(lang, name) for name in lang.__all__})
+    goes_round(kernel)
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((128, 128)).astype(np.float16) for _ in range(2))
+    d = np.zeros((128, 128), np.float32)
+    report = tirx_mini.simulate(kernel, a, b, d)
+    assert report.verdict == "ok" and not report.findings
+    assert np.allclose(d, a.astype(np.float32) @ b.astype(np.float32).T, atol=1e-3)
