@@ -19,6 +19,8 @@ from ..sandbox import Failed, Limits, LockedProcess, Sandbox
 from .handin import HandIn
 from .text import plain_text
 
+_MOST_LINE = 500
+"""Characters of a line of what a student is told."""
 KINDS = ("todo", "error", "refused", "missing", "python", "ended", "time", "memory", "output", "not IR")
 
 
@@ -124,8 +126,9 @@ class Builder:
         return Refused(answer.kind, text)
 
     def _plain(self, text: str) -> str:
-        """The text, in which the file has its name instead of its path."""
-        return plain_text(text.replace(str(self.file), self.file.name)).strip()
+        """The text, in which the file has its name instead of its path, and no line is longer than a reader reads."""
+        lines = plain_text(text.replace(str(self.file), self.file.name)).strip().splitlines()
+        return "\n".join(f"{line[:_MOST_LINE]}…" if len(line) > _MOST_LINE else line for line in lines)
 
     def _end(self) -> None:
         if self._process is not None:

@@ -72,6 +72,19 @@ def test_what_is_not_enforced_is_said() -> None:
     assert set(limited.missing) < set(sandbox.missing)
 
 
+@pytest.mark.parametrize("locks", [(), ("rlimits",), ("seccomp",), ("landlock",)])
+def test_kernels_are_built_with_whatever_a_machine_has(locks: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "gemm_kernels.py"
+    file.write_text(FILE)
+    process = find_sandbox(bubblewrap=False, locks=locks).start(LIMITS, file)
+    try:
+        assert set(process.held) <= set(locks)
+        request = {"step": 1, "shape": [64, 64, 64], "dtype": "float16", "sms": None}
+        assert process.ask(request, 10, "hgemm_v1").kind == "built"
+    finally:
+        process.close()
+
+
 def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
     broken = Sandbox("broken", shutil.which("false") or "false", LOCKS)
     with pytest.raises(SandboxError):
