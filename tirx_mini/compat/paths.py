@@ -84,6 +84,7 @@ REFUSED_MODULES: Mapping[str, str] = {
     "tvm.contrib": "for a reference result, use PyTorch or NumPy",
     "tvm.topi.testing": "for a reference result, use PyTorch or NumPy",
     "tvm.tirx.transform": "the passes are fixed: `python -m tirx_mini inspect --stage passes` shows them",
+    "tvm.tirx.exec_scope": "scopes are written `with Tx.warpgroup():`, or `Tx.wg.copy(…)`",
     "tvm.tirx.stmt_functor": "it is a part of TVM's compiler; `report` and `exe.source(stage)` say what a kernel does",
     "tvm.tirx.expr_functor": "it is a part of TVM's compiler; `report` and `exe.source(stage)` say what a kernel does",
     "tvm.tirx.analysis": "it is a part of TVM's compiler; `python -m tirx_mini check` analyses a kernel",

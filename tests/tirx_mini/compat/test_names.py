@@ -74,3 +74,20 @@ def test_each_dispatch_selects_a_rule(op: str) -> None:
     rules = [] if ours is None else [rule for rule in RULES if ours.name in rule.ops]
     selected = {rule.name for rule in rules} | {alias for rule in rules for alias in rule.aliases}
     assert set(DISPATCHES[op]) - selected == MISSING.get(op, set())
+
+
+@pytest.mark.parametrize("module", sorted(FACTS["modules"]))
+def test_each_module_is_provided_or_refused_by_name(module: str) -> None:
+    with imports():
+        try:
+            found = importlib.import_module(module)
+        except ImportError as error:
+            assert isinstance(error, TirxError) and "tirx_mini does not provide `" in str(error)
+            assert "help: " in str(error), "REFUSED_MODULES says what to use instead"
+            return
+        for name in FACTS["modules"][module]:
+            getattr(found, name, None)  # a name that is missing is an AttributeError, never another failure
+            try:
+                exec(f"from {module} import {name}", {})
+            except ImportError as error:
+                assert isinstance(error, TirxError) and f"`{name}`" in str(error), (module, name)
