@@ -146,11 +146,10 @@ REFUSALS: Sequence[Refusal] = (
         "declare registers with `Tx.wg_reg_tile(columns, dtype)`, or with `Tx.alloc_local` and `.view(…, layout=…)`",
     ),
     _row(
-        "dtypes of four and six bits, and of scales",
-        "float4_e2m1fn float4_e2m1fnx* float6_e2m3fn float6_e2m3fnx* float6_e3m2fn float6_e3m2fnx* float8_e8m0fnu "
-        "float8_e8m0fnux* ptx.tcgen05.mma.block_scale ptx.tcgen05.cp",
-        "the simulator has no block-scaled MMA",
-        'use "float16", "bfloat16", "float8_e4m3fn" or "float8_e5m2" with `Tx.gemm_async`',
+        "dtypes of six bits",
+        "float6_e2m3fn float6_e2m3fnx* float6_e3m2fn float6_e3m2fnx*",
+        "no buffer can have elements of six bits here",
+        'use "float8_e4m3fn", "float8_e5m2" or "float4_e2m1fn"',
     ),
     _row(
         "bulk copies without a tensor map",
