@@ -158,12 +158,6 @@ REFUSALS: Sequence[Refusal] = (
         'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`, or dispatch="cp_async"',
     ),
     _row(
-        "cluster launch control",
-        "ptx.clc_query_cancel ptx.clc_try_cancel",
-        "the simulator does not cancel CTAs that have not started",
-        "use a persistent grid with `ClusterPersistentScheduler2D`",
-    ),
-    _row(
         "conversions by their modifiers",
         "ptx.cvt",
         "conversions follow from dtypes",

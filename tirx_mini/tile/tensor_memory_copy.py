@@ -26,6 +26,7 @@ class TensorMemoryCopy(Rule):
     """One thread copies; MMAs that it issues later come after the copy, for everything else it commits and waits."""
 
     name = "tcgen05.cp"
+    aliases = ("smem->tmem",)
     ops = ("copy_async",)
     doc = "shared to tensor memory, by one thread"
 
