@@ -46,8 +46,11 @@ class Overloads:
         self.path = path
         self.entries: list[tuple[Instruction, Alias]] = []
 
-    def call(self, *args: Any, span: Span | None = None, **kwargs: Any) -> Call:
-        """A call of the first one whose signature the arguments fit; raises `TirxError` where they fit none."""
+    def call(self, *args: Any, span: Span | None = None, as_written: bool = False, **kwargs: Any) -> Call:
+        """A call of the first one whose signature the arguments fit; raises `TirxError` where they fit none.
+
+        as_written: whether the call remembers how it is written, for the printer.
+        """
         error: TirxError | None = None
         for entry, alias in self.entries:
             try:
@@ -56,7 +59,7 @@ class Overloads:
                 error = error or refused
                 continue
             dtype = entry.result_type(operands, dict(attrs))
-            named = NAMES.get(self.path) is self
+            named = as_written and NAMES.get(self.path) is self
             written = _written(self.path, entry, alias, args, kwargs) if named else None
             return Call(dtype or HANDLE, entry.name, operands, attrs, written, span=span)
         assert error is not None

@@ -59,6 +59,12 @@ def in_dialect_of_tvm() -> bool:
     return builder is not None and builder.attrs.get(DIALECT) == TVM
 
 
+def in_native_dialect() -> bool:
+    """Whether the kernel that is being read is written in the native dialect, as far as it shows."""
+    builder = _CURRENT.get()
+    return builder is not None and builder.spelling == NATIVE
+
+
 def current(what: str) -> Builder:
     """The builder of the kernel being read. Raises `TirxError` outside a kernel."""
     builder = _CURRENT.get()

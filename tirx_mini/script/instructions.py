@@ -11,7 +11,7 @@ from typing import Any
 from tirx_mini.ir import Call, Evaluate, TirxError
 from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, opcode_of, parameters
 
-from .builder import current, in_dialect_of_tvm, place
+from .builder import current, in_dialect_of_tvm, in_native_dialect, place
 from .defaults import TVM_DEFAULTS
 from .diagnostics import caller_span, did_you_mean, unknown
 from .refused import refusal
@@ -98,7 +98,7 @@ def issuer(overloads: Overloads) -> Callable[..., Call | None]:
     def issue(*args: Any, **kwargs: Any) -> Call | None:
         if differing is not None and len(args) <= differing.position and in_dialect_of_tvm():
             kwargs.setdefault(differing.name, differing.value)
-        call = overloads.call(*args, **kwargs)
+        call = overloads.call(*args, as_written=in_native_dialect(), **kwargs)
         if TABLE[call.op].result is not None:
             return call
         current(f"Tx.{overloads.path}").emit(Evaluate(call))
