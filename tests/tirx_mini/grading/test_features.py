@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from tests.kernels_ref.edits import Edit
 from tirx_mini import simulate
+from tirx_mini.compat.tvm import imports
 from tirx_mini.course import STEPS, Case, load_kernels
 from tirx_mini.grading import (
     LARGE,
@@ -122,3 +125,35 @@ def test_no_reference_breaks_the_contract(folder: str) -> None:
 def test_facts_survive_json() -> None:
     facts = Facts(ctas=3, loads=frozenset("AB"), producers=frozenset({7}), depth=4)
     assert Facts.from_dict(facts.as_dict()) == facts
+
+
+STYLES = [
+    ("by_the_book", "hgemm_v1", 1, (128, 128, 64), {}),
+    ("terse", "hgemm_v2", 2, (128, 128, 256), {"acc_style": "bool"}),
+    ("scopes", "hgemm_v3", 3, (256, 384, 128), {}),
+    ("overlap", "hgemm_v4", 4, (256, 256, 192), {}),
+    ("one_thread", "gemm", 4, (128, 256, 192), {}),
+    ("phase_arithmetic", "hgemm_v5", 5, (128, 256, 320), {}),
+    ("persistent", "hgemm_v6", 6, (384, 256, 192), {}),
+    ("roles_inlined", "hgemm_v8", 8, (256, 256, 384), {}),
+    ("two_accumulators", "gemm", 8, (256, 384, 320), {}),
+    ("cluster", "hgemm_v9", 9, (512, 512, 384), {}),
+    ("pair", "gemm", 9, (512, 256, 320), {}),
+    ("consumers", "hgemm_v10", 10, (512, 512, 384), {}),
+]
+"""Kernels in other styles than the references': (file of the students', factory, step, shape, options)."""
+
+
+@pytest.mark.parametrize(("name", "factory", "step", "shape", "options"), STYLES)
+def test_what_counts_is_what_a_kernel_does_and_not_how_it_is_written(
+    name: str, factory: str, step: int, shape: tuple[int, int, int], options: dict[str, object]
+) -> None:
+    path = ROOT / "tests" / "tirx_mini" / "compat" / "students" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with imports():
+        spec.loader.exec_module(module)
+    kernel = getattr(module, factory)(*shape, **options)
+    found = replace(seen(kernel, None, "b200"), large=1 if step >= 6 else 10_000, held=2)
+    assert [*missing(step, found), *ahead(step, found)] == []
