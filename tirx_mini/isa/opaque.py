@@ -24,9 +24,9 @@ NOT_IN_TABLE = frozenset(
 CUDA_NOT_IN_TABLE = frozenset(
     """
     bfloat162float cvta_generic_to_shared fdividef ffs_u32 float22half2 float8tohalf8
-    float_as_uint fmul2_rn get_tmem_addr half2float half8tofloat8 nano_sleep
+    fmul2_rn get_tmem_addr half2float half8tofloat8 nano_sleep
     runtime_instr_desc smem_addr_from_uint64 syncthreads_and syncthreads_or
-    trap_when_assert_failed uint_as_float
+    trap_when_assert_failed
     """.split()
 )
 """Functions of CUDA C++ that TVM has below ``T.cuda`` and the table lacks."""

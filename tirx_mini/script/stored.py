@@ -40,6 +40,8 @@ def _arithmetic(op: str, kind: str, *args: Any, dps: bool = True, d_addr: Any = 
     """The instruction of a name: its value, or with `dps` nothing, and the value is stored at the first argument."""
     name = f"T.ptx.{op}_{kind}"
     options.pop("return_dtype", None)
+    if options.get("rounding") == "":
+        del options["rounding"]
     if options.pop("sat", False):
         raise TirxError(f"{name} has no sat=True here", place(), "clamp the result with T.min and T.max")
     values = [d_addr, *args] if d_addr is not None else list(args)
@@ -56,7 +58,19 @@ def _arithmetic(op: str, kind: str, *args: Any, dps: bool = True, d_addr: Any = 
     return None
 
 
+def float_as_uint(x: Any) -> Expr:
+    """The bits of a float32, as ``__float_as_uint``."""
+    return reinterpret("uint32", cast("float32", as_expr(x)))
+
+
+def uint_as_float(bits: Any) -> Expr:
+    """The float32 of 32 bits, as ``__uint_as_float``."""
+    return reinterpret("float32", cast("uint32", as_expr(bits)))
+
+
 STORED: Mapping[str, Callable[..., Any]] = {
-    f"ptx.{op}_{kind}": partial(_arithmetic, op, kind) for op in _OPERANDS for kind in ("f32", "f32x2")
+    **{f"ptx.{op}_{kind}": partial(_arithmetic, op, kind) for op in _OPERANDS for kind in ("f32", "f32x2")},
+    "cuda.float_as_uint": float_as_uint,
+    "cuda.uint_as_float": uint_as_float,
 }
 """The functions, by their names below ``T``."""

@@ -69,11 +69,10 @@ def test_a_vote_whose_mask_names_other_lanes_is_found() -> None:
 @pytest.mark.compiler
 def test_pairs_are_computed_with_one_rounding_each() -> None:
     @T.prim_func
-    def kernel(A: T.Buffer((32, 2), "float32"), B: T.Buffer((32, 2), "float32"), O: T.Buffer((4, 32, 2), "float32")):
+    def kernel(A: T.Buffer((32, 2), "float32"), B: T.Buffer((32, 2), "float32"), O: T.Buffer((5, 32, 2), "float32")):
         T.device_entry()
         bx = T.cta_id([1])
         tx = T.thread_id([32])
-        a = T.let(T.reinterpret("uint64", T.uint64(0)))
         x = T.alloc_local((2,), "float32")
         p = T.let(
             T.Cast("uint64", T.reinterpret("uint32", A[tx, 0]))
@@ -86,6 +85,9 @@ def test_pairs_are_computed_with_one_rounding_each() -> None:
         T.ptx.fma_f32x2(x.ptr_to([0]), p, q, p)
         O[0, tx, 0] = x[0]
         O[0, tx, 1] = x[1]
+        T.ptx.mul_f32x2(x.ptr_to([0]), p, q, rounding="")
+        O[4, tx, 0] = T.cuda.uint_as_float(T.cuda.float_as_uint(x[0]))
+        O[4, tx, 1] = x[1]
         T.ptx.add_f32x2(x.ptr_to([0]), p, q, rounding="rz")
         O[1, tx, 0] = x[0]
         O[1, tx, 1] = x[1]
@@ -99,8 +101,9 @@ def test_pairs_are_computed_with_one_rounding_each() -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((32, 2)).astype(np.float32) for _ in range(2))
     a[3, 0] = np.nan
-    out = np.zeros((4, 32, 2), np.float32)
+    out = np.zeros((5, 32, 2), np.float32)
     simulated(kernel, a, b, out)
+    np.testing.assert_array_equal(out[4], a * b)
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     np.testing.assert_array_equal(out[0], (wide_a * wide_b + wide_a).astype(np.float32))
     exact = wide_a + wide_b
