@@ -7,11 +7,13 @@ engines; verbs of the thread concern its lanes, its registers and the order of i
 The protocols are generic in the classes that a machine has for warps, mbarriers and registers. Bodies are written for
 any of them: `Machine`, `Thread` and `Mbarrier`. The simulator has one of each, and pyright checks that it has every
 verb (`sim.verbs`). A verb that blocks returns a generator, which yields until the warp can go on.
+
+Long because what a machine has to provide is one list, which its authors read from beginning to end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -161,12 +163,8 @@ class ThreadVerbs(Protocol[RegistersT]):
         """Record that the simulator does not know what `what` does. effect: what it did instead, a clause."""
         ...
 
-    def meaning(self, function: str, /) -> Callable[..., Any] | None:
-        """What a function of CUDA C++ computes, as a function of arrays, where the simulator was told."""
-        ...
-
-    def computed(self, meaning: Callable[..., Any], values: tuple[Any, ...], dtype: str, /) -> np.ndarray:
-        """What a meaning makes of the values of 32 lanes, as `dtype`."""
+    def computed(self, function: str, values: tuple[Any, ...], dtype: str, /) -> np.ndarray | None:
+        """What a function of CUDA C++ makes of the values of 32 lanes, as `dtype`; None where nobody said."""
         ...
 
     def unknown(self, dtype: str, /) -> np.ndarray:

@@ -65,9 +65,9 @@ def func_call(
     Where `tirx_mini.simulate` is given what the function computes (`functions=`), that is its result. Otherwise the
     simulator goes on with a result of NaN, or 0 for integers, and takes what pointers point to as it is.
     """
-    meaning = thread.meaning(function)
-    if meaning is not None and return_type != "void":
-        return thread.computed(meaning, values, return_type)
+    known = None if return_type == "void" else thread.computed(function, values, return_type)
+    if known is not None:
+        return known
     unknown = "its effect on memory is left out"
     if return_type == "void":
         thread.not_modelled(f"the CUDA function {function}", unknown)

@@ -22,7 +22,7 @@ compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -268,12 +268,11 @@ class RunningWarp:
         """Record that the simulator does not know what `what` does."""
         self.gpu.facts.record(NotModelled(self.origin, what, effect))
 
-    def meaning(self, function: str) -> Callable[..., Any] | None:
-        """What a function of CUDA C++ computes, where `simulate` was given it."""
-        return self.gpu.functions.get(function)
-
-    def computed(self, meaning: Callable[..., Any], values: tuple[Any, ...], dtype: str) -> np.ndarray:
-        """What a meaning makes of the values of 32 lanes, as `dtype`."""
+    def computed(self, function: str, values: tuple[Any, ...], dtype: str) -> np.ndarray | None:
+        """What a function of CUDA C++ makes of the values of 32 lanes, as `dtype`; None where nobody said."""
+        meaning = self.gpu.functions.get(function)
+        if meaning is None:
+            return None
         result = np.asarray(meaning(*(np.broadcast_to(np.asarray(value), (LANES,)) for value in values)))
         return np.broadcast_to(result, (LANES,)).astype(self.unknown(dtype).dtype)
 
