@@ -30,17 +30,21 @@ TOLERANCE = 0.08
 """By what share the slopes on both sides of a point may differ. Waves at few iterations differ by some percent."""
 SHORTEST = 8
 """Iterations that a shortened loop makes at least."""
-APART = 6
-"""Iterations by which the runs differ at least."""
+APART = 8
+"""Iterations by which the runs differ at least: their slopes over fewer are off by more than `TOLERANCE`."""
 WORTH = 0.6
 """What the runs may cost at most, as a share of the whole, for an axis to be sampled."""
-WAVES = ((2, 3, 4), (3, 4, 6), (6, 8, 12))
+WAVES = ((2, 3, 4), (3, 4, 6), (3, 6, 9), (6, 8, 12))
 """Waves of the runs, the last partial one included. The first wave has the cold start, and where the time of the next
-ones still differs, more of them are run."""
-FEW = 4
-"""Waves of a run that may make the most iterations of all."""
+ones still differs, more of them are run. A launch of so many waves that the third ones are worth it begins there: what
+single waves differ by is multiplied by all that are left out."""
+LONGEST = 100
+"""Iterations of all waves together of a run that may make the most iterations of all."""
 REST = 4
 """What a CTA costs to simulate beside its loops, in iterations."""
+
+UNKNOWN = ("hbm_bytes",)
+"""Figures that a sampled run does not have: a smaller L2 misses other loads, by more than a line through them allows."""
 
 RunParts = Callable[[Sequence[Size]], Mapping[Size, Outcome | None]]
 """Runs of some sizes; None for one that faults or blocks."""
@@ -109,7 +113,8 @@ class Sampling:
         """The iterations of three kinds of runs; none where the loops are short or of unknown length."""
         found = self._repeats
         points: list[int] = []
-        least = max(SHORTEST, found.ring + 2)
+        # Roles that skip each other's stages take turns: the end of one hides behind the iterations of the other.
+        least = max(SHORTEST, 2 * found.ring if found.skips else found.ring + 2)
         for trips in range(least, found.trips):
             if found.may_make(trips) and (not points or trips >= points[-1] + APART):
                 points.append(trips)
@@ -120,7 +125,7 @@ class Sampling:
     def _wave_points(self) -> list[tuple[int, ...]]:
         """The waves of three kinds of runs, as they are tried; none where there are few."""
         worth = [waves for waves in WAVES if waves[0] + waves[-1] <= WORTH * self.waves]
-        return worth[1:] or worth
+        return worth[2:] or worth[-1:]
 
     def _wave_ends(self, points: tuple[int, ...]) -> tuple[int, ...]:
         """The waves between which a line is drawn: all of them where no waves are left out."""
@@ -130,7 +135,7 @@ class Sampling:
         """The iterations, likewise: the outer ones, except where the longest run would then take too long."""
         if not points:
             return (self.whole.trips,)
-        return (points[0], points[-1] if self._wave_ends(waves)[-1] <= FEW else points[1])
+        return (points[0], points[-1] if self._wave_ends(waves)[-1] * points[-1] <= LONGEST else points[1])
 
     def part(self, size: Size) -> tuple[Cut, Part]:
         """What a run leaves out: whole waves, so that the last one is as full as the launch's."""
@@ -157,6 +162,8 @@ class Sampling:
         figures = _line(wave_ends, by_waves, self.whole.waves)
         last = outcomes[Size(wave_ends[-1], trip_ends[-1])]
         cycles = figures.pop(_CYCLES)
+        for name in UNKNOWN:
+            figures.pop(name, None)
         return replace(last, cycles=cycles, stats=figures)
 
 

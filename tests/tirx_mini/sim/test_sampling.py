@@ -53,6 +53,7 @@ def test_the_time_is_that_of_the_whole_launch(gpu: str, step: int, shape: tuple[
     assert part.time_us == pytest.approx(full.time_us, rel=0.02)
     for name in ("flops", "tensor_cycles", "l2_bytes"):
         assert part.stats[name] == pytest.approx(full.stats[name], rel=1e-6)
+    assert full.stats.keys() - part.stats.keys() == {"hbm_bytes"}
 
 
 @pytest.mark.parametrize(("gpu", "step"), PERSISTENT)
@@ -126,7 +127,7 @@ def slow_start(waves: int, trips: int, slow: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("waves", "slow", "tried"), [(10, 2, [2, 3, 4]), (16, 3, [3, 4, 6]), (40, 3, [3, 4, 6]), (40, 5, [3, 4, 6, 8, 12])]
+    ("waves", "slow", "tried"), [(10, 2, [2, 3, 4]), (16, 3, [3, 4, 6]), (40, 3, [3, 6, 9]), (40, 5, [3, 6, 8, 9, 12])]
 )
 def test_more_waves_are_run_until_they_take_the_same_time(waves: int, slow: int, tried: list[int]) -> None:
     ran: list[Size] = []

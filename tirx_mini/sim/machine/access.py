@@ -129,6 +129,9 @@ def check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
 
 def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
     """See `RunningWarp.load`."""
+    one = isinstance(index, int) and lanes == 1 and 0 <= index < buffer.size
+    if one and not w.gpu.data and isinstance(buffer, SharedBuffer):
+        return _load_one(w, buffer, index)
     span = _Span(w, buffer, index, lanes)
     items = _read(w, buffer, span)
     dtype = numpy_dtype(buffer.dtype)
@@ -140,6 +143,14 @@ def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
     else:
         values = items.view(dtype)
     return values if w.mask.full else _spread(w, values, items.ndim)
+
+
+def _load_one(w: Warp, buffer: SharedBuffer, index: int) -> Any:
+    """An element of shared memory, in a run without data: nothing is recorded."""
+    size = buffer.dtype.itemsize
+    spend_shared(w, 1, size, write=False)
+    item = w.cta.smem.view(size)[index + buffer.byte_offset // size]
+    return np.asarray(item).view(numpy_dtype(buffer.dtype)).item()
 
 
 def _spread(w: Warp, values: np.ndarray, rank: int) -> np.ndarray:
