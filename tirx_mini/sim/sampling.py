@@ -44,7 +44,7 @@ REST = 4
 """What a CTA costs to simulate beside its loops, in iterations."""
 
 UNKNOWN = ("hbm_bytes",)
-"""Figures that a sampled run does not have: a smaller L2 misses other loads, by more than a line through them allows."""
+"""Figures that a sampled run does not have: which loads a smaller L2 misses is not on a line."""
 
 RunParts = Callable[[Sequence[Size]], Mapping[Size, Outcome | None]]
 """Runs of some sizes; None for one that faults or blocks."""
