@@ -7,7 +7,19 @@ from .bench import OnGpu
 from .building import Builder, Built, Refused
 from .cache import Cache
 from .canonical import kernel_key
-from .classroom import Class, Entry, Grader, Outcome, Standing, alike_csv, entries_of, grade_class, grades_csv
+from .classroom import (
+    Class,
+    Entry,
+    GradeAll,
+    Grader,
+    Outcome,
+    Standing,
+    alike_csv,
+    entries_of,
+    grade_class,
+    grades_csv,
+    in_threads,
+)
 from .facts import Facts, contract_broken, facts_of, resident_ctas
 from .features import LARGE, Seen, ahead, missing
 from .formats import autolab, gradescope
@@ -34,6 +46,7 @@ __all__ = [
     "autolab",
     "Class",
     "Entry",
+    "GradeAll",
     "Grader",
     "Outcome",
     "Standing",
@@ -41,6 +54,7 @@ __all__ = [
     "entries_of",
     "grade_class",
     "grades_csv",
+    "in_threads",
     "Likeness",
     "likenesses",
     "prints",

@@ -11,8 +11,8 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,6 +47,8 @@ class Outcome:
 
 Grader = Callable[[HandIn], Outcome]
 """Grades one hand-in. It is called by several threads at a time."""
+GradeAll = Callable[[Mapping[str, HandIn]], Iterable[tuple[str, Outcome | Exception]]]
+"""Grades hand-ins by name, and yields each one's outcome, or the error that there is instead, as soon as it is there."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +87,14 @@ def entries_of(folder: Path) -> tuple[list[Entry], list[str]]:
 def grade_class(
     entries: Sequence[Entry],
     out: Path,
-    grader: Grader,
+    grade_all: GradeAll,
     *,
     settings: str,
     total: float,
     common: Mapping[int, Prints],
-    jobs: int,
     watch: Callable[[Standing], None] = lambda standing: None,
 ) -> Class:
-    """Grade what `out` does not know yet, `jobs` at a time, and return all.
+    """Grade what `out` does not know yet, and return all.
 
     settings: a digest of whatever else the scores depend on: a record of other settings is graded again. total: the
     points that there are. common: by step, prints that say nothing, as those of the references.
@@ -101,49 +102,47 @@ def grade_class(
     for name in (RECORDS, REPORTS):
         (out / name).mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
-    todo: dict[str, tuple[HandIn, str]] = {}
+    todo: dict[str, HandIn] = {}
+    keys: dict[str, str] = {}
     for entry in entries:
         try:
             handin = read_handin(entry.path)
         except HandInError as error:
             outcomes[entry.name] = _unreadable(entry, str(error), total)
             continue
-        key = _key(handin, settings)
-        known = read_record(out / RECORDS / f"{entry.name}.json", key)
+        keys[entry.name] = _key(handin, settings)
+        known = read_record(out / RECORDS / f"{entry.name}.json", keys[entry.name])
         if known is None:
-            todo[entry.name] = handin, key
+            todo[entry.name] = handin
         else:
             outcomes[entry.name] = known
     failed: dict[str, str] = {}
     watch(Standing(len(outcomes), len(entries)))
-    for name, made in _in_parallel(todo, grader, jobs):
+    for name, made in grade_all(todo) if todo else ():
         if isinstance(made, Exception):
             failed[name] = plain_line(f"{type(made).__name__}: {made}")
         else:
-            write_whole(out / RECORDS / f"{name}.json", _record(made, todo[name][1]))
+            write_whole(out / RECORDS / f"{name}.json", _record(made, keys[name]))
             outcomes[name] = made
         watch(Standing(len(outcomes) + len(failed), len(entries), outcomes.get(name)))
     ordered = {entry.name: outcomes[entry.name] for entry in entries if entry.name in outcomes}
     return Class(ordered, failed, tuple(_alike(ordered, common)))
 
 
-def _in_parallel(
-    todo: Mapping[str, tuple[HandIn, str]], grader: Grader, jobs: int
-) -> Iterator[tuple[str, Outcome | Exception]]:
-    """Each hand-in's outcome, as soon as it is there. An interruption drops those that have not begun."""
-    with ThreadPoolExecutor(jobs, thread_name_prefix="grade") as pool:
-        left: dict[Future[Outcome], str] = {pool.submit(grader, handin): name for name, (handin, _) in todo.items()}
-        try:
-            while left:
-                done, _ = wait(left, return_when=FIRST_COMPLETED)
-                for future in done:
-                    name, error = left.pop(future), future.exception()
-                    if isinstance(error, Exception):
-                        yield name, error
-                    else:
-                        yield name, future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+def in_threads(grader: Grader, jobs: int) -> GradeAll:
+    """Grades `jobs` hand-ins at a time. An interruption drops those that have not begun."""
+
+    def grade_all(todo: Mapping[str, HandIn]) -> Iterator[tuple[str, Outcome | Exception]]:
+        with ThreadPoolExecutor(jobs, thread_name_prefix="grade") as pool:
+            names = {pool.submit(grader, handin): name for name, handin in todo.items()}
+            try:
+                for future in as_completed(names):
+                    error = future.exception()
+                    yield names[future], error if isinstance(error, Exception) else future.result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    return grade_all
 
 
 # -- what is known -----------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from tirx_mini.grading import (
     entries_of,
     grade_class,
     grades_csv,
+    in_threads,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -59,7 +60,9 @@ def run(
     watch: Callable[[Standing], None] = lambda standing: None,
 ) -> Class:
     entries, _ = entries_of(folder)
-    return grade_class(entries, out, grader, settings=settings, total=5.0, common={}, jobs=jobs, watch=watch)
+    return grade_class(
+        entries, out, in_threads(grader, jobs), settings=settings, total=5.0, common={}, watch=watch
+    )
 
 
 def names(folder: Path) -> list[str]:
@@ -161,14 +164,14 @@ SCRIPT = """
 import time
 from collections.abc import Callable
 from pathlib import Path
-from tirx_mini.grading import Graded, Outcome, entries_of, grade_class, grades_csv
+from tirx_mini.grading import Graded, Outcome, entries_of, grade_class, grades_csv, in_threads
 
 def slow(handin):
     time.sleep(0.02)
     return Outcome(Graded(handin.name, handin.digest, "sim", "b200", (), float(handin.source[2:]), 5.0))
 
 entries, _ = entries_of(Path({folder!r}))
-found = grade_class(entries, Path({out!r}), slow, settings="a", total=5.0, common={{}}, jobs=2)
+found = grade_class(entries, Path({out!r}), in_threads(slow, 2), settings="a", total=5.0, common={{}})
 Path({out!r}, "grades.csv").write_text(grades_csv(found, []))
 """
 
