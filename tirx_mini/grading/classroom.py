@@ -48,7 +48,7 @@ class Outcome:
 Grader = Callable[[HandIn], Outcome]
 """Grades one hand-in. It is called by several threads at a time."""
 GradeAll = Callable[[Mapping[str, HandIn]], Iterable[tuple[str, Outcome | Exception]]]
-"""Grades hand-ins by name, and yields each one's outcome, or the error that there is instead, as soon as it is there."""
+"""Grades hand-ins by name, and yields the outcome of each, or the error in its place, as soon as it is there."""
 
 
 @dataclass(frozen=True)
