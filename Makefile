@@ -11,6 +11,7 @@
 # make reference write the pages of docs/reference from docstrings and tables
 # make figures draw the pictures of the documentation, and fill in the figures that its pages quote
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
+# make autograders what Gradescope and Autolab grade with, into build/autograders (RULES=grading.toml: your own rules)
 # make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
 # make clean   remove the environment and the caches
 #
@@ -34,6 +35,7 @@ STEP ?=
 TODO ?=
 LEVEL ?=
 KERNELS ?=
+RULES ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -48,7 +50,7 @@ WEB := web/timeline/node_modules/.installed
 DECK := slides/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test hint handin lint web pythons mutants docs slides stubs reference figures fuzz clean
+.PHONY: help run test hint handin lint web pythons mutants docs slides stubs reference figures autograders fuzz clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -96,6 +98,9 @@ reference: $(BASE)
 
 figures: $(BASE)
 	$(BIN)/python -m tools.figures
+
+autograders: $(BASE)
+	$(BIN)/python -m tools.autograders $(RULES:%=--rules %)
 
 fuzz: $(BASE)
 	$(BIN)/python -m tools.fuzz --jobs $(JOBS) $(FUZZ)
