@@ -8,6 +8,8 @@ from .building import Builder, Built, Refused
 from .cache import Cache
 from .canonical import kernel_key
 from .classroom import (
+    KERNELS,
+    REPORTS,
     Class,
     Entry,
     GradeAll,
@@ -22,6 +24,7 @@ from .classroom import (
 )
 from .facts import Facts, contract_broken, facts_of, resident_ctas
 from .features import LARGE, Seen, ahead, missing
+from .files import write_whole
 from .formats import autolab, gradescope
 from .grader import Watch, default_gpu, grade, not_graded
 from .handin import HandIn, HandInError, packed, read_handin
@@ -30,41 +33,24 @@ from .launching import NoGpu
 from .pages import grade_page, grade_table, headline
 from .results import Graded, Late, Part, StepResult, points_text
 from .rules import PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
-from .similar import Likeness, likenesses, prints
+from .similar import Likeness, Prints, likenesses, prints
 from .stepping import Kernels, observed_case
 from .web import grade_html
 
 __all__ = [
-    "OnGpu",
-    "NoGpu",
-    "grade_html",
-    "headline",
-    "grade_table",
-    "grade_page",
-    "not_graded",
-    "gradescope",
-    "autolab",
-    "Class",
-    "Entry",
-    "GradeAll",
-    "Grader",
-    "Outcome",
-    "Standing",
-    "alike_csv",
-    "entries_of",
-    "grade_class",
-    "grades_csv",
-    "in_threads",
-    "Likeness",
-    "likenesses",
-    "prints",
+    "KERNELS",
     "LARGE",
     "PARTS",
+    "REPORTS",
     "Builder",
     "Built",
     "Cache",
+    "Class",
+    "Entry",
     "Facts",
+    "GradeAll",
     "Graded",
+    "Grader",
     "HandIn",
     "HandInError",
     "JudgeLimits",
@@ -72,26 +58,46 @@ __all__ = [
     "Kernels",
     "Late",
     "Lateness",
+    "Likeness",
     "Lost",
+    "NoGpu",
+    "Outcome",
     "Part",
+    "Prints",
     "Refused",
     "Rules",
     "RulesError",
     "Seen",
+    "Standing",
     "StepResult",
     "StepRules",
     "Watch",
     "ahead",
+    "alike_csv",
+    "autolab",
     "contract_broken",
     "default_gpu",
+    "entries_of",
     "facts_of",
     "grade",
+    "grade_class",
+    "grade_html",
+    "grade_page",
+    "grade_table",
+    "grades_csv",
+    "gradescope",
+    "headline",
+    "in_threads",
     "kernel_key",
+    "likenesses",
     "load_rules",
     "missing",
+    "not_graded",
     "observed_case",
     "packed",
     "points_text",
+    "prints",
     "read_handin",
     "resident_ctas",
+    "write_whole",
 ]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from .files import write_whole
 
 
 class Cache:
@@ -68,14 +67,4 @@ class Cache:
     def _write(self, key: str, value: Any) -> None:
         if self._folder is None:
             return
-        number, name = tempfile.mkstemp(prefix=".new-", dir=self._folder)
-        try:
-            with os.fdopen(number, "w", encoding="utf-8") as file:
-                json.dump(value, file)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self._folder / f"{key}.json")
-        except BaseException:
-            with suppress(OSError):
-                Path(name).unlink()
-            raise
+        write_whole(self._folder / f"{key}.json", json.dumps(value))

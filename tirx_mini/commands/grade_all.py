@@ -1,0 +1,210 @@
+"""``python grade.py --all DIR --out OUT``: a class, graded in parallel, with one table at the end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from .. import __version__
+from ..course import STEPS, load_kernels
+from ..grading import (
+    KERNELS,
+    REPORTS,
+    Cache,
+    Class,
+    GradeAll,
+    Graded,
+    HandIn,
+    HandInError,
+    Judges,
+    Outcome,
+    Prints,
+    Rules,
+    RulesError,
+    Standing,
+    alike_csv,
+    entries_of,
+    grade,
+    grade_class,
+    grade_html,
+    grade_page,
+    grades_csv,
+    in_threads,
+    load_rules,
+    points_text,
+    prints,
+    write_whole,
+)
+from ..hardware import BLACKWELL, HOPPER
+from ..passes import lower
+from ..report import plain
+from ..resources import resource
+from ..sandbox import find_sandbox
+from .arguments import positive
+
+_MOST_ALIKE = 10
+"""Pairs of hand-ins that are printed; the file has all."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Grade a class. The exit status is 0 if all hand-ins were graded, 1 if not, 2 for bad input, 130 after Ctrl-C."""
+    options = _parser().parse_args(argv)
+    console = Console(highlight=False)
+    try:
+        rules = load_rules(options.rules)
+        entries, others = entries_of(options.all)
+        options.out.mkdir(parents=True, exist_ok=True)
+    except (HandInError, RulesError, OSError) as error:
+        console.print(f"error: {error}", markup=False, soft_wrap=True)
+        return 2
+    if others:
+        console.print(f"not hand-ins, and left out: {', '.join(others)}", markup=False, soft_wrap=True)
+    settings = sha256(repr([__version__, rules.digest, options.full, options.gpu, options.modal]).encode()).hexdigest()
+    with ExitStack() as stack:
+        grade_all = _cloud(rules, options) if options.modal else stack.enter_context(_here(rules, options))
+        watch = stack.enter_context(_bar(console, len(entries)))
+        try:
+            found = grade_class(
+                entries, options.out, grade_all,
+                settings=settings, total=rules.total, common=_common(rules), watch=watch,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            console.print("interrupted; the same command goes on from here", markup=False)
+            return 130
+        except ValueError as error:
+            console.print(f"error: {error}", markup=False, soft_wrap=True)
+            return 2
+    _write(found, options.out)
+    _show(found, options.out, console)
+    return 1 if found.failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python grade.py --all",
+        description="Grade every hand-in of a folder. What is graded already is not graded again.",
+        epilog="Exit status: 0 if all were graded, whatever their scores, 1 if not, 2 for bad input.",
+    )
+    parser.add_argument("--all", type=Path, required=True, metavar="DIR", help="the folder that has the hand-ins")
+    parser.add_argument("--out", type=Path, required=True, metavar="OUT", help="the folder for tables and reports")
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="a grading.toml of your own")
+    parser.add_argument("--gpu", metavar="NAME", help="the modelled GPU (default: one that a file is for)")
+    parser.add_argument("--full", action="store_true", help="all sizes of the assignment, with their data")
+    parser.add_argument(
+        "--jobs", type=positive, metavar="N", help="hand-ins at a time (default: one a core; 10 machines in the cloud)"
+    )
+    parser.add_argument("--modal", metavar="cpu|GPU", help="on machines of Modal: cpu simulates, B200 runs on a GPU")
+    return parser
+
+
+@contextmanager
+def _here(rules: Rules, options: argparse.Namespace) -> Iterator[GradeAll]:
+    """Grading in processes of this machine, which share what they know of kernels."""
+    jobs = options.jobs or os.cpu_count() or 1
+    sandbox = find_sandbox()
+    with Judges(jobs, rules.judge, Cache(options.out / KERNELS)) as judges:
+
+        def one(handin: HandIn) -> Outcome:
+            known: dict[int, Prints] = {}
+            graded = grade(
+                handin, rules, gpu=options.gpu, jobs=1, full=options.full, judges=judges, sandbox=sandbox,
+                prints=known.__setitem__,
+            )  # fmt: skip
+            return Outcome(graded, known)
+
+        yield in_threads(one, jobs)
+
+
+def _cloud(rules: Rules, options: argparse.Namespace) -> GradeAll:
+    """Grading on machines of Modal; they say nothing of how kernels look, so hand-ins are compared by file only."""
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from run_modal import grade_many  # pyright: ignore[reportMissingImports]
+
+    text = options.rules.read_text(encoding="utf-8") if options.rules is not None else None
+
+    def grade_all(todo: Mapping[str, HandIn]) -> Iterable[tuple[str, Outcome | Exception]]:
+        sources = {name: handin.source.encode() for name, handin in todo.items()}
+        for name, results in grade_many(sources, machines=options.modal, rules=text, jobs=options.jobs or 10):
+            yield name, results if isinstance(results, Exception) else _from_cloud(results)
+
+    return grade_all
+
+
+def _from_cloud(results: str) -> Outcome | Exception:
+    try:
+        return Outcome(Graded.from_dict(json.loads(results)))
+    except ValueError as error:
+        return error
+
+
+def _common(rules: Rules) -> dict[int, frozenset[int]]:
+    """By step, the prints that say nothing of who wrote a kernel: those of the references."""
+    found: dict[int, frozenset[int]] = {step: frozenset() for step in STEPS}
+    for arch in (BLACKWELL, HOPPER):
+        factories = load_kernels(resource("kernels_ref"), arch.kernels)
+        for step in STEPS:
+            case = rules.cases(step, arch.kernels)[0]
+            found[step] |= prints(lower(factories[step](*case.shape)))
+    return found
+
+
+@contextmanager
+def _bar(console: Console, among: int) -> Iterator[object]:
+    """What shows how far the class is: a bar on a terminal, else a line for each hand-in."""
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("grading", total=among)
+
+        def watch(standing: Standing) -> None:
+            last = standing.last.graded if standing.last is not None else None
+            said = f"{last.name[:20]:<20} {points_text(last.score)}" if last is not None else "grading"
+            progress.update(bar, completed=standing.done, description=f"{said:<28}")
+            if not console.is_terminal:
+                console.print(f"{standing.done} of {standing.among}  {said}".rstrip(), markup=False)
+
+        yield watch
+
+
+def _write(found: Class, out: Path) -> None:
+    """The tables, and each hand-in's reports."""
+    for name, outcome in found.outcomes.items():
+        write_whole(out / REPORTS / f"{name}.html", grade_html(outcome.graded))
+        write_whole(out / REPORTS / f"{name}.txt", plain(grade_page(outcome.graded)))
+    write_whole(out / "grades.csv", grades_csv(found, tuple(STEPS)))
+    write_whole(out / "alike.csv", alike_csv(found.alike))
+
+
+def _show(found: Class, out: Path, console: Console) -> None:
+    """The table of scores, and the pairs that are most alike."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("hand-in", max_width=18, no_wrap=True)
+    for step in STEPS:
+        table.add_column(str(step), justify="right", min_width=4, no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    for name, outcome in found.outcomes.items():
+        scores = {step.step: points_text(step.score) for step in outcome.graded.steps}
+        late = " late" if outcome.graded.late is not None else ""
+        row = [scores.get(step, "–") for step in STEPS]
+        table.add_row(Text(name), *row, f"{points_text(outcome.graded.score)}{late}")
+    console.print(table)
+    for name, error in found.failed.items():
+        console.print(f"{name} was not graded: {error}", markup=False, soft_wrap=True)
+    if found.alike:
+        console.print(f"\n{len(found.alike)} pairs of hand-ins are alike; read both before you judge:", markup=False)
+    for pair in found.alike[:_MOST_ALIKE]:
+        said = "the same file" if pair.same_file else f"{pair.share:.0%} of what sets them apart from the class"
+        console.print(f"  {pair.first} and {pair.second}: {said}", markup=False, soft_wrap=True)
+    console.print(f"\nwrote {out / 'grades.csv'}, alike.csv and a report for each hand-in in {REPORTS}/", markup=False)
