@@ -33,6 +33,7 @@ from ..grading import (
     points_text,
     read_handin,
 )
+from . import grade_all
 from .arguments import argument, positive, step_list
 
 TERMINAL = Path("-")
@@ -44,6 +45,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini gra
 
     The exit status is 0 if it was graded, whatever its score, 2 for bad input, and 1 if grading itself failed.
     """
+    words = sys.argv[1:] if argv is None else argv
+    if any(word == "--all" or word.startswith("--all=") for word in words):
+        return grade_all.main(words)
     options = _parser(prog).parse_args(argv)
     console = Console(highlight=False, stderr=options.json == TERMINAL or options.autolab)
     path = options.path or student_file()
@@ -137,7 +141,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Grade a hand-in: a file of kernels, or the tar that has it. Its Python runs in a sandbox.",
-        epilog="Exit status: 0 if it was graded, whatever the score, 2 for bad input, 1 if grading itself failed.",
+        epilog="A class: --all DIR --out OUT; see --all --help. Exit status: 0 if it was graded, whatever the score, "
+        "2 for bad input, 1 if grading itself failed.",
     )
     parser.add_argument(
         "path", nargs="?", type=Path, metavar="HANDIN", help="gemm_kernels.py or handin.tar (default: gemm_kernels.py)"

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -42,6 +42,7 @@ from ..grading import (
     grades_csv,
     in_threads,
     load_rules,
+    not_graded,
     points_text,
     prints,
     write_whole,
@@ -72,12 +73,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"not hand-ins, and left out: {', '.join(others)}", markup=False, soft_wrap=True)
     settings = sha256(repr([__version__, rules.digest, options.full, options.gpu, options.modal]).encode()).hexdigest()
     with ExitStack() as stack:
-        grade_all = _cloud(rules, options) if options.modal else stack.enter_context(_here(rules, options))
-        watch = stack.enter_context(_bar(console, len(entries)))
         try:
+            grade_all = _cloud(options) if options.modal else stack.enter_context(_here(rules, options))
+            watch = stack.enter_context(_bar(console, len(entries)))
             found = grade_class(
-                entries, options.out, grade_all,
-                settings=settings, total=rules.total, common=_common(rules), watch=watch,
+                entries, options.out, grade_all, settings=settings,
+                not_graded=lambda name, problem: not_graded(name, problem, rules), common=_common(rules), watch=watch,
             )  # fmt: skip
         except KeyboardInterrupt:
             console.print("interrupted; the same command goes on from here", markup=False)
@@ -126,10 +127,16 @@ def _here(rules: Rules, options: argparse.Namespace) -> Iterator[GradeAll]:
         yield in_threads(one, jobs)
 
 
-def _cloud(rules: Rules, options: argparse.Namespace) -> GradeAll:
-    """Grading on machines of Modal; they say nothing of how kernels look, so hand-ins are compared by file only."""
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    from run_modal import grade_many  # pyright: ignore[reportMissingImports]
+def _cloud(options: argparse.Namespace) -> GradeAll:
+    """Grading on machines of Modal; they say nothing of how kernels look, so hand-ins are compared by file only.
+
+    Raises `ValueError` where the kit's run_modal.py is not beside the package.
+    """
+    script = resource("run_modal.py")
+    if not script.exists():
+        raise ValueError("--modal needs run_modal.py: run it in a checkout of the kit")
+    sys.path.insert(0, str(script.parent))
+    from run_modal import grade_many
 
     text = options.rules.read_text(encoding="utf-8") if options.rules is not None else None
 
@@ -160,7 +167,7 @@ def _common(rules: Rules) -> dict[int, frozenset[int]]:
 
 
 @contextmanager
-def _bar(console: Console, among: int) -> Iterator[object]:
+def _bar(console: Console, among: int) -> Iterator[Callable[[Standing], None]]:
     """What shows how far the class is: a bar on a terminal, else a line for each hand-in."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
@@ -207,4 +214,5 @@ def _show(found: Class, out: Path, console: Console) -> None:
     for pair in found.alike[:_MOST_ALIKE]:
         said = "the same file" if pair.same_file else f"{pair.share:.0%} of what sets them apart from the class"
         console.print(f"  {pair.first} and {pair.second}: {said}", markup=False, soft_wrap=True)
-    console.print(f"\nwrote {out / 'grades.csv'}, alike.csv and a report for each hand-in in {REPORTS}/", markup=False)
+    said = f"\nwrote {out / 'grades.csv'}, alike.csv and a report for each hand-in in {REPORTS}/"
+    console.print(said, markup=False, soft_wrap=True)

@@ -90,14 +90,15 @@ def grade_class(
     grade_all: GradeAll,
     *,
     settings: str,
-    total: float,
+    not_graded: Callable[[str, str], Graded],
     common: Mapping[int, Prints],
     watch: Callable[[Standing], None] = lambda standing: None,
 ) -> Class:
     """Grade what `out` does not know yet, and return all.
 
-    settings: a digest of whatever else the scores depend on: a record of other settings is graded again. total: the
-    points that there are. common: by step, prints that say nothing, as those of the references.
+    settings: a digest of whatever else the scores depend on: a record of other settings is graded again.
+    not_graded: makes the grade of a hand-in that cannot be read of its name and the problem.
+    common: by step, prints that say nothing, as those of the references.
     """
     for name in (RECORDS, REPORTS):
         (out / name).mkdir(parents=True, exist_ok=True)
@@ -108,7 +109,7 @@ def grade_class(
         try:
             handin = read_handin(entry.path)
         except HandInError as error:
-            outcomes[entry.name] = _unreadable(entry, str(error), total)
+            outcomes[entry.name] = Outcome(not_graded(entry.path.name, str(error)))
             continue
         keys[entry.name] = _key(handin, settings)
         known = read_record(out / RECORDS / f"{entry.name}.json", keys[entry.name])
@@ -170,10 +171,6 @@ def read_record(path: Path, key: str) -> Outcome | None:
         return Outcome(Graded.from_dict(data["graded"]), prints)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _unreadable(entry: Entry, problem: str, total: float) -> Outcome:
-    return Outcome(Graded(entry.path.name, "", "", "", (), 0.0, total, problem=problem))
 
 
 def _name(path: Path, among: Sequence[Path]) -> str:

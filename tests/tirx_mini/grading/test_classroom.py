@@ -46,6 +46,10 @@ def outcome(handin: HandIn) -> Outcome:
     return Outcome(graded, {1: frozenset(range(100))})
 
 
+def nothing(name: str, problem: str) -> Graded:
+    return Graded(name, "", "sim", "", (), 0.0, 5.0, problem=problem)
+
+
 def hand_in(folder: Path, name: str, text: str) -> None:
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
@@ -61,7 +65,7 @@ def run(
 ) -> Class:
     entries, _ = entries_of(folder)
     return grade_class(
-        entries, out, in_threads(grader, jobs), settings=settings, total=5.0, common={}, watch=watch
+        entries, out, in_threads(grader, jobs), settings=settings, not_graded=nothing, common={}, watch=watch
     )
 
 
@@ -171,7 +175,7 @@ def slow(handin):
     return Outcome(Graded(handin.name, handin.digest, "sim", "b200", (), float(handin.source[2:]), 5.0))
 
 entries, _ = entries_of(Path({folder!r}))
-found = grade_class(entries, Path({out!r}), in_threads(slow, 2), settings="a", total=5.0, common={{}})
+found = grade_class(entries, Path({out!r}), in_threads(slow, 2), settings="a", not_graded=None, common={{}})
 Path({out!r}, "grades.csv").write_text(grades_csv(found, []))
 """
 

@@ -1,0 +1,79 @@
+"""A class on the command line: a table, files for each hand-in, and nothing graded twice."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.kernels_ref.skeletons import filled_in
+from tirx_mini.commands.grade import main
+
+RULES = """
+strict = true
+[sizes]
+1 = { data = [[128, 128, 64]], timed = [128, 128, 64] }
+2 = { data = [64], timed = 64 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two equal hand-ins with step 1, one of them a tar; an empty skeleton; what is no hand-in; rules."""
+    made = tmp_path / "class"
+    made.mkdir()
+    one = filled_in("sm100", [1])
+    (made / "ann.py").write_text(one, encoding="utf-8")
+    (tmp_path / "gemm_kernels.py").write_text(one, encoding="utf-8")
+    with tarfile.open(made / "bob.tar", "w") as archive:
+        archive.add(tmp_path / "gemm_kernels.py", "gemm_kernels.py")
+    (made / "eve.py").write_text(filled_in("sm100", []), encoding="utf-8")
+    (made / "sam.tar").write_text("not a tar", encoding="utf-8")
+    (made / "roster.csv").write_text("ann", encoding="utf-8")
+    (tmp_path / "grading.toml").write_text(RULES, encoding="utf-8")
+    return made
+
+
+def test_a_class_has_a_table_reports_and_resumes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder.parent / "out"
+    words = ["--all", str(folder), "--out", str(out), "--rules", str(folder.parent / "grading.toml"), "--jobs", "2"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "not hand-ins, and left out: roster.csv" in printed and "4 of 4" in printed
+    assert "ann and bob: the same file" in printed and max(map(len, printed.splitlines())) <= 80 + len(str(out))
+    rows = {row["hand-in"]: row for row in csv.DictReader((out / "grades.csv").open(encoding="utf-8"))}
+    assert {name: (row["score"], row["step 1"]) for name, row in rows.items()} == {
+        "ann": ("5", "5"), "bob": ("5", "5"), "eve": ("0", "0"), "sam": ("0", "0"),
+    }  # fmt: skip
+    assert "is not a tar that can be read" in rows["sam"]["problem"]
+    for name in rows:
+        assert (out / "reports" / f"{name}.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+        assert "points" in (out / "reports" / f"{name}.txt").read_text(encoding="utf-8")
+    records = {path: path.stat().st_mtime_ns for path in out.glob("records/*.json")}
+    table = (out / "grades.csv").read_bytes()
+    assert main(words) == 0
+    assert {path: path.stat().st_mtime_ns for path in out.glob("records/*.json")} == records
+    assert (out / "grades.csv").read_bytes() == table
+    record = json.loads((out / "records" / "ann.json").read_text(encoding="utf-8"))
+    assert set(record["prints"]) == {"1"} and record["graded"]["score"] == 5
+
+
+def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--all", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 2
+    assert "is not a folder; name the folder that has the hand-ins" in capsys.readouterr().out
+    (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "bad.toml").write_text("points = 3\n", encoding="utf-8")
+    rules = ["--rules", str(tmp_path / "bad.toml")]
+    assert main([f"--all={tmp_path}", "--out", str(tmp_path / "out"), *rules]) == 2
+    assert "[points] must be a table" in capsys.readouterr().out
+
+
+def test_the_modelled_gpu_must_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.py").write_text(filled_in("sm100", []), encoding="utf-8")
+    assert main(["--all", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--gpu", "h100"]) == 1
+    printed = capsys.readouterr().out
+    assert "ann was not graded: ValueError: the kernels in gemm_kernels.py are not for" in printed
