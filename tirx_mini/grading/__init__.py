@@ -61,6 +61,7 @@ __all__ = [
     "Likeness",
     "Lost",
     "NoGpu",
+    "OnGpu",
     "Outcome",
     "Part",
     "Prints",
