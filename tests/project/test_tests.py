@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE, TESTS = ROOT / "tirx_mini", ROOT / "tests"
 MIRROR = TESTS / "tirx_mini"
-OTHERS = {"gpu", "grading", "kit", "project"}
+OTHERS = {"gpu", "kit", "project"}
 """Folders of tests that stand for no folder of the project. CONTRIBUTING says what is in them."""
 
 ROOMS_WITH_ROOMS = ("tirx_mini.sim", "tirx_mini.diagnose")

@@ -114,7 +114,7 @@ def _here(rules: Rules, options: argparse.Namespace) -> Iterator[GradeAll]:
     """Grading in processes of this machine, which share what they know of kernels."""
     jobs = options.jobs or os.cpu_count() or 1
     sandbox = find_sandbox()
-    with Judges(jobs, rules.judge, Cache(options.out / KERNELS)) as judges:
+    with Judges(jobs, rules.judge, Cache(options.out / KERNELS), options.full) as judges:
 
         def one(handin: HandIn) -> Outcome:
             known: dict[int, Prints] = {}
