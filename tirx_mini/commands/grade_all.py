@@ -15,8 +15,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-import tirx_mini
-
 from ..course import STEPS, load_kernels
 from ..grading import (
     KERNELS,
@@ -41,6 +39,7 @@ from ..grading import (
     grade_page,
     grades_csv,
     in_threads,
+    kit_version,
     load_rules,
     not_graded,
     points_text,
@@ -71,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if others:
         console.print(f"not hand-ins, and left out: {', '.join(others)}", markup=False, soft_wrap=True)
-    settings = repr([tirx_mini.__version__, rules.digest, options.full, options.gpu, options.modal])
+    settings = repr([kit_version(), rules.digest, options.full, options.gpu, options.modal])
     with ExitStack() as stack:
         try:
             grade_all = _cloud(options) if options.modal else stack.enter_context(_here(rules, options))

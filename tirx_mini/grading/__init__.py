@@ -28,7 +28,7 @@ from .files import write_whole
 from .formats import autolab, gradescope
 from .grader import Watch, default_gpu, grade, not_graded
 from .handin import HandIn, HandInError, packed, read_handin
-from .judges import Judges, Lost
+from .judges import Judges, Lost, kit_version
 from .launching import NoGpu
 from .pages import grade_page, grade_table, headline
 from .results import Graded, Late, Part, StepResult, points_text
@@ -90,6 +90,7 @@ __all__ = [
     "headline",
     "in_threads",
     "kernel_key",
+    "kit_version",
     "likenesses",
     "load_rules",
     "missing",

@@ -115,7 +115,7 @@ class Judges:
     def _key(self, what: str, question: Question, opened: Opened, *more: object) -> str:
         """Of a result: all that it depends on."""
         shape = "x".join(map(str, question.shape))
-        parts = (_version(), what, question.gpu, question.sms or "all", shape, question.dtype, *more)
+        parts = (kit_version(), what, question.gpu, question.sms or "all", shape, question.dtype, *more)
         return f"{opened.key}-{'-'.join(map(str, parts))}"
 
     def _shared(
@@ -148,7 +148,7 @@ class Judges:
             self._free.put(worker)
 
 
-def _version() -> str:
+def kit_version() -> str:
     """Of the package, whose next version may predict other times."""
     return importlib.import_module("tirx_mini").__version__
 
