@@ -51,6 +51,25 @@ def arithmetic(op: str, rounding: str) -> Built:
     return kernel, (small_integers((64,), "float32"), small_integers((64,), "float32", 1), blank(64, "float32"))
 
 
+def functions() -> Built:
+    """Special functions where their results are exact, a fused product and a root."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float32"), P: T.Buffer((64,), "float32"), out: T.Buffer((6, 64), "float32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        out[0, tx] = T.ptx.ex2.approx(A[tx])
+        out[1, tx] = T.ptx.lg2.approx(P[tx])
+        out[2, tx] = T.ptx.rcp.approx(P[tx])
+        out[3, tx] = T.ptx.rsqrt.approx(P[tx])
+        out[4, tx] = T.ptx.sqrt.rn(P[tx])
+        out[5, tx] = T.ptx.fma.rn(A[tx], P[tx], A[63 - tx])
+
+    numbers = small_integers((64,), "float32")
+    return kernel, (numbers, (4.0**numbers).astype("float32"), blank((6, 64), "float32"))
+
+
 def lanes_of_their_own(arrive: bool) -> Built:
     """Lanes of a warp come to one barrier on two ways, and to one of the warp with a mask."""
 
@@ -84,6 +103,7 @@ VALUES = (
         for rounding in ("rn", "rz", "rm", "rp")
     ),
     *(Case("arithmetic", f"{op}.f32", lambda op=op: arithmetic(op, "rn")) for op in ("max", "min")),
+    Case("arithmetic", "functions", functions),
     Case("bar", "barrier.arrive and barrier.sync", lambda: lanes_of_their_own(True)),
     Case("bar", "bar.warp.sync of 16 lanes", lambda: lanes_of_their_own(False)),
 )
