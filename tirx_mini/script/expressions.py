@@ -137,6 +137,8 @@ class Evaluator:
             hint = f"`{shown}` is a slice; use `{owner.buffer.name}.{node.attr}`"
         if isinstance(error, UnknownName):
             hint = error.diagnostic.hint
+            if error.kind != "unknown-name":  # it says why the language does not have the name
+                return TirxError(error.diagnostic.message, self.span(node), hint, kind=error.kind)
         return TirxError(f"`{shown}` has no attribute `{node.attr}`", self.span(node), hint, kind="unknown-name")
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:

@@ -204,3 +204,33 @@ def test_an_import_that_is_not_provided_says_which_name(
     assert main([str(path)]) == 1
     page = " ".join(capsys.readouterr().err.split())
     assert words in page and hint in page and f"{path}:1" in page
+
+
+KERNEL = """
+from tvm.script import tirx as T
+
+
+@T.prim_func
+def kernel(A: T.Buffer((32,), "float32")):
+    T.device_entry()
+    T.cta_id([1])
+    i = T.thread_id([32])
+    A[i] = {value}
+"""
+
+
+def test_a_refused_name_in_a_kernel_is_said_at_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNEL.format(value="T.nvshmem.my_pe()"), encoding="utf-8")
+    assert main([str(path)]) == 1
+    page = " ".join(capsys.readouterr().err.split())
+    assert "error[TX601]: `Tx.nvshmem` of TVM is not supported: NVSHMEM connects several GPUs" in page
+    assert f"{path}:10:12" in page and "help: split the work into one kernel for each GPU" in page
+
+
+def test_check_reads_a_file_that_imports_tvm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNEL.format(value="A[i] * 2.0"), encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["-m", "tirx_mini", "check", f"{path}:kernel"])
+    assert not ended.value.code and "kernel: ok" in capsys.readouterr().out
