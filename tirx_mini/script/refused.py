@@ -185,7 +185,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "functions of CUDA C++",
-        "cuda.bfloat* cuda.float* cuda.half* cuda.make_float2 cuda.fp8x4_e4m3_from_float4 cuda.fdividef cuda.ffs_u32 "
+        "cuda.bfloat* cuda.float2* cuda.float8tohalf8 cuda.half* cuda.make_float2 cuda.fp8x4_e4m3_from_float4 cuda.fdividef cuda.ffs_u32 "
         "cuda.clock64 cuda.nano_sleep cuda.trap_when_assert_failed cuda.hmax2 cuda.hmin2 "
         "cuda.cvta_generic_to_shared cuda.fadd2_rn cuda.fmul2_rn ptx.fetch_register ptx.fns_b32 ptx.ldg32 ptx.ld_mmio "
         "ptx.st_mmio",
