@@ -108,8 +108,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "pointers and raw memory",
-        "ptr tvm_access_ptr tvm_storage_sync buffer buffer_var decl_scalar "
-        "isnullptr smem tmem var",
+        "ptr tvm_access_ptr tvm_storage_sync buffer buffer_var decl_scalar isnullptr smem tmem var",
         "a pointer to bytes has no buffer whose bounds and types could be checked",
         "declare a buffer: `Tx.alloc_local`, `Tx.alloc_shared`, `pool.alloc`, `Tx.decl_buffer`; `buf.ptr_to([i])` is "
         "an address, and `Tx.cuda.cta_sync()` synchronises",
@@ -185,8 +184,8 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "functions of CUDA C++",
-        "cuda.bfloat* cuda.float2* cuda.float8tohalf8 cuda.half* cuda.make_float2 cuda.fp8x4_e4m3_from_float4 cuda.fdividef cuda.ffs_u32 "
-        "cuda.clock64 cuda.nano_sleep cuda.trap_when_assert_failed cuda.hmax2 cuda.hmin2 "
+        "cuda.bfloat* cuda.float2* cuda.float8tohalf8 cuda.half* cuda.make_float2 cuda.fp8x4_e4m3_from_float4 "
+        "cuda.fdividef cuda.ffs_u32 cuda.clock64 cuda.nano_sleep cuda.trap_when_assert_failed cuda.hmax2 cuda.hmin2 "
         "cuda.cvta_generic_to_shared cuda.fadd2_rn cuda.fmul2_rn ptx.fetch_register ptx.fns_b32 ptx.ldg32 ptx.ld_mmio "
         "ptx.st_mmio",
         "the table of instructions does not have it",
