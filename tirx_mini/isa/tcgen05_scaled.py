@@ -12,7 +12,7 @@ from typing import Literal
 from tirx_mini.ir import Expr
 
 from .core import instruction
-from .descriptors import CP_SHAPES, START_BITS, BlockScales, InstructionDescriptor, SmemDescriptor
+from .descriptors import CP_SHAPES, SCALED_KINDS, START_BITS, BlockScales, InstructionDescriptor, SmemDescriptor
 from .facts import Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred
@@ -29,6 +29,13 @@ def _block_scale(cta_group: int, kind: str, scale_vec: int) -> str:
     )
 
 
+def _check_scaled(operands: Sequence[Expr], kind: str, scale_vec: int, **_: object) -> str | None:
+    allowed = sorted({vec for vecs in SCALED_KINDS[kind].values() for vec in vecs})
+    if scale_vec in allowed:
+        return None
+    return f"kind {kind!r} needs scale_vec={' or '.join(map(str, allowed))}, not {scale_vec}"
+
+
 @instruction(
     _block_scale,
     name="tcgen05.mma.block_scale",
@@ -40,6 +47,7 @@ def _block_scale(cta_group: int, kind: str, scale_vec: int) -> str:
     reads=Memory.SHARED | Memory.TENSOR,
     writes=Memory.TENSOR,
     completion=Completion.COMMIT,
+    check=_check_scaled,
 )
 def tcgen05_mma_block_scale(
     gpu: Machine,
