@@ -33,6 +33,7 @@ from ..grading import (
     points_text,
     read_handin,
 )
+from ..sandbox import SandboxError
 from . import grade_all
 from .arguments import argument, positive, step_list
 
@@ -59,6 +60,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini gra
     except (HandInError, NoGpu, RulesError, ValueError) as error:
         console.print(f"error: {error}", markup=False, soft_wrap=True)
         return 2
+    except SandboxError as error:
+        console.print(f"error: no process can be started for the hand-in: {error}", markup=False, soft_wrap=True)
+        return 1
     console.print(grade_page(graded))
     _write(graded, options)
     return 0

@@ -142,8 +142,9 @@ class Judges:
             raise Lost(f"it needs more than {self._memory_mb} MiB of memory to be judged") from None
         except Unusable:
             raise
-        except (RuntimeError, RecursionError, OSError) as error:
-            raise Lost(f"the judge could not run it: {str(error).partition(chr(10))[0][:200]}") from None
+        except Exception as error:  # whatever a kernel does to the judge, the next one is judged
+            said = str(error).partition("\n")[0][:200]
+            raise Lost(f"the judge could not run it: {type(error).__name__}: {said}") from None
         finally:
             self._free.put(worker)
 
