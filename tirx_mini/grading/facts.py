@@ -10,10 +10,7 @@ from typing import Any
 from ..diagnose import Activity, Awaited, Interval, Timeline, Track, TrackKind
 from ..hardware import GpuSpec
 from ..ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, Var, walk
-from ..isa import Memory, instruction_of, written_params
-
-BLACKWELL_MMA = "tcgen05.mma"
-"""How the names of the MMAs begin whose accumulators are in tensor memory."""
+from ..isa import Completion, Memory, instruction_of, written_params
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ def facts_of(lowered: PrimFunc, trace: Timeline | None) -> Facts:
     assert launch is not None
     names = {id(buffer): name for buffer, name in zip(lowered.params, "ABD", strict=True)}
     touched = {names[id(buffer)] for buffer in _touched(lowered) if id(buffer) in names}
-    mmas = [node for node in walk(lowered.body) if isinstance(node, Call) and node.op.startswith(BLACKWELL_MMA)]
+    mmas = [node for node in walk(lowered.body) if isinstance(node, Call) and _in_tensor_memory(node)]
     static = Facts(
         ctas=launch.num_ctas,
         copies=frozenset(touched & {"A", "B"}),
@@ -125,6 +122,12 @@ def facts_of(lowered: PrimFunc, trace: Timeline | None) -> Facts:
         return static
     called = {buffer.name: name for buffer, name in zip(lowered.params, "ABD", strict=True)}
     return _observed(static, trace, called, launch)
+
+
+def _in_tensor_memory(call: Call) -> bool:
+    """Whether an instruction is an MMA whose accumulator is in tensor memory: one that a commit completes."""
+    entry = instruction_of(call)
+    return entry is not None and entry.completion is Completion.COMMIT
 
 
 def _touched(lowered: PrimFunc) -> Iterator[Buffer]:
