@@ -1,4 +1,4 @@
-"""Step 10 beside cuBLAS over forty shapes, one cold launch at a time, on the GPU of this machine.
+"""Step 10 and the kernel for every shape beside cuBLAS over forty shapes, one cold launch at a time, on this GPU.
 
     PYTHONPATH=. python3 benchmarks/h100_sweep.py                          # both types; minutes
     PYTHONPATH=. python3 benchmarks/h100_sweep.py --shapes 4096,128x8192x8192 --dtypes float16 --triton
@@ -16,7 +16,9 @@ import random
 import statistics
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -27,7 +29,11 @@ from contest import Contest
 from h100_ladder import build_all, parse_shapes
 from single_launch import FLUSH_BYTES, cold_us
 
+from kernels_ref.sm90.extra_every_shape import hgemm
 from tirx_mini.course import STEPS, Shape, shape_text
+from tirx_mini.hardware import H100
+from tirx_mini.passes import lower
+from tirx_mini.runtime import build as compile_for_gpu
 
 ROOT = Path(__file__).parents[1]
 SQUARES = tuple((n, n, n) for n in (512, 1024, 1536, 2048, 2560, 3072, 4096, 5120, 6144, 7168, 8192))
@@ -41,6 +47,7 @@ OTHERS = (
     (4096, 14336, 4096), (4096, 4096, 14336), (8192, 4096, 1024), (8192, 1024, 8192), (16384, 16384, 4096),
     (16384, 4096, 4096), (1024, 1024, 16384), (256, 16384, 1024), (4096, 6144, 4096),
 )  # fmt: skip
+EXTRA = "every shape"
 SWEEP: tuple[Shape, ...] = (*SQUARES, *FLAT, *OTHERS)
 
 
@@ -54,11 +61,20 @@ class Measured:
     ratio: dict[str, float]
 
 
+def build_extra(shape: Shape, dtype: str) -> str:
+    """Compile the kernel for every shape into the cache; returns what is wrong, or nothing."""
+    kernel = hgemm(*shape, dtype=dtype)
+    resources = compile_for_gpu(lower(kernel), H100.arch, original=kernel).compiled.resources
+    spills = resources.spill_store_bytes + resources.spill_load_bytes
+    return f"{EXTRA} at {shape_text(shape)} {dtype} spills {spills} bytes" if spills else ""
+
+
 def measure(shape: Shape, dtype: str, steps: Sequence[int], triton: bool, rounds: int, flush: torch.Tensor) -> Measured:
     """The contestants in turn, one cold launch each a round."""
     contest = Contest(shape, dtype)
     for step in steps:
         contest.enter_step(step, ROOT / "kernels_ref")
+    contest.enter_factory(EXTRA, hgemm)
     if triton:
         contest.enter_triton()
     times: dict[str, list[float]] = {name: [] for name in contest.entries}
@@ -81,13 +97,17 @@ def main() -> int:
     parser.add_argument("--shapes", type=parse_shapes, default=SWEEP, help="as in 4096,128x8192x8192")
     parser.add_argument("--dtypes", default="float16,bfloat16")
     parser.add_argument("--steps", default=str(max(STEPS)))
+    parser.add_argument("--row", action="store_true", help="also many launches in a row: the ratio in square brackets")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--triton", action="store_true", help="also Triton's best of a few configurations")
     parser.add_argument("--jobs", type=int, default=12, help="kernels compiled at a time")
     parser.add_argument("--csv", type=Path, metavar="FILE")
     options = parser.parse_args()
     steps, dtypes = tuple(map(int, options.steps.split(","))), options.dtypes.split(",")
-    for complaint in build_all(steps, options.shapes, dtypes, ROOT / "kernels_ref", options.jobs):
+    complaints = build_all(steps, options.shapes, dtypes, ROOT / "kernels_ref", options.jobs)
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        complaints += pool.map(build_extra, *zip(*((s, d) for s in options.shapes for d in dtypes), strict=True))
+    for complaint in filter(None, complaints):
         print(complaint)
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
     rows: list[Measured] = []
