@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import tirx_mini as tvm
 from tirx_mini.course import TOLERANCES, load_kernels, steps_from
 from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
+from tirx_mini.ir import PrimFunc
 from tirx_mini.runtime import LaunchGraph, device_arch
 
 ROOT = Path(__file__).parents[1]
@@ -81,14 +82,18 @@ class Contest:
             self.entries[name] = launch
 
     def enter_step(self, step: int, kernels: Path) -> None:
-        name, here = f"step {step}", architecture_of(device_arch() or DEFAULT_ARCH)
+        here = architecture_of(device_arch() or DEFAULT_ARCH)
+        self.enter_factory(f"step {step}", load_kernels(kernels, here.kernels)[step])
+
+    def enter_factory(self, name: str, factory: Callable[..., PrimFunc]) -> None:
+        """Compile the kernel that a factory makes for this shape, and let it take part."""
         try:
-            kernel = load_kernels(kernels, here.kernels)[step](*self.shape, dtype=self.dtype)
+            kernel = factory(*self.shape, dtype=self.dtype)
         except ValueError as error:
             say(event="skipped", name=name, reason=str(error))
             return
         say(event="building", name=name)
-        exe = tvm.compile(tvm.IRModule({"main": kernel}), target=f"cuda:{here.name}")
+        exe = tvm.compile(tvm.IRModule({"main": kernel}), target=f"cuda:{device_arch() or DEFAULT_ARCH}")
         self.enter(name, lambda: exe(self.a, self.b, self.d))
 
     def enter_triton(self) -> None:

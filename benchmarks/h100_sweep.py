@@ -15,7 +15,6 @@ import math
 import random
 import statistics
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -26,10 +25,11 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from contest import Contest
-from h100_ladder import build_all, parse_shapes
+from ladder import build_all, parse_shapes, this_gpu
 from single_launch import FLUSH_BYTES, cold_us
 
 from kernels_ref.sm90.extra_every_shape import hgemm
+from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, Shape, shape_text
 from tirx_mini.hardware import H100
 from tirx_mini.passes import lower
@@ -53,12 +53,14 @@ SWEEP: tuple[Shape, ...] = (*SQUARES, *FLAT, *OTHERS)
 
 @dataclass(frozen=True)
 class Measured:
-    """One shape and type. us: medians by contestant; ratio: of cuBLAS's time to each one's."""
+    """One shape and type. us: medians by contestant; ratio: of cuBLAS's time to each one's; row: of many launches in a
+    row, where they were asked for."""
 
     shape: Shape
     dtype: str
     us: dict[str, float]
     ratio: dict[str, float]
+    row: dict[str, float]
 
 
 def build_extra(shape: Shape, dtype: str) -> str:
@@ -69,42 +71,46 @@ def build_extra(shape: Shape, dtype: str) -> str:
     return f"{EXTRA} at {shape_text(shape)} {dtype} spills {spills} bytes" if spills else ""
 
 
-def measure(shape: Shape, dtype: str, steps: Sequence[int], triton: bool, rounds: int, flush: torch.Tensor) -> Measured:
+def measure(shape: Shape, dtype: str, options: argparse.Namespace, flush: torch.Tensor) -> Measured:
     """The contestants in turn, one cold launch each a round."""
     contest = Contest(shape, dtype)
-    for step in steps:
+    for step in options.steps:
         contest.enter_step(step, ROOT / "kernels_ref")
     contest.enter_factory(EXTRA, hgemm)
-    if triton:
+    if options.triton:
         contest.enter_triton()
     times: dict[str, list[float]] = {name: [] for name in contest.entries}
     order, draw = list(contest.entries), random.Random(0)
-    for number in range(-2, rounds):
+    for number in range(-2, options.rounds):
         draw.shuffle(order)
         for name in order:
             us = cold_us(contest.entries[name], flush)
             if number >= 0:
                 times[name].append(us)
-    ratio = {
-        name: statistics.median(peer / own for peer, own in zip(times["cuBLAS"], found, strict=True))
-        for name, found in times.items()
-    }
-    return Measured(shape, dtype, {name: statistics.median(found) for name, found in times.items()}, ratio)
+    medians = {name: statistics.median(found) for name, found in times.items()}
+    row = _ratios(contest.run(max(4, options.rounds // 4))) if options.row else {}
+    return Measured(shape, dtype, medians, _ratios(times), row)
+
+
+def _ratios(times: dict[str, list[float]]) -> dict[str, float]:
+    """The median of the ratios within a round of cuBLAS's time to each contestant's."""
+    pairs = {name: zip(times["cuBLAS"], found, strict=True) for name, found in times.items()}
+    return {name: statistics.median(peer / own for peer, own in found) for name, found in pairs.items()}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shapes", type=parse_shapes, default=SWEEP, help="as in 4096,128x8192x8192")
     parser.add_argument("--dtypes", default="float16,bfloat16")
-    parser.add_argument("--steps", default=str(max(STEPS)))
+    parser.add_argument("--steps", type=step_list, default=(max(STEPS),), metavar="LIST")
     parser.add_argument("--row", action="store_true", help="also many launches in a row: the ratio in square brackets")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--triton", action="store_true", help="also Triton's best of a few configurations")
     parser.add_argument("--jobs", type=int, default=12, help="kernels compiled at a time")
     parser.add_argument("--csv", type=Path, metavar="FILE")
     options = parser.parse_args()
-    steps, dtypes = tuple(map(int, options.steps.split(","))), options.dtypes.split(",")
-    complaints = build_all(steps, options.shapes, dtypes, ROOT / "kernels_ref", options.jobs)
+    steps, dtypes = options.steps, options.dtypes.split(",")
+    complaints = build_all(steps, options.shapes, dtypes, ROOT / "kernels_ref", options.jobs, this_gpu())
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         complaints += pool.map(build_extra, *zip(*((s, d) for s in options.shapes for d in dtypes), strict=True))
     for complaint in filter(None, complaints):
@@ -113,9 +119,12 @@ def main() -> int:
     rows: list[Measured] = []
     for dtype in dtypes:
         for shape in options.shapes:
-            rows.append(measure(shape, dtype, steps, options.triton, options.rounds, flush))
+            rows.append(measure(shape, dtype, options, flush))
             row = rows[-1]
-            said = ", ".join(f"{name} {us:.1f} us ({row.ratio[name]:.3f})" for name, us in row.us.items())
+            said = ", ".join(
+                f"{name} {us:.1f} us ({row.ratio[name]:.3f})" + (f" [{row.row[name]:.3f}]" if row.row else "")
+                for name, us in row.us.items()
+            )
             print(f"{shape_text(shape):>20} {dtype:9} {said}", flush=True)
     names = dict.fromkeys(name for row in rows for name in row.us)
     for name in list(names)[1:]:
@@ -125,11 +134,11 @@ def main() -> int:
     if options.csv:
         with options.csv.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            columns = [f"{name} {what}" for what in ("us", "ratio") for name in names]
+            columns = [f"{name} {what}" for what in ("us", "cold", "row") for name in names]
             writer.writerow(["m", "n", "k", "dtype", *columns])
             for row in rows:
-                figures = [f"{values.get(name, math.nan):.3f}" for values in (row.us, row.ratio) for name in names]
-                writer.writerow([*row.shape, row.dtype, *figures])
+                figures = [values.get(name, math.nan) for values in (row.us, row.ratio, row.row) for name in names]
+                writer.writerow([*row.shape, row.dtype, *(f"{figure:.3f}" for figure in figures)])
     return 0
 
 

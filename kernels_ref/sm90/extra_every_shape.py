@@ -21,6 +21,8 @@ numbers in every run.
 **An early start.** The thread that initialises the barriers issues the first loads itself, before the other warps know
 of the barriers: they wait for nothing but data.
 """
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
+# `sums` is None without pairs, and only pairs use it.
 
 from dataclasses import dataclass
 from math import ceil
