@@ -97,6 +97,7 @@ def shared_tiles(M, N, K, dtype, BLK_N, CTAS=1):
     CLUSTERS = min(SM_COUNT // CTAS, M_TILES * N_TILES)
     PART_N = BLK_N // CTAS
     EPI_N = next(width for width in SWIZZLES if PART_N % width == 0)
+    PARTS = PART_N // EPI_N
     EPI_REGS = CONSUMER_M * EPI_N // 128
     DREG_N = CONSUMER_M * BLK_N // 128
     PART_REGS = DREG_N // CTAS
@@ -235,7 +236,12 @@ def shared_tiles(M, N, K, dtype, BLK_N, CTAS=1):
 
                 @Tx.inline
                 def write_back():
-                    for i in Tx.unroll(PART_N // EPI_N):
+                    if PARTS % EPI_DEPTH:
+                        # The first part takes the buffer that the last part of the previous tile is stored from.
+                        if warp_id == 0:
+                            if lane_id == 0:
+                                Tx.ptx.cp_async.bulk.wait_group(0, read=True)
+                    for i in Tx.unroll(PARTS):
                         # Once the second-to-last store has read its buffer, all threads may overwrite it.
                         if warp_id == 0:
                             if lane_id == 0:
