@@ -6,6 +6,9 @@ It lowers the kernel of each file as far as tile primitives are instructions, fo
 numbers off the script of that module. The keys are those of `dialects.facts_of`.
 """
 
+# TVM is not installed here.
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import ast

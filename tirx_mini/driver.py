@@ -17,6 +17,7 @@ from .diagnose import explore as explore_lowered
 from .diagnose import simulate as simulate_lowered
 from .hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu
 from .ir import COPY_FENCES, TVM, Call, IRModule, PrimFunc, TirxError, walk
+from .isa import TABLE
 from .passes import lower
 from .sim import Watch
 from .target import Target
@@ -217,7 +218,7 @@ def _owed_to_our_fences(
 
 def _fences(func: PrimFunc) -> int:
     """How many proxy fences a lowered kernel has."""
-    return sum(isinstance(node, Call) and node.op == "fence.proxy.async" for node in walk(func.body))
+    return sum(isinstance(node, Call) and TABLE[node.op].fence == "proxy" for node in walk(func.body))
 
 
 class GpuRunError(SimulationError):

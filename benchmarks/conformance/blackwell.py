@@ -64,7 +64,43 @@ def products(group: int, mask: int | None) -> PrimFunc:
     return kernel
 
 
+def other_products(group: int) -> PrimFunc:
+    """MMAs with A in tensor memory, and of each kind that scales blocks, after copies of factors to tensor memory."""
+
+    @T.prim_func
+    def kernel(descriptors: T.Buffer((2,), "uint64"), idesc: T.Buffer((8,), "uint32")):
+        T.device_entry()
+        cta = T.cta_id([group], parent="kernel")
+        rank = T.cta_id([group], parent="cluster")
+        tx = T.thread_id([32])
+        bar = T.alloc_shared((1,), "uint64")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+            for shape, multicast in COPIES:
+                T.ptx.tcgen05.cp(256, descriptors[0], shape=shape, multicast=multicast, cta_group=group)
+            for i, (kind, scale_vec) in enumerate(SCALED):
+                T.ptx.tcgen05.mma.block_scale(
+                    0, descriptors[0], descriptors[1], idesc[i], 256, 260, i > 0,
+                    cta_group=group, kind=kind, scale_vec=scale_vec,
+                )
+            for i, kind in enumerate(KINDS):
+                T.ptx.tcgen05.mma.a_in_tmem(0, 128, descriptors[1], idesc[i + 4], True, cta_group=group, kind=kind)
+            T.ptx.tcgen05.commit(bar.ptr_to([0]), cta_group=group)
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+
+    return kernel
+
+
+SCALED = (("mxf8f6f4", 1), ("mxf4", 2), ("mxf4nvf4", 2), ("mxf4nvf4", 4))
+"""Kinds of MMAs with the factors of a row that they have (PTX ISA: tcgen05.mma, .scale_vectorsize)."""
+COPIES = (
+    ("128x256b", ""), ("4x256b", ""), ("128x128b", ""), ("64x128b", "warpx2::02_13"), ("64x128b", "warpx2::01_23"),
+    ("32x128b", "warpx4"),
+)  # fmt: skip
+"""Shapes of tcgen05.cp with the groups of lanes that they write."""
 SHAPES = (("32x32b", 1), ("32x32b", 64), ("32x32b", 128), ("16x64b", 32), ("16x128b", 16), ("16x256b", 8))
+
+
 def pairs() -> PrimFunc:
     """Arithmetic on pairs of numbers, and on three numbers."""
 
@@ -108,6 +144,8 @@ BLACKWELL: Mapping[str, Callable[[], PrimFunc]] = {
     "tcgen05.mma, commit": partial(products, 1, None),
     "tcgen05.mma, commit of a pair": partial(products, 2, None),
     "tcgen05.mma, commit of a pair, multicast": partial(products, 2, 3),
+    "tcgen05.cp, mma with A in tensor memory or scaled": partial(other_products, 1),
+    "tcgen05.cp, mma with A in tensor memory or scaled, of a pair": partial(other_products, 2),
     "pairs of numbers, three numbers": pairs,
     "clusterlaunchcontrol": launch_control,
 }

@@ -37,11 +37,11 @@ def arithmetic(op: str, rounding: str) -> Built:
         tx = T.thread_id([64])
         x = T.alloc_local((1,), "float32")
         if op == "add":
-            T.ptx.add_f32(x.ptr_to([0]), A[tx], B[tx], rounding=rounding)
+            x[0] = T.ptx.add.f32(A[tx], B[tx], rounding=rounding)
         elif op == "sub":
-            T.ptx.sub_f32(x.ptr_to([0]), A[tx], B[tx], rounding=rounding)
+            x[0] = T.ptx.sub.f32(A[tx], B[tx], rounding=rounding)
         elif op == "mul":
-            T.ptx.mul_f32(x.ptr_to([0]), A[tx], B[tx], rounding=rounding)
+            x[0] = T.ptx.mul.f32(A[tx], B[tx], rounding=rounding)
         elif op == "max":
             x[0] = T.ptx.max_f32(A[tx], B[tx])
         else:

@@ -61,6 +61,7 @@ def run(kernel: PrimFunc, shape: tuple[int, int, int], causal: bool, target: str
         if not report.ok or report.findings:
             print(report)
             return 1
+        assert report.time_us is not None  # a run with findings has returned
         multiplied = 4.0 * shape[0] * shape[1] ** 2 * shape[2] * (0.5 if causal else 1.0)
         tflops = multiplied / (report.time_us * 1e6)
         print(f"no finding; predicted for a B200: {report.time_us:.1f} us, {tflops:.1f} TFLOPS of attention")

@@ -236,7 +236,7 @@ class Printer(ExprPrinter):
         params = ",\n".join(_INDENT + self._param(p) for p in func.params)
         attrs = dict(func.attrs)
         dialect = attrs.pop(DIALECT, None) if native else None
-        told = "" if native and dialect is None else f"(dialect={quoted(dialect)})" if native else "(tirx=True)"
+        told = "" if native and dialect is None else f"(dialect={quoted(str(dialect))})" if native else "(tirx=True)"
         head = [
             "# from tirx_mini.script import tirx as Tx",
             "# from tirx_mini.layout import *",

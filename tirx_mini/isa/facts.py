@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, Flag, auto
-from typing import Any
+from typing import Any, Literal
 
 
 class Scope(Enum):
@@ -152,6 +152,8 @@ class Facts:
     lanewise: for an instruction of single threads, whether its body takes operands that differ among lanes.
     check: what is wrong with operands and modifiers together, a clause; None where nothing is.
     spellings: other names of its parameters, as in the course's tables and in TVM: {"thread_count": "count"}.
+    fence: what it orders where it is a fence that waits for nothing: "proxy" for accesses by threads and those by the
+        async proxy, "tcgen05" for accesses to tensor memory before and after a synchronisation; else "".
     reads_clock: whether its result is the time.
     moves_registers: whether it sets the registers of each thread to its modifier `count`.
     waits_for_grids: whether it waits for the grids before this one; its kernel is then launched before their end.
@@ -183,6 +185,7 @@ class Facts:
     lanewise: bool = False
     check: Callable[..., str | None] | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
+    fence: Literal["", "proxy", "tcgen05"] = ""
     reads_clock: bool = False
     moves_registers: bool = False
     waits_for_grids: bool = False

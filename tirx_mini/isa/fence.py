@@ -20,6 +20,7 @@ def _proxy_async(space: str) -> str:
     min_sm=90,
     isa="membar/fence, .proxy.async",
     cost="sync",
+    fence="proxy",
 )
 def fence_proxy_async(
     gpu: Machine, thread: Thread, *, space: Literal["", "shared::cta", "shared::cluster", "global"] = "shared::cta"

@@ -155,7 +155,7 @@ class ThreadVerbs(Protocol[RegistersT]):
         """The same, as a fault: for an instruction with .aligned."""
         ...
 
-    def named_lanes(self, mask: Value, what: str, /) -> None:
+    def named_lanes(self, mask: Any, what: str, /) -> None:
         """Record it where the active lanes are not those that the operand `mask` of `what` names."""
         ...
 

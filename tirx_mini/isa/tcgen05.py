@@ -335,6 +335,7 @@ def tcgen05_wait_st(gpu: Machine, thread: Thread) -> None:
     max_sm=110,
     isa="tcgen05.fence",
     cost="sync",
+    fence="tcgen05",
 )
 def tcgen05_fence_before_thread_sync(gpu: Machine, thread: Thread) -> None:
     """Order the thread's tcgen05 operations before its later synchronisation with others."""
@@ -349,6 +350,7 @@ def tcgen05_fence_before_thread_sync(gpu: Machine, thread: Thread) -> None:
     max_sm=110,
     isa="tcgen05.fence",
     cost="sync",
+    fence="tcgen05",
 )
 def tcgen05_fence_after_thread_sync(gpu: Machine, thread: Thread) -> None:
     """Order the thread's later tcgen05 operations after its earlier synchronisation with others."""

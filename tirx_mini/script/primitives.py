@@ -30,8 +30,8 @@ def primitive_of(name: str, scope: str | None) -> Any:
         if name in MATH and scope is None and not kwargs and _is_function(name, args):
             return MATH[name](*args)
         builder = current(f"Tx.{name}")
-        options = dict(zip(op.options, args[len(op.operands) :], strict=False))
-        call = op.build(*args[: len(op.operands)], span=builder.span, scope=scope, **options, **kwargs)
+        operands, options = op.positional(args)
+        call = op.build(*operands, span=builder.span, scope=scope, **options, **kwargs)
         for operand in call.operands:  # plain Python code may pass views that are not declared yet
             if isinstance(operand, Region) and not builder.is_declared(operand.buffer):
                 builder.declare(operand.buffer)

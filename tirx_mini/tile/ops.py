@@ -75,6 +75,8 @@ class TileOp:
     operands: names in order. Those in `values` are scalars, those in `either` are tiles or scalars, all others tiles.
     options: keyword arguments with their defaults; None means not given.
     optional: the last operands that a call may leave out; one that stands for the tile `dst` is named in `in_place`.
+    course: the options in the order of the course, which follow the needed operands where these are given by position
+        and the next argument is no tile.
     aliases: other spellings of operands and options.
     check: raises TirxError for operands that no rule can accept.
     """
@@ -88,6 +90,7 @@ class TileOp:
     either: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     in_place: str = ""
+    course: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -107,6 +110,13 @@ class TileOp:
     def _parameter(self, name: str) -> inspect.Parameter:
         default = None if name in self.optional else inspect.Parameter.empty
         return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+
+    def positional(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments by position: the operands, and the options behind them."""
+        needed = len(self.operands) - len(self.optional)
+        if self.course and len(args) > needed and args[needed] is not None and not _is_tile(args[needed]):
+            return args[:needed], dict(zip(self.course, args[needed:], strict=False))
+        return args[: len(self.operands)], dict(zip(self.options, args[len(self.operands) :], strict=False))
 
     def build(self, *args: Any, span: Span | None = None, scope: str | None = None, **kwargs: Any) -> TileCall:
         """A call of this primitive at `span`, bound to `scope` if the spelling is scope-bound (``Tx.cta.copy``).
@@ -172,9 +182,13 @@ class TileOp:
             if isinstance(expr, Region):
                 raise TirxError(f"the {name} of {self.name} must be a value, not a tile", expr.span)
             return expr
-        if name in self.either and not hasattr(value, "region") and not isinstance(value, Region):
+        if name in self.either and not _is_tile(value):
             return as_expr(value)
         return as_region(value)
+
+
+def _is_tile(value: Any) -> bool:
+    return hasattr(value, "region") or isinstance(value, Region)
 
 
 NEUTRAL: Mapping[str, float] = {"bias": 0.0, "scale": 1.0}
@@ -242,6 +256,7 @@ _ALL = (
          "mma_n": None, "smem_desc": "hoist"},
         checks.gemm,
         optional=("SFA", "SFB"),
+        course=("accum", "dispatch", "cta_group"),
     ),
     _elementwise("add", "dst = a + b.", "a", "b"),
     _elementwise("sub", "dst = a - b.", "a", "b"),

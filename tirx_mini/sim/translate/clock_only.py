@@ -27,8 +27,9 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
+from tirx_mini.isa import TABLE
 
-from .leading import CTA_BARRIER, WARPS, moved_scalars, only_accesses
+from .leading import WARPS, for_whole_cta, moved_scalars, only_accesses
 from .needed import Needed, is_kept
 from .repeats import Cut
 from .sameness import Samenesses
@@ -124,7 +125,7 @@ class ClockStatements(Statements):
             self.each = ""
 
     def _Evaluate(self, stmt: Evaluate) -> None:
-        if not self.leading or stmt.call.op != CTA_BARRIER:
+        if not self.leading or not for_whole_cta(TABLE[stmt.call.op]):
             super()._Evaluate(stmt)
             return
         with self.out.dropped():

@@ -34,14 +34,12 @@ from tirx_mini.ir import (
     children,
     walk,
 )
+from tirx_mini.isa import TABLE, BarrierEffect, Completion, Instruction, Scope
 
 from .threads import selected, thread_values
 
 WARPS = 4
 """Of a warpgroup."""
-SHARED = ("mbarrier.try_wait", "fence.proxy.async", "tcgen05.fence.after_thread_sync")
-"""What one warp may do for the others, besides wgmma: a wait or a fence changes nothing in a run without data."""
-CTA_BARRIER = "bar.sync.all"
 THREADS = ("threadIdx.x", "warp_id_in_cta")
 
 
@@ -62,7 +60,12 @@ def only_accesses(stmt: Stmt) -> bool:
     """Whether a statement accesses memory, and at most fences that."""
     nodes = list(walk(stmt))
     calls = [node.op for node in nodes if isinstance(node, Call)]
-    return any(map(_is_access, nodes)) and all(op == "fence.proxy.async" for op in calls)
+    return any(map(_is_access, nodes)) and all(TABLE[op].fence == "proxy" for op in calls)
+
+
+def for_whole_cta(entry: Instruction) -> bool:
+    """Whether an instruction synchronises all threads of the CTA: it names a barrier, and not how many threads."""
+    return entry.blocking and [operand.name for operand in entry.operands] == ["barrier_id"]
 
 
 def _is_access(node: object) -> bool:
@@ -86,8 +89,9 @@ class _Leading:
             return False
         if any(buffer.size != 1 or buffer in self._own for buffer in moved_scalars(loop)):
             return False
-        names = {node.op for node in walk(loop.body) if isinstance(node, Call)}
-        return (self._warps == WARPS or "wgmma.commit_group" in names) and self._is_shared(loop.body)
+        calls = [TABLE[node.op] for node in walk(loop.body) if isinstance(node, Call)]
+        commits = any(entry.completion is Completion.WGMMA_GROUP for entry in calls)
+        return (self._warps == WARPS or commits) and self._is_shared(loop.body)
 
     def _is_shared(self, stmt: Stmt | None) -> bool:
         """Whether what the warps of a warpgroup do in a statement is done when its first warp has done it."""
@@ -98,8 +102,7 @@ class _Leading:
         if isinstance(stmt, (Hint, For)):
             return self._is_shared(stmt.body)
         if isinstance(stmt, Evaluate):
-            op = stmt.call.op
-            return op in SHARED or op.startswith("wgmma.") or (op == CTA_BARRIER and self._warps == WARPS)
+            return self._for_all(TABLE[stmt.call.op])
         if isinstance(stmt, If):
             if not self._differs(stmt.cond):
                 return not _chooses_lanes(stmt.cond) and self._is_shared(stmt.then) and self._is_shared(stmt.orelse)
@@ -107,6 +110,13 @@ class _Leading:
         if isinstance(stmt, (Bind, BufferStore)):
             return self._may_access(stmt)
         return False
+
+    def _for_all(self, entry: Instruction) -> bool:
+        """Whether the first warp can execute an instruction for the others: a wait or a fence changes nothing in a run
+        without data."""
+        if entry.issued_by is Scope.WARPGROUP or entry.barrier is BarrierEffect.WAIT or entry.fence:
+            return True
+        return self._warps == WARPS and for_whole_cta(entry)
 
     def _may_access(self, stmt: Bind | BufferStore) -> bool:
         """Whether the first warp can do for the others what a statement does to memory, if anything."""

@@ -25,15 +25,19 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
-
-ISSUE = "wgmma.mma_async"
+from tirx_mini.isa import TABLE, Completion
 
 
 def is_series(loop: For) -> bool:
     """Whether a loop of known length does nothing but issue wgmma."""
     if int_value(loop.start) is None or int_value(loop.stop) is None:
         return False
-    return all(stmt.call.op == ISSUE if isinstance(stmt, Evaluate) else _is_block(stmt) for stmt in _stmts(loop))
+    return all(_issues(stmt) if isinstance(stmt, Evaluate) else _is_block(stmt) for stmt in _stmts(loop))
+
+
+def _issues(stmt: Evaluate) -> bool:
+    """Whether a statement issues a wgmma: what a warpgroup later waits for."""
+    return TABLE[stmt.call.op].completion is Completion.WGMMA_GROUP
 
 
 def accumulators(loop: For) -> tuple[Buffer, ...]:
