@@ -110,5 +110,5 @@ def test_a_signature_is_as_a_call_writes_it() -> None:
     assert long == ["o" * 90 + "(", "    a: int,", "    *,", "    b: int = 2,", ") -> int"]
 
 
-def test_a_bar_in_a_table_is_a_bar() -> None:
-    assert table(("a", "b"), [("x | y", "z")]) == "| a | b |\n| --- | --- |\n| x \\| y | z |"
+def test_no_cell_of_a_table_has_a_bar() -> None:
+    assert table(("a", "b"), [("x: int | None", "z")]) == "| a | b |\n| --- | --- |\n| x: int or None | z |"

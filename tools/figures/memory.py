@@ -203,8 +203,9 @@ def map_picture() -> str:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    """An instruction, and who issues it; of the ordinary ones, which have no entry, the name alone."""
-    if name not in TABLE:
+    """An instruction, and who issues it; of the ordinary ones, which each thread issues and waits for, the name."""
+    entry = TABLE.get(name)
+    if entry is None or entry.completion is None:
         return (name,)
     issuer = {"a warp, all lanes": "a warp"}.get(move_of(TABLE[name]).issuer, move_of(TABLE[name]).issuer)
     return CALLED.get(name, name), issuer
