@@ -133,7 +133,7 @@ def main() -> int:
         print(f"{name}: geometric mean {mean:.3f}, least {min(ratios):.3f}, of {len(ratios)}")
     if options.csv:
         with options.csv.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
+            writer = csv.writer(file, lineterminator="\n")
             columns = [f"{name} {what}" for what in ("us", "cold", "row") for name in names]
             writer.writerow(["m", "n", "k", "dtype", *columns])
             for row in rows:
