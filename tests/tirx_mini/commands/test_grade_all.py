@@ -22,7 +22,7 @@ strict = true
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two equal hand-ins with step 1, one of them a tar; an empty skeleton; what is no hand-in; rules."""
+    """Two equal hand-ins with step 1, one of them a tar; an empty skeleton; a file of another kind; rules."""
     made = tmp_path / "class"
     made.mkdir()
     one = filled_in("sm100", [1])
