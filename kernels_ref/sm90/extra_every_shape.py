@@ -11,8 +11,8 @@ other cases, and `hgemm` chooses between the two.
 multiplication than two tiles of 128 × 128, which matters most where the GPU's clock is high: in a launch by itself.
 The write-back, in return, does not overlap the multiplication.
 
-**Any width.** BLK_N is a multiple of 16, chosen so that the last wave is nearly full: 1536 × 1536 is one wave of 12 × 11
-tiles with 144 columns, and two waves with 128.
+**Any width.** BLK_N is a multiple of 16, chosen so that the last wave is nearly full: 1536 × 1536 is one wave of
+12 × 11 tiles with 144 columns, and two waves with 128.
 
 **Pairs.** Few tiles with a long K leave most SMs idle. Then the two CTAs of a cluster share a tile: each multiplies one
 half of K, sends one half of its sums to the other, and stores the other half. Each element is the sum of the same two
