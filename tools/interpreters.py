@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 FOLDERS = tuple(f"tests/tirx_mini/{room}" for room in ("script", "ir", "layout", "lang", "passes"))
 """The tests that are run; those marked `compiler` are left out."""
-NOT_NEEDED = ("torch", "cuda-", "nvidia-", "import-linter", "ipykernel", "nb", "playwright", "pyright", "ruff")
+NOT_NEEDED = ("modal", "torch", "cuda-", "nvidia-", "import-linter", "ipykernel", "nb", "playwright", "pyright", "ruff")
 """How the names of the packages begin that these tests do without."""
 CLASSIFIER = "Programming Language :: Python :: "
 

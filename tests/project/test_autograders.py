@@ -16,6 +16,7 @@ import pytest
 from tests.kernels_ref.skeletons import filled_in
 from tools.autograders import main, requirements
 
+ROOT = Path(__file__).parents[2]
 RULES = """
 [sizes]
 1 = { data = [[128, 128, 64]], timed = [128, 128, 64] }
@@ -66,6 +67,8 @@ def test_gradescope_grades_a_submission(made: Path, handin: Path, tmp_path: Path
     there = [str(path) for path in Path("/").iterdir() if path.name not in ("proc", "dev", "tmp", "autograder")]
     binds = [word for path in there for word in ("--ro-bind", path, path)]
     inside = ["bwrap", *binds, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    for place in (ROOT, Path(sys.prefix), Path(sys.base_prefix)):  # which may be below /tmp
+        inside += ["--ro-bind", str(place), str(place)]
     inside += ["--bind", str(root), "/autograder"]
     # The image of Gradescope has the packages of setup.sh; here they are those of this environment.
     packages = tmp_path / "autograder" / "venv" / "bin"
