@@ -189,6 +189,7 @@ LESSONS = (
     "A TMA box must begin at a multiple of 16 bytes in its row, even outside the tensor; otherwise an H100 faults.",
     "A TMA store or reduction must not begin before its tensor in any dimension; a load may.",
     "Conversions to float8 saturate, including infinities; floats become 8- and 16-bit integers via 32-bit integers.",
+    "A sum of float32 that is exactly zero is negative where it is rounded down (.rm), unless both operands are +0.",
 )
 """Rules that the PTX ISA leaves open or mentions only in passing, observed on an H100; cases below check them."""
 

@@ -35,6 +35,14 @@ def _rounded(exact: Any, rounding: str) -> Any:
         return near
 
 
+def _sum(x: Any, y: Any, rounding: str) -> Any:
+    """x + y. A zero of operands with different signs is negative where results are rounded down (IEEE 754, 6.3)."""
+    total = x + y
+    if rounding != "rm":
+        return total
+    return np.where((total == 0) & (np.signbit(x) != np.signbit(y)), -0.0, total)
+
+
 def _compute(function: Callable[..., Any], rounding: str, ftz: bool, *values: Any) -> Any:
     """`function` of float32 values, with one rounding."""
     flushed = [_flushed(np.asarray(value, np.float32), ftz).astype(np.float64) for value in values]
@@ -59,7 +67,7 @@ def add_f32x2(
     gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
 ) -> u64:
     """The sums of two pairs; with `ftz`, subnormal numbers are zero."""
-    return _pairs(lambda x, y: x + y, rounding, ftz, a, b)
+    return _pairs(lambda x, y: _sum(x, y, rounding), rounding, ftz, a, b)
 
 
 @instruction("sub{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="sub.f32x2", min_sm=100, isa="sub", **_FACTS)
@@ -67,7 +75,7 @@ def sub_f32x2(
     gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
 ) -> u64:
     """The differences of two pairs; with `ftz`, subnormal numbers are zero."""
-    return _pairs(lambda x, y: x - y, rounding, ftz, a, b)
+    return _pairs(lambda x, y: _sum(x, -y, rounding), rounding, ftz, a, b)
 
 
 @instruction("mul{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="mul.f32x2", min_sm=100, isa="mul", **_FACTS)
@@ -83,19 +91,19 @@ def fma_f32x2(
     gpu: Machine, thread: Thread, a: u64, b: u64, c: u64, *, rounding: Rounding = "rn", ftz: bool = False
 ) -> u64:
     """The products of two pairs plus a third pair, each with one rounding; with `ftz`, subnormal numbers are zero."""
-    return _pairs(lambda x, y, z: x * y + z, rounding, ftz, a, b, c)
+    return _pairs(lambda x, y, z: _sum(x * y, z, rounding), rounding, ftz, a, b, c)
 
 
 @instruction("add{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="add.f32", min_sm=70, isa="add", **_FACTS)
 def add_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding = "rn", ftz: bool = False) -> f32:
     """The sum of two numbers; with `ftz`, subnormal numbers are zero."""
-    return _compute(lambda x, y: x + y, rounding, ftz, a, b)
+    return _compute(lambda x, y: _sum(x, y, rounding), rounding, ftz, a, b)
 
 
 @instruction("sub{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="sub.f32", min_sm=70, isa="sub", **_FACTS)
 def sub_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding = "rn", ftz: bool = False) -> f32:
     """The difference of two numbers; with `ftz`, subnormal numbers are zero."""
-    return _compute(lambda x, y: x - y, rounding, ftz, a, b)
+    return _compute(lambda x, y: _sum(x, -y, rounding), rounding, ftz, a, b)
 
 
 @instruction("mul{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="mul.f32", min_sm=70, isa="mul", **_FACTS)

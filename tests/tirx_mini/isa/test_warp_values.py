@@ -117,6 +117,28 @@ def test_pairs_are_computed_with_one_rounding_each() -> None:
     assert all(op in text for op in ("fma.rn.f32x2", "add.rz.f32x2", "max.NaN.f32", "mul.rn.f32"))
 
 
+@pytest.mark.parametrize("rounding, negative", [("rn", False), ("rz", False), ("rp", False), ("rm", True)])
+def test_the_sign_of_a_zero_sum_follows_the_rounding(rounding: Any, negative: bool) -> None:
+    """As on an H200."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32"), O: T.Buffer((2, 32), "float32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        O[0, tx] = T.ptx.add.f32(A[tx], B[tx], rounding=rounding)
+        O[1, tx] = T.ptx.sub.f32(A[tx], A[tx], rounding=rounding)
+
+    a = np.full(32, 3, np.float32)
+    a[:2] = 0.0, -0.0
+    b, out = -a, np.full((2, 32), np.nan, np.float32)
+    b[0] = 0.0
+    simulated(kernel, a, b, out)
+    assert not out.any()
+    signs = np.signbit(out)
+    assert not signs[0, 0] and (signs[0, 1:] == negative).all() and (signs[1] == negative).all()
+
+
 def grid(sync: bool, ctas: int = 6) -> Any:
     """Each CTA writes a number, and after a synchronisation reads that of the next one, some rounds long."""
 
