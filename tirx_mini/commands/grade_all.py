@@ -129,20 +129,30 @@ def _here(rules: Rules, options: argparse.Namespace) -> Iterator[GradeAll]:
 def _cloud(options: argparse.Namespace) -> GradeAll:
     """Grading on machines of Modal; they say nothing of how kernels look, so hand-ins are compared by file only.
 
-    Raises `ValueError` where the kit's run_modal.py is not beside the package.
+    Raises `ValueError` where the kit's run_modal.py is not beside the package, for an unknown machine, and, when
+    hand-ins are graded, for whatever keeps Modal from it.
     """
     script = resource("run_modal.py")
     if not script.exists():
         raise ValueError("--modal needs run_modal.py: run it in a checkout of the kit")
     sys.path.insert(0, str(script.parent))
-    from run_modal import grade_many
+    import run_modal
 
+    machines = ("cpu", *run_modal.GPUS)
+    if options.modal not in machines:
+        raise ValueError(f"--modal has no {options.modal!r}; write {', '.join(machines[:-1])} or {machines[-1]}")
     text = options.rules.read_text(encoding="utf-8") if options.rules is not None else None
 
     def grade_all(todo: Mapping[str, HandIn]) -> Iterable[tuple[str, Outcome | Exception]]:
         sources = {name: handin.source.encode() for name, handin in todo.items()}
-        for name, results in grade_many(sources, machines=options.modal, rules=text, jobs=options.jobs or 10):
-            yield name, results if isinstance(results, Exception) else _from_cloud(results)
+        jobs = options.jobs or 10
+        try:
+            for name, results in run_modal.grade_many(sources, machines=options.modal, rules=text, jobs=jobs):
+                yield name, results if isinstance(results, Exception) else _from_cloud(results)
+        except run_modal.CloudFailed as error:
+            raise ValueError(str(error)) from None
+        except run_modal.modal.exception.Error as error:
+            raise ValueError(run_modal.explained(error)) from None
 
     return grade_all
 

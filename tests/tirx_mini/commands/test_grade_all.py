@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 from tests.kernels_ref.skeletons import filled_in
 from tirx_mini.commands.grade import main
 
+ROOT = Path(__file__).parents[3]
 RULES = """
 strict = true
 [sizes]
@@ -77,3 +81,17 @@ def test_the_modelled_gpu_must_fit(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["--all", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--gpu", "h100"]) == 1
     printed = capsys.readouterr().out
     assert "ann was not graded: ValueError: the kernels in gemm_kernels.py are not for" in printed
+
+
+@pytest.mark.parametrize(
+    "machine, said",
+    [("cpu", "you are not logged in to Modal: run `modal setup` once"), ("Z80", "--modal has no 'Z80'; write cpu, ")],
+)
+def test_what_keeps_the_cloud_from_grading_is_one_sentence(machine: str, said: str, folder: Path) -> None:
+    """By Modal's own client, which finds no credentials."""
+    words = ["--all", str(folder), "--out", str(folder.parent / "out"), "--modal", machine]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder.parent)}
+    done = subprocess.run(
+        [sys.executable, "grade.py", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and f"error: {said}" in done.stdout and "Traceback" not in done.stderr
