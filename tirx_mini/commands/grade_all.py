@@ -42,6 +42,7 @@ from ..grading import (
     kit_version,
     load_rules,
     not_graded,
+    packed,
     points_text,
     prints,
     write_whole,
@@ -144,10 +145,10 @@ def _cloud(options: argparse.Namespace) -> GradeAll:
     text = options.rules.read_text(encoding="utf-8") if options.rules is not None else None
 
     def grade_all(todo: Mapping[str, HandIn]) -> Iterable[tuple[str, Outcome | Exception]]:
-        sources = {name: handin.source.encode() for name, handin in todo.items()}
+        tars = {name: packed(handin) for name, handin in todo.items()}
         jobs = options.jobs or 10
         try:
-            for name, results in run_modal.grade_many(sources, machines=options.modal, rules=text, jobs=jobs):
+            for name, results in run_modal.grade_many(tars, machines=options.modal, rules=text, jobs=jobs):
                 yield name, results if isinstance(results, Exception) else _from_cloud(results)
         except run_modal.CloudFailed as error:
             raise ValueError(str(error)) from None
