@@ -16,7 +16,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,19 @@ def difference(got: torch.Tensor, want: torch.Tensor) -> float:
         over = ((g.float() - w.float()).abs() - atol - rtol * w.float().abs()).max().item()
         excess = max(excess, float("inf") if over != over else over)
     return excess
+
+
+def in_turn(measures: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """What each measures in each round. They take turns, in an order drawn anew; two rounds to warm up do not count."""
+    times: dict[str, list[float]] = {name: [] for name in measures}
+    order, draw = list(measures), random.Random(0)
+    for number in range(-2, rounds):
+        draw.shuffle(order)
+        for name in order:
+            measured = measures[name]()
+            if number >= 0:
+                times[name].append(measured)
+    return times
 
 
 class Contest:
@@ -121,16 +134,8 @@ class Contest:
         for name, launch in self.entries.items():
             say(event="capturing", name=name)
             graphs[name] = LaunchGraph(launch, repeat)
-        times: dict[str, list[float]] = {name: [] for name in graphs}
         say(event="timing", repeat=repeat)
-        order, draw = list(graphs), random.Random(0)
-        for number in range(-2, rounds):
-            draw.shuffle(order)
-            for name in order:
-                ms = graphs[name].ms()
-                if number >= 0:
-                    times[name].append(ms)
-        return times
+        return in_turn({name: graph.ms for name, graph in graphs.items()}, rounds)
 
 
 def main() -> int:

@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 import csv
 import math
-import random
 import statistics
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -24,16 +24,14 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from contest import Contest
-from ladder import build_all, parse_shapes, this_gpu
+from contest import Contest, in_turn
+from ladder import build_all, compiled, parse_shapes, this_gpu
 from single_launch import FLUSH_BYTES, cold_us
 
 from kernels_ref.sm90.extra_every_shape import hgemm
 from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, Shape, shape_text
 from tirx_mini.hardware import H100
-from tirx_mini.passes import lower
-from tirx_mini.runtime import build as compile_for_gpu
 
 ROOT = Path(__file__).parents[1]
 SQUARES = tuple((n, n, n) for n in (512, 1024, 1536, 2048, 2560, 3072, 4096, 5120, 6144, 7168, 8192))
@@ -65,10 +63,7 @@ class Measured:
 
 def build_extra(shape: Shape, dtype: str) -> str:
     """Compile the kernel for every shape into the cache; returns what is wrong, or nothing."""
-    kernel = hgemm(*shape, dtype=dtype)
-    resources = compile_for_gpu(lower(kernel), H100.arch, original=kernel).compiled.resources
-    spills = resources.spill_store_bytes + resources.spill_load_bytes
-    return f"{EXTRA} at {shape_text(shape)} {dtype} spills {spills} bytes" if spills else ""
+    return compiled(hgemm(*shape, dtype=dtype), f"{EXTRA} at {shape_text(shape)} {dtype}", H100)
 
 
 def measure(shape: Shape, dtype: str, options: argparse.Namespace, flush: torch.Tensor) -> Measured:
@@ -79,14 +74,8 @@ def measure(shape: Shape, dtype: str, options: argparse.Namespace, flush: torch.
     contest.enter_factory(EXTRA, hgemm)
     if options.triton:
         contest.enter_triton()
-    times: dict[str, list[float]] = {name: [] for name in contest.entries}
-    order, draw = list(contest.entries), random.Random(0)
-    for number in range(-2, options.rounds):
-        draw.shuffle(order)
-        for name in order:
-            us = cold_us(contest.entries[name], flush)
-            if number >= 0:
-                times[name].append(us)
+    cold = {name: partial(cold_us, launch, flush) for name, launch in contest.entries.items()}
+    times = in_turn(cold, options.rounds)
     medians = {name: statistics.median(found) for name, found in times.items()}
     row = _ratios(contest.run(max(4, options.rounds // 4))) if options.row else {}
     return Measured(shape, dtype, medians, _ratios(times), row)

@@ -35,6 +35,7 @@ from chart import chart_of_table
 from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, Shape, load_kernels, shape_text, steps_from
 from tirx_mini.hardware import GpuSpec, nearest_gpu
+from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.runtime import build as compile_for_gpu
 from tirx_mini.runtime import device_arch
@@ -51,8 +52,11 @@ PEERS = ("cuBLAS", "Triton")
 
 @dataclass
 class Case:
-    """What became of one shape and dtype. ms: medians; ratio: of cuBLAS's time to the own in the same round, median.
-    stuck: the steps that hung or died."""
+    """The result at one shape and dtype.
+
+    ms: medians; ratio: cuBLAS's time divided by the contestant's in the same round, the median.
+    stuck: the steps that hung or died.
+    """
 
     shape: Shape
     dtype: str
@@ -96,9 +100,14 @@ def build(step: int, shape: Shape, dtype: str, kernels: Path, gpu: GpuSpec) -> s
         kernel = load_kernels(kernels, gpu.architecture.kernels)[step](*shape, dtype=dtype)
     except ValueError:
         return ""  # a shape that the step's tiles do not cover
+    return compiled(kernel, f"step {step} at {shape_text(shape)} {dtype}", gpu)
+
+
+def compiled(kernel: PrimFunc, what: str, gpu: GpuSpec) -> str:
+    """Compile a kernel into the cache; returns a complaint about `what` if it spills registers, or nothing."""
     resources = compile_for_gpu(lower(kernel), gpu.arch, original=kernel).compiled.resources
     spills = resources.spill_store_bytes + resources.spill_load_bytes
-    return f"step {step} at {shape_text(shape)} {dtype} spills {spills} bytes" if spills else ""
+    return f"{what} spills {spills} bytes" if spills else ""
 
 
 def build_all(

@@ -34,7 +34,7 @@ def gpu_here() -> str:
 def events(
     arguments: Sequence[str], files: Mapping[str, bytes], results: Sequence[str], limit_s: float, silence_s: float
 ) -> Iterator[Event]:
-    """What becomes of a run of Python in a fresh folder with `files`.
+    """Run Python in a fresh folder that has `files`, and yield what it prints and leaves.
 
     ("out" or "err", bytes) as it is printed, ("file", (name, bytes)) for each file that matches one of `results`, and
     at last ("end", exit status). If nothing was printed for `silence_s` seconds, the last is ("hung", silence_s); if it

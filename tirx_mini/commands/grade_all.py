@@ -76,9 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             grade_all = _cloud(options) if options.modal else stack.enter_context(_here(rules, options))
             watch = stack.enter_context(_bar(console, len(entries)))
+            common = {} if options.modal else _common(rules)
             found = grade_class(
                 entries, options.out, grade_all, settings=settings,
-                not_graded=lambda name, problem: not_graded(name, problem, rules), common=_common(rules), watch=watch,
+                not_graded=lambda name, problem: not_graded(name, problem, rules), common=common, watch=watch,
             )  # fmt: skip
         except KeyboardInterrupt:
             console.print("interrupted; the same command goes on from here", markup=False)

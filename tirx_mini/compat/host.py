@@ -1,7 +1,7 @@
 """TVM's host side: `tvm.compile`, `tvm.build`, devices, and tensors that are NumPy arrays.
 
 Where this machine has no GPU for the target, a compiled kernel runs in the simulator. The simulated device has a clock:
-each launch advances it by the predicted time, which is what `torch.cuda.Event` and `time_evaluator` then measure.
+each launch advances it by the predicted time, and `torch.cuda.Event` and `time_evaluator` read it.
 """
 
 from __future__ import annotations

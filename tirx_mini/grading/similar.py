@@ -20,7 +20,6 @@ from ..ir import (
     AllocBuffer,
     Binary,
     Call,
-    Cast,
     Const,
     DeclBuffer,
     Expr,
@@ -159,7 +158,7 @@ def _word(node: Any) -> str:
         return f"{kind} {node.kind} {node.step}"
     if isinstance(node, (AllocBuffer, DeclBuffer)):
         return f"{kind} {node.buffer.scope} {node.buffer.dtype} {node.buffer.shape}"
-    return f"{kind} {node.dtype}" if isinstance(node, (Expr, Cast)) else kind
+    return f"{kind} {node.dtype}" if isinstance(node, Expr) else kind
 
 
 def _hash(text: str) -> int:

@@ -15,7 +15,7 @@ NUMBERS: dict[str, tuple[Any, ...]] = {"dim": (1, 3), "cta_mask": (0, 3), "count
 
 
 def variations(entry: Instruction) -> Iterator[dict[str, Any]]:
-    """Modifiers at their defaults, but for one each time."""
+    """The defaults of the modifiers, with one of them changed each time."""
     choices = {a.name: a.choices or NUMBERS.get(a.name) or (a.default, not a.default) for a in entry.attributes}
     first = {a.name: a.default for a in entry.attributes}
     first |= {a.name: choices[a.name][-1] for a in entry.attributes if a.required or a.name == entry.typed}
@@ -25,7 +25,7 @@ def variations(entry: Instruction) -> Iterator[dict[str, Any]]:
 
 
 def opcodes(text: str) -> list[str]:
-    """The opcodes of a template, but for declarations and moves of constants."""
+    """The opcodes of a template, without declarations and moves of constants."""
     words = (line.split()[0].rstrip(";") for line in text.splitlines() if line.split())
     return [word for word in words if word not in ("{", "}") and not word.startswith((".reg", "mov.b"))]
 

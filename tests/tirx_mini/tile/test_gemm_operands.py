@@ -90,7 +90,7 @@ def product(n: int, k: int, *, a_in_tmem: bool = False, dtype: str = "float16", 
 
 
 def check(n: int, k: int, dtype: str = "float16", **options: Any) -> None:
-    """The product that the simulator computes is NumPy's, and there is no finding."""
+    """The simulator finds nothing and computes the same product as NumPy."""
     random, numpy = np.random.default_rng(0), tvm.DataType(dtype)
     a, b = (random.integers(-4, 5, shape).astype(np.float32) for shape in ((128, k), (n, k)))
     left, right = (a.T if options.get("transA") else a), (b.T if options.get("transB") else b)
