@@ -5,20 +5,24 @@ Its objects exist at compile time; their methods are inlined at each call.
 
 from tirx_mini.script import PoolAllocator
 
-from .attention import FlashAttentionLinearScheduler, FlashAttentionLPTScheduler
+from .attention import FlashAttentionLinearScheduler, FlashAttentionLPTScheduler, IndexedTripleTileScheduler
 from .barriers import MBarrier, Pipeline, TCGen05Bar, TMABar
+from .launch_control import ClusterLaunchControlScheduler
 from .pipeline import PipelineState
 from .roles import WarpgroupRole, WarpRole
-from .scheduler import ClusterPersistentScheduler2D, GroupMajor3D
+from .scheduler import BaseTileScheduler, ClusterPersistentScheduler2D, GroupMajor3D
 from .tmem import TMEMPool
 
 SMEMPool = PoolAllocator
 
 __all__ = [
+    "BaseTileScheduler",
+    "ClusterLaunchControlScheduler",
     "ClusterPersistentScheduler2D",
     "FlashAttentionLPTScheduler",
     "FlashAttentionLinearScheduler",
     "GroupMajor3D",
+    "IndexedTripleTileScheduler",
     "MBarrier",
     "Pipeline",
     "PipelineState",

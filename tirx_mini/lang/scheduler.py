@@ -2,15 +2,126 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from tirx_mini.ir import Expr, TirxError
+from tirx_mini.script import in_dialect_of_tvm
 from tirx_mini.script import tirx as Tx
 
 from .arguments import Integer, check_count, check_label, given
 
 
-class ClusterPersistentScheduler2D:
+class _Order:
+    """An order of tiles. `linear_idx` is the number of the current one; a subclass computes its place from that."""
+
+    call: ClassVar[str] = 'BaseTileScheduler("tile")'
+    """What error pages suggest to write."""
+
+    def __init__(self, prefix: str) -> None:
+        kind = type(self).__name__
+        check_label(f"the first argument of {kind}, the prefix of its names,", prefix, self.call)
+        self.linear_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_linear_idx")
+        self.m_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_m_idx")
+        self.n_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_n_idx")
+
+    @Tx.inline
+    def update_current_m_n_idx(self, linear_idx: Any) -> None:
+        """Compute the place of a tile.
+
+        linear_idx: its number.
+        """
+
+    @Tx.inline
+    def _go_to(self, linear_idx: Any) -> None:
+        self.linear_idx = linear_idx
+        self.update_current_m_n_idx(self.linear_idx)
+
+
+class BaseTileScheduler(_Order):
+    """What schedulers have in common. One of your own is a subclass, whose inline method `update_current_m_n_idx`
+    computes `m_idx` and `n_idx` of the tile `linear_idx`.
+
+    prefix: the prefix of the names of its variables.
+
+    Cost: three registers of each thread.
+
+    Example:
+
+        scheduler = BaseTileScheduler("tile")
+        scheduler.init(bx)
+        while scheduler.valid(16):
+            row = Tx.meta_var(scheduler.linear_idx * 128)
+            scheduler.next_tile(8)
+    """
+
+    @Tx.inline
+    def init(self, linear_init: Integer) -> None:
+        """Select the first tile.
+
+        linear_init: its number.
+        """
+        self._go_to(linear_init)
+
+    @Tx.inline
+    def next_tile(self, step: Integer) -> None:
+        """Advance.
+
+        step: by how many tiles.
+        """
+        self._go_to(self.linear_idx + step)
+
+    @Tx.inline
+    def valid(self, total_tiles: Integer) -> Any:
+        """Whether the current tile exists.
+
+        total_tiles: the number of tiles.
+        """
+        return self.linear_idx < total_tiles
+
+
+class _GroupMajor(_Order):
+    """An order in groups of tile rows, of `num_tiles` tiles, in steps of `step`."""
+
+    num_tiles: Any
+    step: int
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__(prefix)
+        self.tile_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_tile_idx") if in_dialect_of_tvm() else None
+
+    @property
+    def tile_count(self) -> Any:
+        """TVM's name of `tile_idx`, which only kernels in TVM's dialect have: the number of tiles before this one."""
+        return self.tile_idx
+
+    @Tx.inline
+    def _start(self, linear_init: Integer) -> None:
+        if self.tile_idx is not None:
+            self.tile_idx = 0
+        self._go_to(linear_init)
+
+    @Tx.inline
+    def next_tile(self) -> None:
+        """Advance to the next tile of this cluster or CTA."""
+        self.next_tile_stride(self.step)
+
+    @Tx.inline
+    def next_tile_stride(self, stride: Integer) -> None:
+        """Advance by another number of tiles than `next_tile` does.
+
+        stride: how many, in the order of the scheduler.
+        """
+        if self.tile_idx is not None:
+            self.tile_idx = self.tile_idx + 1
+        self._go_to(self.linear_idx + stride)
+
+    @Tx.inline
+    def valid(self) -> Any:
+        """Whether the current tile exists: the condition of the loop over tiles."""
+        return self.linear_idx < self.num_tiles
+
+
+class ClusterPersistentScheduler2D(_GroupMajor):
     """Distributes the tiles of a num_m_tiles × num_n_tiles grid to `num_clusters` clusters, in an L2-friendly order.
 
     The order is group-major: each group of `l2_group_size` tile rows is traversed column by column, so concurrent tiles
@@ -38,6 +149,8 @@ class ClusterPersistentScheduler2D:
             scheduler.next_tile()
     """
 
+    call = 'ClusterPersistentScheduler2D("tile", M // BLK_M, N // BLK_N, num_clusters)'
+
     def __init__(
         self,
         prefix: str,
@@ -49,8 +162,7 @@ class ClusterPersistentScheduler2D:
         cluster_n: int = 1,
         serpentine: bool = False,
     ) -> None:
-        call = 'ClusterPersistentScheduler2D("tile", M // BLK_M, N // BLK_N, num_clusters)'
-        check_label("the first argument of ClusterPersistentScheduler2D, the prefix of its names,", prefix, call)
+        super().__init__(prefix)
         for name, value in (
             ("num_m_tiles", 1 if isinstance(num_m_tiles, Expr) else num_m_tiles),
             ("num_n_tiles", num_n_tiles),
@@ -60,16 +172,16 @@ class ClusterPersistentScheduler2D:
             ("cluster_n", cluster_n),
         ):
             empty = "the matrix may be smaller than one tile" if isinstance(value, int) and value == 0 else None
-            check_count(f"{name} of ClusterPersistentScheduler2D", value, empty or _divided(value) or f"write {call}")
+            check_count(
+                f"{name} of ClusterPersistentScheduler2D", value, empty or _divided(value) or f"write {self.call}"
+            )
         self.num_m_tiles, self.num_n_tiles = num_m_tiles, num_n_tiles
-        self.num_clusters = num_clusters
+        self.num_clusters = self.step = num_clusters
         self.cluster_m, self.cluster_n, self.serpentine = cluster_m, cluster_n, serpentine
         self._check_shape()
         self.rows, self.cols = num_m_tiles // cluster_m, num_n_tiles // cluster_n
         self.group_rows = l2_group_size if isinstance(self.rows, Expr) else min(l2_group_size, self.rows)
-        self.linear_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_linear_idx")
-        self.m_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_m_idx")
-        self.n_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_n_idx")
+        self.num_tiles = num_m_tiles * num_n_tiles
 
     def _check_shape(self) -> None:
         known = isinstance(self.num_m_tiles, int)
@@ -90,53 +202,30 @@ class ClusterPersistentScheduler2D:
         """TVM's name of `linear_idx`, the number of the current tile in the order."""
         return self.linear_idx
 
-    @property
-    def num_tiles(self) -> Any:
-        """The number of tiles of the whole grid."""
-        return self.num_m_tiles * self.num_n_tiles
-
     @Tx.inline
     def init(self, cluster_id: Integer) -> None:
         """Select the first tile of a cluster.
 
         cluster_id: the index of the executing cluster in the grid.
         """
-        _check_id(cluster_id)
-        self.linear_idx = cluster_id
-        self._locate()
+        _check_index("ClusterPersistentScheduler2D needs the index of the cluster", cluster_id)
+        self._start(cluster_id)
 
     @Tx.inline
-    def next_tile(self) -> None:
-        """Advance to the next tile of this cluster, `num_clusters` further."""
-        self.linear_idx = self.linear_idx + self.num_clusters
-        self._locate()
+    def update_current_m_n_idx(self, linear_idx: Any) -> None:
+        """Compute the row and the column of a tile.
 
-    @Tx.inline
-    def next_tile_stride(self, stride: Integer) -> None:
-        """Advance by another number of tiles than `num_clusters`.
-
-        stride: how many, in the order of the scheduler.
+        linear_idx: its number in the order.
         """
-        self.linear_idx = self.linear_idx + stride
-        self._locate()
-
-    @Tx.inline
-    def valid(self) -> Any:
-        """Whether the current tile exists: the condition of the loop over tiles."""
-        return self.linear_idx < self.num_tiles
-
-    @Tx.inline
-    def _locate(self) -> None:
-        """Compute the row and column of tile `linear_idx`."""
-        first = Tx.meta_var(self.linear_idx // (self.cluster_m * self.cluster_n))
+        first = Tx.meta_var(linear_idx // (self.cluster_m * self.cluster_n))
         if self.serpentine:
             self._serpentine(first)
         else:
             self._group_major(first)
         if self.cluster_m > 1:
-            self.m_idx = self.m_idx * self.cluster_m + self.linear_idx % self.cluster_m
+            self.m_idx = self.m_idx * self.cluster_m + linear_idx % self.cluster_m
         if self.cluster_n > 1:
-            self.n_idx = self.n_idx * self.cluster_n + self.linear_idx // self.cluster_m % self.cluster_n
+            self.n_idx = self.n_idx * self.cluster_n + linear_idx // self.cluster_m % self.cluster_n
 
     @Tx.inline
     def _group_major(self, index: Any) -> None:
@@ -180,15 +269,16 @@ def _divided(value: Any) -> str | None:
     return "divide with //, as in M // BLK_M" if isinstance(value, float) else None
 
 
-def _check_id(cluster_id: Any) -> None:
-    if not isinstance(cluster_id, (Expr, int)):
+def _check_index(needed: str, first: Any) -> None:
+    """Raises `TirxError` unless the first tile of a scheduler is a number, known now or at run time."""
+    if not isinstance(first, (Expr, int)):
         raise TirxError(
-            f"init of ClusterPersistentScheduler2D needs the index of the cluster, but {given(cluster_id)}",
+            f"init of {needed}, but {given(first)}",
             hint='write scheduler.init(bx), with bx = Tx.cta_id([num_clusters], parent="kernel")',
         )
 
 
-class GroupMajor3D:
+class GroupMajor3D(_GroupMajor):
     """Distributes tiles of M, N and K: groups of `group_rows` tile rows, in each K outermost, then N, then the rows.
 
     Its attributes `m_idx`, `n_idx` and `k_idx` are the place of the current tile.
@@ -209,21 +299,20 @@ class GroupMajor3D:
             scheduler.next_tile()
     """
 
+    call = 'GroupMajor3D("tile", m_tiles, n_tiles, k_tiles, group_rows=8)'
+
     def __init__(
         self, prefix: str, m_tiles: Integer, n_tiles: int, k_tiles: int, group_rows: int, step: int = 1
     ) -> None:
-        call = 'GroupMajor3D("tile", m_tiles, n_tiles, k_tiles, group_rows=8)'
-        check_label("the first argument of GroupMajor3D, the prefix of its names,", prefix, call)
+        super().__init__(prefix)
         sizes = {"n_tiles": n_tiles, "k_tiles": k_tiles, "group_rows": group_rows, "step": step}
         if not isinstance(m_tiles, Expr):
             sizes["m_tiles"] = m_tiles
         for name, value in sizes.items():
-            check_count(f"{name} of GroupMajor3D", value, _divided(value) or f"write {call}")
+            check_count(f"{name} of GroupMajor3D", value, _divided(value) or f"write {self.call}")
         self.m_tiles, self.n_tiles, self.k_tiles = m_tiles, n_tiles, k_tiles
         self.group_rows, self.step = group_rows, step
-        self.linear_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_linear_idx")
-        self.m_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_m_idx")
-        self.n_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_n_idx")
+        self.num_tiles = m_tiles * n_tiles * k_tiles
         self.k_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_k_idx")
 
     @Tx.inline
@@ -232,33 +321,17 @@ class GroupMajor3D:
 
         linear_init: its number in the order.
         """
-        self.linear_idx = linear_init
-        self._locate()
+        _check_index("GroupMajor3D needs the number of the first tile", linear_init)
+        self._start(linear_init)
 
     @Tx.inline
-    def next_tile(self) -> None:
-        """Advance by `step` tiles."""
-        self.linear_idx = self.linear_idx + self.step
-        self._locate()
+    def update_current_m_n_idx(self, linear_idx: Any) -> None:
+        """Compute the place of a tile.
 
-    @Tx.inline
-    def next_tile_stride(self, stride: Integer) -> None:
-        """Advance by another number of tiles than `step`.
-
-        stride: how many, in the order of the scheduler.
+        linear_idx: its number in the order.
         """
-        self.linear_idx = self.linear_idx + stride
-        self._locate()
-
-    @Tx.inline
-    def valid(self) -> Any:
-        """Whether the current tile exists."""
-        return self.linear_idx < self.m_tiles * self.n_tiles * self.k_tiles
-
-    @Tx.inline
-    def _locate(self) -> None:
         size = Tx.meta_var(self.group_rows * self.n_tiles * self.k_tiles)
-        group, within = Tx.meta_var(self.linear_idx // size), Tx.meta_var(self.linear_idx % size)
+        group, within = Tx.meta_var(linear_idx // size), Tx.meta_var(linear_idx % size)
         left = Tx.meta_var(self.m_tiles - group * self.group_rows)
         rows = Tx.meta_var(Tx.max(Tx.min(left, self.group_rows), 1))
         self.m_idx = group * self.group_rows + within % rows

@@ -1,6 +1,7 @@
 """The front end: translates a Python function to IR and records the source location of every node."""
 
 from . import tirx
+from .builder import in_dialect_of_tvm
 from .diagnostics import caller_span, did_you_mean, explained
 from .from_source import from_source
 from .functions import inline
@@ -18,6 +19,7 @@ __all__ = [
     "did_you_mean",
     "explained",
     "from_source",
+    "in_dialect_of_tvm",
     "inline",
     "ir_module",
     "prim_func",

@@ -6,6 +6,7 @@ from typing import Any
 
 from tirx_mini import lang
 from tirx_mini.lang.barriers import RemoteBarrier
+from tirx_mini.lang.launch_control import Worker
 
 from ._markdown import described, doc_of, document, fenced
 
@@ -27,8 +28,9 @@ the examples are parts of a kernel."""
 
 _CLASSES: tuple[Any, ...] = (
     lang.PoolAllocator, lang.MBarrier, lang.TMABar, lang.TCGen05Bar, RemoteBarrier, lang.Pipeline, lang.PipelineState,
-    lang.ClusterPersistentScheduler2D, lang.GroupMajor3D, lang.FlashAttentionLinearScheduler,
-    lang.FlashAttentionLPTScheduler, lang.TMEMPool,
+    lang.ClusterPersistentScheduler2D, lang.GroupMajor3D, lang.BaseTileScheduler, lang.ClusterLaunchControlScheduler,
+    Worker, lang.FlashAttentionLinearScheduler, lang.FlashAttentionLPTScheduler, lang.IndexedTripleTileScheduler,
+    lang.TMEMPool,
 )  # fmt: skip
 _FUNCTIONS = (lang.WarpRole, lang.WarpgroupRole)
 _FORMS = {lang.PipelineState: ('PipelineState(name: str, depth: int, phase: Integer | None = None)\n'

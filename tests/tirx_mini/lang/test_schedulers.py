@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import tirx_mini
 from tirx_mini import lang
 from tirx_mini.ir import PrimFunc, TirxError, structural_equal
 from tirx_mini.script import from_source
+from tirx_mini.script import tirx as T
 
 CTAS = 4
 
@@ -114,6 +117,78 @@ def test_blocks_of_attention_by_the_longest_time(group: int) -> None:
     assert visited(make, BLOCK, 24) == want
     alone = visited(f"FlashAttentionLPTScheduler('s', 2, 3, 4, {group})", BLOCK, 24)
     assert alone == want[:CTAS]
+
+
+def test_tiles_by_lists() -> None:
+    """CTA c has the tiles from first[c] to first[c + 1]; the second one has none."""
+    source = """
+@T.prim_func
+def kernel(b: T.Buffer((5,), "int32"), h: T.Buffer((5,), "int32"), q: T.Buffer((5,), "int32"),
+           first: T.Buffer((4,), "int32"), D: T.Buffer((3, 8), "int32")):
+    T.device_entry()
+    bx = T.cta_id([3])
+    T.thread_id([32])
+    count: T.int32 = 0
+    s = IndexedTripleTileScheduler("s", b, h, q, first)
+    s.init(bx)
+    while s.valid():
+        if T.threadIdx.x == 0:
+            D[bx, count] = s.b_idx * 100 + s.h_idx * 10 + s.q_idx
+        count = count + 1
+        s.next_tile()
+"""
+    made = from_source(source, {"IndexedTripleTileScheduler": lang.IndexedTripleTileScheduler})
+    lists = [np.array(values, np.int32) for values in ([0, 0, 1, 1, 2], [3, 4, 3, 4, 3], [5, 6, 7, 8, 9], [0, 2, 2, 5])]
+    d = np.full((3, 8), -1, np.int32)
+    report = tirx_mini.simulate(made, *lists, d)
+    assert report.verdict == "ok", report
+    assert [[int(value) for value in row if value >= 0] for row in d] == [[35, 46], [], [137, 148, 239]]
+
+
+def test_a_scheduler_of_ones_own() -> None:
+    """A subclass of `BaseTileScheduler` says where a tile is."""
+
+    class Columns(lang.BaseTileScheduler):
+        @T.inline
+        def update_current_m_n_idx(self, linear_idx: Any) -> None:
+            self.m_idx = linear_idx % 3
+            self.n_idx = linear_idx // 3
+
+    source = """
+@T.prim_func
+def kernel(D: T.Buffer((4, 3), "int32")):
+    T.device_entry()
+    bx = T.cta_id([4])
+    T.thread_id([32])
+    s = Columns("s")
+    s.init(bx)
+    while s.valid(12):
+        D[s.n_idx, s.m_idx] = s.linear_idx
+        s.next_tile(4)
+"""
+    d = np.zeros((4, 3), np.int32)
+    assert tirx_mini.simulate(from_source(source, {"Columns": Columns}), d).ok
+    np.testing.assert_array_equal(d, np.arange(12).reshape(4, 3))
+
+
+def test_in_the_dialect_of_tvm_schedulers_count_their_tiles() -> None:
+    source = """
+@T.prim_func(dialect="tvm")
+def kernel(D: T.Buffer((2,), "int32")):
+    T.device_entry()
+    T.cta_id([1])
+    T.thread_id([32])
+    s = ClusterPersistentScheduler2D("s", 4, 4, 3)
+    s.init(0)
+    while s.valid():
+        D[0] = s.tile_idx
+        D[1] = s.tile_count
+        s.next_tile()
+"""
+    d = np.zeros(2, np.int32)
+    made = from_source(source, {"ClusterPersistentScheduler2D": lang.ClusterPersistentScheduler2D})
+    tirx_mini.simulate(made, d)
+    assert tuple(d) == (5, 5)
 
 
 def test_a_step_of_another_length() -> None:
