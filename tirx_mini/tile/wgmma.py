@@ -33,10 +33,11 @@ class Wgmma(Rule):
         c, a, b, *scales = tiles_of(call)
         if scales:
             raise NotMeant("the call has scale factors, which the tensor core of Hopper does not have")
-        _check_place(call, ctx, c, a, b)
-        (rows, k), (n, _) = a.extents, b.extents
+        turned = [bool(call.option(name, False)) for name in ("transA", "transB")]
+        rows, n, k = _check_place(call, ctx, c, a, b)
         registers = _accumulators(ctx, c)
-        left, right = mma_operand(ctx, a, "wgmma"), mma_operand(ctx, b, "wgmma")
+        left, right = mma_operand(ctx, a, "wgmma", turned[0]), mma_operand(ctx, b, "wgmma", turned[1])
+        transposed = {name: True for name, on in zip(("transpose_a", "transpose_b"), turned, strict=True) if on}
         depth = mma_depth("f16")
         var, inside = ctx.loop_var(k // depth, "step")
         step: Expr = var if k > depth else const(0)
@@ -49,6 +50,7 @@ class Wgmma(Rule):
                 accumulate(call, step),
                 n=n,
                 dtype=PTX_DTYPES[str(a.dtype)],
+                **transposed,
                 span=ctx.span,
             )
             for block in range(rows // ROWS)
@@ -58,8 +60,8 @@ class Wgmma(Rule):
         return seq(left.bind, right.bind, loop, span=ctx.span)
 
 
-def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
-    """Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not support."""
+def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tuple[int, int, int]:
+    """M, N and K of the product. Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not support."""
     if c.scope == "tmem":
         raise NotMeant("C is in tensor memory, but wgmma accumulates in registers")
     if ctx.scope != "warpgroup":
@@ -82,13 +84,15 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> Non
         )
     if call.option("cta_group", 1) != 1:
         raise Refusal("wgmma involves a single CTA", "remove cta_group")
-    (rows, k), (n, _) = a.extents, b.extents
+    rows, k = a.extents[:: -1 if call.option("transA", False) else 1]
+    n = b.extents[1 if call.option("transB", False) else 0]
     if rows % ROWS:
         raise Refusal(f"A has {rows} rows, but the tensor core needs a multiple of {ROWS}")
     if n % 8 or n > 256:
         raise Refusal(f"N is {n}, but must be a multiple of 8 up to 256")
     if k % mma_depth("f16"):
         raise Refusal(f"K is {k}, but must be a multiple of {mma_depth('f16')}, the K of one instruction")
+    return rows, n, k
 
 
 def _accumulators(ctx: Context, c: Tile) -> RegisterTile:
