@@ -1,0 +1,156 @@
+"""Rewriting: a new module from an old one, operation by operation; and the clean-ups that every level shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .build import Builder
+from .core import Arg, Module, Op, OpKind, Region, Type, Value, flat
+
+KEEP: Any = object()
+"""What a rule returns for an operation that stays as it is."""
+
+Rule = Callable[[Op, "Rewriter"], Any]
+"""Emits what stands for an operation. Returns the values of its results (one, a sequence, None for none), or `KEEP`.
+
+`rewriter[value]` is the new value for an old operand."""
+
+
+class Rewriter(Builder):
+    """Copies regions, and applies a rule to each operation that has one.
+
+    convert: the new type of a region's parameter, and of a result of a copied operation.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[OpKind, Rule] | None = None,
+        convert: Callable[[Type], Type] | None = None,
+        default: Rule | None = None,
+    ) -> None:
+        super().__init__()
+        self.rules = rules or {}
+        self.convert = convert or (lambda type: type)
+        self.default = default
+        self.env: dict[Value, Value] = {}
+
+    def __getitem__(self, arg: Any) -> Any:
+        """The new value, or group of values, for an old one. A value from outside stands for itself."""
+        if arg is None:
+            return None
+        if isinstance(arg, tuple):
+            return tuple(self[a] for a in arg)
+        return self.env.get(arg, arg)
+
+    def bind(self, old: Sequence[Value], new: Sequence[Value]) -> None:
+        """From now on `new` stand for `old`; they take their names unless they have some."""
+        for before, after in zip(old, new, strict=True):
+            self.env[before] = after
+            after.hint = after.hint or before.hint
+
+    def op(self, op: Op) -> None:
+        """Rewrite one operation into the current block."""
+        outer, self.span = self.span, op.span or self.span
+        rule = self.rules.get(op.kind, self.default)
+        made = KEEP if rule is None else rule(op, self)
+        if made is KEEP:
+            made = self.copy(op).results
+        self.bind(op.results, (made,) if isinstance(made, Value) else tuple(made or ()))
+        self.span = outer
+
+    def copy(self, op: Op, kind: OpKind | None = None, **attrs: Any) -> Op:
+        """Append a copy with new operands and rewritten regions; optionally of another kind, with more attributes."""
+        regions = tuple(self.region(region) for region in op.regions)
+        results = tuple(Value(self.convert(v.type), v.hint) for v in op.results)
+        args: tuple[Arg, ...] = tuple(self[a] for a in op.args)
+        return self.add(
+            Op(kind or op.kind, args, results, {**op.attrs, **attrs} if attrs else op.attrs, regions, op.span)
+        )
+
+    def region(self, region: Region, params: Sequence[Value] | None = None) -> Region:
+        """The rewritten region.
+
+        params: its parameters, if the rule has made them; else copies with converted types.
+        """
+        new = tuple(params) if params is not None else tuple(Value(self.convert(p.type), p.hint) for p in region.params)
+        self.bind(region.params, new)
+        outer, self.ops = self.ops, []
+        for op in region.ops:
+            self.op(op)
+        inner, self.ops = self.ops, outer
+        return Region(new, tuple(inner))
+
+    def module(self, module: Module) -> Module:
+        return Module(module.name, self.region(Region((), module.ops)).ops)
+
+
+def rewrite(
+    module: Module,
+    rules: Mapping[OpKind, Rule],
+    convert: Callable[[Type], Type] | None = None,
+    default: Rule | None = None,
+) -> Module:
+    """The module after `rules`, by kind; `default` is the rule of all other kinds."""
+    return Rewriter(rules, convert, default).module(module)
+
+
+def uses(region: Region | Module) -> dict[Value, list[Op]]:
+    """The operations that use each value, in order; one that uses it twice is listed twice."""
+    found: dict[Value, list[Op]] = {}
+    for op in region.walk():
+        for value in flat(op.args):
+            found.setdefault(value, []).append(op)
+    return found
+
+
+def remove_dead(module: Module) -> Module:
+    """Without pure operations whose results nothing uses."""
+    used: set[Value] = set()
+    return Module(module.name, _live(module.ops, used))
+
+
+def _live(ops: tuple[Op, ...], used: set[Value]) -> tuple[Op, ...]:
+    kept: list[Op] = []
+    for op in reversed(ops):
+        if op.kind.pure and not any(v in used for v in op.results):
+            continue
+        regions = tuple(Region(r.params, _live(r.ops, used)) for r in op.regions)
+        used.update(flat(op.args))
+        kept.append(Op(op.kind, op.args, op.results, op.attrs, regions, op.span) if regions else op)
+    return tuple(reversed(kept))
+
+
+def merge_equal(module: Module) -> Module:
+    """Common subexpressions: a pure operation that repeats one in scope gives way to it."""
+    rewriter = Rewriter()
+    scopes: list[dict[Any, tuple[Value, ...]]] = [{}]
+
+    def rule(op: Op, rw: Rewriter) -> Any:
+        if op.regions:
+            scopes.append({})
+            copied = rw.copy(op).results
+            scopes.pop()
+            return copied
+        if not op.kind.pure:
+            return KEEP
+        key = (op.kind, tuple(rw[a] for a in op.args), _frozen(op.attrs), tuple(v.type for v in op.results))
+        for scope in scopes:
+            if key in scope:
+                return scope[key]
+        scopes[-1][key] = rw.copy(op).results
+        return scopes[-1][key]
+
+    rewriter.default = rule
+    return rewriter.module(module)
+
+
+def _frozen(value: Any) -> Any:
+    """A hashable form of attributes."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((k, _frozen(v)) for k, v in value.items()))
+    if isinstance(value, (list, tuple)):
+        return tuple(_frozen(v) for v in value)
+    if hasattr(value, "tobytes"):
+        return (str(value.dtype), value.shape, value.tobytes())
+    return value if not isinstance(value, float) else (value.hex(), "float")
