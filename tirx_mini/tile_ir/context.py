@@ -1,0 +1,66 @@
+"""What the passes of a tile program may ask: the GPU, what its author asked for, and whom to tell what they chose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tirx_mini.hardware import GpuSpec, gpu_spec
+from tirx_mini.ir import Diagnostic, Span
+
+SERIAL, COST_BASED = "serial", "cost-based"
+SPECIALIZED, UNSPECIALIZED = "specialized", "unspecialized"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a kernel's decorator, its launch or the command line fixes; None leaves the choice to the passes.
+
+    num_warps: warps that compute: 1, 2, 4 or 8.
+    num_stages: buffers of each pipeline, at least 1.
+    num_ctas: CTAs of a cluster that share one program instance.
+    occupancy: CTAs that are to fit on one SM.
+    schedule: `SERIAL` (program order) or `COST_BASED` (latencies from `hardware`).
+    agents: `SPECIALIZED` (producer and compute warps), or `UNSPECIALIZED` (each warp does everything).
+    dynamic_persistent: whether as many CTAs as fit take program instances one after another.
+    """
+
+    num_warps: int | None = None
+    num_stages: int | None = None
+    num_ctas: int | None = None
+    occupancy: int | None = None
+    schedule: str = COST_BASED
+    agents: str | None = None
+    dynamic_persistent: bool | None = None
+
+
+@dataclass
+class Context:
+    """What all passes of one compilation share.
+
+    gpu: the GPU that the costs and limits are of.
+    options: what is fixed.
+    notes: what passes chose or could not do, in order; reports show them as notes.
+    """
+
+    gpu: GpuSpec
+    options: Options = Options()
+    notes: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def arch(self) -> str:
+        """The architecture: "sm_90a", "sm_100a" or "sm_103a"."""
+        return self.gpu.arch
+
+    @property
+    def has_tensor_memory(self) -> bool:
+        """Whether MMAs accumulate in tensor memory (tcgen05); else in registers (wgmma)."""
+        return self.gpu.arch.startswith("sm_10")
+
+    def note(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
+        """Tell the author of the program something that is no mistake."""
+        self.notes.append(Diagnostic(message, span, hint, severity="note"))
+
+
+def context_for(gpu: str | GpuSpec, options: Options | None = None) -> Context:
+    """The context of a compilation for `gpu`: a name of `hardware.GPUS`. Raises `ValueError` for an unknown GPU."""
+    return Context(gpu_spec(gpu), options or Options())
