@@ -1,0 +1,35 @@
+"""Linear layouts: how the elements of a tile are distributed over registers, lanes and warps."""
+
+from .conversion import Conversion, Move, SharedPlan, conversion, shared_plan, wavefronts
+from .families import (
+    blocked,
+    mma_accumulator,
+    mma_operand,
+    replicated,
+    tmem_rows,
+    wgmma_accumulator,
+    wgmma_operand,
+)
+from .index import linear_index
+from .linear import LANE_BITS, LinearLayout, bits_of, number_of
+
+__all__ = [
+    "LANE_BITS",
+    "Conversion",
+    "LinearLayout",
+    "Move",
+    "SharedPlan",
+    "bits_of",
+    "blocked",
+    "conversion",
+    "linear_index",
+    "mma_accumulator",
+    "mma_operand",
+    "number_of",
+    "replicated",
+    "shared_plan",
+    "tmem_rows",
+    "wavefronts",
+    "wgmma_accumulator",
+    "wgmma_operand",
+]

@@ -1,0 +1,157 @@
+"""How the elements of a tile get from one layout to another: between registers, by shuffles, or by shared memory."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+
+import numpy as np
+
+from .f2 import Span
+from .linear import LinearLayout
+
+BANKS = 32
+BANK_BYTES = 4
+VECTOR_BYTES = 16
+
+
+class Move(Enum):
+    """What a conversion takes.
+
+    NONE: the layouts agree. REGISTERS: each thread holds its elements already, in other registers.
+    SHUFFLE: other lanes of the warp hold them (PTX ISA: shfl.sync). SHARED: other warps do.
+    """
+
+    NONE = "none"
+    REGISTERS = "registers"
+    SHUFFLE = "shuffle"
+    SHARED = "shared"
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """From `source` to `target`, two layouts of a tile.
+
+    For REGISTERS and SHUFFLE, bases by the bits of a target register: the `register` to read, and what to XOR the
+    `lane` to read from with; and by the bits of the target's lane: the lane to read from.
+    """
+
+    source: LinearLayout
+    target: LinearLayout
+    move: Move
+    register: tuple[int, ...] = ()
+    lane: tuple[int, ...] = ()
+    lane_of_lane: tuple[int, ...] = ()
+
+
+@cache
+def conversion(source: LinearLayout, target: LinearLayout) -> Conversion:
+    """The cheapest move between two layouts of the same tile, over the same warps."""
+    if source.shape != target.shape or len(source.warp) != len(target.warp):
+        raise ValueError(f"{source} and {target} are not layouts of one tile")
+    if source == target:
+        return Conversion(source, target, Move.NONE)
+    if source.warp == target.warp:
+        found = _in_thread(source, target) or _in_warp(source, target)
+        if found is not None:
+            return found
+    return Conversion(source, target, Move.SHARED)
+
+
+def _in_thread(source: LinearLayout, target: LinearLayout) -> Conversion | None:
+    span = Span(source.register)
+    used = [span.solve(basis) for basis in target.register]
+    if source.lane != target.lane or None in used:
+        return None
+    return Conversion(source, target, Move.REGISTERS, tuple(u for u in used if u is not None))
+
+
+def _in_warp(source: LinearLayout, target: LinearLayout) -> Conversion | None:
+    """Each target register is one shuffle: the register to read is the same in all lanes."""
+    lanes, both = Span(source.lane), Span((*source.register, *source.lane))
+    across = [lanes.solve(basis) for basis in target.lane]
+    used = [both.solve(basis) for basis in target.register]
+    if None in across or None in used:
+        return None
+    numbers = [u for u in used if u is not None]
+    own = len(source.register)
+    register, lane = tuple(u & ((1 << own) - 1) for u in numbers), tuple(u >> own for u in numbers)
+    return Conversion(source, target, Move.SHUFFLE, register, lane, tuple(a for a in across if a is not None))
+
+
+@dataclass(frozen=True)
+class SharedPlan:
+    """Where the elements of a tile lie in shared memory while they change threads.
+
+    order: the dimensions of the tile, the fastest in memory first.
+    row, pad: after each `row` elements, `pad` elements are left free, so that threads hit different banks.
+    store, load: elements of a vector access by the source and the target.
+    size: elements in all.
+    """
+
+    order: tuple[int, ...]
+    row: int
+    pad: int
+    store: int
+    load: int
+    size: int
+
+    def bases(self, layout: LinearLayout) -> LinearLayout:
+        """The layout with elements numbered as they lie in memory, without padding."""
+        return layout.permute(self.order[::-1])
+
+    def place(self, number: np.ndarray) -> np.ndarray:
+        """Offsets of elements, by `bases`."""
+        return number + number // self.row * self.pad
+
+
+@cache
+def shared_plan(source: LinearLayout, target: LinearLayout, itemsize: int) -> SharedPlan:
+    """The order and padding with the fewest passes through the banks, for the stores and the loads together."""
+    rank = len(source.shape)
+    orders = list(itertools.permutations(range(rank))) if rank <= 3 else [tuple(reversed(range(rank)))]
+    plans = [plan for order in orders for plan in _plans(source, target, itemsize, order)]
+    return min(plans, key=lambda plan: (_cost(plan, source, target, itemsize), plan.pad))
+
+
+def _plans(source: LinearLayout, target: LinearLayout, itemsize: int, order: tuple[int, ...]) -> list[SharedPlan]:
+    most = VECTOR_BYTES // itemsize
+    ways = [layout.permute(order[::-1]) for layout in (source, target)]
+    store, load = (way.vector(most) for way in ways)
+    row = source.shape[order[0]] if order else 1
+    per_banks = BANKS * BANK_BYTES // itemsize
+    rows = {max(row, store, load), max(per_banks, store, load)}
+    pads = {0, max(store, load), max(store, load, BANK_BYTES // itemsize)}
+    size = source.size
+    return [
+        SharedPlan(order, r, pad, store, load, size + (size - 1) // r * pad)
+        for r in sorted(rows)
+        for pad in sorted(pads)
+    ]
+
+
+def _cost(plan: SharedPlan, source: LinearLayout, target: LinearLayout, itemsize: int) -> int:
+    """Passes through the banks of the first warp, all its accesses."""
+    total = 0
+    for layout, width in ((source, plan.store), (target, plan.load)):
+        table = plan.place(plan.bases(layout).table()[0, :, ::width])
+        accesses = layout.registers // width
+        total += accesses * wavefronts(table[:, 0] * itemsize, width * itemsize)
+    return total
+
+
+def wavefronts(addresses: np.ndarray, width: int) -> int:
+    """Passes that one access of a warp takes: each bank delivers a word of 4 bytes in a pass.
+
+    addresses: byte addresses of the lanes. width: bytes each accesses. 8 bytes go by halves of a warp and 16 bytes by
+    quarters (CUDA C++ Best Practices Guide, "Shared Memory and Memory Banks").
+    """
+    group = 32 // max(1, width // BANK_BYTES)
+    total = 0
+    for first in range(0, 32, group):
+        starts = addresses[first : first + group] // BANK_BYTES
+        words = np.unique(starts[:, None] + np.arange(max(1, width // BANK_BYTES)))
+        total += int(np.bincount(words % BANKS).max())
+    return total

@@ -1,0 +1,152 @@
+"""Linear layouts that memory accesses and tensor cores want."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .linear import LANE_BITS, LinearLayout, bits_of, number_of, unit_steps
+
+
+def padded(bases: Sequence[int], count: int) -> tuple[int, ...]:
+    """`bases`, and replicas up to `count` of them."""
+    return (*bases, *[0] * (count - len(bases)))
+
+
+def blocked(shape: Sequence[int], *, warps: int, vector: int = 1, order: Sequence[int] | None = None) -> LinearLayout:
+    """Threads side by side along the dimensions in `order`, the fastest first, each with `vector` neighbours.
+
+    Successive threads then access successive vectors of memory. The rest of the tile is in further registers. Threads
+    that a small tile leaves without elements hold replicas.
+    """
+    dims = tuple(order) if order is not None else tuple(reversed(range(len(shape))))
+    steps = list(unit_steps(shape, dims))
+    total = len(steps)
+    wide = min(bits_of(vector), bits_of(shape[dims[0]]) if dims else 0)
+    wide = max(0, min(wide, total - LANE_BITS - bits_of(warps))) if total > wide else wide
+    own, rest = steps[:wide], steps[wide:]
+    lane, rest = rest[:LANE_BITS], rest[LANE_BITS:]
+    warp, rest = rest[: bits_of(warps)], rest[bits_of(warps) :]
+    return LinearLayout(tuple(shape), (*own, *rest), padded(lane, LANE_BITS), padded(warp, bits_of(warps)))
+
+
+def replicated(shape: Sequence[int], *, warps: int) -> LinearLayout:
+    """Every thread holds the whole tile."""
+    steps = tuple(unit_steps(shape, tuple(reversed(range(len(shape))))))
+    return LinearLayout(tuple(shape), steps, (0,) * LANE_BITS, (0,) * bits_of(warps))
+
+
+def _matrix(shape: Sequence[int], row: int, col: int) -> int:
+    """The number of the element (row, col) of the last two dimensions."""
+    return number_of([*[0] * (len(shape) - 2), row, col], shape)
+
+
+def _doubling(start: int, stop: int) -> list[int]:
+    """start, 2 start, … below stop."""
+    found = []
+    while start < stop:
+        found.append(start)
+        start *= 2
+    return found
+
+
+def mma_accumulator(shape: Sequence[int], *, warps_m: int, warps_n: int) -> LinearLayout:
+    """C and D of mma.sync m16n8 (PTX ISA, "Matrix Fragments for mma.m16n8k16").
+
+    shape: [M, N] of at least 16 × 8. Warps lie side by side, warps_m of them along M, then warps_n along N.
+    """
+    rows, cols = shape[-2:]
+    registers = [(0, 1), (8, 0)]
+    warp = [(m, 0) for m in _doubling(16, 16 * warps_m)] + [(0, n) for n in _doubling(8, 8 * warps_n)]
+    rest = [(0, n) for n in _doubling(8 * warps_n, cols)] + [(m, 0) for m in _doubling(16 * warps_m, rows)]
+    lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]
+    return _of_pairs(shape, [*registers, *rest], lane, warp)
+
+
+def mma_operand(shape: Sequence[int], *, operand: str, bits: int, warps_m: int, warps_n: int) -> LinearLayout:
+    """A [M, K] or B [K, N] of mma.sync, of elements of `bits` bits.
+
+    PTX ISA, "Matrix Fragments for mma.m16n8k16" (16 bits), "… k8" (32 bits, tf32), "… k32" (8 bits). A register of 32
+    bits holds neighbours along K. Warps that share rows of A, or columns of B, hold replicas.
+    """
+    pack = 32 // bits
+    rows, cols = shape[-2:]
+    inner = _doubling(1, pack)
+    quad, octet = pack, 4 * pack
+    if operand == "A":
+        lane = [(0, quad), (0, 2 * quad), (1, 0), (2, 0), (4, 0)]
+        registers = [*((0, k) for k in inner), (8, 0), (0, octet)]
+        warp = [(m, 0) for m in _doubling(16, 16 * warps_m)] + [(0, 0)] * bits_of(warps_n)
+        rest = [(0, k) for k in _doubling(2 * octet, cols)] + [(m, 0) for m in _doubling(16 * warps_m, rows)]
+    else:
+        lane = [(quad, 0), (2 * quad, 0), (0, 1), (0, 2), (0, 4)]
+        registers = [*((k, 0) for k in inner), (octet, 0)]
+        warp = [(0, 0)] * bits_of(warps_m) + [(0, n) for n in _doubling(8, 8 * warps_n)]
+        rest = [(k, 0) for k in _doubling(2 * octet, rows)] + [(0, n) for n in _doubling(8 * warps_n, cols)]
+    return _of_pairs(shape, [*registers, *rest], lane, warp)
+
+
+def wgmma_accumulator(shape: Sequence[int], *, warps: int, warpgroups_m: int) -> LinearLayout:
+    """D of wgmma.m64nNk16 (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts", matrix D).
+
+    shape: [M, N]. Warpgroups lie side by side, warpgroups_m of them along M, the others along N.
+    """
+    rows, cols = shape[-2:]
+    groups = warps // 4
+    cols_each = cols // (groups // warpgroups_m)
+    warp = [(16, 0), (32, 0), *((m, 0) for m in _doubling(64, 64 * warpgroups_m)),
+            *((0, n) for n in _doubling(cols_each, cols))]  # fmt: skip
+    registers = [(0, 1), (8, 0), *((0, n) for n in _doubling(8, cols_each)),
+                 *((m, 0) for m in _doubling(64 * warpgroups_m, rows))]  # fmt: skip
+    return _of_pairs(shape, registers, [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp)
+
+
+def wgmma_operand(shape: Sequence[int], *, bits: int, warps: int, warpgroups_m: int) -> LinearLayout:
+    """A [M, K] of wgmma in registers (PTX ISA, the same section, matrix A); warpgroups along N hold replicas."""
+    rows, cols = shape[-2:]
+    pack = 32 // bits
+    warp = [(16, 0), (32, 0), *((m, 0) for m in _doubling(64, 64 * warpgroups_m))]
+    registers = [*((0, k) for k in _doubling(1, pack)), (8, 0), *((0, k) for k in _doubling(4 * pack, cols)),
+                 *((m, 0) for m in _doubling(64 * warpgroups_m, rows))]  # fmt: skip
+    lane = [(0, pack), (0, 2 * pack), (1, 0), (2, 0), (4, 0)]
+    warp += [(0, 0)] * (bits_of(warps) - len(warp))
+    return _of_pairs(shape, registers, lane, warp)
+
+
+def tmem_rows(shape: Sequence[int], *, warps: int) -> LinearLayout:
+    """One row of [M, N] a thread, as tcgen05.ld.32x32b gives it: warp w of a warpgroup reads lanes 32 w to 32 w + 31.
+
+    PTX ISA, "tcgen05 Data Path Layout", and "Access restrictions". Further warpgroups hold further rows, then columns.
+    """
+    rows, cols = shape[-2:]
+    lane = [(m, 0) for m in (1, 2, 4, 8, 16)]
+    warp = [(32, 0), (64, 0), *((m, 0) for m in _doubling(128, rows))][: bits_of(warps)]
+    own_rows = [(m, 0) for m in _doubling(32 << len(warp), rows)]
+    split = bits_of(warps) - len(warp)
+    warp += [(0, cols >> split - i) for i in range(split)]
+    return _of_pairs(shape, [*((0, n) for n in _doubling(1, cols >> split)), *own_rows], lane, warp)
+
+
+def _of_pairs(
+    shape: Sequence[int],
+    register: Sequence[tuple[int, int]],
+    lane: Sequence[tuple[int, int]],
+    warp: Sequence[tuple[int, int]],
+) -> LinearLayout:
+    rows, cols = shape[-2:]
+    batch = [number_of([*b, 0, 0], shape) for b in _batches(shape)]
+
+    def numbers(pairs: Sequence[tuple[int, int]], keep: bool) -> tuple[int, ...]:
+        inside = [(r, c) if r < rows and c < cols else (0, 0) for r, c in pairs]
+        return tuple(_matrix(shape, r, c) for r, c in inside if keep or r or c)
+
+    return LinearLayout(tuple(shape), (*numbers(register, False), *batch), numbers(lane, True), numbers(warp, True))
+
+
+def _batches(shape: Sequence[int]) -> list[list[int]]:
+    """Steps along the dimensions before the last two, which further registers hold."""
+    outer = shape[:-2]
+    return [
+        [1 << bit if a == axis else 0 for a in range(len(outer))]
+        for axis in reversed(range(len(outer)))
+        for bit in range(bits_of(outer[axis]))
+    ]

@@ -1,0 +1,59 @@
+"""Linear functions of registers, lanes and warps as index expressions of the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tirx_mini.ir import Expr, as_expr, binary, const, int_value
+
+from .f2 import image
+
+
+def linear_index(*parts: tuple[Expr | int, Sequence[int]]) -> Expr:
+    """The XOR of the bases whose bits are set, over all (number, bases); a number is below 2^(count of its bases).
+
+    Neighbouring bits that stay neighbours move together, and bits that do not meet are added.
+    """
+    terms: list[tuple[Expr, int]] = []
+    constant = 0
+    for number, bases in parts:
+        known = int_value(number)
+        if known is not None:
+            constant ^= image(bases, known)
+        else:
+            terms += _terms(as_expr(number), bases)
+    if constant:
+        terms.append((const(constant), constant))
+    return _joined(terms)
+
+
+def _terms(number: Expr, bases: Sequence[int]) -> list[tuple[Expr, int]]:
+    """(expression, the bits that it may set) of each run of bits."""
+    found: list[tuple[Expr, int]] = []
+    bit = 0
+    while bit < len(bases):
+        if not bases[bit]:
+            bit += 1
+            continue
+        stop = bit + 1
+        while stop < len(bases) and bases[stop] == bases[bit] << stop - bit:
+            stop += 1
+        field = number // (1 << bit)
+        if stop < len(bases):
+            field = field % (1 << stop - bit)
+        covered = 0
+        for basis in bases[bit:stop]:
+            covered |= basis
+        found.append((field * bases[bit], covered))
+        bit = stop
+    return found
+
+
+def _joined(terms: list[tuple[Expr, int]]) -> Expr:
+    if not terms:
+        return const(0)
+    total, covered = terms[0]
+    for term, bits in terms[1:]:
+        total = binary("+" if not covered & bits else "^", total, term)
+        covered |= bits
+    return total
