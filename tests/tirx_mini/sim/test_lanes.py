@@ -257,8 +257,8 @@ def test_elect_sync_does_not_make_one_lanes_fence_cover_the_others_writes() -> N
 # -- initialisation of barriers ----------------------------------------------------------------------------------------
 
 
-def loaded(fence: Any) -> Any:
-    """Lane 0 initialises a barrier, `fence` runs, and after cta_sync a TMA load signals the barrier."""
+def loaded(fence: Any, synchronises: bool = True) -> Any:
+    """Lane 0 initialises a barrier, `fence` runs, and after cta_sync, if any, a TMA load of lane 0 signals it."""
     array = np.ones((64, 64), np.float16)
 
     def program(w: RunningWarp) -> Any:
@@ -266,8 +266,9 @@ def loaded(fence: Any) -> Any:
         one_lane(w)
         do(w, "mbarrier.init", address(w, "bar"), 1)
         fence(w)
-        all_lanes(w)
-        yield from block(w, "bar.sync.all", 0)
+        if synchronises:
+            all_lanes(w)
+            yield from block(w, "bar.sync.all", 0)
         one_lane(w)
         at(w, 5)
         do(w, "mbarrier.arrive.expect_tx", address(w, "bar"), 8192)
@@ -286,6 +287,17 @@ def test_a_fence_of_its_thread_shows_a_new_barrier_to_the_async_proxy(fence: str
 def test_a_tma_load_may_not_signal_a_barrier_whose_initialisation_nothing_fences() -> None:
     result = loaded(lambda w: None)
     assert result.kinds == ["missing-mbarrier-fence"] and result.lines == {1, 5}
+
+
+def test_the_thread_that_initialised_a_barrier_may_load_after_the_fence_of_its_warp() -> None:
+    """The fence orders its own mbarrier.init before what it does next (PTX ISA: fence.mbarrier_init)."""
+
+    def fence(w: RunningWarp) -> None:
+        all_lanes(w)
+        do(w, "fence.mbarrier_init")
+        one_lane(w)
+
+    assert loaded(fence, synchronises=False).kinds == []
 
 
 def test_another_lanes_fence_does_not_show_a_new_barrier() -> None:

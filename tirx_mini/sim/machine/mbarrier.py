@@ -201,8 +201,11 @@ class Mbarrier:
         Within the CTA, fence.proxy.async does as well; only fence.mbarrier_init has the scope of the cluster.
         """
         init, agent = self.init_by, w.agent
-        if init.fenced is not None and agent.happens_after(*init.fenced):
-            return True
+        if init.fenced is not None:
+            if init.warp is w and not w.mask.word & ~init.word:
+                return True  # the thread itself, which executed the fence before, perhaps together with its warp
+            if agent.happens_after(*init.fenced):
+                return True
         return w.cta is self.cta and agent.clocks.item(PROXY, init.agent) >= init.epoch
 
     def arrive(self, w: Warp, count: int = 1) -> None:
