@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tirx_mini.ir import (
@@ -230,7 +231,7 @@ class Assigner(DisplayEvaluator):
                 raise self.error(
                     target, f"cannot assign to an element of `{ast.unparse(target.value)}`, which is a single value"
                 )
-            check_kept(self.builder, owner, ast.unparse(target), self.span(target))
+            check_kept(self.builder, owner, partial(ast.unparse, target), self.span(target))
             self.guarded(target, _set_item, owner, key, value)
             return
         place = self.guarded(target, owner.__getitem__, key)
@@ -302,7 +303,7 @@ class Assigner(DisplayEvaluator):
             raise self.error(
                 target, f"cannot assign to an attribute of `{ast.unparse(target.value)}`, which is part of the kernel"
             )
-        check_kept(self.builder, owner, ast.unparse(target), self.span(target))
+        check_kept(self.builder, owner, partial(ast.unparse, target), self.span(target))
         self.guarded(target, setattr, owner, target.attr, value)
 
     # -- declarations and augmented assignment ------------------------------------------------------------------

@@ -326,7 +326,7 @@ class Evaluator:
         if not callable(function):
             shown = ast.unparse(node.func if isinstance(node, ast.Call) else node)
             raise TirxError(f"`{shown}` is {_describe_value(function)} and cannot be called", span)
-        self._check_call(node, function, args, kwargs)
+        self._check_call(node, span, function, args, kwargs)
         function = runtime_builtin(function)
         builder = self.builder
         kept = attributes(builder, function)
@@ -341,7 +341,7 @@ class Evaluator:
         except Exception as error:
             raise foreign(error, function, span, (*args, *kwargs.values())) from None
         else:
-            check_attributes(builder, function, kept, short(node), span)
+            check_attributes(builder, function, kept, functools.partial(short, node), span)
             if isinstance(result, Buffer):
                 return self._declared(span, result)
             return builder.made(result) if is_new(function) else result
@@ -349,9 +349,11 @@ class Evaluator:
             builder.span = before
             builder.suggest_names(())
 
-    def _check_call(self, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def _check_call(
+        self, node: ast.expr, span: Span, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
         """Reject a call that Python would execute once, and one that makes text of a run-time value."""
-        check_call(self.builder, function, tuple(args), short(node), self.span(node))
+        check_call(self.builder, function, tuple(args), functools.partial(short, node), span)
         formats = isinstance(getattr(function, "__self__", None), str) and function.__name__ == "format"
         if formats or function in (str, repr, format):
             for value in (*args, *kwargs.values()):

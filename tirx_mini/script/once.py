@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tirx_mini.ir import Span, TirxError
@@ -23,16 +23,19 @@ _CHANGES = frozenset(
 """The methods of Python's containers that change them."""
 
 
-def check_kept(builder: Builder, owner: Any, what: str, span: Span) -> None:
-    """Reject a change of the Python object `owner` in a loop or branch of the kernel that did not make it."""
+def check_kept(builder: Builder, owner: Any, what: Callable[[], str], span: Span) -> None:
+    """Reject a change of the Python object `owner` in a loop or branch of the kernel that did not make it.
+
+    what: makes the text of the change, for the error page only, because it takes time.
+    """
     kind = builder.outlives(owner)
     if kind is None:
         return
     changed = f"a Python {type(owner).__name__}"
     if kind == "loop":
-        message = f"`{what}` changes {changed}, but this loop is read once, so no iteration repeats the change"
+        message = f"`{what()}` changes {changed}, but this loop is read once, so no iteration repeats the change"
     else:
-        message = f"`{what}` changes {changed}, but this branch is read whether or not the kernel takes it"
+        message = f"`{what()}` changes {changed}, but this branch is read whether or not the kernel takes it"
     raise TirxError(
         message,
         span,
@@ -41,7 +44,9 @@ def check_kept(builder: Builder, owner: Any, what: str, span: Span) -> None:
     )
 
 
-def check_call(builder: Builder, function: Any, args: tuple[Any, ...], what: str, span: Span) -> None:
+def check_call(
+    builder: Builder, function: Any, args: tuple[Any, ...], what: Callable[[], str], span: Span
+) -> None:
     """Reject a call that changes a container or an iterator in a loop or branch of the kernel that did not make it."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, _CONTAINERS) and getattr(function, "__name__", "") in _CHANGES:
@@ -68,7 +73,9 @@ def attributes(builder: Builder, function: Any) -> Mapping[str, Any] | None:
     return dict(getattr(owner, "__dict__", {}))
 
 
-def check_attributes(builder: Builder, function: Any, before: Mapping[str, Any] | None, what: str, span: Span) -> None:
+def check_attributes(
+    builder: Builder, function: Any, before: Mapping[str, Any] | None, what: Callable[[], str], span: Span
+) -> None:
     """Reject a method that changed attributes of its object, given those from before the call."""
     if before is None:
         return

@@ -130,8 +130,7 @@ def is_alias(value: ast.expr) -> bool:
     """Whether a value is written as ``Tx.meta_var(…)``, or as a choice of such values."""
     if isinstance(value, ast.IfExp):
         return is_alias(value.body) and is_alias(value.orelse)
-    return (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, (ast.Name, ast.Attribute))
-        and ast.unparse(value.func).endswith("meta_var")
-    )
+    if not isinstance(value, ast.Call):
+        return False
+    name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    return name.endswith("meta_var")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,3 +48,17 @@ def test_every_node_has_a_span_in_the_reference(path: Path) -> None:
 def test_buffers_have_their_names_from_the_source() -> None:
     names = {n.buffer.name for n in walk(kernel(STEPS[-1]).body) if isinstance(n, (AllocBuffer, DeclBuffer))}
     assert {"tma2mma", "mma2tma", "mma2ld", "ld2mma", "Asmem", "Bsmem", "Dsmem", "tmem", "tmem_addr"} <= names
+
+
+def test_a_correct_kernel_is_read_without_text_of_its_syntax(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ast.unparse` takes longer than all else in the front end; only error pages need it."""
+    texts: list[str] = []
+    unparse = ast.unparse
+
+    def noted(node: ast.AST) -> str:
+        texts.append(unparse(node))
+        return texts[-1]
+
+    monkeypatch.setattr(ast, "unparse", noted)
+    kernel(STEPS[-1])
+    assert texts == []
