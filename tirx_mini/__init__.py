@@ -1,20 +1,25 @@
 """tirx_mini: a tile DSL for tensor-core kernels, its compiler to CUDA C++, and a GPU simulator that explains errors.
 
-    import tirx_mini as tvm
-    from tirx_mini.script import tirx as Tx
+import tirx_mini as tvm
+from tirx_mini.script import tirx as Tx
 
-    report = tvm.simulate(kernel, A, B, D)                            # correct or not, the cause, the line, the time
-    exe = tvm.compile(tvm.IRModule({"main": kernel}), target="sim")   # or "cuda"
-    exe(A, B, D)
+report = tvm.simulate(kernel, A, B, D)                            # correct or not, the cause, the line, the time
+exe = tvm.compile(tvm.IRModule({"main": kernel}), target="sim")   # or "cuda"
+exe(A, B, D)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import target
-from .diagnose import Finding, Report, SimulationError
-from .driver import GpuRunError, SimulatedExecutable, compile, explore, run, simulate
-from .ir import DataType, IRModule, PrimFunc, TirxError
-from .notebook import TimelinePage, timeline
-from .saved import SavedKernelError, load_json, save_json
-from .target import Target
+
+if TYPE_CHECKING:
+    from .diagnose import Finding, Report, SimulationError
+    from .driver import GpuRunError, SimulatedExecutable, compile, explore, run, simulate
+    from .ir import DataType, IRModule, PrimFunc, TirxError
+    from .notebook import TimelinePage, timeline
+    from .saved import SavedKernelError, load_json, save_json
+    from .target import Target
 
 __version__ = "0.1.0"
 
@@ -40,3 +45,35 @@ __all__ = [
     "target",
     "timeline",
 ]
+
+_ROOMS = {
+    "diagnose": ("Finding", "Report", "SimulationError"),
+    "driver": ("GpuRunError", "SimulatedExecutable", "compile", "explore", "run", "simulate"),
+    "ir": ("DataType", "IRModule", "PrimFunc", "TirxError"),
+    "notebook": ("TimelinePage", "timeline"),
+    "saved": ("SavedKernelError", "load_json", "save_json"),
+    "target": ("Target",),
+}
+"""Where the names are defined. A room is imported when it or one of its names is used: all of them take 0.6 s."""
+
+
+def __getattr__(name: str) -> Any:
+    value = _named(name)
+    globals()[name] = value
+    return value
+
+
+def _named(name: str) -> Any:
+    for room, names in _ROOMS.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{room}"), name)
+    try:
+        return import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":
+            raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

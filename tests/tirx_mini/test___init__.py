@@ -1,0 +1,44 @@
+"""What `import tirx_mini` brings, and what it leaves until it is used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import tirx_mini
+
+
+def modules_after(statement: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after a statement."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return set(json.loads(shown.splitlines()[-1]))
+
+
+def test_the_import_alone_loads_no_room() -> None:
+    loaded = modules_after("import tirx_mini")
+    assert {name for name in loaded if name.startswith("tirx_mini.")} == {"tirx_mini.target"}
+    assert "numpy" not in loaded
+
+
+def test_a_name_loads_its_room() -> None:
+    loaded = modules_after("import tirx_mini as tvm\ntvm.simulate")
+    assert {"tirx_mini.driver", "tirx_mini.sim"} <= loaded
+
+
+@pytest.mark.parametrize("name", tirx_mini.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(tirx_mini, name).__name__
+    assert name in dir(tirx_mini)
+
+
+def test_rooms_are_attributes() -> None:
+    assert "tirx_mini.layout" in modules_after("import tirx_mini\ntirx_mini.layout.S")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'tirx_mini' has no attribute 'simulat'"):
+        tirx_mini.simulat  # type: ignore[attr-defined]
