@@ -12,13 +12,16 @@ from .families import (
 )
 from .index import linear_index
 from .linear import LANE_BITS, LinearLayout, bits_of, number_of
+from .storage import SharedLayout, TmemLayout
 
 __all__ = [
     "LANE_BITS",
     "Conversion",
     "LinearLayout",
     "Move",
+    "SharedLayout",
     "SharedPlan",
+    "TmemLayout",
     "bits_of",
     "blocked",
     "conversion",

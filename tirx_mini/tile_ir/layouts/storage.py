@@ -1,0 +1,42 @@
+"""Where a tile lies that is not in registers: in shared memory, or in tensor memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SPANS = (0, 32, 64, 128)
+"""Swizzle spans of shared memory, in bytes; 0 for none (PTX ISA, "Shared Memory Layout and Swizzling")."""
+
+
+@dataclass(frozen=True)
+class SharedLayout:
+    """A tile in shared memory as TMA writes it and the tensor core reads it.
+
+    swizzle: the swizzle span in bytes.
+    order: the dimensions of the tile from the fastest in memory to the slowest; () stands for row-major.
+    """
+
+    swizzle: int = 128
+    order: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        order = f", order=[{', '.join(map(str, self.order))}]" if self.order else ""
+        return f"shared<swizzle={self.swizzle}{order}>"
+
+    def dims(self, rank: int) -> tuple[int, ...]:
+        """The dimensions of the tile from the slowest in memory to the fastest."""
+        return self.order[::-1] or tuple(range(rank))
+
+    def permuted(self, dims: Sequence[int]) -> SharedLayout:
+        """The same bytes for the permuted tile, whose dimension i is dimension dims[i] of this one."""
+        order = tuple(dims.index(axis) for axis in self.dims(len(dims))[::-1])
+        return SharedLayout(self.swizzle, () if order == tuple(reversed(range(len(dims)))) else order)
+
+
+@dataclass(frozen=True)
+class TmemLayout:
+    """A tile of float32 accumulators in tensor memory: row r in lane r % 128, blocks of 128 rows in further columns."""
+
+    def __str__(self) -> str:
+        return "tmem<>"

@@ -1,0 +1,124 @@
+"""Tensors: tiles as values. nv_tileas gives them layouts; before that, they have none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..layouts import LinearLayout, SharedLayout, TmemLayout, number_of
+from ..ssa import Parser, Printer, Type
+
+Layout = LinearLayout | SharedLayout | TmemLayout
+"""Where the elements of a tensor are: in registers, in shared memory, in tensor memory."""
+
+_STEMS = {LinearLayout: "linear", SharedLayout: "shared", TmemLayout: "tmem"}
+
+
+@dataclass(frozen=True)
+class Tensor(Type):
+    """A tile of `shape`, ``tensor<128x64xf16>``; with a layout, ``tensor<128x64xf16, #shared>``."""
+
+    shape: tuple[int, ...]
+    element: Type
+    layout: Layout | None = None
+
+    def __str__(self) -> str:
+        layout = "" if self.layout is None else f", #nv_tileas.{self.layout}"
+        return f"tensor<{self._dims()}{self.element}{layout}>"
+
+    def text(self, printer: Printer) -> str:
+        if self.layout is None:
+            return f"tensor<{self._dims()}{printer.type(self.element)}>"
+        alias = printer.alias(_STEMS[type(self.layout)], f"#nv_tileas.{self.layout}")
+        return f"tensor<{self._dims()}{printer.type(self.element)}, {alias}>"
+
+    def _dims(self) -> str:
+        return "".join(f"{extent}x" for extent in self.shape)
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def linear(self) -> LinearLayout:
+        """The layout of a tensor in registers."""
+        assert isinstance(self.layout, LinearLayout), f"{self} is not in registers"
+        return self.layout
+
+    def with_layout(self, layout: Layout | None) -> Tensor:
+        return replace(self, layout=layout)
+
+    def of(self, element: Type) -> Tensor:
+        """Other elements in the same places."""
+        return replace(self, element=element)
+
+    def shaped(self, shape: Sequence[int], layout: Layout | None = None) -> Tensor:
+        """The same elements in another shape."""
+        return Tensor(tuple(shape), self.element, layout)
+
+
+def parse_tensor(p: Parser) -> Tensor:
+    """What follows ``tensor``."""
+    p.expect("<")
+    dims = p.dims()
+    element = p.type()
+    layout: Any = p.attribute() if p.accept(",") else None
+    p.expect(">")
+    if None in dims:
+        raise p.error("the extents of a tensor are known")
+    shape = tuple(extent or 0 for extent in dims)
+    try:
+        return Tensor(shape, element, layout(shape) if callable(layout) else layout)
+    except ValueError as error:
+        raise p.error(str(error)) from None
+
+
+def parse_linear(p: Parser) -> Callable[[Sequence[int]], LinearLayout]:
+    """What follows ``#nv_tileas.linear``: the layout, for the shape of the tensor that has it."""
+    bases: dict[str, list[list[int]]] = {}
+    p.expect("<")
+    while not p.accept(">"):
+        if bases:
+            p.expect(",")
+        name = p.word_of(("register", "lane", "warp"))
+        p.expect("=")
+        bases[name] = p.listed("[", "]", lambda: p.listed("[", "]", lambda: int(p.number())))
+
+    def layout(shape: Sequence[int]) -> LinearLayout:
+        numbers = (tuple(number_of(basis, shape) for basis in bases.get(n, ())) for n in ("register", "lane", "warp"))
+        return LinearLayout(tuple(shape), *numbers)
+
+    return layout
+
+
+def parse_shared(p: Parser) -> SharedLayout:
+    """What follows ``#nv_tileas.shared``."""
+    p.expect("<")
+    p.expect("swizzle")
+    p.expect("=")
+    swizzle = int(p.number())
+    order: tuple[int, ...] = ()
+    if p.accept(","):
+        p.expect("order")
+        p.expect("=")
+        order = tuple(p.listed("[", "]", lambda: int(p.number())))
+    p.expect(">")
+    return SharedLayout(swizzle, order)
+
+
+def parse_tmem(p: Parser) -> TmemLayout:
+    """What follows ``#nv_tileas.tmem``."""
+    p.expect("<")
+    p.expect(">")
+    return TmemLayout()
+
+
+LAYOUTS: dict[str, Callable[[Parser], object]] = {"linear": parse_linear, "shared": parse_shared, "tmem": parse_tmem}
+"""Parsers of the attributes of nv_tileas, by their names."""
