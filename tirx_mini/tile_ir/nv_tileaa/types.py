@@ -75,7 +75,9 @@ def parse_tensor(p: Parser) -> Tensor:
         raise p.error("the extents of a tensor are known")
     shape = tuple(extent or 0 for extent in dims)
     try:
-        return Tensor(shape, element, layout(shape) if callable(layout) else layout)
+        if callable(layout):
+            layout = layout(shape)
+        return Tensor(shape, element, layout)
     except ValueError as error:
         raise p.error(str(error)) from None
 
