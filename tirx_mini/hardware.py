@@ -129,7 +129,7 @@ ISSUE_CYCLES: Mapping[str, float] = MappingProxyType({
     "tma": 30,              # C: issue of a bulk copy by one thread
     "mma": 20,              # C: issue of one MMA by one thread: 30, with what the simulator counts as arithmetic
     "wgmma": 10,            # issue of one MMA by a warp
-    "matrix": 4,            # issue of ldmatrix and stmatrix
+    "matrix": 4,            # issue of ldmatrix, stmatrix and mma
     "tmem": 10,             # issue of tcgen05.ld and st
     "shuffle": 5,           # C: shfl
     "barrier": 8,           # issue of bar.sync; its latency is `bar_latency`

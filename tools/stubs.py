@@ -15,7 +15,7 @@ from textwrap import indent
 from typing import Any
 
 from tirx_mini.ir import SCOPE_KINDS, SPECIALS
-from tirx_mini.isa import NAMES, Alias, Instruction, OperandKind, manual
+from tirx_mini.isa import NAMES, Alias, Attribute, Instruction, Operand, OperandKind, manual, parameters
 from tirx_mini.script import tirx
 from tirx_mini.script.operators import AXES, DTYPES, MATH, OPERATORS, SHORT_DTYPES
 from tirx_mini.script.primitives import SCOPE_NAMES
@@ -240,26 +240,47 @@ def _escaped(text: str) -> str:
 
 
 def _signature(path: str, entry: Instruction, alias: Alias) -> str:
-    annotations = inspect.signature(entry.semantics).parameters
-    required, optional = [], []
-    for operand in entry.operands:
-        if operand.name not in alias.preset:
-            kind = _OPERANDS.get(operand.type.kind, "Integer")
-            required.append(f"{'*' * operand.variadic}{operand.name}: {kind}")
-    for attribute in entry.attributes:
-        if attribute.choices is None:
-            kind = str(annotations[attribute.name].annotation).replace("bool", "_bool")  # Tx.bool is a dtype
-        elif all(isinstance(choice, int) for choice in attribute.choices):
-            kind = "int"  # the factory of a kernel may have it as a parameter: for a type checker any int
-        else:
-            kind = f"Literal[{', '.join(map(repr, attribute.choices))}] | str"  # for completion; a parameter is a str
-        if attribute.required:
-            required.append(f"{attribute.name}: {kind}")
-        else:
-            optional.append(f"{attribute.name}: {kind} = {attribute.default!r}")
+    shown = ", ".join(_ordered(entry, alias) if alias.order else _parameters(entry, alias))
     returned = "None" if entry.result is None else "Expr"
     summary, _, rest = manual(path, [(entry, alias)]).partition("\n\n")[2].partition("\n")
-    return f"def NAME(FIRST{', '.join([*required, *optional])}) -> {returned}:\n{_docstring(summary, [rest])}"
+    return f"def NAME(FIRST{shown}) -> {returned}:\n{_docstring(summary, [rest])}"
+
+
+def _parameters(entry: Instruction, alias: Alias) -> Iterator[str]:
+    """The parameters in the order of the instruction's own signature, those that a call must give first."""
+    defaults = {attribute.name: attribute.default for attribute in entry.attributes if not attribute.required}
+    names = {"*" * operand.variadic + operand.name: _operand_type(operand) for operand in entry.operands}
+    names |= {attribute.name: _modifier_type(entry, attribute) for attribute in entry.attributes}
+    shown = {name: kind for name, kind in names.items() if name not in alias.preset}
+    yield from (f"{name}: {kind}" for name, kind in shown.items() if name not in defaults)
+    yield from (f"{name}: {kind} = {defaults[name]!r}" for name, kind in shown.items() if name in defaults)
+
+
+def _ordered(entry: Instruction, alias: Alias) -> Iterator[str]:
+    """The parameters in the order of a name that has one of its own."""
+    types = {operand.name: _operand_type(operand) for operand in entry.operands}
+    types |= {attribute.name: _modifier_type(entry, attribute) for attribute in entry.attributes}
+    several = entry.register_counts() if entry.scattered else {}
+    defaults = dict(parameters(entry, alias))
+    for name, meant in alias.order.items():
+        if isinstance(meant, tuple):
+            kind = "None" if meant[0] is None else "str"
+        else:
+            kind = f"list[Any] | {types[meant]}" if meant in several and name[0] != "*" else types[meant]
+        yield f"{name}: {kind}" + (f" = {defaults[name]!r}" if defaults[name] is not ... else "")
+
+
+def _operand_type(operand: Operand) -> str:
+    return _OPERANDS.get(operand.type.kind, "Integer")
+
+
+def _modifier_type(entry: Instruction, attribute: Attribute) -> str:
+    if attribute.choices is None:
+        annotation = inspect.signature(entry.semantics).parameters[attribute.name].annotation
+        return str(annotation).replace("bool", "_bool")  # Tx.bool is a dtype
+    if all(isinstance(choice, int) for choice in attribute.choices):
+        return "int"  # the factory of a kernel may have it as a parameter: for a type checker any int
+    return f"Literal[{', '.join(map(repr, attribute.choices))}] | str"  # for completion; a parameter is a str
 
 
 def _collectives() -> Iterator[tuple[str, list[str]]]:

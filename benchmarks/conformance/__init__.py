@@ -9,8 +9,11 @@ from .sync import SYNC
 from .tensor_core import TENSOR_CORE
 from .tma import TMA
 from .values import VALUES
+from .warp_matrix import WARP_MATRIX
 from .warps import WARPS
 
-CASES: tuple[Case, ...] = (*MBARRIERS, *SYNC, *MEMORY, *VALUES, *WARPS, *SCALARS, *COPIES, *TMA, *TENSOR_CORE)
+CASES: tuple[Case, ...] = (
+    *MBARRIERS, *SYNC, *MEMORY, *VALUES, *WARPS, *SCALARS, *COPIES, *TMA, *TENSOR_CORE, *WARP_MATRIX,
+)  # fmt: skip
 
 __all__ = ["CASES", "Case"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tirx_mini.ir import AddressOf, Call, DataType, Expr, int_value
-from tirx_mini.isa import REGISTER_TYPES, Access, Instruction, Operand, OperandKind
+from tirx_mini.isa import REGISTER_TYPES, Access, Instruction, OperandKind
 
 from .builtins import PREFIX
 from .types import c_type
@@ -46,16 +46,17 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
     template = entry.template(dict(call.attrs))
     for label, value in fixed.items():
         template = template.replace(f"{{{label}}}", str(value))
-    body = _Assembly(touches_memory=not entry.pure, space=str(call.attr("space", "")))
+    body = _Assembly(touches_memory=not entry.in_registers, space=str(call.attr("space", "")))
     body.word = str(call.attr(entry.typed)) if entry.typed else ""
     result = call.dtype if entry.result is not None else None
     if result is not None:
         body.add_result(result)
     passed: list[Expr] = []
-    for operand, args in _matched(entry, call):
+    counts = entry.register_counts(dict(call.attrs))
+    for operand, args in entry.matched(call.args, dict(call.attrs)):
         if operand.name not in fixed:
             if operand.type.kind is OperandKind.REGISTERS:
-                body.add_registers(operand.name, operand.type.access, args[0], entry.register_count(dict(call.attrs)))
+                body.add_registers(operand.name, operand.type.access, args, counts[operand.name])
             else:
                 body.add_operand(operand.name, operand.type.kind, args)
             passed.extend(args)
@@ -66,7 +67,8 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
 
 def _name(entry: Instruction, call: Call) -> tuple[str, Mapping[str, int]]:
     """The function's name, and the operands that the name implies."""
-    values = {operand.name: int_value(args[0]) for operand, args in _matched(entry, call) if args}
+    matched = entry.matched(call.args, dict(call.attrs))
+    values = {operand.name: int_value(args[0]) for operand, args in matched if args}
     if entry.cuda is not None and all(values[label] == value for label, value in entry.cuda.fixed.items()):
         return PREFIX + entry.cuda.name, entry.cuda.fixed
     attrs = {a.name: a.default for a in entry.attributes} | dict(call.attrs)
@@ -82,14 +84,6 @@ def _modifier(label: str, value: Any) -> str:
     if value is True:
         return label
     return f"{label}_{value}" if isinstance(value, int) else str(value)
-
-
-def _matched(entry: Instruction, call: Call) -> list[tuple[Operand, tuple[Expr, ...]]]:
-    """Each operand of the entry with its arguments, several for a variadic one."""
-    fixed = [operand for operand in entry.operands if not operand.variadic]
-    pairs = [(operand, (arg,)) for operand, arg in zip(fixed, call.args, strict=False)]
-    rest = tuple(call.args[len(fixed) :])
-    return pairs + [(operand, rest) for operand in entry.operands if operand.variadic]
 
 
 @dataclass
@@ -150,22 +144,27 @@ class _Assembly:
         self.parameters.append(f"{c_type(arg.dtype)} {name}")
         return self._input(CONSTRAINTS[arg.dtype], _register(name, arg.dtype))
 
-    def add_registers(self, label: str, access: Access, pointer: Expr, count: int) -> None:
-        """`count` 32-bit registers from `pointer` on; narrower elements share them."""
+    def add_registers(self, label: str, access: Access, pointers: Sequence[Expr], count: int) -> None:
+        """`count` 32-bit registers from one pointer on, or one at each pointer; narrower elements share them."""
+        marks: list[str] = []
+        for place, pointer in enumerate(pointers):
+            name = label if len(pointers) == 1 else f"{label}{place}"
+            marks += self._registers(name, access, pointer, count // len(pointers))
+        self.places[label] = ", ".join(marks)
+
+    def _registers(self, name: str, access: Access, pointer: Expr, count: int) -> list[str]:
         assert isinstance(pointer, AddressOf)
         dtype = pointer.buffer.dtype
         untyped = self.word in ("", "b32")
         words = dtype if untyped and dtype.bits == 32 else DataType(REGISTER_TYPES[self.word or "b32"])
         constraint = CONSTRAINTS[words]
-        element = label if words == dtype else f"(({c_type(words)}*){label})"
-        self.parameters.append(f"{c_type(dtype)}* {label}")
+        element = name if words == dtype else f"(({c_type(words)}*){name})"
+        self.parameters.append(f"{c_type(dtype)}* {name}")
         if access is Access.READ:
-            marks = [self._input(constraint, f"{element}[{i}]") for i in range(count)]
-        else:
-            marks = [f"%{len(self.outputs) + i}" for i in range(count)]
-            sign = "+" if access is Access.UPDATE else "="
-            self.outputs += [f'"{sign}{constraint}"({element}[{i}])' for i in range(count)]
-        self.places[label] = ", ".join(marks)
+            return [self._input(constraint, f"{element}[{i}]") for i in range(count)]
+        sign = "+" if access is Access.UPDATE else "="
+        self.outputs += [f'"{sign}{constraint}"({element}[{i}])' for i in range(count)]
+        return [f"%{len(self.outputs) - count + i}" for i in range(count)]
 
     def _input(self, constraint: str, value: str) -> str:
         """A placeholder for an input, whose number depends on the number of outputs."""

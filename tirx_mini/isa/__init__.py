@@ -38,20 +38,20 @@ from .machine import (
 )
 from .manual import architectures, call_text, facts_of, literal, manual, parameters, ptx_text
 from .opaque import not_in_table
-from .operands import REGISTER_TYPES, Access, Operand, OperandKind
-from .requests import MemoryAccess, WgmmaProduct
+from .operands import REGISTER_TYPES, Access, Attribute, Operand, OperandKind
+from .requests import MemoryAccess, WarpProduct, WgmmaProduct
 from .spelling import Reading, continuations, opcode_of, readings
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES, multicasts
 
 __all__ = [
-    "A_IN_TMEM", "Access", "Alias", "BarrierEffect", "CONVERSION", "Completion", "DivergentThread", "Format",
-    "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess",
-    "BlockScales", "CP_SHAPES", "NAMES", "NONE_CANCELLED", "Operand", "OperandKind", "Overloads", "POLICIES",
-    "PTX_TYPES", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope",
-    "SmemDescriptor", "TABLE", "ThreadVerbs", "TmemOperand", "WgmmaProduct", "WgmmaVerbs", "addressed_widths",
-    "architectures", "call_text", "check_target", "continuations", "cooperative", "cp_lanes", "describe", "facts_of",
-    "grid_wide", "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format", "multicasts",
-    "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text",
-    "readings", "scaled_format", "swizzle_bytes", "written_params",
+    "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "BlockScales", "CONVERSION", "CP_SHAPES",
+    "Completion", "DivergentThread", "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs",
+    "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES", "NONE_CANCELLED", "Operand", "OperandKind", "Overloads",
+    "POLICIES", "PTX_TYPES", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope",
+    "SmemDescriptor", "TABLE", "ThreadVerbs", "TmemOperand", "WarpProduct", "WgmmaProduct", "WgmmaVerbs",
+    "addressed_widths", "architectures", "call_text", "check_target", "continuations", "cooperative", "cp_lanes",
+    "describe", "facts_of", "grid_wide", "instruction_of", "instructions", "literal", "manual", "mma_depth",
+    "mma_format", "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
+    "parameters", "prints", "ptx_text", "readings", "scaled_format", "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -15,19 +15,27 @@ annotation is the type of the result. The body executes the instruction in the s
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import CodeType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tirx_mini.ir import AddressOf, Call, DataType, Expr, TirxError, instruction_path
+from tirx_mini.ir import AddressOf, Buffer, Call, DataType, Expr, TirxError, instruction_path
 
 from .facts import Alias, Facts, LaneResult, Scope
+from .fragments import each_register, register_pointers
 from .machine import MBARRIER_VERBS, Blocking, DivergentThread
 from .operands import REGISTER_TYPES, Attribute, Operand, OperandKind, OperandType, pointed_type, typed
+
+_T = TypeVar("_T")
+
+
+class MissingArgument(TirxError):
+    """A call that leaves out a parameter without a default."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,6 +106,11 @@ class Instruction(Facts):
         return self.blocking and any(operand.name == "barrier_id" for operand in self.operands)
 
     @property
+    def in_registers(self) -> bool:
+        """Whether it neither touches nor orders memory: a compiler may move accesses across it."""
+        return self.pure or (self.registers is not None and not self.reads | self.writes)
+
+    @property
     def elects(self) -> bool:
         """Whether its result is true in one lane of a warp."""
         return self.lanes is LaneResult.ELECTED
@@ -134,17 +147,32 @@ class Instruction(Facts):
             return DataType(attrs.get("returned") or REGISTER_TYPES[attrs[self.typed]])
         return self.result.dtype or (operands[0].dtype if operands else None)
 
-    def register_count(self, attrs: Mapping[str, Any] | None = None) -> int:
-        """32-bit registers a thread of the register operand. Raises `ValueError` for an instruction that has none."""
+    def register_counts(self, attrs: Mapping[str, Any] | None = None) -> Mapping[str, int]:
+        """32-bit registers a thread of each operand in registers, by name; empty for an instruction that has none."""
         if self.registers is None:
-            raise ValueError(f"{self.name} has no operand in registers")
-        return self.registers(**{a.name: a.default for a in self.attributes} | dict(attrs or {}))
+            return {}
+        counts = self.registers(**{a.name: a.default for a in self.attributes} | dict(attrs or {}))
+        if isinstance(counts, Mapping):
+            return counts
+        return {o.name: counts for o in self.operands if o.type.kind is OperandKind.REGISTERS}
 
     # -- calls in the IR -----------------------------------------------------------------------------------------
 
     def argument(self, call: Call, name: str) -> Expr:
         """The operand `name`, which is not variadic, of a call of this instruction."""
         return call.args[[operand.name for operand in self.operands].index(name)]
+
+    def matched(self, args: Sequence[_T], attrs: Mapping[str, Any]) -> list[tuple[Operand, tuple[_T, ...]]]:
+        """Each operand with its arguments: several for a variadic one, and for registers that are given one by one."""
+        fixed = [operand for operand in self.operands if not operand.variadic]
+        counts = self.register_counts(attrs) if self.scattered and len(args) != len(fixed) else {}
+        pairs: list[tuple[Operand, tuple[_T, ...]]] = []
+        at = 0
+        for operand in fixed:
+            end = at + counts.get(operand.name, 1)
+            pairs.append((operand, tuple(args[at:end])))
+            at = end
+        return pairs + [(operand, tuple(args[at:])) for operand in self.operands if operand.variadic]
 
     def peer(self, call: Call) -> Expr | None:
         """The rank of the CTA whose shared memory a call addresses; None for the executing CTA."""
@@ -154,49 +182,30 @@ class Instruction(Facts):
     # -- calling from a kernel -----------------------------------------------------------------------------------
 
     def bind(
-        self,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        preset: Mapping[str, Any] | None = None,
-        defaults: Mapping[str, Any] | None = None,
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias | None = None
     ) -> tuple[tuple[Expr, ...], tuple[tuple[str, Any], ...]]:
         """(operands, attributes) of a call; raises `TirxError` where the arguments do not fit the signature.
 
-        Arguments fill the operands in order, then the modifiers; both may be given by name. preset: parameters that
-        no argument gives. defaults: values of those that are not given.
+        Arguments fill the operands in order, then the modifiers; both may be given by name. alias: the name by which
+        the instruction is called, which may have an order, defaults and values of its own.
         """
+        alias = alias or Alias(self.name)
+        given = {**alias.defaults, **self._given(args, kwargs, alias)}
         fixed = [o for o in self.operands if not o.variadic]
-        slots = [o.name for o in fixed] + [a.name for a in self.attributes]
-        given = dict(preset or {})
-        free = [name for name in slots if name not in given]
-        rest: tuple[Any, ...] = ()
-        if self.operands and self.operands[-1].variadic:
-            count = len([o for o in fixed if o.name not in given])
-            args, rest = args[:count], args[count:]
-        if len(args) > len(free):
-            raise TirxError(
-                f"{self.signature()} takes {len(free)} argument{'s' * (len(free) != 1)}, but {len(args)} are given"
-            )
-        meant = self._meant
-        named = ((meant.get(name, name), value) for name, value in kwargs.items())
-        for name, value in [*zip(free, args, strict=False), *named]:
-            if name not in slots:
-                raise TirxError(
-                    f"{self.signature()} has no parameter {name!r}", hint=f"its parameters are {', '.join(slots)}"
-                )
-            if name in given:
-                raise TirxError(f"{self.signature()} is given {name!r} twice")
-            given[name] = value
-        given = {**(defaults or {}), **given}
+        rest = next((given.pop(o.name, ()) for o in self.operands if o.variadic), ())
         for operand in fixed:
             if operand.name not in given:
-                raise TirxError(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
+                raise MissingArgument(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
         for attribute in self.attributes:
             if attribute.required and attribute.name not in given:
-                raise TirxError(f"{self.signature()} needs {attribute.name!r}")
-        operands = [o.convert(given[o.name], self.name) for o in fixed]
+                raise MissingArgument(f"{self.signature()} needs {attribute.name!r}")
+        modifiers = ((a, given.get(a.name, a.default)) for a in self.attributes)
+        attributes = tuple((a.name, a.convert(self._value(value), self.name)) for a, value in modifiers)
+        if self.scattered:
+            operands = self._register_operands(fixed, given, dict(attributes))
+        else:
+            operands = [o.convert(given[o.name], self.name) for o in fixed]
         operands += [self.operands[-1].convert(value, self.name) for value in rest]
-        attributes = tuple((a.name, a.convert(given.get(a.name, a.default), self.name)) for a in self.attributes)
         if self.typed:
             attributes = tuple(
                 (name, value or (pointed_type(operands, self.name) if name == self.typed else value))
@@ -209,14 +218,86 @@ class Instruction(Facts):
             operands = [typed(e, kind, t, self.name) for e, t in zip(operands, types, strict=True)]
         return tuple(operands), attributes
 
+    def _given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> dict[str, Any]:
+        """The arguments of a call by the names of their parameters; those of a variadic operand as a tuple."""
+        own = {"*" * o.variadic + o.name: o.name for o in self.operands} | {a.name: a.name for a in self.attributes}
+        order: Mapping[str, str | tuple[Any, ...]] = alias.order
+        order = order or {name: meant for name, meant in own.items() if meant not in alias.preset}
+        shown = list(order)
+        first = next((place for place, name in enumerate(shown) if name.startswith("*")), len(shown))
+        args = args if alias.order else self._grouped(args, kwargs)
+        if len(args) > first == len(shown):
+            raise TirxError(
+                f"{self.signature()} takes {first} argument{'s' * (first != 1)}, but {len(args)} are given"
+            )
+        named = list(zip(shown, args[:first], strict=False))
+        if len(args) > first:
+            named.append((shown[first], args[first:]))
+        given = dict(alias.preset)
+        operands = {operand.name for operand in self.operands}
+        plain = {name.lstrip("*"): meant for name, meant in order.items()}
+        for name, value in [*((name.lstrip("*"), value) for name, value in named), *kwargs.items()]:
+            meant = plain.get(name, self._meant.get(name, name))
+            if isinstance(meant, tuple):
+                if not any(value is each or value == each for each in meant):
+                    choices = " or ".join(map(repr, meant))
+                    raise TirxError(f"{name!r} of {self.name} is {value!r}; it can only be {choices}")
+                continue
+            if meant not in own.values():
+                hint = f"its parameters are {', '.join(own.values())}"
+                raise TirxError(f"{self.signature()} has no parameter {name!r}", hint=hint)
+            if value is None and self.scattered and meant in operands:
+                continue
+            if meant in given:
+                raise TirxError(f"{self.signature()} is given {meant!r} twice")
+            given[meant] = value
+        return given
+
+    def _value(self, value: Any) -> Any:
+        return self.values.get(value, value) if isinstance(value, str) else value
+
+    def _grouped(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Positional arguments with the registers of each operand as one, where they are given one by one."""
+        attrs = {a.name: self._value(kwargs.get(a.name, a.default)) for a in self.attributes}
+        if not self.scattered or any(a.choices and attrs[a.name] not in a.choices for a in self.attributes):
+            return args
+        counts = [self.register_counts(attrs).get(operand.name, 1) for operand in self.operands]
+        if len(args) != sum(counts) or not all(isinstance(arg, (Expr, Buffer)) for arg in args):
+            return args
+        ends = list(itertools.accumulate(counts))
+        groups: list[tuple[Any, ...]] = [args[end - count : end] for end, count in zip(ends, counts, strict=True)]
+        return tuple(group[0] if len(group) == 1 else group for group in groups)
+
+    def _register_operands(
+        self, fixed: Sequence[Operand], given: Mapping[str, Any], attrs: Mapping[str, Any]
+    ) -> list[Expr]:
+        """The operands; where the registers of one of them are not side by side, a pointer to each register of all."""
+        wrong = self.check((), **attrs) if self.check else None
+        if wrong:
+            raise TirxError(f"{self.name}: {wrong}")
+        counts = self.register_counts(attrs)
+        groups: list[tuple[Expr, ...]] = []
+        for operand in fixed:
+            value = given[operand.name]
+            if operand.name in counts:
+                groups.append(register_pointers(operand, value, counts[operand.name], self.name))
+            else:
+                groups.append((operand.convert(value, self.name),))
+        if any(len(group) > 1 for group in groups):
+            for place, operand in enumerate(fixed):
+                pointer = groups[place][0]
+                if len(groups[place]) == 1 and operand.name in counts and isinstance(pointer, AddressOf):
+                    groups[place] = each_register(pointer, counts[operand.name])
+        return [pointer for group in groups for pointer in group]
+
     def _check_call(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> None:
         """Raises `TirxError` where modifiers do not go together, or name another state space than a pointer's."""
         wrong = self.check(operands, **attrs) if self.check else None
         if wrong:
             raise TirxError(f"{self.name}: {wrong}")
         space = str(attrs.get("space", "")).split("::")[0]
-        for operand, expr in zip(self.operands, operands, strict=False):
-            if operand.type.kind is not OperandKind.MEMORY or not isinstance(expr, AddressOf) or not space:
+        for operand, (expr, *_) in ((o, given) for o, given in self.matched(operands, attrs) if space and given):
+            if operand.type.kind is not OperandKind.MEMORY or not isinstance(expr, AddressOf):
                 continue
             if expr.buffer.scope != space:
                 name, scope = expr.buffer.name, expr.buffer.scope

@@ -111,11 +111,15 @@ class Alias:
     path: below `Tx`, as in "ptx.mbarrier.init".
     preset: values of some of its parameters, which a call by this name does not give.
     defaults: values of others, which replace their defaults.
+    order: the parameters of a call by this name in their order, each with the parameter of the instruction that it is,
+        as in {"trans": "transpose"}; empty where they are those of the instruction. A star before a name takes the
+        arguments that are left. A parameter that the instruction does not have has the values that it may be given.
     """
 
     path: str
     preset: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    order: Mapping[str, str | tuple[Any, ...]] = field(default_factory=dict)
 
 
 Ptx = str | Callable[..., str]
@@ -152,13 +156,17 @@ class Facts:
     lanewise: for an instruction of single threads, whether its body takes operands that differ among lanes.
     check: what is wrong with operands and modifiers together, a clause; None where nothing is.
     spellings: other names of its parameters, as in the course's tables and in TVM: {"thread_count": "count"}.
+    values: other names of its modifiers' values: {"float16": "f16"}.
     fence: what it orders where it is a fence that waits for nothing: "proxy" for accesses by threads and those by the
         async proxy, "tcgen05" for accesses to tensor memory before and after a synchronisation; else "".
     reads_clock: whether its result is the time.
     moves_registers: whether it sets the registers of each thread to its modifier `count`.
     waits_for_grids: whether it waits for the grids before this one; its kernel is then launched before their end.
     grid_wide: whether it lets threads of different clusters synchronise; its kernel is then launched cooperatively.
-    registers: the 32-bit registers of each thread in its register operand, from the modifiers.
+    registers: the 32-bit registers of each thread in its register operand, from the modifiers; where it has several
+        such operands, of each by its name.
+    scattered: whether these registers may lie anywhere: a call gives one pointer for each operand, from which on they
+        lie side by side, or one for each register of all operands.
     opaque: whether the simulator does not know what it writes where its operands point to.
     awaits: what a warp waits for that is blocked in it, in a word for a timeline; "" where it does not block, and where
         `barrier` is WAIT, which names it.
@@ -185,11 +193,13 @@ class Facts:
     lanewise: bool = False
     check: Callable[..., str | None] | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
     fence: Literal["", "proxy", "tcgen05"] = ""
     reads_clock: bool = False
     moves_registers: bool = False
     waits_for_grids: bool = False
     grid_wide: bool = False
-    registers: Callable[..., int] | None = None
+    registers: Callable[..., int | Mapping[str, int]] | None = None
+    scattered: bool = False
     opaque: bool = False
     awaits: str = ""

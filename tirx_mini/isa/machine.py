@@ -22,7 +22,7 @@ from tirx_mini.ir import TensorMap
 
 from .descriptors import BlockScales, InstructionDescriptor, SmemDescriptor, TmemOperand
 from .facts import BarrierEffect
-from .requests import MemoryAccess, WgmmaProduct
+from .requests import MemoryAccess, WarpProduct, WgmmaProduct
 
 Value = TypeVar("Value")
 LanesT = TypeVar("LanesT", bound="Lanes")
@@ -191,6 +191,12 @@ class ThreadVerbs(Protocol[RegistersT]):
 
     def store_matrices(self, addresses: Addresses, registers: RegistersT, count: int, transpose: bool, /) -> None:
         """stmatrix: the reverse of `load_matrices`."""
+        ...
+
+    def multiply_matrices(
+        self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT | None, product: WarpProduct, /
+    ) -> None:
+        """mma: the fragments of A and B are multiplied, that of C added, and D set. c: None for zeros."""
         ...
 
     # -- order

@@ -27,12 +27,26 @@ def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple
     A variadic operand has a star before its name. What the alias gives already is left out.
     """
     preset = alias.preset if alias is not None else {}
+    if alias is not None and alias.order:
+        yield from _ordered(entry, alias)
+        return
     for operand in entry.operands:
         if operand.name not in preset:
             yield "*" * operand.variadic + operand.name, ...
     for attribute in entry.attributes:
         if attribute.name not in preset:
             yield attribute.name, ... if attribute.required else attribute.default
+
+
+def _ordered(entry: Instruction, alias: Alias) -> Iterator[tuple[str, Any]]:
+    """The same for a name with an order of its own; what comes before a parameter without a default has none."""
+    defaults = {a.name: ... if a.required else a.default for a in entry.attributes}
+    order = [
+        (name, meant[0] if isinstance(meant, tuple) else defaults.get(meant, ...))
+        for name, meant in alias.order.items()
+    ]
+    last = max((place for place, (_, default) in enumerate(order) if default is ...), default=-1)
+    yield from ((name, default if place > last else ...) for place, (name, default) in enumerate(order))
 
 
 def literal(value: Any) -> str:
@@ -98,7 +112,8 @@ def manual(path: str, entries: list[tuple[Instruction, Alias]]) -> str:
 
 def _page(path: str, entry: Instruction, alias: Alias) -> str:
     given = "".join(f"\n\nWith {name} = {literal(value)}." for name, value in alias.preset.items())
-    facts = [(name, text) for name, text in facts_of(entry) if name not in alias.preset]
+    shown = {meant: name.lstrip("*") for name, meant in alias.order.items() if isinstance(meant, str)}
+    facts = [(shown.get(name, name), text) for name, text in facts_of(entry) if name not in alias.preset]
     wide = max(len(name) for name, _ in facts) + 2
     lines = "\n".join(f"{name + ':':<{wide}}{text}" for name, text in facts)
     ptx = f"\n\nPTX:\n{indent(ptx_text(entry), '    ')}" if entry.ptx else ""

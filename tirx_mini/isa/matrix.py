@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from .core import instruction
-from .facts import Memory, Scope
+from .facts import Alias, Memory, Scope
 from .machine import Machine, Thread
 from .operands import Registers, SharedAddress, SourceRegisters
 
@@ -23,6 +23,9 @@ def _template(direction: str) -> Callable[..., str]:
     return template
 
 
+_B16 = (".b16", "b16")
+
+
 def _registers(num: int, **_: Any) -> int:
     return num
 
@@ -30,10 +33,16 @@ def _registers(num: int, **_: Any) -> int:
 @instruction(
     _template("ld"),
     name="ldmatrix",
+    api=(
+        Alias("ptx.ldmatrix", order={
+            "trans": "transpose", "num": "num", "dtype": _B16, "smem_ptr": "addr", "*dst_handles": "dst",
+        }),
+    ),
     issued_by=Scope.WARP,
     min_sm=90,
     cost="matrix",
     registers=_registers,
+    scattered=True,
     reads=Memory.SHARED,
 )
 def ldmatrix(
@@ -53,10 +62,17 @@ def ldmatrix(
 @instruction(
     _template("st"),
     name="stmatrix",
+    api=(
+        Alias("ptx.stmatrix", order={
+            "trans": "transpose", "num": "num", "dtype": _B16, "smem_ptr": "addr", "*src_handles": "src",
+            "shape": ("m8n8",), "space": ("shared", "shared::cta"),
+        }),
+    ),
     issued_by=Scope.WARP,
     min_sm=90,
     cost="matrix",
     registers=_registers,
+    scattered=True,
     writes=Memory.SHARED,
 )
 def stmatrix(

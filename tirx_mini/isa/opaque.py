@@ -13,7 +13,7 @@ NOT_IN_TABLE = frozenset(
     """
     activemask applypriority barrier.cta bfind bmsk brev brkpt clz copysign
     cp.async.bulk.prefetch createpolicy cvt discard dp2a dp4a fns getctarank isspacep istypep ldu lop3 mad match
-    membar mma movmatrix multimem nanosleep pmevent popc prefetch prefetchu prmt setp shf sin stackrestore
+    membar mma.sp movmatrix multimem nanosleep pmevent popc prefetch prefetchu prmt setp shf sin stackrestore
     stacksave suld sured sust szext tanh tcgen05.mma.sp tcgen05.mma.ws tcgen05.shift tensormap testp tex tld4
     trap txq wmma
     """.split()

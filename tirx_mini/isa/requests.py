@@ -30,3 +30,17 @@ class WgmmaProduct:
     b: SmemDescriptor
     b_start: int
     accumulate: bool
+
+
+@dataclass(frozen=True)
+class WarpProduct:
+    """What an mma computes: D [m, n] = A [m, k] B [k, n] (+ C). a, b, d: the dtypes of the elements of A, of B, and of
+    C and D; A and B of "float32" are tf32. satfinite: whether integers stay in their range instead of wrapping."""
+
+    m: int
+    n: int
+    k: int
+    a: str
+    b: str
+    d: str
+    satfinite: bool = False

@@ -18,6 +18,7 @@ from . import (
     matrix,
     mbarrier,
     memory,
+    mma,
     opaque,
     packed,
     sync,
@@ -29,11 +30,11 @@ from . import (
     warp,
     wgmma,
 )
-from .core import Instruction
+from .core import Instruction, MissingArgument
 from .facts import Alias
 
 FAMILIES = (
-    memory, mbarrier, fence, sync, grid, warp, vote, math, packed, tma, cp_async, matrix, wgmma, tcgen05,
+    memory, mbarrier, fence, sync, grid, warp, vote, math, packed, tma, cp_async, matrix, mma, wgmma, tcgen05,
     tcgen05_scaled, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
@@ -52,14 +53,18 @@ class Overloads:
         as_written: whether the call remembers how it is written, for the printer.
         """
         error: TirxError | None = None
-        for entry, alias in self.entries:
+        modifier_first = bool(args) and isinstance(args[0], (str, bool))
+        for entry, alias in sorted(self.entries, key=lambda named: bool(named[1].order) != modifier_first):
             try:
-                operands, attrs = entry.bind(args, kwargs, alias.preset, alias.defaults)
-            except TirxError as refused:
+                operands, attrs = entry.bind(args, kwargs, alias)
+            except MissingArgument as refused:
                 error = error or refused
                 continue
+            except TirxError as refused:
+                error = refused if error is None or isinstance(error, MissingArgument) else error
+                continue
             dtype = entry.result_type(operands, dict(attrs))
-            named = as_written and NAMES.get(self.path) is self
+            named = as_written and NAMES.get(self.path) is self and not alias.order and not entry.scattered
             written = _written(self.path, entry, alias, args, kwargs) if named else None
             return Call(dtype or HANDLE, entry.name, operands, attrs, written, span=span)
         assert error is not None

@@ -130,7 +130,8 @@ def namespace() -> Path:
 
 def _signature(overloads: Overloads) -> Signature:
     """The signature of the entry with the most parameters, each of which can be given by position or by name."""
-    longest = max((list(parameters(*entry)) for entry in overloads.entries), key=len)
+    own = [entry for entry in overloads.entries if not entry[1].order]
+    longest = max((list(parameters(*entry)) for entry in own or overloads.entries), key=len)
     kind, shown = Parameter.POSITIONAL_OR_KEYWORD, []
     for name, default in longest:
         if name.startswith("*"):

@@ -1270,7 +1270,7 @@ class _PtxFence:
         PTX ISA:       membar/fence, .mbarrier_init
         """
 
-    def acq_rel(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+    def acq_rel(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
 
         A strong write after the fence releases what happens before the fence. What a strong read before the fence found
@@ -1288,7 +1288,7 @@ class _PtxFence:
         PTX ISA:       membar/fence
         """
 
-    def sc(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+    def sc(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
 
         A strong write after the fence releases what happens before the fence. What a strong read before the fence found
@@ -1306,7 +1306,7 @@ class _PtxFence:
         PTX ISA:       membar/fence
         """
 
-    def acquire(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+    def acquire(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
 
         A strong write after the fence releases what happens before the fence. What a strong read before the fence found
@@ -1324,7 +1324,7 @@ class _PtxFence:
         PTX ISA:       membar/fence
         """
 
-    def release(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+    def release(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
 
         A strong write after the fence releases what happens before the fence. What a strong read before the fence found
@@ -2456,6 +2456,175 @@ class _PtxCp_reduce_async:
 
     bulk: _PtxCp_reduce_asyncBulk
 
+class _PtxMmaSync:
+    """Tx.ptx.mma.sync: instructions."""
+
+    def __call__(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, c: RegisterPointer, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str = 'm16n8k16', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
+        """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
+
+        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
+
+        PTX:
+            mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b:             a pointer to a register buffer
+        c:             a pointer to a register buffer
+        shape:         one of "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"
+        a_layout:      one of "row"
+        b_layout:      one of "col"
+        d_type:        one of "f32", "f16", "s32"
+        a_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        b_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        c_type:        one of "f32", "f16", "s32"
+        satfinite:     known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       mma
+        """
+
+    def zero(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str = 'm16n8k16', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
+        """As `mma.sync` with zeros for C: D = A B.
+
+        PTX:
+            {
+                .reg .b32 zero;
+                mov.b32 zero, 0;
+                mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {zero, zero, zero, zero};
+            }
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b:             a pointer to a register buffer
+        shape:         one of "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"
+        a_layout:      one of "row"
+        b_layout:      one of "col"
+        d_type:        one of "f32", "f16", "s32"
+        a_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        b_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        c_type:        one of "f32", "f16", "s32"
+        satfinite:     known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       mma
+        """
+
+
+class _PtxMma:
+    """Tx.ptx.mma: instructions."""
+
+    @overload
+    def __call__(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, c: RegisterPointer, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str = 'm16n8k16', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
+        """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
+
+        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
+
+        PTX:
+            mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b:             a pointer to a register buffer
+        c:             a pointer to a register buffer
+        shape:         one of "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"
+        a_layout:      one of "row"
+        b_layout:      one of "col"
+        d_type:        one of "f32", "f16", "s32"
+        a_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        b_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        c_type:        one of "f32", "f16", "s32"
+        satfinite:     known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       mma
+        """
+    @overload
+    def __call__(self, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str, a_layout: Literal['row'] | str, b_layout: Literal['col'] | str, d_type: Literal['f32', 'f16', 's32'] | str, a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, c_type: Literal['f32', 'f16', 's32'] | str, d_ptrs: list[Any] | RegisterPointer, a_ptrs: list[Any] | RegisterPointer, b_ptrs: list[Any] | RegisterPointer, c_ptrs: list[Any] | RegisterPointer, saturate: _bool = False, bit_op: None = None) -> None:
+        """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
+
+        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
+
+        PTX:
+            mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
+
+        d_ptrs:        a pointer to a register buffer
+        a_ptrs:        a pointer to a register buffer
+        b_ptrs:        a pointer to a register buffer
+        c_ptrs:        a pointer to a register buffer
+        shape:         one of "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"
+        a_layout:      one of "row"
+        b_layout:      one of "col"
+        d_type:        one of "f32", "f16", "s32"
+        a_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        b_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        c_type:        one of "f32", "f16", "s32"
+        saturate:      known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       mma
+        """
+    @overload
+    def __call__(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str = 'm16n8k16', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
+        """As `mma.sync` with zeros for C: D = A B.
+
+        PTX:
+            {
+                .reg .b32 zero;
+                mov.b32 zero, 0;
+                mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {zero, zero, zero, zero};
+            }
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b:             a pointer to a register buffer
+        shape:         one of "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"
+        a_layout:      one of "row"
+        b_layout:      one of "col"
+        d_type:        one of "f32", "f16", "s32"
+        a_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        b_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        c_type:        one of "f32", "f16", "s32"
+        satfinite:     known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       mma
+        """
+    @overload
+    def __call__(self, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str, a_layout: Literal['row'] | str, b_layout: Literal['col'] | str, d_type: Literal['f32', 'f16', 's32'] | str, a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, c_type: Literal['f32', 'f16', 's32'] | str, d_ptrs: list[Any] | RegisterPointer, a_ptrs: list[Any] | RegisterPointer, b_ptrs: list[Any] | RegisterPointer, c_ptrs: None = None, saturate: _bool = False, bit_op: None = None) -> None:
+        """As `mma.sync` with zeros for C: D = A B.
+
+        PTX:
+            {
+                .reg .b32 zero;
+                mov.b32 zero, 0;
+                mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {zero, zero, zero, zero};
+            }
+
+        d_ptrs:        a pointer to a register buffer
+        a_ptrs:        a pointer to a register buffer
+        b_ptrs:        a pointer to a register buffer
+        shape:         one of "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"
+        a_layout:      one of "row"
+        b_layout:      one of "col"
+        d_type:        one of "f32", "f16", "s32"
+        a_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        b_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        c_type:        one of "f32", "f16", "s32"
+        saturate:      known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       mma
+        """
+
+    sync: _PtxMmaSync
+
 class _PtxWgmma:
     """Tx.ptx.wgmma: instructions."""
 
@@ -2829,7 +2998,7 @@ class _Ptx:
 
     ld: _PtxLd
     @overload
-    def ld_acquire(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ld_acquire(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -2855,7 +3024,7 @@ class _Ptx:
         PTX ISA:       ld
         """
     @overload
-    def ld_acquire(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+    def ld_acquire(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
         """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
 
         With sem = "acquire".
@@ -2881,7 +3050,7 @@ class _Ptx:
         """
 
     @overload
-    def ld_relaxed(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ld_relaxed(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -2907,7 +3076,7 @@ class _Ptx:
         PTX ISA:       ld
         """
     @overload
-    def ld_relaxed(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+    def ld_relaxed(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
         """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
 
         With sem = "relaxed".
@@ -2933,7 +3102,7 @@ class _Ptx:
         """
 
     @overload
-    def ld_volatile(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ld_volatile(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -2959,7 +3128,7 @@ class _Ptx:
         PTX ISA:       ld
         """
     @overload
-    def ld_volatile(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+    def ld_volatile(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
         """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
 
         With sem = "volatile".
@@ -2985,7 +3154,7 @@ class _Ptx:
         """
 
     @overload
-    def ld_global_nc(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ld_global_nc(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -3012,7 +3181,7 @@ class _Ptx:
         PTX ISA:       ld
         """
     @overload
-    def ld_global_nc(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+    def ld_global_nc(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
         """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
 
         With nc = True.
@@ -3040,7 +3209,7 @@ class _Ptx:
 
     st: _PtxSt
     @overload
-    def st_release(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def st_release(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
 
         With sem = "release", whoever acquires the value sees all that happened before the store.
@@ -3064,7 +3233,7 @@ class _Ptx:
         PTX ISA:       st
         """
     @overload
-    def st_release(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def st_release(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
 
         With sem = "release".
@@ -3087,7 +3256,7 @@ class _Ptx:
         """
 
     @overload
-    def st_relaxed(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def st_relaxed(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
 
         With sem = "release", whoever acquires the value sees all that happened before the store.
@@ -3111,7 +3280,7 @@ class _Ptx:
         PTX ISA:       st
         """
     @overload
-    def st_relaxed(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def st_relaxed(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
 
         With sem = "relaxed".
@@ -3134,7 +3303,7 @@ class _Ptx:
         """
 
     @overload
-    def st_volatile(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def st_volatile(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
 
         With sem = "release", whoever acquires the value sees all that happened before the store.
@@ -3158,7 +3327,7 @@ class _Ptx:
         PTX ISA:       st
         """
     @overload
-    def st_volatile(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def st_volatile(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
 
         With sem = "volatile".
@@ -3413,7 +3582,7 @@ class _Ptx:
     cp_async: _PtxCp_async
     cp: _PtxCp
     cp_reduce_async: _PtxCp_reduce_async
-    def cp_async_bulk_g2s_cluster(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster', cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def cp_async_bulk_g2s_cluster(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
 
         Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
@@ -3436,7 +3605,7 @@ class _Ptx:
         PTX ISA:       cp.async.bulk
         """
 
-    def cp_async_bulk_g2s_cta(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster', cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def cp_async_bulk_g2s_cta(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
 
         Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
@@ -3476,6 +3645,7 @@ class _Ptx:
         PTX ISA:       cp.async.bulk
         """
 
+    @overload
     def ldmatrix(self, dst: RegisterPointer, addr: SharedPointer, num: int = 4, transpose: _bool = False) -> None:
         """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
 
@@ -3491,7 +3661,24 @@ class _Ptx:
         cost:          matrix, 4 cycles to issue in the simulator's clock
         PTX ISA:       ldmatrix
         """
+    @overload
+    def ldmatrix(self, trans: _bool, num: int, dtype: str, smem_ptr: SharedPointer, *dst_handles: RegisterPointer) -> None:
+        """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
 
+        PTX:
+            ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
+
+        dst_handles:   a pointer to a register buffer
+        smem_ptr:      a pointer to shared memory, as in bar.ptr_to([0])
+        num:           one of 1, 2, 4
+        trans:         known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       ldmatrix
+        """
+
+    @overload
     def stmatrix(self, addr: SharedPointer, src: RegisterPointer, num: int = 4, transpose: _bool = False) -> None:
         """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
 
@@ -3507,7 +3694,24 @@ class _Ptx:
         cost:          matrix, 4 cycles to issue in the simulator's clock
         PTX ISA:       stmatrix
         """
+    @overload
+    def stmatrix(self, trans: _bool, num: int, dtype: str, smem_ptr: SharedPointer, *src_handles: RegisterPointer, shape: str = 'm8n8', space: str = 'shared') -> None:
+        """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
 
+        PTX:
+            stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
+
+        smem_ptr:      a pointer to shared memory, as in bar.ptr_to([0])
+        src_handles:   a pointer to a register buffer
+        num:           one of 1, 2, 4
+        trans:         known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       stmatrix
+        """
+
+    mma: _PtxMma
     wgmma: _PtxWgmma
     tcgen05: _PtxTcgen05
     clusterlaunchcontrol: _PtxClusterlaunchcontrol
@@ -3587,7 +3791,7 @@ ptx: _Ptx
 class _Cuda:
     """Tx.cuda: instructions."""
 
-    def ldg(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ldg(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -3614,7 +3818,7 @@ class _Cuda:
         PTX ISA:       ld
         """
 
-    def atomic_add(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor', 'exch'] | str, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+    def atomic_add(self, address: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '') -> Expr:
         """Replace the value at `address` by that of `op` applied to it and `value`, in one step; the result is the old one.
 
         Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
@@ -3639,7 +3843,7 @@ class _Cuda:
         PTX ISA:       atom
         """
 
-    def atomic_cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+    def atomic_cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '') -> Expr:
         """Replace the value at `address` by `value` if it is `compare`, in one step; the result is the old one.
 
         With space = "".
@@ -3684,7 +3888,7 @@ class _Cuda:
         PTX ISA:       mbarrier.try_wait
         """
 
-    def thread_fence(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+    def thread_fence(self, ) -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
 
         A strong write after the fence releases what happens before the fence. What a strong read before the fence found
@@ -3703,7 +3907,7 @@ class _Cuda:
         PTX ISA:       membar/fence
         """
 
-    def thread_fence_block(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+    def thread_fence_block(self, ) -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
 
         A strong write after the fence releases what happens before the fence. What a strong read before the fence found
@@ -3722,7 +3926,7 @@ class _Cuda:
         PTX ISA:       membar/fence
         """
 
-    def thread_fence_system(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+    def thread_fence_system(self, ) -> None:
         """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
 
         A strong write after the fence releases what happens before the fence. What a strong read before the fence found
@@ -3975,7 +4179,7 @@ class _Cuda:
         PTX ISA:       vote.sync
         """
 
-    def reduce_add_sync_u32(self, mask: Integer, value: Integer, op: Literal['add', 'min', 'max'] | str = 'add') -> Expr:
+    def reduce_add_sync_u32(self, mask: Integer, value: Integer) -> Expr:
         """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together.
 
         With op = "add".
@@ -3992,7 +4196,7 @@ class _Cuda:
         PTX ISA:       redux.sync
         """
 
-    def reduce_min_sync_u32(self, mask: Integer, value: Integer, op: Literal['add', 'min', 'max'] | str = 'add') -> Expr:
+    def reduce_min_sync_u32(self, mask: Integer, value: Integer) -> Expr:
         """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together.
 
         With op = "min".

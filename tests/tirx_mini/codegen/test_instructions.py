@@ -34,7 +34,7 @@ from tirx_mini.ir import (
 from tirx_mini.isa import REGISTER_TYPES, TABLE, Instruction, OperandKind
 from tirx_mini.runtime import compile_cuda
 
-MANY = 2000
+MANY = 4000
 """Forms of an instruction of which not all are assembled, but each two values of its modifiers."""
 BLACKWELLS = ("sm_100a", "sm_103a")
 ARCHITECTURES = {70: "sm_75", 80: "sm_80", 90: "sm_90a", 100: "sm_100a"}
@@ -44,6 +44,7 @@ SMEM = Buffer("smem", (1024,), DataType("uint8"), "shared", align=1024)
 BARS = Buffer("bars", (4,), DataType("uint64"), "shared", source=SMEM, byte_offset=64)
 GLOBAL = vector("A", 64, "float32")
 FLOATS = vector("floats", 128, "float32", "local")
+WORDS = vector("words", 128, "uint32", "local")
 MATRIX = Buffer("M", (64, 64), DataType("float16"))
 MAP = TensorMap(Var(DataType("tensormap"), "M_map"), MATRIX, (64, 64), (128,), (64, 64), 128)
 NUMBERS = {
@@ -81,7 +82,7 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
         OperandKind.MEMORY: AddressOf(HANDLE, BARS if "shared" in str(attrs.get("space")) else GLOBAL, (const(2),)),
         OperandKind.TYPED: cast(REGISTER_TYPES.get(str(attrs.get("type")), "uint32"), tid),
         OperandKind.TMEM: cast("uint32", tid),
-        OperandKind.REGISTERS: AddressOf(HANDLE, FLOATS, (const(0),)),
+        OperandKind.REGISTERS: AddressOf(HANDLE, WORDS if entry.scattered else FLOATS, (const(0),)),
         OperandKind.TENSOR_MAP: MAP.var,
         OperandKind.TCGEN05_DESCRIPTOR: cast("uint64", tid),
         OperandKind.WGMMA_DESCRIPTOR: cast("uint64", tid),
@@ -109,7 +110,7 @@ def forms(entry: Instruction) -> Iterator[dict[str, object]]:
 
 
 def _pairs(choices: dict[str, tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
-    """Combinations in which each two values of different modifiers are together, .
+    """Combinations in which each two values of different modifiers are together.
 
     A memory order has a scope, so these two are taken as one.
     """
@@ -156,7 +157,7 @@ def test_every_instruction_assembles(name: str, arch: str) -> None:
     for cta_group in (1, 2) if groups and arch in BLACKWELLS else (1,):  # a function has room for one of them
         calls = list(statements(entry, cta_group, arch))
         assert calls
-        frame = [AllocBuffer(SMEM), DeclBuffer(BARS), AllocBuffer(FLOATS)]
+        frame = [AllocBuffer(SMEM), DeclBuffer(BARS), AllocBuffer(FLOATS), AllocBuffer(WORDS)]
         kernel = func(*frame, *calls, params=(GLOBAL, MATRIX), smem=1024)
         needs_map = any(o.type.kind is OperandKind.TENSOR_MAP for o in entry.operands)
         assert compile_cuda(cuda_source(replace(kernel, tensor_maps=(MAP,) if needs_map else ())), arch).cubin

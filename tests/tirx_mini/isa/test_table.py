@@ -372,7 +372,9 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
      "tcgen05.ld", "tcgen05.st", "tcgen05.wait.ld", "tcgen05.wait.st", "tcgen05.fence.before_thread_sync",
      "tcgen05.fence.after_thread_sync", "fence.proxy.async"): mma,
 }  # fmt: skip
-ELSEWHERE = re.compile(r"wgmma\..*|(ld|st)matrix|tcgen05\.(mma\.a_in_tmem|mma\.block_scale|cp)|printf|func_call")
+ELSEWHERE = re.compile(
+    r"wgmma\..*|mma\.sync.*|(ld|st)matrix|tcgen05\.(mma\.a_in_tmem|mma\.block_scale|cp)|printf|func_call"
+)
 """Instructions that tests of their own execute: they need registers of a kernel, or all lanes of tensor memory."""
 
 

@@ -15,7 +15,7 @@ from ..ordering import ORDER, AccessLog, Causality, Complain, Conflict, GridBefo
 from ..timing import Clock, FairShare, SmTraffic
 from .barriers import StoreOverBarrier
 from .counting import ClusterBarrier, NamedBarriers
-from .interfaces import Gpu, Warp
+from .interfaces import QUARTERS, Gpu, Warp
 from .mbarrier import Mbarrier
 from .memory import SharedMemory, TensorMemory
 from .register_pool import RegisterPool
@@ -26,6 +26,7 @@ class Multiprocessor:
     """A streaming multiprocessor: what its resident CTAs share.
 
     smem_room: bytes of shared memory that are free; threads_free, registers_free, ctas_free: likewise.
+    multipliers: for each quarter, the warps there that have executed an mma.
     tensor: its tensor cores. tensor_free, stores_free: when they and its TMA stores are idle again, in cycles.
     """
 
@@ -38,6 +39,7 @@ class Multiprocessor:
         # CTAs are placed on the GPCs in turn, and a cluster within one: neighbouring pairs are on different sides.
         self.traffic = SmTraffic(spec, index // 2 % spec.l2_partitions)
         self.tensor = FairShare(clock, rate=1.0, most=1.0)
+        self.multipliers: tuple[set[Any], ...] = tuple(set() for _ in range(QUARTERS))
         self.tensor_free = 0.0
         self.stores_free = 0.0
 
@@ -155,6 +157,7 @@ class ResidentCta:
     def warp_ended(self, warp: RunningWarp) -> None:
         """A warp has executed its last instruction."""
         self.gpu.warp_ended(warp)
+        self.sm.multipliers[warp.warp_id % QUARTERS].discard(warp)
         self.registers.exited(warp)
         self.gpu.clock.at(warp.time, self, self._warp_exited, warp)
 

@@ -56,6 +56,10 @@ Blocking = Generator[Wait, None, None]
 """What a function returns that blocks: it yields what the warp waits for."""
 
 
+QUARTERS = 4
+"""The parts of an SM: warp w of a CTA runs in part w % 4, which has a tensor core."""
+
+
 class Sm(Protocol):
     """A streaming multiprocessor. tensor_free, stores_free: when its tensor core and its TMA stores are idle again."""
 
@@ -64,6 +68,11 @@ class Sm(Protocol):
 
     @property
     def index(self) -> int: ...
+    @property
+    def multipliers(self) -> Sequence[set[Any]]:
+        """The warps of each quarter that have executed an mma, and share its tensor core."""
+        ...
+
     @property
     def traffic(self) -> SmTraffic: ...
     @property

@@ -404,6 +404,24 @@ class Registers:
         return count
 
 
+class ScatteredRegisters:
+    """An operand of an instruction whose 32-bit registers are anywhere: `parts` has one each."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[Registers, ...]) -> None:
+        self.parts = parts
+
+    def read(self, words: int) -> np.ndarray:
+        """Their values, as `Registers.read`."""
+        return np.concatenate([part.read(1) for part in self.parts])
+
+    def write(self, values: np.ndarray) -> None:
+        """Set them, as `Registers.write`."""
+        for part, value in zip(self.parts, values, strict=True):
+            part.write(value[None])
+
+
 def _outside(w: Owner, name: str, span: Span | None, index: int, size: int) -> Fault:
     return Fault(RegisterOutOfBounds(w.origin, name, span, index, size))
 

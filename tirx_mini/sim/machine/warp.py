@@ -29,11 +29,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from tirx_mini.ir import DataType, Span, TensorMap
-from tirx_mini.isa import WgmmaVerbs
+from tirx_mini.isa import WarpProduct, WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Lanes, Operation, Proxy, SyncClock
-from . import access, matrix, passing
+from . import access, matrix, passing, warp_mma
 from .addresses import window
 from .counting import ClusterBarrier, NamedBarriers
 from .dtypes import numpy_dtype
@@ -362,6 +362,10 @@ class RunningWarp:
     def store_matrices(self, addresses: Any, registers: Any, count: int, transpose: bool) -> None:
         """stmatrix."""
         matrix.store_matrices(self, addresses, registers, count, transpose)
+
+    def multiply_matrices(self, d: Any, a: Any, b: Any, c: Any, product: WarpProduct) -> None:
+        """mma."""
+        warp_mma.multiply_matrices(self, d, a, b, c, product)
 
     def shared_address(self, buffer: SharedBuffer, index: Any) -> Any:
         """The shared::cluster address of an element: cluster_ctarank << 24 | byte offset. Faults: out-of-bounds."""

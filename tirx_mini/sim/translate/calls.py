@@ -9,6 +9,7 @@ from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.ir import AddressOf, Call, Expr, TensorMap, TirxError, Var
 from tirx_mini.isa import Instruction, instruction_of
 
+from ..machine import ScatteredRegisters
 from .uniformity import call_varies
 from .values import Value, ranged
 
@@ -53,7 +54,7 @@ class Calls:
         entry = instruction_of(call)
         if entry is None:
             raise TirxError(f"{call.op} is not in the instruction table", call.span)
-        operands = [self._operand(argument) for argument in call.args]
+        operands = [self._group(given) for given in _groups(entry, call)]
         if entry.opaque:
             self._presume(call)
         lanes = any(varies for _, varies in operands)
@@ -77,7 +78,21 @@ class Calls:
         value = self.expressions.value(argument)
         return value.code, value.lanes
 
+    def _group(self, arguments: Sequence[Expr]) -> tuple[str, bool]:
+        """An operand, and whether it differs among lanes; registers that are given one by one are one operand."""
+        if len(arguments) == 1:
+            return self._operand(arguments[0])
+        scattered = self.out.object("Scattered", ScatteredRegisters)
+        return f"{scattered}(({', '.join(self._operand(each)[0] for each in arguments)}))", False
+
     def _attribute(self, value: object) -> str:
         if value is None or isinstance(value, (bool, int, str)):
             return repr(value)
         return self.out.object("A", value)
+
+
+def _groups(entry: Instruction, call: Call) -> list[tuple[Expr, ...]]:
+    """The operands of a call as the semantics takes them: one by one, except registers that are given one by one."""
+    if not entry.scattered:
+        return [(argument,) for argument in call.args]
+    return [given for _, given in entry.matched(call.args, dict(call.attrs))]

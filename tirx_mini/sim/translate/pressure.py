@@ -120,11 +120,11 @@ def _touches(node: Stmt | Expr) -> Iterator[tuple[Buffer, bool]]:
 def _operands(call: Call) -> Iterator[tuple[Buffer, bool]]:
     """The arrays that an instruction names. An MMA that may begin anew writes its accumulators only."""
     entry = instruction_of(call)
-    operands = {} if entry is None else dict(zip((o.name for o in entry.operands), entry.operands, strict=True))
-    given = dict(zip(operands, call.args, strict=False))
-    accumulate = given.get("accumulate")
+    matched = [] if entry is None else entry.matched(call.args, dict(call.attrs))
+    accumulate = next((given[0] for operand, given in matched if operand.name == "accumulate" and given), None)
     anew = accumulate is not None and not (isinstance(accumulate, Const) and accumulate.value)
-    for name, argument in given.items():
-        if isinstance(argument, AddressOf) and argument.buffer.scope == "local":
-            access = operands[name].type.access
-            yield argument.buffer, access is Access.WRITE or (access is Access.UPDATE and anew)
+    for operand, given in matched:
+        for argument in given:
+            if isinstance(argument, AddressOf) and argument.buffer.scope == "local":
+                access = operand.type.access
+                yield argument.buffer, access is Access.WRITE or (access is Access.UPDATE and anew)

@@ -1,0 +1,69 @@
+"""Registers of an operand that a kernel names one by one, as TVM's dialect does: a list with a pointer to each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tirx_mini.ir import AddressOf, Expr, TirxError, as_expr, binary, const, int_value, simplify
+
+from .operands import Operand
+
+
+def register_pointers(operand: Operand, value: Any, count: int, instruction: str) -> tuple[AddressOf, ...]:
+    """The pointers of an operand of `count` 32-bit registers: one where they lie side by side, else one for each.
+
+    value: a pointer to the first, or a list with a pointer to each. Raises `TirxError`, which names `instruction`.
+    """
+    given = list(value) if isinstance(value, (list, tuple)) else [value]
+    if len(given) not in (1, count):
+        raise TirxError(
+            f"{operand.name!r} of {instruction} is {count} registers, but {len(given)} pointers are given",
+            hint="give a pointer to each of them, or one to the first",
+        )
+    pointers = tuple(_pointer(operand, each, instruction) for each in given)
+    return pointers[:1] if _side_by_side(pointers) else pointers
+
+
+def each_register(pointer: AddressOf, count: int) -> tuple[AddressOf, ...]:
+    """Pointers to `count` 32-bit registers that lie side by side from `pointer` on."""
+    *outer, last = pointer.indices
+    step = _elements(pointer)
+    ends = (simplify(binary("+", last, const(i * step))) for i in range(count))
+    return tuple(replace(pointer, indices=(*outer, end)) for end in ends)
+
+
+def _pointer(operand: Operand, value: Any, instruction: str) -> AddressOf:
+    pointer = operand.convert(value, instruction)
+    assert isinstance(pointer, AddressOf)
+    name, bits = pointer.buffer.name, pointer.buffer.dtype.bits
+    if bits > 32:
+        needed = f"{operand.name!r} of {instruction} is registers of 32 bits"
+        raise TirxError(f"{needed}, but {name} has elements of {bits}", pointer.span)
+    return pointer
+
+
+def _elements(pointer: AddressOf) -> int:
+    """The elements of the buffer in a register."""
+    return 32 // pointer.buffer.dtype.bits
+
+
+def _side_by_side(pointers: Sequence[AddressOf]) -> bool:
+    first = pointers[0]
+    if first.buffer.layout is not None or any(pointer.buffer is not first.buffer for pointer in pointers):
+        return len(pointers) == 1
+    step, start = _elements(first), _position(first)
+    return all(_distance(_position(pointer), start) == i * step for i, pointer in enumerate(pointers))
+
+
+def _position(pointer: AddressOf) -> Expr:
+    """The index of the element in row-major order."""
+    position: Expr = const(0)
+    for index, extent in zip(pointer.indices, pointer.buffer.shape, strict=False):
+        position = binary("+", binary("*", position, const(extent)), as_expr(index))
+    return position
+
+
+def _distance(end: Expr, start: Expr) -> int | None:
+    return int_value(simplify(binary("-", end, start)))

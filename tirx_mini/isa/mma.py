@@ -1,0 +1,188 @@
+"""mma: the tensor cores as one warp uses them, with all operands in its registers (PTX ISA: "mma").
+
+Each lane holds a fragment of each matrix. Lane 4g + t holds, of A [16, k], elements of rows g and g + 8; of B [k, 8],
+elements of column g; of C and D [16, 8], columns 2t and 2t + 1 of rows g and g + 8. A register of 32 bits holds
+w = 32 / bits neighbours along K, those of lane t at K = w t and, in the other half of the registers, at k / 2 + w t
+(PTX ISA: "Matrix Fragments for mma.m16n8k16" and those of the other shapes).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+from tirx_mini.ir import AddressOf, DataType, Expr
+
+from .core import instruction
+from .descriptors import PTX_TYPES
+from .facts import Alias, Scope
+from .machine import Machine, Thread
+from .operands import Registers, SourceRegisters
+from .requests import WarpProduct
+
+Shape = Literal["m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"]
+Factor = Literal["f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"]
+Sum = Literal["f32", "f16", "s32"]
+
+DTYPES: Mapping[str, str] = {**{ptx: dtype for dtype, ptx in PTX_TYPES.items()}, "tf32": "float32"}
+"""The dtypes of elements, by PTX's names of types."""
+
+_BYTES = ("s8", "u8")
+_FP8 = ("e4m3", "e5m2")
+_FORMS: Mapping[tuple[str, ...], tuple[tuple[int, ...], tuple[str, ...]]] = {
+    ("f16",): ((8, 16), ("f32", "f16")),
+    ("bf16",): ((8, 16), ("f32",)),
+    ("tf32",): ((4, 8), ("f32",)),
+    _BYTES: ((16, 32), ("s32",)),
+    _FP8: ((16, 32), ("f32", "f16")),
+}
+"""The types of A and B that go together, with the depths that they have and the types of C and D."""
+
+_VALUES = {
+    "float16": "f16", "fp16": "f16", "bfloat16": "bf16", "fp32": "f32", "float32": "f32", "tensor_float32": "tf32",
+    "int8": "s8", "uint8": "u8", "int32": "s32", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
+}  # fmt: skip
+_TVM: Mapping[str, str | tuple[Any, ...]] = {
+    **{name: name for name in ("shape", "a_layout", "b_layout", "d_type", "a_type", "b_type", "c_type")},
+    "d_ptrs": "d", "a_ptrs": "a", "b_ptrs": "b", "c_ptrs": "c", "saturate": "satfinite", "bit_op": (None,),
+}  # fmt: skip
+"""The order of the parameters in TVM 0.26."""
+
+
+def _sizes(shape: str) -> tuple[int, int, int]:
+    m, n, k = map(int, re.findall(r"\d+", shape))
+    return m, n, k
+
+
+def _bits(kind: str) -> int:
+    return DataType(DTYPES[kind]).bits
+
+
+def _registers(shape: str, d_type: str, a_type: str, b_type: str, c_type: str, **_: Any) -> Mapping[str, int]:
+    m, n, k = _sizes(shape)
+    elements = {"d": (m * n, d_type), "a": (m * k, a_type), "b": (n * k, b_type), "c": (m * n, c_type)}
+    return {name: max(1, count * _bits(kind) // 1024) for name, (count, kind) in elements.items()}
+
+
+def _wrong(operands: Sequence[Expr], **attrs: Any) -> str | None:
+    """What is wrong with types, shape or registers of a call (PTX ISA: "mma", syntax and restrictions)."""
+    a, b, c, d, shape = (attrs[name] for name in ("a_type", "b_type", "c_type", "d_type", "shape"))
+    depths, sums = next(form for kinds, form in _FORMS.items() if a in kinds)
+    if not any(a in kinds and b in kinds for kinds in _FORMS):
+        return f"A of type {a} and B of type {b} do not go together"
+    if c != d or d not in sums:
+        return f"C and D have the same type, {' or '.join(sums)} where A is of type {a}; they are {c} and {d}"
+    if _sizes(shape)[2] not in depths:
+        return f"{shape} is not a shape of {a}; {' and '.join(f'm16n8k{k}' for k in depths)} are"
+    if attrs["satfinite"] and a not in _BYTES:
+        return "satfinite is for A and B of type s8 and u8"
+    return _wrong_registers(operands, attrs)
+
+
+def _wrong_registers(operands: Sequence[Expr], attrs: Mapping[str, Any]) -> str | None:
+    counts = _registers(**attrs)
+    one_each = len(operands) > len(counts)
+    names = [name for name, count in counts.items() for _ in range(count if one_each else 1)]
+    for name, pointer in zip(names, operands, strict=False):
+        kind = attrs[f"{name}_type"]
+        if isinstance(pointer, AddressOf) and not _holds(pointer.buffer.dtype, kind):
+            return f"{name} is a fragment of {kind}, but {pointer.buffer.name} has elements of {pointer.buffer.dtype}"
+    return None
+
+
+def _holds(dtype: DataType, kind: str) -> bool:
+    """Whether registers of a dtype are fragments of a PTX type: of this type, or of bits."""
+    return dtype == DTYPES[kind] or (dtype.is_integer and (dtype.bits == 32 or _bits(kind) != 8))
+
+
+_MMA = "mma.sync.aligned.{shape}.{a_layout}.{b_layout}{.satfinite}.{d_type}.{a_type}.{b_type}.{c_type}"
+
+
+def _with_zeros(d_type: str, **_: Any) -> str:
+    zeros = ", ".join(["zero"] * (2 if d_type == "f16" else 4))
+    return f"""{{
+    .reg .b32 zero;
+    mov.b32 zero, 0;
+    {_MMA} {{{{d}}}}, {{{{a}}}}, {{{{b}}}}, {{{zeros}}};
+}}"""
+
+
+@lru_cache(maxsize=256)
+def _product(shape: str, a_type: str, b_type: str, d_type: str, satfinite: bool) -> WarpProduct:
+    """What one instruction computes; equal modifiers give one object."""
+    m, n, k = _sizes(shape)
+    return WarpProduct(m, n, k, DTYPES[a_type], DTYPES[b_type], DTYPES[d_type], bool(satfinite))
+
+
+@instruction(
+    _MMA + " {{d}}, {{a}}, {{b}}, {{c}};",
+    name="mma.sync",
+    api=("ptx.mma", Alias("ptx.mma", order=_TVM)),
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="mma",
+    cost="matrix",
+    registers=_registers,
+    scattered=True,
+    check=_wrong,
+    values=_VALUES,
+)
+def mma_sync(
+    gpu: Machine,
+    thread: Thread,
+    d: Registers,
+    a: SourceRegisters,
+    b: SourceRegisters,
+    c: SourceRegisters,
+    *,
+    shape: Shape = "m16n8k16",
+    a_layout: Literal["row"] = "row",
+    b_layout: Literal["col"] = "col",
+    d_type: Sum = "f32",
+    a_type: Factor = "f16",
+    b_type: Factor = "f16",
+    c_type: Sum = "f32",
+    satfinite: bool = False,
+) -> None:
+    """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
+
+    Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
+    """
+    thread.require_converged("mma.sync")
+    thread.multiply_matrices(d, a, b, c, _product(shape, a_type, b_type, d_type, satfinite))
+
+
+@instruction(
+    _with_zeros,
+    name="mma.sync.zero",
+    api=("ptx.mma", Alias("ptx.mma", order={**_TVM, "c_ptrs": (None,)})),
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="mma",
+    cost="matrix",
+    registers=_registers,
+    scattered=True,
+    check=_wrong,
+    values=_VALUES,
+)
+def mma_sync_zero(
+    gpu: Machine,
+    thread: Thread,
+    d: Registers,
+    a: SourceRegisters,
+    b: SourceRegisters,
+    *,
+    shape: Shape = "m16n8k16",
+    a_layout: Literal["row"] = "row",
+    b_layout: Literal["col"] = "col",
+    d_type: Sum = "f32",
+    a_type: Factor = "f16",
+    b_type: Factor = "f16",
+    c_type: Sum = "f32",
+    satfinite: bool = False,
+) -> None:
+    """As `mma.sync` with zeros for C: D = A B."""
+    thread.require_converged("mma.sync")
+    thread.multiply_matrices(d, a, b, None, _product(shape, a_type, b_type, d_type, satfinite))
