@@ -2,7 +2,7 @@
 
 from .attributes import ATTRIBUTE, BOOL, FLAG, FLOAT, INT, INTS, STRING, SYMBOL, TYPE, one_of, quoted, sequence
 from .build import Builder, make
-from .core import REQUIRED, Arg, Codec, Field, Module, Op, OpKind, Region, Scalar, Syntax, Type, Value, flat
+from .core import REQUIRED, Arg, Codec, Field, Module, Op, OpKind, Region, Scalar, Syntax, Type, Value, Verify, flat
 from .dialect import Dialect
 from .parser import ParseError, Parser, parse_module
 from .passes import Pass, Watch, diff, run_passes
@@ -13,7 +13,7 @@ from .verifier import verify
 __all__ = [
     "ATTRIBUTE", "BOOL", "FLAG", "FLOAT", "INT", "INTS", "KEEP", "REQUIRED", "STRING", "SYMBOL", "TYPE",
     "Arg", "Builder", "Codec", "Dialect", "Field", "Module", "Op", "OpKind", "ParseError", "Parser", "Pass", "Printer",
-    "Region", "Rewriter", "Rule", "Scalar", "Syntax", "Type", "Value", "Watch",
+    "Region", "Rewriter", "Rule", "Scalar", "Syntax", "Type", "Value", "Verify", "Watch",
     "diff", "flat", "make", "merge_equal", "one_of", "parse_module", "print_module", "quoted", "remove_dead", "rewrite",
     "run_passes", "sequence", "uses", "verify",
 ]  # fmt: skip

@@ -315,7 +315,7 @@ class _Reader:
         attrs = {n: self.given[n] for n in self.kind.attrs if n in self.given and (n not in flags or self.given[n])}
         regions = tuple(self.given[n] for n in self.kind.regions)
         stated = [t for f in self.kind.results for t in self.types.get(f.name, [])]
-        types = stated if stated or not self.kind.results else None
+        types = stated if all(f.name in self.types for f in self.kind.results) else None
         try:
             return make(self.kind, args, attrs, regions, types)
         except ValueError as error:

@@ -71,6 +71,11 @@ class Printer:
             self._formatted(op, parts_of(op.kind.format))
         self.end_line()
 
+    def isolated(self, op: Op) -> None:
+        """One operation of a module: its values take names of their own."""
+        self.names, self.taken = {}, set()
+        self.op(op)
+
     def region(self, region: Region, params: bool = True) -> None:
         """``{``, the operations, ``}``.
 
@@ -143,6 +148,6 @@ def print_module(module: Module, default: str = "") -> str:
     printer.end_line()
     printer.depth += 1
     for op in module.ops:
-        printer.op(op)
+        printer.isolated(op)
     aliases = [f"{name} = {text}" for name, text in printer.aliases.items()]
     return "\n".join([*aliases, *printer.lines, "}"]) + "\n"

@@ -1,0 +1,102 @@
+"""Element types as NumPy holds them, and rounding to them.
+
+Integers are signed NumPy integers, whatever the operations say that read them (`unsigned` views the same bits), ``i1``
+is `bool`, ``tf32`` is a `float32` whose last 13 bits are zero, and a pointer is the `int64` of its address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import ml_dtypes
+import numpy as np
+
+Array = np.ndarray
+
+DTYPES: Mapping[str, np.dtype] = MappingProxyType({name: np.dtype(dtype) for name, dtype in {
+    "i1": np.bool_, "i4": ml_dtypes.int4, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "tf32": np.float32, "f64": np.float64,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+    "f4E2M1FN": ml_dtypes.float4_e2m1fn, "ptr": np.int64,
+}.items()})  # fmt: skip
+"""The NumPy type of each element type."""
+
+_TF32_DROPPED_BITS = 13
+
+
+def dtype_of(element: object) -> np.dtype:
+    """The NumPy type of an element type, or of its name; pointers of any type are addresses."""
+    name = str(element)
+    return DTYPES["ptr" if name.startswith("ptr<") else name]
+
+
+def unsigned(x: Array) -> Array:
+    """The same bits as unsigned integers."""
+    return x if x.dtype.kind in "bu" else x.view(np.dtype(f"u{x.dtype.itemsize}"))
+
+
+def signed(x: Array, element: str) -> Array:
+    """The bits of unsigned integers as the element type holds them."""
+    return (
+        x.astype(np.bool_)
+        if element == "i1"
+        else x.astype(unsigned(np.empty(0, DTYPES[element])).dtype).view(DTYPES[element])
+    )
+
+
+def wide(x: Array) -> Array:
+    """Floats that computations are done in: `float64` for itself, `float32` for all others."""
+    return x if x.dtype.kind == "f" and x.dtype.itemsize >= 4 else x.astype(np.float32)
+
+
+def exact(x: Array) -> Array:
+    """Floats that hold sums and products of the type with bits to spare, for directed rounding."""
+    return x.astype(np.longdouble if x.dtype == np.float64 else np.float64)
+
+
+def to_float(x: Array, element: str, mode: str = "nearest_even") -> Array:
+    """`x` rounded to an element type."""
+    if mode in ("zero", "negative_inf", "positive_inf"):
+        return _directed(x, element, mode)
+    if element == "tf32":
+        return _to_tf32(x.astype(np.float32), away=mode == "nearest_away")
+    return np.asarray(x).astype(DTYPES[element])
+
+
+def _to_tf32(x: Array, away: bool) -> Array:
+    """Nearest ties to even, or away from zero: 10 explicit bits of the significand remain."""
+    bits = np.asarray(x).view(np.uint32)
+    half = np.uint32(1 << (_TF32_DROPPED_BITS - 1))
+    tie = np.uint32(0) if away else np.uint32(1) - ((bits >> np.uint32(_TF32_DROPPED_BITS)) & np.uint32(1))
+    kept = (bits + (half - tie)) & np.uint32(0xFFFFFFFF << _TF32_DROPPED_BITS & 0xFFFFFFFF)
+    return np.where(np.isfinite(x), kept.view(np.float32), x).astype(np.float32)
+
+
+def _directed(x: Array, element: str, mode: str) -> Array:
+    near = to_float(x, element)
+    back = near.astype(x.dtype)
+    towards = {
+        "zero": np.zeros_like(x),
+        "negative_inf": np.full_like(x, -np.inf),
+        "positive_inf": np.full_like(x, np.inf),
+    }[mode]
+    wrong = (np.abs(back) > np.abs(x)) if mode == "zero" else (back > x) if mode == "negative_inf" else (back < x)
+    return np.where(wrong & np.isfinite(x), _step(near, towards, element), near)
+
+
+def _step(x: Array, towards: Array, element: str) -> Array:
+    """The neighbour of `x` in the direction of `towards`."""
+    if element == "tf32":
+        bits = x.view(np.uint32).astype(np.int64)
+        unit = 1 << _TF32_DROPPED_BITS
+        grows = (np.abs(towards) > np.abs(x)) & (np.sign(towards) == np.sign(x))
+        return (bits + np.where(grows, unit, -unit)).astype(np.uint32).view(np.float32)
+    return np.nextafter(x, towards.astype(x.dtype))
+
+
+def flushed(x: Array, flush: bool) -> Array:
+    """Subnormal numbers become zeros of their sign, where the operation says `flush_to_zero`."""
+    if not flush:
+        return x
+    return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(np.zeros_like(x), x), x)
