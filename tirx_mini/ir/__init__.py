@@ -2,8 +2,9 @@
 arithmetic and a printer.
 """
 
-from .arith import Analyzer, simplify
+from .arith import Analyzer, key, simplify
 from .bits import Reinterpret, reinterpret
+from .block import REDUCE, SPATIAL, Block
 from .buffer import SCOPES, VIEWS, AddressOf, Buffer, BufferLoad, Range, Region, scalar, shared_address
 from .dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, UINT32, UINT64, DataType
 from .errors import ERROR_KINDS, ErrorKind
@@ -36,14 +37,17 @@ from .expr import (
     wrap,
 )  # fmt: skip
 from .expr_printer import expr_text, instruction_path
-from .func import COPY_FENCES, COURSE, DIALECT, NATIVE, TVM, IRModule, Launch, PrimFunc
-from .printer import script, stmt_text
+from .func import COPY_FENCES, COURSE, DIALECT, NATIVE, TIR, TVM, IRModule, Launch, PrimFunc
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
+    LOOP_KINDS,
+    PARALLEL,
     PARENTS,
     SCOPE_KINDS,
     SERIAL,
+    THREAD,
     UNROLLED,
+    VECTORIZED,
     AllocBuffer,
     Bind,
     Break,
@@ -65,6 +69,7 @@ from .stmt import (
     seq,
 )  # fmt: skip
 from .text import Written
+from .tir_printer import script, stmt_text
 from .units import UNIT_NUMBERS
 from .visit import Mutator, children, rewrite, structural_equal, substitute, walk
 
@@ -73,10 +78,12 @@ __all__ = [
     "COURSE",
     "DIALECT",
     "NATIVE",
+    "TIR",
     "TVM",
     "Analyzer",
     "BINARY_OPS",
     "UNARY_OPS",
+    "key",
     "simplify",
     "SCOPES",
     "VIEWS",
@@ -138,8 +145,15 @@ __all__ = [
     "file_label",
     "PARENTS",
     "SCOPE_KINDS",
+    "LOOP_KINDS",
     "SERIAL",
     "UNROLLED",
+    "PARALLEL",
+    "VECTORIZED",
+    "THREAD",
+    "REDUCE",
+    "SPATIAL",
+    "Block",
     "AllocBuffer",
     "Bind",
     "Break",

@@ -52,9 +52,9 @@ COPY_FENCES = "tirx_mini.copy_fences"
 """The attribute that is False for a function whose copies into shared memory end without a fence, as TVM's do."""
 
 
-COURSE, NATIVE = "course", "native"
-"""How kernels are spelt: ``with Tx.kernel():`` and ``Tx.cta_id([4], parent="kernel")``, or ``T.device_entry()`` and
-``T.cta_id([4])``.
+COURSE, NATIVE, TIR = "course", "native", "tir"
+"""How kernels are spelt: ``with Tx.kernel():`` and ``Tx.cta_id([4], parent="kernel")``; ``T.device_entry()`` and
+``T.cta_id([4])``; or, for what schedules are applied to, ``for i in T.parallel(8):`` and ``with T.block("C"):``.
 """
 
 
@@ -65,7 +65,7 @@ class PrimFunc:
     params: global buffers and scalar variables, in call order.
     launch: the launch configuration; None until the function is lowered.
     tensor_maps: the tensor maps of its TMA copies; empty until the function is lowered.
-    spelling: the dialect that its text is in: COURSE or NATIVE.
+    spelling: the dialect that its text is in: COURSE, NATIVE or TIR.
     """
 
     name: str
@@ -110,6 +110,12 @@ class IRModule:
         if len(self.functions) == 1:
             return next(iter(self.functions.values()))
         raise ValueError(f"the module has {len(self.functions)} functions, but none is named 'main'")
+
+    def __getitem__(self, name: str) -> PrimFunc:
+        return self.functions[name]
+
+    def __str__(self) -> str:
+        return self.script()
 
     def script(self) -> str:
         return "\n\n".join(func.script() for func in self.functions.values())

@@ -1,6 +1,7 @@
 """The IR as source text, in the style of TVMScript. The text of a function parses back to an equal function.
 
-`stmt_text` prints a statement, `script` a whole kernel, lowered or not; expressions are printed by `expr_printer.py`.
+Kernels are printed here, lowered or not; expressions by `expr_printer.py`, and what schedules arrange by
+`tir_printer.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .buffer import AddressOf, Buffer, BufferLoad
-from .expr import Const, Expr, Var, int_value
-from .expr_printer import ExprPrinter, expr_text, is_plain, literal, quoted
+from .expr import Const, Var, int_value
+from .expr_printer import ExprPrinter, is_plain, literal, quoted
 from .func import DIALECT, NATIVE, PrimFunc
 from .stmt import (
     UNROLLED,
@@ -34,7 +35,6 @@ from .stmt import (
     TileCall,
     While,
 )  # fmt: skip
-from .text import node_text
 from .visit import walk
 
 _INDENT = "    "
@@ -48,19 +48,9 @@ _LANGUAGE = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\bTx\.""")
 """A string, or the prefix of a name of the language."""
 
 
-def stmt_text(stmt: Stmt) -> str:
-    """A statement as lines of Python text."""
-    return "\n".join(Printer().stmt(stmt, 0))
-
-
-def script(func: PrimFunc) -> str:
+def kernel_text(func: PrimFunc) -> str:
     """A kernel as Python text that `tirx_mini.script.from_source` can parse."""
     return Printer(set(_layout_names(func))).func(func)
-
-
-node_text.register(Expr, expr_text)
-node_text.register(Stmt, stmt_text)
-node_text.register(PrimFunc, script)
 
 
 def _layout_names(func: PrimFunc) -> Iterator[str]:

@@ -2,14 +2,14 @@
 
     stmt ::= Seq(stmts*) | Bind(var, value) | AllocBuffer(buffer) | DeclBuffer(buffer)
            | BufferStore(buffer, indices*, value) | Evaluate(call)
-           | If(cond, then, orelse?) | For(var, start, stop, body, step, kind, parallel, unroll?) | While(cond, body)
-           | Break | Continue | Hint(message, attrs*, body?) | Expanded(path, args*, body)
+           | If(cond, then, orelse?) | For(var, start, stop, body, step, kind, parallel, unroll?, thread)
+           | While(cond, body) | Break | Continue | Hint(message, attrs*, body?) | Expanded(path, args*, body)
            | ScopeIds(vars*, extents*, kind, parent, preferred*)  -- bx, by = Tx.cta_id([m, n], parent="kernel")
            | Scope(kind, body, parent?, filter?)         -- with Tx.thread(parent="warp")[cond]:
            | TileCall(op, operands*, options*, scope?)   -- Tx.copy(dst, src)
 
 Every statement also has a `span`. The last three are the tile level: the lowering pipeline replaces them, and a
-lowered function contains none.
+lowered function contains none. The same holds of `Block` (`block.py`) and of loops whose kind a schedule chose.
 """
 
 from __future__ import annotations
@@ -85,16 +85,21 @@ class If(Stmt):
 
 
 SERIAL, UNROLLED = "serial", "unrolled"
+PARALLEL, VECTORIZED, THREAD = "parallel", "vectorized", "thread_binding"
+"""Kinds of loops that schedules choose. The first passes of each target replace them."""
+LOOP_KINDS = (SERIAL, UNROLLED, PARALLEL, VECTORIZED, THREAD)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class For(Stmt):
     """``for var in range(start, stop, step)``.
 
-    kind: SERIAL, or UNROLLED to expand every iteration.
+    kind: SERIAL, or UNROLLED to expand every iteration; before a target lowers a schedule also PARALLEL (cores of a
+        CPU), VECTORIZED (lanes of a vector), or THREAD (the CTAs or threads of a grid).
     parallel: whether the iterations are independent: none reads a value that another writes. The compiler sets this
         for its own loops; the simulator runs such a loop as one NumPy operation.
     unroll: what CUDA's compiler is asked to do with a SERIAL loop: True to unroll it, False to keep it, None to choose.
+    thread: for THREAD, the index that counts the iterations: "blockIdx.x", "threadIdx.y", …
     """
 
     var: Var
@@ -105,6 +110,7 @@ class For(Stmt):
     kind: str = SERIAL
     parallel: bool = False
     unroll: bool | None = None
+    thread: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,8 +19,8 @@ from .stmt import Seq, Stmt, seq
 Node = Expr | Stmt
 
 _PLAIN = frozenset(
-    "span dtype name op attrs kind parent scope lanes step parallel unroll extents preferred message written spelling "
-    "path".split()
+    "span dtype name op attrs kind kinds parent scope lanes step parallel unroll extents preferred message written "
+    "spelling path thread".split()
 )
 """Fields that never hold nodes."""
 

@@ -170,6 +170,8 @@ def _shared_storage(buffer: Buffer, static: int, dynamic: Expr | None) -> _Stora
     storage = buffer
     while storage.source is not None and not _is_bytes(storage.source):
         storage = storage.source
+    if storage.layout is not None and storage.layout.cosize(m) > storage.size:  # padding is a part of the storage
+        storage = replace(storage, shape=(storage.layout.cosize(m),), layout=None)
     if storage.dtype == buffer.dtype:
         if storage.scalar or storage.elem_offset is not None:
             storage = replace(storage, scalar=False, elem_offset=None)

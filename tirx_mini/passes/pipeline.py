@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc
 
+from .bind import bind_loops
 from .flatten import flatten_buffers
 from .griddepcontrol import find_grid_dependence
 from .prefetch import prefetch_tensor_maps
@@ -31,6 +32,7 @@ class Pass:
 
 
 PIPELINE: tuple[Pass, ...] = (
+    Pass("BindLoops", "loops that a schedule bound become CTAs and threads, with barriers between them", bind_loops),
     Pass("LowerScopes", "scopes and ids become special registers and conditions; the launch is known", lower_scopes),
     Pass("DispatchTilePrimitives", "tile calls become instructions", dispatch_tile_primitives),
     Pass("FlattenBuffers", "layouts are applied and views resolved: one flat index an access", flatten_buffers),

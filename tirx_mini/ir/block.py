@@ -1,0 +1,49 @@
+"""Blocks of TIR: a computation whose iterations a schedule may rearrange.
+
+    stmt ::= … | Block(name, vars*, kinds*, domains*, values*, body, init?, reads*?, writes*?, predicate?, allocs*)
+
+The text of a block is that of Apache TVM's TVMScript: ``with T.block("C"):`` and its ``T.axis`` lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .buffer import Buffer, Range, Region
+from .expr import Expr, Var
+from .stmt import Stmt
+
+SPATIAL, REDUCE = "spatial", "reduce"
+"""The kinds of a block's variables: each value of a spatial one writes its own elements, and the values of a reduction
+contribute to the same elements."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Block(Stmt):
+    """One instance of a computation, at the point that the loops around it have reached.
+
+    vars: the variables that `body`, `init`, `reads` and `writes` are written in.
+    kinds: for each variable, SPATIAL or REDUCE.
+    domains: for each variable, the values that it takes over all instances.
+    values: for each variable, its value in the variables of the loops around.
+    init: what the first instance of a reduction executes before `body`: the one whose reduction variables are all at
+        the start of their domains.
+    reads, writes: the regions that an instance accesses; None where they are to be inferred from the body.
+    predicate: instances for which it does not hold are left out; None if all are executed.
+    allocs: buffers that live within the block.
+    attrs: annotations, as (name, value) pairs.
+    """
+
+    name: str
+    vars: tuple[Var, ...]
+    kinds: tuple[str, ...]
+    domains: tuple[Range, ...]
+    values: tuple[Expr, ...]
+    body: Stmt
+    init: Stmt | None = None
+    reads: tuple[Region, ...] | None = None
+    writes: tuple[Region, ...] | None = None
+    predicate: Expr | None = None
+    allocs: tuple[Buffer, ...] = ()
+    attrs: tuple[tuple[str, Any], ...] = ()

@@ -1,0 +1,120 @@
+"""Axes: those of tensors, those of reductions (`reduce_axis`), and the indices of a grid (`thread_axis`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.ir import INT32, SPECIALS, Expr, TirxError, Var, binary, int_value, unary
+from tirx_mini.script import caller_span
+
+DATA_PARALLEL, REDUCTION, THREAD_INDEX = "data parallel", "reduction", "thread index"
+"""The kinds of axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class IterVar:
+    """An axis: a variable and the values that it takes, from `first` on `extent` of them.
+
+    kind: DATA_PARALLEL for an axis of a tensor, REDUCTION for one that a reduction sums over, THREAD_INDEX for an index
+        of the grid; what `split` and `fuse` give has the kind of what they were given.
+    extent: None for an axis whose extent is the outcome of a schedule.
+    thread: for THREAD_INDEX, its name: "blockIdx.x", "threadIdx.x", …
+    """
+
+    var: Var
+    kind: str
+    first: int = 0
+    extent: int | None = None
+    thread: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.var.name
+
+    @property
+    def dom(self) -> tuple[int, int | None]:
+        """The first value and the number of values."""
+        return self.first, self.extent
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __expr__(self) -> Expr:
+        return self.var
+
+    def __add__(self, other: Any) -> Expr:
+        return binary("+", self, other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return binary("+", other, self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return binary("-", self, other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return binary("-", other, self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return binary("*", self, other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return binary("*", other, self)
+
+    def __floordiv__(self, other: Any) -> Expr:
+        return binary("//", self, other)
+
+    def __mod__(self, other: Any) -> Expr:
+        return binary("%", self, other)
+
+    def __lt__(self, other: Any) -> Expr:
+        return binary("<", self, other)
+
+    def __le__(self, other: Any) -> Expr:
+        return binary("<=", self, other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return binary(">", self, other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return binary(">=", self, other)
+
+    def equal(self, other: Any) -> Expr:
+        """Whether the axis is at a value (``==`` compares axes, not their values)."""
+        return binary("==", self, other)
+
+    def __neg__(self) -> Expr:
+        return unary("-", self)
+
+    def astype(self, dtype: str) -> Expr:
+        """The value converted to `dtype`."""
+        return self.var.astype(dtype)
+
+
+def reduce_axis(dom: Sequence[int], name: str = "rv", thread_tag: str = "", span: Any = None) -> IterVar:
+    """An axis to reduce over: ``reduce_axis((0, K))`` has the values 0, …, K - 1."""
+    if not isinstance(dom, (tuple, list)) or len(dom) != 2 or any(int_value(end) is None for end in dom):
+        raise TirxError(f"the domain of {name} is {dom!r}", caller_span(), "write (first, end), as in (0, K)")
+    first, end = (int_value(end) or 0 for end in dom)
+    if end <= first:
+        raise TirxError(f"the axis {name} has no values: its domain is {first} … {end - 1}", caller_span())
+    return IterVar(Var(INT32, name), REDUCTION, first, end - first)
+
+
+def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None) -> IterVar:
+    """An index of the grid to `bind` loops to: ``thread_axis("threadIdx.x")``, ``thread_axis((0, 32), "threadIdx.x")``.
+
+    Raises `TirxError` for another name than blockIdx or threadIdx with .x, .y or .z.
+    """
+    if isinstance(dom, str):
+        dom, tag = None, dom
+    extent = None
+    if dom is not None:
+        first, end = (0, dom) if isinstance(dom, int) else dom
+        extent = int(end) - int(first)
+    if tag not in SPECIALS or not tag.startswith(("blockIdx", "threadIdx")):
+        raise TirxError(
+            f"{tag!r} is not an index of a grid", caller_span(), 'use "blockIdx.x" or "threadIdx.x", or .y or .z'
+        )
+    return IterVar(Var(INT32, name or tag), THREAD_INDEX, 0, extent, tag)

@@ -1,0 +1,345 @@
+"""`lower`: a schedule as TIR, the loops that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from tirx_mini.ir import (
+    TIR,
+    AllocBuffer,
+    Analyzer,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    If,
+    IRModule,
+    Mutator,
+    PrimFunc,
+    Stmt,
+    TirxError,
+    Var,
+    binary,
+    const,
+    seq,
+    substitute,
+    walk,
+)
+from tirx_mini.layout import S, TileLayout
+from tirx_mini.passes import vectorize
+from tirx_mini.script import caller_span
+
+from .axis import REDUCTION
+from .nest import Loop, Nest, nest_of, outside
+from .reduction import Reduce
+from .regions import box
+from .schedule import Schedule
+from .stage import At, Inline, Stage
+from .tensor import PlaceholderOp, Tensor, tensors_in
+
+NOALIAS = ("tir.noalias", True)
+"""The attribute of a function none of whose buffers overlap: a schedule has one buffer for each tensor."""
+
+
+def lower(
+    schedule: Schedule | PrimFunc | IRModule, args: Sequence[Tensor] = (), name: str = "main", simple_mode: bool = False
+) -> IRModule:
+    """The loops of a schedule, as a module with one function.
+
+    args: the parameters: all placeholders that are read, and all outputs.
+    simple_mode: accepted as TVM has it. The text is always the short one.
+    Raises `TirxError` for a schedule that would change the result, at its line.
+    """
+    if isinstance(schedule, IRModule):
+        return schedule
+    if isinstance(schedule, PrimFunc):
+        return IRModule({name: schedule})
+    return IRModule({name: vectorize(_Lowering(schedule, args).function(name))})
+
+
+class Storage(NamedTuple):
+    """Where a tensor is: from the element `first` of the tensor on, the dimensions `kept` of `buffer`."""
+
+    buffer: Buffer
+    first: tuple[Expr, ...]
+    kept: tuple[int, ...]
+
+    def place(self, indices: Sequence[Expr], ranges: Analyzer) -> tuple[Expr, ...]:
+        """The indices in the buffer of an element of the tensor."""
+        return tuple(ranges.simplify(indices[dim] - self.first[dim]) for dim in self.kept)
+
+
+@dataclass(eq=False)
+class _Lowering:
+    """One schedule on its way to loops."""
+
+    schedule: Schedule
+    args: Sequence[Tensor]
+
+    def __post_init__(self) -> None:
+        self.ranges = Analyzer()
+        self.nests: dict[Stage, Nest] = {}
+        self.storages: dict[Tensor, Storage] = {}
+        self.bodies = _inlined(self.schedule)
+        self.computed = [stage for stage in self.schedule.stages if stage in self.bodies]
+
+    def function(self, name: str) -> PrimFunc:
+        params = self._params()
+        for stage in reversed(self.computed):  # readers first: what they read decides what is computed
+            self._infer(stage)
+        allocs = [
+            AllocBuffer(self.storages[stage.tensor].buffer, span=stage.op.span)
+            for stage in self.computed
+            if not isinstance(stage.place, At) and self.storages[stage.tensor].buffer not in params
+        ]
+        nests = [self._emit(stage) for stage in self.computed if not isinstance(stage.place, At)]
+        span = self.schedule.outputs[0].op.span
+        return PrimFunc(name, params, seq(*allocs, *nests), (NOALIAS,), spelling=TIR, span=span)
+
+    def _params(self) -> tuple[Buffer, ...]:
+        taken: set[str] = set()
+        for tensor in self.args:
+            if not isinstance(tensor, Tensor):
+                raise TirxError(f"{tensor!r} is not a tensor", caller_span(), "pass tensors: tvm.lower(s, [A, B, C])")
+            name, number = tensor.name, 0
+            while name in taken:
+                number += 1
+                name = f"{tensor.name}_{number}"
+            taken.add(name)
+            buffer = Buffer(name, tensor.shape, tensor.dtype, span=tensor.span)
+            self.storages[tensor] = Storage(buffer, (const(0),) * tensor.ndim, tuple(range(tensor.ndim)))
+        read = {tensor for body in self.bodies.values() for tensor in tensors_in(body)}
+        inputs = [tensor for tensor in read if isinstance(tensor.op, PlaceholderOp)]
+        for tensor in (*inputs, *self.schedule.outputs):
+            if tensor not in self.storages:
+                role = "is an output of the schedule" if tensor in self.schedule.outputs else "is read"
+                raise TirxError(f"{tensor.name} {role}, but is not among the arguments", caller_span())
+        return tuple(storage.buffer for storage in self.storages.values())
+
+    # -- which elements each stage computes --------------------------------------------------------------------
+
+    def _infer(self, stage: Stage) -> None:
+        """The region of a stage, its loops, and its storage."""
+        shape = stage.tensor.shape
+        first: tuple[Expr, ...] = (const(0),) * len(shape)
+        sizes, scope = shape, stage.scope or "global"
+        if isinstance(stage.place, At):
+            fixed = self._around(stage.place)
+            scope = self._scope(stage, fixed)
+            region = self._needed(stage, fixed, scope)
+            first, sizes = tuple(part.first for part in region), tuple(part.size for part in region)
+        nest, self.ranges = nest_of(stage, first, sizes, self.ranges)
+        self.nests[stage] = nest
+        if stage.tensor not in self.storages:
+            self.storages[stage.tensor] = _storage(stage, nest, scope)
+        elif stage.align:
+            raise TirxError(
+                f"storage_align: {stage.op.name} is an argument, whose memory the caller lays out",
+                stage.op.span,
+                "use cache_write or cache_read, and align the copy",
+            )
+
+    def _around(self, place: At) -> list[Loop]:
+        """The loops around a stage that is computed at `place`."""
+        loops = list(outside(self.nests[place.stage], place.axis))
+        return loops + (self._around(place.stage.place) if isinstance(place.stage.place, At) else [])
+
+    @staticmethod
+    def _scope(stage: Stage, fixed: Sequence[Loop]) -> str:
+        """The memory of a stage within the loops `fixed`."""
+        inside = {loop.thread.split(".")[0] for loop in fixed}
+        scope = stage.scope or ("local" if "threadIdx" in inside else "shared" if "blockIdx" in inside else "global")
+        if scope == "global" and inside & {"threadIdx", "blockIdx"}:
+            raise TirxError(
+                f"{stage.op.name} is in global memory, but is computed within a loop that is bound to the grid: all "
+                "threads would write it",
+                stage.op.span,
+                'keep it in "shared" or "local" memory, or use compute_root',
+            )
+        threads = [index.thread for index in stage.threads.values() if index.thread.startswith("threadIdx")]
+        if scope == "local" and threads:
+            raise TirxError(
+                f"{stage.op.name} is in local memory, which each thread has for itself, but a loop of it is bound to "
+                f"{threads[0]}",
+                stage.op.span,
+                'keep it in "shared" memory, or do not bind its loops',
+            )
+        return scope
+
+    def _needed(self, stage: Stage, fixed: Sequence[Loop], scope: str) -> tuple[Any, ...]:
+        """The region of a stage that its readers need in one iteration of the loops around it."""
+        at = stage.place
+        assert isinstance(at, At)
+        still = {loop.var for loop in fixed if not (scope == "shared" and loop.thread.startswith("threadIdx"))}
+        accesses: list[tuple[tuple[Expr, ...], Analyzer]] = []
+        for reader in self.computed:
+            if stage.tensor not in tensors_in(self.bodies[reader]):
+                continue
+            if not self._within(reader, at):
+                raise TirxError(
+                    f"{stage.op.name} cannot be computed at {at.axis} of {at.stage.op.name}: {reader.op.name} also "
+                    "reads it, outside of that loop",
+                    stage.op.span,
+                    f"compute it at a loop around all of its readers, or move {reader.op.name} into that loop",
+                )
+            nest = self.nests[reader]
+            loads = _loads(self.bodies[reader], stage.tensor)
+            accesses += [(tuple(substitute(load.indices, nest.values)), self.ranges) for load in loads]
+        return box(accesses, stage.tensor.shape, lambda var: var not in still)
+
+    def _within(self, reader: Stage, at: At) -> bool:
+        """Whether a stage is computed inside the loop `at`."""
+        while reader is not at.stage:
+            place = reader.place
+            if not isinstance(place, At):
+                return False
+            if place.stage is at.stage:
+                nest = self.nests[at.stage]
+                return nest.position(place.axis) >= nest.position(at.axis)
+            reader = place.stage
+        return True
+
+    # -- loops --------------------------------------------------------------------------------------------------
+
+    def _emit(self, stage: Stage) -> Stmt:
+        """The loops of a stage, with those of the stages that are computed at them."""
+        nest = self.nests[stage]
+        update, init = self._update(stage), self._init(stage)
+        start = _first_reduction(nest)
+        for number in reversed(range(len(nest.loops))):
+            loop = nest.loops[number]
+            attached = [
+                part
+                for inner in self.computed
+                if isinstance(inner.place, At) and inner.place.stage is stage and inner.place.axis is loop.axis
+                for part in (AllocBuffer(self.storages[inner.tensor].buffer, span=inner.op.span), self._emit(inner))
+            ]
+            update = _loop(loop, seq(*attached, update), stage)
+            if number == start and init is not None:
+                update = seq(self._around_init(nest, init, start), update)
+        return update
+
+    def _around_init(self, nest: Nest, init: Stmt, start: int) -> Stmt:
+        """The loops of an initialisation: those that do not reduce, with variables of their own."""
+        for loop in reversed([loop for loop in nest.loops[start:] if loop.axis.kind != REDUCTION]):
+            own = replace(loop, var=Var(loop.var.dtype, f"{loop.var.name}.init"))
+            self.ranges = self.ranges.bind(own.var, 0, own.extent - 1)
+            init = _loop(own, substitute(init, {loop.var: own.var}), nest.stage)
+        return init
+
+    def _update(self, stage: Stage) -> Stmt:
+        nest, op = self.nests[stage], stage.compute
+        indices = [nest.values[axis.var] for axis in op.axis]
+        value = self.bodies[stage]
+        if isinstance(value, Reduce):
+            value = value.combined(stage.tensor[tuple(axis.var for axis in op.axis)])
+        return self._guarded(nest, self._store(stage, indices, self._expr(value, nest.values)), True)
+
+    def _init(self, stage: Stage) -> Stmt | None:
+        nest, body = self.nests[stage], self.bodies[stage]
+        if not isinstance(body, Reduce):
+            return None
+        indices = [nest.values[axis.var] for axis in stage.compute.axis]
+        return self._guarded(nest, self._store(stage, indices, self._expr(body.identity, nest.values)), False)
+
+    def _store(self, stage: Stage, indices: Sequence[Expr], value: Expr) -> Stmt:
+        storage = self.storages[stage.tensor]
+        return BufferStore(storage.buffer, storage.place(indices, self.ranges), value, span=stage.op.span)
+
+    def _guarded(self, nest: Nest, body: Stmt, reduces: bool) -> Stmt:
+        """`body` for the iterations that are to execute it."""
+        conditions = [condition for condition, of_reduction in nest.guards if reduces or not of_reduction]
+        if not conditions:
+            return body
+        together = conditions[0]
+        for condition in conditions[1:]:
+            together = binary("and", together, condition)
+        return If(together, body, span=nest.stage.op.span)
+
+    def _expr(self, value: Expr, values: Mapping[Var, Expr]) -> Expr:
+        """An expression of a compute with the values of its axes, and with buffers for its tensors."""
+        return self.ranges.simplify(_Placed(self).expr(substitute(value, values)))
+
+
+class _Placed(Mutator):
+    """Replaces tensors by their storage."""
+
+    def __init__(self, lowering: _Lowering) -> None:
+        self.lowering = lowering
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        indices = tuple(self.expr(index) for index in node.indices)
+        if not isinstance(node.buffer, Tensor):
+            return replace(node, indices=indices)
+        storage = self.lowering.storages[node.buffer]
+        return BufferLoad(node.dtype, storage.buffer, storage.place(indices, self.lowering.ranges), span=node.span)
+
+
+def _inlined(schedule: Schedule) -> dict[Stage, Expr]:
+    """The body of each stage that is computed, with the elements of inlined stages in the place of their loads."""
+    bodies: dict[Stage, Expr] = {}
+    inline: dict[Buffer, tuple[Stage, Expr]] = {}
+
+    class Inliner(Mutator):
+        def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+            indices = tuple(self.expr(index) for index in node.indices)
+            if node.buffer not in inline:
+                return replace(node, indices=indices)
+            stage, body = inline[node.buffer]
+            return substitute(body, {a.var: i for a, i in zip(stage.compute.axis, indices, strict=True)})
+
+    for stage in schedule.stages:
+        if isinstance(stage.op, PlaceholderOp):
+            continue
+        body = Inliner().expr(stage.compute.body)
+        if isinstance(stage.place, Inline):
+            inline[stage.tensor] = (stage, body)
+        else:
+            bodies[stage] = body
+    return bodies
+
+
+def _loads(body: Expr, tensor: Tensor) -> list[BufferLoad]:
+    return [node for node in walk(body) if isinstance(node, BufferLoad) and node.buffer is tensor]
+
+
+def _first_reduction(nest: Nest) -> int:
+    """The position of the outermost loop that reduces, or the number of loops."""
+    reduces = (number for number, loop in enumerate(nest.loops) if loop.axis.kind == REDUCTION)
+    return next(reduces, len(nest.loops))
+
+
+def _loop(loop: Loop, body: Stmt, stage: Stage) -> Stmt:
+    if not loop.written:
+        return body
+    stop = const(loop.extent)
+    return For(loop.var, const(0), stop, body, kind=loop.kind, thread=loop.thread, span=stage.op.span)
+
+
+def _storage(stage: Stage, nest: Nest, scope: str) -> Storage:
+    """A buffer for the region that a stage computes. Dimensions of one element are left out."""
+    sizes = nest.sizes
+    kept = [dim for dim, size in enumerate(sizes) if size > 1 or stage.align]
+    kept = kept or [len(sizes) - 1]
+    shape = tuple(sizes[dim] for dim in kept)
+    layout = None
+    if stage.align:
+        named = {stage.compute.axis.index(axis): padding for axis, padding in stage.align.items()}
+        layout = _aligned(shape, {kept.index(dim): padding for dim, padding in named.items()})
+    buffer = Buffer(stage.op.name, shape, stage.tensor.dtype, scope, layout, span=stage.op.span)
+    return Storage(buffer, nest.first, tuple(kept))
+
+
+def _aligned(shape: Sequence[int], padding: Mapping[int, tuple[int, int]]) -> TileLayout:
+    """Row-major strides, each padded to the next one that is ``factor * n + offset``."""
+    strides, stride = [0] * len(shape), 1
+    for dim in reversed(range(len(shape))):
+        if dim in padding:
+            factor, offset = padding[dim]
+            stride += (factor + offset - stride % factor) % factor
+        strides[dim] = stride
+        stride *= shape[dim]
+    return TileLayout(S[tuple(shape) : tuple(strides)])

@@ -1,0 +1,59 @@
+"""Regions: which elements of a tensor the iterations of loops access."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tirx_mini.ir import Analyzer, Expr, Var, const, int_value, simplify, walk
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """`size` values from `first` on."""
+
+    first: Expr
+    size: int
+
+
+def interval(index: Expr, moves: Callable[[Var], bool], ranges: Analyzer, extent: int) -> Interval:
+    """The values of `index` while the variables for which `moves` holds take all of theirs.
+
+    extent: the extent of the dimension that is indexed, which is the answer where none better is known.
+    """
+    whole = Interval(const(0), extent)
+    index = ranges.simplify(index)
+    moving, still = ranges.partition(index, lambda part: any(isinstance(v, Var) and moves(v) for v in walk(part)))
+    bounds = ranges.bounds(moving)
+    if bounds is None:
+        return whole
+    size = bounds[1] - bounds[0] + 1
+    if size >= extent and int_value(still) is None:
+        return whole
+    return Interval(ranges.simplify(still + bounds[0]), size)
+
+
+def union(parts: Sequence[Interval], extent: int) -> Interval:
+    """An interval that contains all `parts`: the whole dimension where the distances between them are not known."""
+    first, *rest = parts
+    low, high = 0, first.size
+    for part in rest:
+        distance = int_value(simplify(part.first - first.first))
+        if distance is None:
+            return Interval(const(0), extent)
+        low, high = min(low, distance), max(high, distance + part.size)
+    return Interval(simplify(first.first + low), high - low)
+
+
+def box(
+    accesses: Iterable[tuple[tuple[Expr, ...], Analyzer]], shape: Sequence[int], moves: Callable[[Var], bool]
+) -> tuple[Interval, ...]:
+    """The smallest box known to contain the elements at several places of a tensor of `shape`.
+
+    accesses: the indices of each place, and the ranges of the variables in them.
+    """
+    found = list(accesses)
+    return tuple(
+        union([interval(indices[dim], moves, ranges, extent) for indices, ranges in found], extent)
+        for dim, extent in enumerate(shape)
+    )

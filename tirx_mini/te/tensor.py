@@ -1,0 +1,170 @@
+"""Tensors and the operations that define them: `placeholder` and `compute`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tirx_mini.ir import (
+    INT32,
+    Buffer,
+    BufferLoad,
+    DataType,
+    Expr,
+    Span,
+    TirxError,
+    Var,
+    as_expr,
+    int_value,
+    walk,
+)
+from tirx_mini.script import caller_span
+
+from .axis import DATA_PARALLEL, IterVar
+from .reduction import Reduce
+
+
+@dataclass(eq=False)
+class Operation:
+    """Base class of what defines a tensor."""
+
+    name: str
+    span: Span | None = field(default=None, kw_only=True)
+    tensor: Tensor = field(init=False, repr=False)
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        """The tensors that the operation reads, in the order of their first mention."""
+        return []
+
+    def output(self, index: int = 0) -> Tensor:
+        """The tensor that the operation defines."""
+        if index:
+            raise TirxError(f"{self.name} has one output, not {index + 1}", caller_span())
+        return self.tensor
+
+
+@dataclass(eq=False)
+class PlaceholderOp(Operation):
+    """A tensor that the caller provides."""
+
+
+@dataclass(eq=False)
+class ComputeOp(Operation):
+    """A tensor, element by element.
+
+    axis: one axis for each dimension of the tensor.
+    body: the value of an element, in the variables of `axis`; a `Reduce` for a reduction.
+    """
+
+    axis: tuple[IterVar, ...]
+    body: Expr
+
+    @property
+    def reduction(self) -> Reduce | None:
+        return self.body if isinstance(self.body, Reduce) else None
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        return self.body.axes if isinstance(self.body, Reduce) else ()
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        return tensors_in(self.body)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tensor(Buffer):
+    """The result of an operation. ``A[i, j]`` and ``A(i, j)`` are the value of an element."""
+
+    op: Operation = field(kw_only=True)
+
+    def __call__(self, *indices: Any) -> Expr:
+        return self[indices]
+
+    @property
+    def value_index(self) -> int:
+        """Which output of its operation the tensor is."""
+        return 0
+
+
+def tensors_in(expr: Expr) -> list[Tensor]:
+    """The tensors that an expression reads, in the order of their first mention."""
+    loads = (node.buffer for node in walk(expr) if isinstance(node, BufferLoad))
+    return list(dict.fromkeys(tensor for tensor in loads if isinstance(tensor, Tensor)))
+
+
+def defined(op: Operation, shape: tuple[int, ...], dtype: DataType) -> Tensor:
+    """The tensor that `op` defines."""
+    op.tensor = Tensor(op.name, shape, dtype, op=op, span=op.span)
+    return op.tensor
+
+
+def placeholder(shape: Sequence[int] | int, dtype: str = "float32", name: str = "placeholder") -> Tensor:
+    """A tensor that the caller of the compiled function provides."""
+    return defined(PlaceholderOp(name, span=caller_span()), extents_of(shape, name), DataType(dtype))
+
+
+def compute(
+    shape: Sequence[int] | int,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Any = None,
+) -> Tensor:
+    """The tensor of `shape` whose element at (i, j, …) is ``fcompute(i, j, …)``.
+
+    tag, attrs: accepted as TVM has them, and not used.
+    Raises `TirxError` where the function has another number of parameters or returns no value.
+    """
+    span = caller_span()
+    extents = extents_of(shape, name)
+    names = _axis_names(fcompute, len(extents), name, span)
+    axes = tuple(
+        IterVar(Var(INT32, text), DATA_PARALLEL, 0, extent) for text, extent in zip(names, extents, strict=True)
+    )
+    body = fcompute(*(axis.var for axis in axes))
+    if isinstance(body, (tuple, list)):
+        raise TirxError(
+            f"{name} computes {len(body)} values an element, but one is supported", span, "write a compute for each"
+        )
+    try:
+        value = as_expr(body)
+    except TirxError as error:
+        raise error.at(span) from None
+    if any(isinstance(node, Reduce) and node is not value for node in walk(value)):
+        raise TirxError(
+            f"{name} uses the result of a reduction in the same compute",
+            span,
+            "make the reduction a tensor of its own, and use its elements in the next compute",
+        )
+    return defined(ComputeOp(name, axes, value, span=span), extents, value.dtype)
+
+
+def extents_of(shape: Any, name: str) -> tuple[int, ...]:
+    """A shape as numbers. Raises `TirxError` where an extent is unknown or not positive."""
+    given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    extents = [int_value(extent) if not hasattr(extent, "item") else int(extent) for extent in given]
+    if not extents or any(extent is None or extent < 1 for extent in extents):
+        text = ", ".join(str(extent) for extent in given)
+        raise TirxError(
+            f"the shape of {name} is ({text})", caller_span(), "give positive whole numbers: shapes are known when a "
+            "schedule is made",
+        )  # fmt: skip
+    return tuple(extent for extent in extents if extent is not None)
+
+
+def _axis_names(function: Callable[..., Any], count: int, name: str, span: Span | None) -> list[str]:
+    parameters = list(inspect.signature(function).parameters.values())
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        fixed = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
+        return [*fixed, *(f"i{number}" for number in range(len(fixed), count))]
+    if len(parameters) != count:
+        raise TirxError(
+            f"the function of {name} has {len(parameters)} parameters, but the tensor has {count} dimensions",
+            span,
+            "give it one parameter for each dimension",
+        )
+    return [parameter.name for parameter in parameters]
