@@ -43,8 +43,10 @@ from .requests import MemoryAccess, WarpProduct, WgmmaProduct
 from .spelling import Reading, continuations, opcode_of, readings
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES, multicasts
+from .wgmma import FRAGMENT_REGISTERS
 
 __all__ = [
+    "FRAGMENT_REGISTERS",
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "BlockScales", "CONVERSION", "CP_SHAPES",
     "Completion", "DivergentThread", "Format", "Instruction", "InstructionDescriptor", "LaneResult", "MachineVerbs",
     "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES", "NONE_CANCELLED", "Operand", "OperandKind", "Overloads",

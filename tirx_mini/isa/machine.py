@@ -120,8 +120,8 @@ class WgmmaVerbs(Protocol[RegistersT]):
         """Order accesses to registers and shared memory before it, and MMAs after it."""
         ...
 
-    def issue(self, d: RegistersT, product: WgmmaProduct, /) -> None:
-        """Begin an MMA into the registers `d`."""
+    def issue(self, d: RegistersT, product: WgmmaProduct, a: RegistersT | None = None, /) -> None:
+        """Begin an MMA into the registers `d`, with matrix A in the registers `a` where these are given."""
         ...
 
     def commit(self) -> None:

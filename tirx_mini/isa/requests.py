@@ -22,10 +22,10 @@ class MemoryAccess:
 @dataclass(frozen=True)
 class WgmmaProduct:
     """What a wgmma computes. a, b: the layouts of its operands; a_start, b_start: where these lie, in bytes of shared
-    memory. accumulate: whether the product is added to the registers."""
+    memory. a is None where it is in registers. accumulate: whether the product is added to the registers."""
 
     shape: InstructionDescriptor
-    a: SmemDescriptor
+    a: SmemDescriptor | None
     a_start: int
     b: SmemDescriptor
     b_start: int

@@ -15,11 +15,13 @@ from .core import instruction
 from .descriptors import START_BITS, WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
 from .facts import Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import UpdatedRegisters, WgmmaDescriptor, pred
+from .operands import SourceRegisters, UpdatedRegisters, WgmmaDescriptor, pred
 from .requests import WgmmaProduct
 
 ROWS = 64
 """M of every wgmma."""
+FRAGMENT_REGISTERS = 4
+"""Registers of each thread that hold a matrix A of 64 rows and 32 bytes of K."""
 DTYPES = {"f16": "float16", "bf16": "bfloat16"}
 """Operand types, as PTX and as the IR name them."""
 
@@ -79,28 +81,92 @@ def wgmma_mma_async(
     contiguous along M or N. Asynchronous: a wait_group waits for its end.
     """
     thread.require_converged("wgmma.mma_async")
+    _check_n(thread, n)
+    a_word, b_word = thread.uniform(a_desc, "operand A"), thread.uniform(b_desc, "operand B")
+    adds = bool(thread.uniform(accumulate, "scale-d"))
+    thread.wgmma.issue(d, _checked(thread, a_word, b_word, adds, n, dtype, transpose_a, transpose_b))
+
+
+def _mma_async_rs(n: int, dtype: str, transpose_b: bool) -> str:
+    return (
+        f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{dtype}.{dtype} {{{{d}}}}, {{{{a}}}}, {{b_desc}}, "
+        f"{{accumulate}}, 1, 1, {int(transpose_b)};"
+    )
+
+
+def _registers_rs(n: int, **_: Any) -> dict[str, int]:
+    return {"d": n // 2, "a": FRAGMENT_REGISTERS}
+
+
+@instruction(
+    _mma_async_rs,
+    name="wgmma.mma_async.rs",
+    isa="wgmma.mma_async",
+    issued_by=Scope.WARPGROUP,
+    min_sm=90,
+    max_sm=90,
+    cost="wgmma",
+    registers=_registers_rs,
+    reads=Memory.SHARED,
+    completion=Completion.WGMMA_GROUP,
+)
+def wgmma_mma_async_rs(
+    gpu: Machine,
+    thread: Thread,
+    d: UpdatedRegisters,
+    a: SourceRegisters,
+    b_desc: WgmmaDescriptor,
+    accumulate: pred,
+    *,
+    n: int,
+    dtype: Literal["f16", "bf16"] = "f16",
+    transpose_b: bool = False,
+) -> None:
+    """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] in registers, B [n, 16] in shared memory.
+
+    a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", matrix
+    A). Nothing may write them before a wait_group that covers the MMA. The rest is as for `wgmma.mma_async`.
+    """
+    thread.require_converged("wgmma.mma_async")
+    _check_n(thread, n)
+    b_word, adds = thread.uniform(b_desc, "operand B"), bool(thread.uniform(accumulate, "scale-d"))
+    thread.wgmma.issue(d, _checked(thread, None, b_word, adds, n, dtype, False, transpose_b), a)
+
+
+def _check_n(thread: Thread, n: int) -> None:
     if n % 8 or not 8 <= n <= 256:
         raise thread.fault(
             "illegal-instruction",
             f"N of a wgmma is {n}; it must be a multiple of 8 from 8 to 256",
             rule="PTX ISA: wgmma.mma_async, shapes",
         )
-    a_word, b_word = thread.uniform(a_desc, "operand A"), thread.uniform(b_desc, "operand B")
-    adds = bool(thread.uniform(accumulate, "scale-d"))
+
+
+def _checked(
+    thread: Thread,
+    a_word: int | None,
+    b_word: int,
+    accumulate: bool,
+    n: int,
+    dtype: str,
+    transpose_a: bool,
+    transpose_b: bool,
+) -> WgmmaProduct:
+    """What an instruction computes. Fault: bad-descriptor."""
     try:
-        product = _product(a_word, b_word, adds, n, dtype, transpose_a, transpose_b)
+        return _product(a_word, b_word, accumulate, n, dtype, transpose_a, transpose_b)
     except BadOperandError as error:
         raise thread.fault("bad-descriptor", str(error), rule="PTX ISA: wgmma, matrix descriptor format") from None
-    thread.wgmma.issue(d, product)
 
 
 @lru_cache(maxsize=4096)
 def _product(
-    a_word: int, b_word: int, accumulate: bool, n: int, dtype: str, transpose_a: bool, transpose_b: bool
+    a_word: int | None, b_word: int, accumulate: bool, n: int, dtype: str, transpose_a: bool, transpose_b: bool
 ) -> WgmmaProduct:
     """What one instruction computes; equal operands give one object."""
-    a, b = _decode("A", a_word & ~START_BITS), _decode("B", b_word & ~START_BITS)
-    a_start, b_start = (a_word & START_BITS) << 4, (b_word & START_BITS) << 4
+    a = None if a_word is None else _decode("A", a_word & ~START_BITS)
+    b = _decode("B", b_word & ~START_BITS)
+    a_start, b_start = ((a_word or 0) & START_BITS) << 4, (b_word & START_BITS) << 4
     return WgmmaProduct(_shape(n, dtype, bool(transpose_a), bool(transpose_b)), a, a_start, b, b_start, accumulate)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import UNROLLED, Expr, For, Stmt, TileCall, const, seq
-from tirx_mini.isa import mma_depth
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tirx_mini.ir import UNROLLED, Bind, Expr, For, Stmt, TileCall, const, seq
+from tirx_mini.isa import FRAGMENT_REGISTERS, mma_depth
 from tirx_mini.layout import LayoutError, wgmma_accumulator_layout
 
 from .context import Context
@@ -15,6 +18,8 @@ from .rule import NotMeant, Refusal, Rule
 
 ROWS = 64
 """Rows of one instruction."""
+THREADS = 128
+"""Of a warpgroup."""
 PTX_DTYPES = {"float16": "f16", "bfloat16": "bf16"}
 
 
@@ -27,7 +32,7 @@ class Wgmma(Rule):
 
     name = "wgmma"
     ops = ("gemm_async",)
-    doc = "wgmma.mma_async, operands in shared memory, accumulator in a warpgroup's registers"
+    doc = "wgmma.mma_async, B and mostly A in shared memory, accumulator in a warpgroup's registers"
 
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
         c, a, b, *scales = tiles_of(call)
@@ -36,14 +41,14 @@ class Wgmma(Rule):
         turned = [bool(call.option(name, False)) for name in ("transA", "transB")]
         rows, n, k = _check_place(call, ctx, c, a, b)
         registers = _accumulators(ctx, c)
-        left, right = mma_operand(ctx, a, "wgmma", turned[0]), mma_operand(ctx, b, "wgmma", turned[1])
+        left, right = _left(ctx, a, turned[0]), mma_operand(ctx, b, "wgmma", turned[1])
         transposed = {name: True for name, on in zip(("transpose_a", "transpose_b"), turned, strict=True) if on}
         depth = mma_depth("f16")
         var, inside = ctx.loop_var(k // depth, "step")
         step: Expr = var if k > depth else const(0)
         blocks = [
             issue(
-                "wgmma.mma_async",
+                left.name,
                 registers.pointer(block * n // 2),
                 left.at(inside, step * depth, block * ROWS),
                 right.at(inside, step * depth),
@@ -60,6 +65,34 @@ class Wgmma(Rule):
         return seq(left.bind, right.bind, loop, span=ctx.span)
 
 
+@dataclass(frozen=True)
+class Left:
+    """Matrix A. bind: a statement before the loop; at: what an instruction is given for the part that begins at `k`
+    and a block of 64 rows."""
+
+    name: str
+    bind: Bind | None
+    at: Callable[[Context, Expr, int], Expr]
+
+
+def _left(ctx: Context, a: Tile, turned: bool) -> Left:
+    """Matrix A in shared memory or in registers, where 16-bit elements lie as those of an accumulator do."""
+    if a.scope != "local":
+        operand = mma_operand(ctx, a, "wgmma", turned)
+        return Left("wgmma.mma_async", operand.bind, operand.at)
+    if turned:
+        raise Refusal("A is in registers, where each thread holds parts of rows", "remove transA")
+    rows, k = a.extents
+    fragments = _fragments(ctx, a, rows, k)
+    elements = FRAGMENT_REGISTERS * 32 // a.dtype.bits
+
+    def at(inside: Context, start: Expr, row: int) -> Expr:
+        part = inside.simplify(start // mma_depth("f16") * elements)
+        return fragments.pointer(part + row // ROWS * (k * ROWS // THREADS))
+
+    return Left("wgmma.mma_async.rs", None, at)
+
+
 def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tuple[int, int, int]:
     """M, N and K of the product. Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not support."""
     if c.scope == "tmem":
@@ -72,9 +105,10 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tup
     split = ctx.split_scope()
     if split:
         raise Refusal(split, "all four warps of the warpgroup must issue it")
-    for tile, role in ((a, "A"), (b, "B")):
-        if tile.scope != "shared":
-            raise Refusal(f"{role} must be in shared memory, but {tile.buffer.name} is in {tile.scope} memory")
+    if a.scope not in ("shared", "local"):
+        raise Refusal(f"A must be in shared memory or in registers, but {a.buffer.name} is in {a.scope} memory")
+    if b.scope != "shared":
+        raise Refusal(f"B must be in shared memory, but {b.buffer.name} is in {b.scope} memory")
     if c.scope != "local":
         raise Refusal(f"C must be in registers, but {c.buffer.name} is in {c.scope} memory")
     if str(a.dtype) not in PTX_DTYPES or b.dtype != a.dtype or c.dtype != "float32":
@@ -98,6 +132,11 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tup
 def _accumulators(ctx: Context, c: Tile) -> RegisterTile:
     """The registers of each thread that hold C. Raises Refusal if they do not have wgmma's accumulator layout."""
     rows, n = c.extents
+    return _fragments(ctx, c, rows, n)
+
+
+def _fragments(ctx: Context, c: Tile, rows: int, n: int) -> RegisterTile:
+    """The registers of each thread that hold a tile in the layout of accumulators. Raises Refusal for another one."""
     hint = f"view {c.buffer.root.name} with layout=wgmma_accumulator_layout({n}{f', {rows}' if rows > ROWS else ''})"
     if not c.has_thread_axes:
         raise Refusal(f"{c.buffer.name} belongs to one thread and is not a tile of the warpgroup", hint)

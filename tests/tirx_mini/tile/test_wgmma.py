@@ -71,6 +71,86 @@ def test_operands_of_either_orientation(mode: SwizzleMode, turned_a: bool, turne
 
 
 def test_orientation_is_in_the_ptx() -> None:
-    source = str(cuda_source(lower(product(64, MODES[0], False, True))))
+    source = cuda_source(lower(product(64, MODES[0], False, True))).text
     assert "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16" in source
     assert "1, 1, 0, 1;" in source
+
+
+def attention(keys: int, waits: bool = True, fences: bool = True) -> PrimFunc:
+    """O = (Q Kᵀ as float16) V for 64 queries of 64 columns: the first product is the A of the second, in registers."""
+    mode = SwizzleMode.SWIZZLE_128B_ATOM
+    layouts = [tma_shared_layout("float16", mode, (rows, 64)) for rows in (64, keys, keys)]
+
+    @Tx.prim_func(tirx=True)
+    def kernel(
+        Q: Tx.Buffer((64, 64), "float16"), K: Tx.Buffer((keys, 64), "float16"), V: Tx.Buffer((keys, 64), "float16"),
+        O: Tx.Buffer((64, 64), "float32"),
+    ):
+        with Tx.kernel():
+            bx = Tx.cta_id([1], parent="kernel")
+            warp_id = Tx.warp_id([4], parent="cta")
+            lane_id = Tx.thread_id([32], parent="warp")
+            pool = Tx.PoolAllocator()
+            Qs = pool.alloc((64, 64), "float16", layout=layouts[0])
+            Ks = pool.alloc((keys, 64), "float16", layout=layouts[1])
+            Vs = pool.alloc((keys, 64), "float16", layout=layouts[2])
+            pool.commit()
+            with Tx.cta():
+                Tx.copy(Qs, Q)
+                Tx.copy(Ks, K)
+                Tx.copy(Vs, V)
+            Tx.cuda.cta_sync()
+            s = Tx.alloc_local((keys // 2,), "float32")
+            p = Tx.alloc_local((keys // 2,), "float16")
+            o = Tx.alloc_local((32,), "float32")
+            S = s.view(64, keys, layout=wgmma_accumulator_layout(keys))
+            P = p.view(64, keys, layout=wgmma_accumulator_layout(keys))
+            out = o.view(64, 64, layout=wgmma_accumulator_layout(64))
+            with Tx.warpgroup():
+                Tx.ptx.wgmma.fence()
+                Tx.gemm_async(S, Qs, Ks, dispatch="wgmma")
+                Tx.ptx.wgmma.commit_group()
+                Tx.ptx.wgmma.wait_group(0)
+            with Tx.thread():
+                Tx.cast(p, s)
+            with Tx.warpgroup():
+                if fences:
+                    Tx.ptx.wgmma.fence()
+                Tx.gemm_async(out, P, Vs, transB=True, dispatch="wgmma")
+                Tx.ptx.wgmma.commit_group()
+            if not waits:
+                p[0] = Tx.float16(0.0)
+            with Tx.warpgroup():
+                Tx.ptx.wgmma.wait_group(0)
+            for i in Tx.serial(32):
+                O[warp_id * 16 + i // 2 % 2 * 8 + lane_id // 4, i // 4 * 8 + lane_id % 4 * 2 + i % 2] = o[i]
+
+    return kernel
+
+
+def attend(keys: int, **mistakes: bool) -> tuple[tvm.Report, np.ndarray, np.ndarray]:
+    """The report, the result and what it should be."""
+    random = np.random.default_rng(0)
+    q, k, v = (random.integers(-2, 3, (rows, 64)).astype(np.float16) for rows in (64, keys, keys))
+    o = np.zeros((64, 64), np.float32)
+    report = tvm.simulate(attention(keys, **mistakes), q, k, v, o, gpu="h100")
+    scores = (q.astype(np.float32) @ k.astype(np.float32).T).astype(np.float16)
+    return report, o, scores.astype(np.float32) @ v.astype(np.float32)
+
+
+@pytest.mark.parametrize("keys", [16, 64, 128])
+def test_a_in_registers(keys: int) -> None:
+    report, o, expected = attend(keys)
+    assert report.verdict == "ok" and not report.findings
+    assert (o == expected).all()
+    assert "wgmma.mma_async.sync.aligned.m64n64k16" in cuda_source(lower(attention(keys))).text
+
+
+def test_registers_of_a_belong_to_the_mma_until_the_wait() -> None:
+    report, _, _ = attend(64, waits=False)
+    assert [finding.kind for finding in report.findings] == ["missing-wgmma-wait"]
+
+
+def test_registers_of_a_need_the_fence() -> None:
+    report, _, _ = attend(64, fences=False)
+    assert "missing-wgmma-fence" in [finding.kind for finding in report.findings]

@@ -15,14 +15,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tirx_mini.isa import WgmmaProduct
+from tirx_mini.isa import FRAGMENT_REGISTERS, WgmmaProduct
 
 from ..facts import Fact, Fault, Origin
-from ..machine import Blocking, Cta, RegisterArray, Registers, Wait, Warp
+from ..machine import Blocking, Cta, RegisterArray, Registers, Wait, Warp, numpy_dtype
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
 from ..timing import Flow
-from .operands import Operands, multiply
-from .wgmma_group import Group, Issued, Series, Work, work_of
+from .operands import Operands, multiply, to_float
+from .wgmma_group import Group, Issued, Series, Work, matrix_a, work_of
 
 WARPS = 4
 ROWS_PER_WARP = 16
@@ -173,7 +173,8 @@ class Warpgroup:
         series = group.series
         if series is None or not series.checked:
             for mma in group.parts[0]:
-                self._operands.check(self.cta.smem, [mma], "a", mma.shape.m)
+                if mma.product.a is not None:
+                    self._operands.check(self.cta.smem, [mma], "a", mma.shape.m)
                 self._operands.check(self.cta.smem, [mma], "b", mma.shape.n)
             if series is not None:
                 series.checked = True
@@ -202,7 +203,10 @@ class Warpgroup:
         snapshot = Snapshot(self.agent.index, group.epoch, common, None)
         cluster = self.cta.cluster.domain
         actor = Actor(snapshot, cluster, Proxy.ASYNC, Operation.WGMMA, mma.role, mma.span, mma.time)
-        left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor)
+        if mma.product.a is None:
+            left = _from_registers(group, batch)
+        else:
+            left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor)
         right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor)
         product = fragments(multiply(left, right))
         for warp, part in group.parts.items():
@@ -231,22 +235,30 @@ class WarpWgmma:
         """wgmma.fence."""
         self._warp.register_fences += 1
 
-    def issue(self, d: Registers, product: WgmmaProduct) -> None:
+    def issue(self, d: Registers, product: WgmmaProduct, a: Registers | None = None) -> None:
         """wgmma.mma_async."""
         w = self._warp
         if not self._whole:
             raise Fault(WarpgroupTooSmall(w.origin, len(w.cta.warps)))
-        issued = Issued(w, d, product)
+        issued = Issued(w, d, product, a)
         words = product.shape.n // 2
         if self._data:
             if product.accumulate:
                 d.check_defined(words)
             issued.clocks = self._clocks()
             issued.flight = d.lend(words, w.span)
+            if a is not None:
+                a.check_defined(FRAGMENT_REGISTERS)
+                issued.fragment = a.values(FRAGMENT_REGISTERS)
+                issued.source_flight = a.lend(FRAGMENT_REGISTERS, w.span)
         else:
             d.check_inside(words)
-        if w.register_fences == 0 or d.array.touched == w.register_fences:
-            w.gpu.facts.record(MissingWgmmaFence(w.origin, d.array.name, w.register_fences == 0))
+            if a is not None:
+                a.check_inside(FRAGMENT_REGISTERS)
+        for used in (d, *((a,) if a is not None else ())):
+            if w.register_fences == 0 or used.array.touched == w.register_fences:
+                w.gpu.facts.record(MissingWgmmaFence(w.origin, used.array.name, w.register_fences == 0))
+                break
         if not self._open:
             self._begun = w.time
         self._open.append(issued)
@@ -382,6 +394,16 @@ def fragments(product: np.ndarray) -> np.ndarray:
     # (warp, upper or lower 8 rows, row) × (8 columns, quad, pair)
     parts = product.reshape(WARPS, 2, 8, n // 8, 4, 2)
     return np.ascontiguousarray(parts.transpose(0, 3, 1, 5, 2, 4)).reshape(WARPS, n // 2, 32)
+
+
+def _from_registers(group: Group, batch: Sequence[int]) -> np.ndarray:
+    """Matrix A of MMAs that continue one another, side by side along K, from the registers of the four warps."""
+    fmt = group.parts[0][batch[0]].shape.a
+    parts: list[np.ndarray] = []
+    for position in batch:
+        fragments = [group.parts[warp][position].fragment for warp in range(WARPS)]
+        parts.append(matrix_a([fragment for fragment in fragments if fragment is not None]))
+    return to_float(np.concatenate(parts, axis=1).view(numpy_dtype(fmt.dtype)), fmt.dtype)
 
 
 def _alike(first: Sequence[Issued], other: Sequence[Issued]) -> bool:

@@ -15,12 +15,21 @@ from ..machine import Flight, Registers, Warp
 
 
 class Issued:
-    """One wgmma as one warp issued it. index: of the first register of its accumulator. clocks: of the warp then."""
+    """One wgmma as one warp issued it. index: of the first register of its accumulator. clocks: of the warp then.
 
-    __slots__ = ("clocks", "flight", "index", "product", "registers", "role", "span", "time")
+    source: the registers that hold its matrix A, if it is not in shared memory. fragment: what they held, uint32[4, 32].
+    """
 
-    def __init__(self, w: Warp, registers: Registers, product: WgmmaProduct) -> None:
+    __slots__ = (
+        "clocks", "flight", "fragment", "index", "product", "registers", "role", "source", "source_flight", "span",
+        "time",
+    )  # fmt: skip
+
+    def __init__(self, w: Warp, registers: Registers, product: WgmmaProduct, source: Registers | None = None) -> None:
         self.registers = registers
+        self.source = source
+        self.source_flight: Flight | None = None
+        self.fragment: np.ndarray | None = None
         self.index = registers.index
         self.product = product
         self.time = w.time
@@ -31,6 +40,7 @@ class Issued:
 
     @property
     def a(self) -> SmemDescriptor:
+        assert self.product.a is not None
         return self.product.a
 
     @property
@@ -57,6 +67,8 @@ class Issued:
         """Its registers are the warp's again."""
         if self.flight is not None:
             self.registers.array.flights.remove(self.flight)
+        if self.source_flight is not None and self.source is not None:
+            self.source.array.flights.remove(self.source_flight)
 
     def continues(self, first: Issued) -> bool:
         """Whether this can be one product with the MMAs that `first` begins."""
@@ -69,6 +81,7 @@ class Issued:
             and self.clocks is first.clocks
             and mine.a is other.a
             and mine.b is other.b
+            and (self.source is None) == (first.source is None)
         )
 
 
@@ -121,7 +134,7 @@ def work_of(mmas: Sequence[Issued], spec: GpuSpec) -> Work:
     """What MMAs take together."""
     shapes = [mma.shape for mma in mmas]
     flops = sum(2.0 * shape.m * shape.n * shape.depth for shape in shapes)
-    return Work(sum(map(_operand_bytes, shapes)), sum(_cycles(shape, spec) for shape in shapes), flops)
+    return Work(sum(map(_operand_bytes, mmas)), sum(_cycles(shape, spec) for shape in shapes), flops)
 
 
 def _cycles(shape: InstructionDescriptor, spec: GpuSpec) -> float:
@@ -130,6 +143,18 @@ def _cycles(shape: InstructionDescriptor, spec: GpuSpec) -> float:
     return 2 * shape.m * shape.n * depth_bytes / 2 / spec.tensor_flops_per_cycle
 
 
-def _operand_bytes(shape: InstructionDescriptor) -> float:
+def _operand_bytes(mma: Issued) -> float:
     """What an MMA reads of shared memory."""
-    return (shape.m + shape.n) * shape.depth * shape.a.itemsize
+    shape = mma.shape
+    rows = shape.n if mma.product.a is None else shape.m + shape.n
+    return rows * shape.depth * shape.a.itemsize
+
+
+def matrix_a(fragments: Sequence[np.ndarray]) -> np.ndarray:
+    """Matrix A of an MMA from the registers of four warps: 32-bit words [64, 8]. fragments: uint32[4, 32] of each warp.
+
+    Register 2 h + i of lane 4 r + q holds word q + 4 h of row r + 8 i of the warp's 16 rows (PTX ISA: "Register
+    Fragments for wgmma.mma_async.m64nNk16", matrix A).
+    """
+    words = np.stack(fragments).reshape(len(fragments), 2, 2, 8, 4)
+    return np.ascontiguousarray(words.transpose(0, 2, 3, 1, 4)).reshape(16 * len(fragments), 8)

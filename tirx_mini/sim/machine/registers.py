@@ -351,6 +351,12 @@ class Registers:
         packed = np.ascontiguousarray(values.reshape(words, count // words, LANES).transpose(0, 2, 1))
         return packed.view(np.uint32)[..., 0]
 
+    def values(self, words: int) -> np.ndarray:
+        """The values of the next `words` registers for an MMA, which is no ordinary access. Fault: out-of-bounds."""
+        count = self._elements(words)
+        packed = self.array.data[self.index : self.index + count].reshape(words, count // words, LANES)
+        return np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.uint32)[..., 0]
+
     def write(self, values: np.ndarray) -> None:
         """Set the next registers. Fault: out-of-bounds."""
         count = self._elements(len(values))
