@@ -13,7 +13,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tirx_mini.hardware import MAX_TMA_RANK, MAX_TMA_STRIDE, TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN
-from tirx_mini.ir import HANDLE, AddressOf, DataType, Expr, Region, Stmt, TensorMap, TileCall, as_expr, int_value, seq
+from tirx_mini.ir import (
+    HANDLE,
+    AddressOf,
+    Buffer,
+    DataType,
+    Expr,
+    Region,
+    Stmt,
+    TensorMap,
+    TileCall,
+    as_expr,
+    int_value,
+    seq,
+)
 from tirx_mini.isa import POLICIES
 from tirx_mini.layout import LayoutError, SwizzleMode, TmaBox, m, swizzle_mode, tma_boxes
 
@@ -164,7 +177,7 @@ def _transfers(call: TileCall, ctx: Context, shared: Tile, remote: Tile) -> Iter
         width = shape[-1] * remote.dtype.itemsize
         if width % TMA_GLOBAL_ALIGN:
             raise Refusal(f"the rows of the tile have {width} bytes, but TMA moves multiples of {TMA_GLOBAL_ALIGN}")
-        tensor_map = ctx.tensor_maps.get(remote.buffer, dims[::-1], strides[-2::-1], shape[::-1], swizzle, ctx.span)
+        tensor_map = ctx.tensor_maps.get(_parameter(remote), dims[::-1], strides[-2::-1], shape[::-1], swizzle, ctx.span)
         coords = tuple(ctx.simplify(start + first.get(axis, 0)) for axis, start in enumerate(remote.starts))
         yield Transfer(tensor_map, coords[::-1], ctx.simplify(base + box.offset))
 
@@ -192,6 +205,19 @@ def _boxes(ctx: Context, shared: Tile, mode: SwizzleMode) -> tuple[Expr, Sequenc
             f"the boxes of this slice of {name} begin at multiples of {apart} bytes, but TMA needs {TMA_SMEM_ALIGN}"
         )
     return as_expr(base), boxes
+
+
+def _parameter(tile: Tile) -> Buffer:
+    """The kernel's parameter that a global tile is a part of: a tensor map begins where that does."""
+    buffer = tile.buffer
+    while buffer.source is not None:
+        if buffer.byte_offset or buffer.elem_offset is not None or buffer.dtype != buffer.source.dtype:
+            raise Refusal(
+                f"{tile.buffer.name} does not begin where {tile.buffer.root.name} does, or is of another dtype",
+                f"slice {tile.buffer.root.name} itself",
+            )
+        buffer = buffer.source
+    return buffer
 
 
 def _tensor(tile: Tile) -> tuple[tuple[int, ...], tuple[int, ...]]:
