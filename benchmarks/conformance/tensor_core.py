@@ -124,6 +124,55 @@ def transposed(n: int, dtype: str, ptx: str, a: bool, b: bool) -> Built:
                     blank((128, n // 2), "float32"))  # fmt: skip
 
 
+def chained(keys: int, dtype: str) -> Built:
+    """O = (Q Kᵀ, converted) V: the first product is matrix A of the second, and stays in registers."""
+    mode = SwizzleMode.SWIZZLE_128B_ATOM
+    layouts = [tma_shared_layout(dtype, mode, (rows, 64)) for rows in (64, keys)]
+    fragment = wgmma_accumulator_layout(keys)
+
+    @T.prim_func
+    def kernel(
+        Q: T.Buffer((64, 64), dtype), K: T.Buffer((keys, 64), dtype), V: T.Buffer((keys, 64), dtype),
+        O: T.Buffer((64, 64), "float32"),
+    ):
+        T.device_entry()
+        cta = T.cta_id([1])
+        wg = T.warpgroup_id([1])
+        tx = T.thread_id([128])
+        pool = T.PoolAllocator()
+        Qs = pool.alloc((64, 64), dtype, layout=layouts[0], align=1024)
+        Ks = pool.alloc((keys, 64), dtype, layout=layouts[1], align=1024)
+        Vs = pool.alloc((keys, 64), dtype, layout=layouts[1], align=1024)
+        pool.commit()
+        scores = T.alloc_local((keys // 2,), "float32")
+        weights = T.alloc_local((keys // 2,), dtype)
+        sums = T.alloc_local((32,), "float32")
+        S = scores.view(64, keys, layout=fragment)
+        P = weights.view(64, keys, layout=fragment)
+        out = sums.view(64, 64, layout=wgmma_accumulator_layout(64))
+        with T.cta():
+            T.copy(Qs[:, :], Q[:, :])
+            T.copy(Ks[:, :], K[:, :])
+            T.copy(Vs[:, :], V[:, :])
+        T.cuda.cta_sync()
+        with T.warpgroup():
+            T.ptx.wgmma.fence()
+            T.gemm_async(S[:, :], Qs[:, :], Ks[:, :], accum=False, dispatch="wgmma")
+            T.ptx.wgmma.commit_group()
+            T.ptx.wgmma.wait_group(0)
+        with T.thread():
+            T.cast(weights[:], scores[:])
+        with T.warpgroup():
+            T.ptx.wgmma.fence()
+            T.gemm_async(out[:, :], P[:, :], Vs[:, :], accum=False, dispatch="wgmma", transB=True)
+            T.ptx.wgmma.commit_group()
+            T.ptx.wgmma.wait_group(0)
+            T.copy(O[:, :], out[:, :])
+
+    return kernel, (*(small_integers((rows, 64), dtype, i) for i, rows in enumerate((64, keys, keys))),
+                    blank((64, 64), "float32"))  # fmt: skip
+
+
 TENSOR_CORE = (
     *(
         Case("wgmma", f"{m} × {n} × {k} {dtype}, {swizzle} swizzle{', accumulated' * twice}",
@@ -137,6 +186,8 @@ TENSOR_CORE = (
         )
     ),
     Case("wgmma", "two groups, wait_group 1", two_groups),
+    Case("wgmma", "A in registers, 64 keys, float16", lambda: chained(64, "float16")),
+    Case("wgmma", "A in registers, 128 keys, bfloat16", lambda: chained(128, "bfloat16")),
     *(
         Case("wgmma", f"64 × {n} × 16 {ptx}, {what} along M or N",
              lambda a=(n, dtype, ptx, turned_a, turned_b): transposed(*a))

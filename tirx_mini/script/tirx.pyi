@@ -2625,22 +2625,10 @@ class _PtxMma:
 
     sync: _PtxMmaSync
 
-class _PtxWgmma:
-    """Tx.ptx.wgmma: instructions."""
+class _PtxWgmmaMma_async:
+    """Tx.ptx.wgmma.mma_async: instructions."""
 
-    def fence(self, ) -> None:
-        """Order ordinary accesses to registers before it and wgmma's after it; required before the first MMA on them.
-
-        PTX:
-            wgmma.fence.sync.aligned;
-
-        issued by:     a warpgroup, all its threads together
-        architectures: sm_90a only
-        cost:          sync, 6 cycles to issue in the simulator's clock
-        PTX ISA:       wgmma.fence
-        """
-
-    def mma_async(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
+    def __call__(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
         """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] and B [n, 16] in shared memory, D in registers.
 
         n: a multiple of 8 up to 256; D is n / 2 registers of each thread. transpose_a, transpose_b: the operand is
@@ -2664,6 +2652,46 @@ class _PtxWgmma:
         PTX ISA:       wgmma.mma_async
         """
 
+    def rs(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16'] | str = 'f16', transpose_b: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] in registers, B [n, 16] in shared memory.
+
+        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", matrix
+        A). Nothing may write them before a wait_group that covers the MMA. The rest is as for `wgmma.mma_async`.
+
+        PTX:
+            wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b_desc:        a matrix descriptor
+        accumulate:    a condition
+        n:             a whole number, known at compile time
+        dtype:         one of "f16", "bf16"
+        transpose_b:   known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async
+        """
+
+
+class _PtxWgmma:
+    """Tx.ptx.wgmma: instructions."""
+
+    def fence(self, ) -> None:
+        """Order ordinary accesses to registers before it and wgmma's after it; required before the first MMA on them.
+
+        PTX:
+            wgmma.fence.sync.aligned;
+
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       wgmma.fence
+        """
+
+    mma_async: _PtxWgmmaMma_async
     def commit_group(self, ) -> None:
         """Close the group of the MMAs that the warpgroup issued since the last one.
 

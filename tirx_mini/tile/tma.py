@@ -177,7 +177,8 @@ def _transfers(call: TileCall, ctx: Context, shared: Tile, remote: Tile) -> Iter
         width = shape[-1] * remote.dtype.itemsize
         if width % TMA_GLOBAL_ALIGN:
             raise Refusal(f"the rows of the tile have {width} bytes, but TMA moves multiples of {TMA_GLOBAL_ALIGN}")
-        tensor_map = ctx.tensor_maps.get(_parameter(remote), dims[::-1], strides[-2::-1], shape[::-1], swizzle, ctx.span)
+        of = _parameter(remote)
+        tensor_map = ctx.tensor_maps.get(of, dims[::-1], strides[-2::-1], shape[::-1], swizzle, ctx.span)
         coords = tuple(ctx.simplify(start + first.get(axis, 0)) for axis, start in enumerate(remote.starts))
         yield Transfer(tensor_map, coords[::-1], ctx.simplify(base + box.offset))
 

@@ -17,7 +17,8 @@ from ..machine import Flight, Registers, Warp
 class Issued:
     """One wgmma as one warp issued it. index: of the first register of its accumulator. clocks: of the warp then.
 
-    source: the registers that hold its matrix A, if it is not in shared memory. fragment: what they held, uint32[4, 32].
+    source: the registers that hold its matrix A, if it is not in shared memory. fragment: what they held then, as
+    uint32[4, 32].
     """
 
     __slots__ = (
