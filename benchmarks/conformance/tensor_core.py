@@ -133,7 +133,7 @@ def chained(keys: int, dtype: str) -> Built:
     @T.prim_func
     def kernel(
         Q: T.Buffer((64, 64), dtype), K: T.Buffer((keys, 64), dtype), V: T.Buffer((keys, 64), dtype),
-        O: T.Buffer((64, 64), "float32"),
+        Out: T.Buffer((64, 64), "float32"),
     ):
         T.device_entry()
         cta = T.cta_id([1])
@@ -167,7 +167,7 @@ def chained(keys: int, dtype: str) -> Built:
             T.gemm_async(out[:, :], P[:, :], Vs[:, :], accum=False, dispatch="wgmma", transB=True)
             T.ptx.wgmma.commit_group()
             T.ptx.wgmma.wait_group(0)
-            T.copy(O[:, :], out[:, :])
+            T.copy(Out[:, :], out[:, :])
 
     return kernel, (*(small_integers((rows, 64), dtype, i) for i, rows in enumerate((64, keys, keys))),
                     blank((64, 64), "float32"))  # fmt: skip

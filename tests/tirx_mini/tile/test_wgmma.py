@@ -84,7 +84,7 @@ def attention(keys: int, waits: bool = True, fences: bool = True) -> PrimFunc:
     @Tx.prim_func(tirx=True)
     def kernel(
         Q: Tx.Buffer((64, 64), "float16"), K: Tx.Buffer((keys, 64), "float16"), V: Tx.Buffer((keys, 64), "float16"),
-        O: Tx.Buffer((64, 64), "float32"),
+        Out: Tx.Buffer((64, 64), "float32"),
     ):
         with Tx.kernel():
             bx = Tx.cta_id([1], parent="kernel")
@@ -123,7 +123,7 @@ def attention(keys: int, waits: bool = True, fences: bool = True) -> PrimFunc:
             with Tx.warpgroup():
                 Tx.ptx.wgmma.wait_group(0)
             for i in Tx.serial(32):
-                O[warp_id * 16 + i // 2 % 2 * 8 + lane_id // 4, i // 4 * 8 + lane_id % 4 * 2 + i % 2] = o[i]
+                Out[warp_id * 16 + i // 2 % 2 * 8 + lane_id // 4, i // 4 * 8 + lane_id % 4 * 2 + i % 2] = o[i]
 
     return kernel
 
