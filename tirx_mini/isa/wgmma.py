@@ -81,10 +81,13 @@ def wgmma_mma_async(
     contiguous along M or N. Asynchronous: a wait_group waits for its end.
     """
     thread.require_converged("wgmma.mma_async")
-    _check_n(thread, n)
     a_word, b_word = thread.uniform(a_desc, "operand A"), thread.uniform(b_desc, "operand B")
     adds = bool(thread.uniform(accumulate, "scale-d"))
-    thread.wgmma.issue(d, _checked(thread, a_word, b_word, adds, n, dtype, transpose_a, transpose_b))
+    try:
+        product = _checked(a_word, b_word, adds, n, dtype, transpose_a, transpose_b)
+    except BadOperandError as error:
+        raise thread.fault(error.kind, str(error), rule=f"PTX ISA: wgmma, {error.section}") from None
+    thread.wgmma.issue(d, product)
 
 
 def _mma_async_rs(n: int, dtype: str, transpose_b: bool) -> str:
@@ -128,22 +131,15 @@ def wgmma_mma_async_rs(
     A). Nothing may write them before a wait_group that covers the MMA. The rest is as for `wgmma.mma_async`.
     """
     thread.require_converged("wgmma.mma_async")
-    _check_n(thread, n)
     b_word, adds = thread.uniform(b_desc, "operand B"), bool(thread.uniform(accumulate, "scale-d"))
-    thread.wgmma.issue(d, _checked(thread, None, b_word, adds, n, dtype, False, transpose_b), a)
-
-
-def _check_n(thread: Thread, n: int) -> None:
-    if n % 8 or not 8 <= n <= 256:
-        raise thread.fault(
-            "illegal-instruction",
-            f"N of a wgmma is {n}; it must be a multiple of 8 from 8 to 256",
-            rule="PTX ISA: wgmma.mma_async, shapes",
-        )
+    try:
+        product = _checked(None, b_word, adds, n, dtype, False, transpose_b)
+    except BadOperandError as error:
+        raise thread.fault(error.kind, str(error), rule=f"PTX ISA: wgmma, {error.section}") from None
+    thread.wgmma.issue(d, product, a)
 
 
 def _checked(
-    thread: Thread,
     a_word: int | None,
     b_word: int,
     accumulate: bool,
@@ -152,11 +148,10 @@ def _checked(
     transpose_a: bool,
     transpose_b: bool,
 ) -> WgmmaProduct:
-    """What an instruction computes. Fault: bad-descriptor."""
-    try:
-        return _product(a_word, b_word, accumulate, n, dtype, transpose_a, transpose_b)
-    except BadOperandError as error:
-        raise thread.fault("bad-descriptor", str(error), rule="PTX ISA: wgmma, matrix descriptor format") from None
+    """What an instruction computes. Raises `BadOperandError` for a shape or a descriptor that PTX does not allow."""
+    if n % 8 or not 8 <= n <= 256:
+        raise BadOperandError("shapes", f"N of a wgmma is {n}; it must be a multiple of 8 from 8 to 256")
+    return _product(a_word, b_word, accumulate, n, dtype, transpose_a, transpose_b)
 
 
 @lru_cache(maxsize=4096)
@@ -179,14 +174,20 @@ def _shape(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> Instruct
 
 
 class BadOperandError(ValueError):
-    """A descriptor that the ISA does not allow."""
+    """A shape or a descriptor that the ISA does not allow."""
+
+    def __init__(self, section: str, message: str) -> None:
+        super().__init__(message)
+        self.section = section
+        self.kind = "illegal-instruction" if section == "shapes" else "bad-descriptor"
 
 
 def _decode(name: str, word: int) -> SmemDescriptor:
     try:
         return SmemDescriptor.decode(word, WGMMA)
     except ValueError as error:
-        raise BadOperandError(f"the descriptor of operand {name} of a wgmma is wrong: {error}") from None
+        message = f"the descriptor of operand {name} of a wgmma is wrong: {error}"
+        raise BadOperandError("matrix descriptor format", message) from None
 
 
 @instruction(
