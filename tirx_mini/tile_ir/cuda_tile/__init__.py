@@ -1,7 +1,7 @@
 """cuda_tile, the dialect of the published Tile IR: types, attributes and operations, with their text."""
 
 from . import ops
-from .attributes import Bounded, Dense, DivBy, SameElements
+from .attributes import DENSE, Bounded, Dense, DivBy, SameElements
 from .dialect import CUDA_TILE
 from .meanings import Memory, OutOfBounds
 from .types import (
@@ -21,7 +21,7 @@ from .types import (
 )  # fmt: skip
 
 __all__ = [
-    "BASE_FLOATS", "CUDA_TILE", "FLOATS", "INTEGERS", "PADDINGS", "TOKEN",
+    "BASE_FLOATS", "CUDA_TILE", "DENSE", "FLOATS", "INTEGERS", "PADDINGS", "TOKEN",
     "Bounded", "Dense", "DivBy", "GatherScatterView", "Memory", "OutOfBounds", "PartitionView", "Ptr", "SameElements",
     "StridedView", "TensorView", "Tile", "Token", "ops", "tile",
 ]  # fmt: skip

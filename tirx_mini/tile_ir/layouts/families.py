@@ -88,15 +88,15 @@ def mma_operand(shape: Sequence[int], *, operand: str, bits: int, warps_m: int, 
 def wgmma_accumulator(shape: Sequence[int], *, warps: int, warpgroups_m: int) -> LinearLayout:
     """D of wgmma.m64nNk16 (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts", matrix D).
 
-    shape: [M, N]. Warpgroups lie side by side, warpgroups_m of them along M, the others along N.
+    shape: [M, N]. The tile is cut into warpgroups_m parts along M, and into as many along N as there are warpgroups
+    for each; a part has one MMA for every 64 rows.
     """
     rows, cols = shape[-2:]
-    groups = warps // 4
-    cols_each = cols // (groups // warpgroups_m)
-    warp = [(16, 0), (32, 0), *((m, 0) for m in _doubling(64, 64 * warpgroups_m)),
+    rows_each, cols_each = max(64, rows // warpgroups_m), cols // (warps // 4 // warpgroups_m)
+    warp = [(16, 0), (32, 0), *((m, 0) for m in _doubling(rows_each, rows)),
             *((0, n) for n in _doubling(cols_each, cols))]  # fmt: skip
     registers = [(0, 1), (8, 0), *((0, n) for n in _doubling(8, cols_each)),
-                 *((m, 0) for m in _doubling(64 * warpgroups_m, rows))]  # fmt: skip
+                 *((m, 0) for m in _doubling(64, rows_each))]  # fmt: skip
     return _of_pairs(shape, registers, [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp)
 
 
@@ -104,9 +104,10 @@ def wgmma_operand(shape: Sequence[int], *, bits: int, warps: int, warpgroups_m: 
     """A [M, K] of wgmma in registers (PTX ISA, the same section, matrix A); warpgroups along N hold replicas."""
     rows, cols = shape[-2:]
     pack = 32 // bits
-    warp = [(16, 0), (32, 0), *((m, 0) for m in _doubling(64, 64 * warpgroups_m))]
+    rows_each = max(64, rows // warpgroups_m)
+    warp = [(16, 0), (32, 0), *((m, 0) for m in _doubling(rows_each, rows))]
     registers = [*((0, k) for k in _doubling(1, pack)), (8, 0), *((0, k) for k in _doubling(4 * pack, cols)),
-                 *((m, 0) for m in _doubling(64 * warpgroups_m, rows))]  # fmt: skip
+                 *((m, 0) for m in _doubling(64, rows_each))]  # fmt: skip
     lane = [(0, pack), (0, 2 * pack), (1, 0), (2, 0), (4, 0)]
     warp += [(0, 0)] * (bits_of(warps) - len(warp))
     return _of_pairs(shape, registers, lane, warp)

@@ -56,6 +56,12 @@ def test_fragments_of_wgmma(warp: int, lane: int) -> None:
     assert _coords(wgmma_operand((128, 32), bits=16, warps=8, warpgroups_m=2), warp, lane) == a
 
 
+def test_each_warpgroup_has_neighbouring_rows() -> None:
+    layout = wgmma_accumulator((256, 64), warps=8, warpgroups_m=2)
+    assert layout.coordinates(layout.element(0, 0, 4)) == (128, 0)
+    assert layout.coordinates(layout.element(32, 0, 4)) == (192, 0)
+
+
 @pytest.mark.parametrize(("warp", "lane"), [(0, 0), (3, 31), (5, 7)])
 def test_rows_of_tensor_memory(warp: int, lane: int) -> None:
     first = 64 if warp >= 4 else 0

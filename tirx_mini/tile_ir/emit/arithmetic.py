@@ -1,0 +1,218 @@
+"""Elementwise operations: the expression that each computes, one line an operation.
+
+Integers of tile programs have no sign; the operations have. They are kept in signed types, and an unsigned operation
+reads them as unsigned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tirx_mini.ir import (
+    BOOL,
+    FLOAT32,
+    Call,
+    Const,
+    DataType,
+    Expr,
+    binary,
+    cast,
+    const,
+    reinterpret,
+    select,
+    unary,
+)
+from tirx_mini.isa import TABLE
+
+from ..ssa import Scalar, Type
+
+LOG2_E = 1 / math.log(2)
+
+DTYPES: Mapping[str, str] = {
+    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "index": "int64",
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "tf32": "float32", "f64": "float64",
+    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
+}  # fmt: skip
+"""The dtype of the IR for each scalar type. tf32 is kept as float32, whose low bits the tensor core ignores."""
+
+Compute = Callable[..., Expr]
+"""The value of an operation, from those of its operands."""
+
+
+def dtype_of(type: Type) -> DataType:
+    """The dtype of a scalar type."""
+    assert isinstance(type, Scalar), f"{type} is not the type of a number"
+    return DataType(DTYPES[type.name])
+
+
+# -- integers ------------------------------------------------------------------------------------------------------
+
+
+def _unsigned(op: str) -> Compute:
+    """`op` on the bits as unsigned numbers."""
+
+    def compute(a: Expr, b: Expr) -> Expr:
+        if a.dtype.is_bool:
+            return binary(op, a, b)
+        kind = f"u{a.dtype}"
+        result = binary(op, reinterpret(kind, a), reinterpret(kind, b))
+        return result if result.dtype.is_bool else reinterpret(a.dtype, result)
+
+    return compute
+
+
+def _binary(op: str) -> Compute:
+    return lambda a, b: binary(op, a, b)
+
+
+def _bits(op: str) -> Compute:
+    """A bitwise operation; on booleans, the logical one."""
+    logical = {"&": lambda a, b: binary("and", a, b), "|": lambda a, b: binary("or", a, b), "^": _differ}[op]
+    return lambda a, b: logical(a, b) if a.dtype.is_bool else binary(op, a, b)
+
+
+def _differ(a: Expr, b: Expr) -> Expr:
+    if isinstance(b, Const):
+        return unary("not", a) if b.value else a
+    return binary("!=", a, b)
+
+
+def truncated_quotient(a: Expr, b: Expr) -> Expr:
+    """a / b rounded towards zero."""
+    if isinstance(b, Const) and b.value > 0:
+        return select(a < 0, -((-a) // b), a // b)
+    quotient = absolute(a) // absolute(b)
+    return select(binary("!=", a < 0, b < 0), -quotient, quotient)
+
+
+def ceiled_quotient(a: Expr, b: Expr) -> Expr:
+    """a / b rounded up."""
+    return -((-a) // b)
+
+
+def absolute(a: Expr) -> Expr:
+    return select(a < 0, -a, a)
+
+
+def _high_product(a: Expr, b: Expr) -> Expr:
+    """The upper half of the product of two unsigned numbers of 32 bits."""
+    wide = [cast("uint64", reinterpret("uint32", x)) for x in (a, b)]
+    return reinterpret("int32", cast("uint32", (wide[0] * wide[1]) >> const(32, "uint64")))
+
+
+# -- floating-point numbers ----------------------------------------------------------------------------------------
+
+
+def instruction(name: str, *args: Expr, **modifiers: Any) -> Expr:
+    """An instruction of single threads on float32."""
+    operands, attrs = TABLE[name].bind(args, modifiers)
+    return Call(FLOAT32, name, operands, attrs)
+
+
+def _special(name: str, scale: float = 1.0, factor: float = 1.0, **modifiers: Any) -> Compute:
+    """factor * instruction(scale * x) in float32, rounded to the type of x."""
+
+    def compute(x: Expr) -> Expr:
+        wide = cast(FLOAT32, x)
+        wide = wide * const(scale, FLOAT32) if scale != 1 else wide
+        result = instruction(name, wide, **modifiers)
+        result = result * const(factor, FLOAT32) if factor != 1 else result
+        return cast(x.dtype, result)
+
+    return compute
+
+
+def _is_nan(x: Expr) -> Expr:
+    return binary("!=", x, x)
+
+
+def _extremum(op: str, nan: bool) -> Compute:
+    """The maximum or minimum of two; a NaN wins (`nan`), or loses against a number (IEEE 754-2019, 9.6)."""
+
+    def compute(a: Expr, b: Expr) -> Expr:
+        better = binary(">" if op == "max" else "<", a, b)
+        if nan:
+            return select(binary("or", better, _is_nan(a)), a, b)
+        return select(binary("or", better, _is_nan(b)), a, b)
+
+    return compute
+
+
+def _remainder(a: Expr, b: Expr) -> Expr:
+    """fmod: a - b * (a / b rounded towards zero)."""
+    quotient = cast(a.dtype, cast("int32", a / b))
+    return a - b * quotient
+
+
+def _fma(a: Expr, b: Expr, c: Expr) -> Expr:
+    return instruction("fma.rn", a, b, c) if a.dtype == FLOAT32 else binary("+", binary("*", a, b), c)
+
+
+def silu(x: Expr) -> Expr:
+    """x / (1 + e^-x)."""
+    return x / (const(1.0, x.dtype) + _special("ex2.approx", -LOG2_E, ftz=False)(x))
+
+
+_EXP2 = _special("ex2.approx", ftz=False)
+_SQRT = _special("sqrt.rn")
+
+COMPUTE: Mapping[str, Compute] = {
+    "arith.addi": _binary("+"), "arith.subi": _binary("-"), "arith.muli": _binary("*"),
+    "arith.divsi": truncated_quotient, "arith.divui": _unsigned("//"),
+    "arith.floordivsi": _binary("//"), "arith.ceildivsi": ceiled_quotient,
+    "arith.ceildivui": lambda a, b: _unsigned("//")(a + b - 1, b),
+    "arith.remsi": lambda a, b: a - truncated_quotient(a, b) * b, "arith.remui": _unsigned("%"),
+    "arith.andi": _bits("&"), "arith.ori": _bits("|"), "arith.xori": _bits("^"),
+    "arith.shli": _binary("<<"), "arith.shrsi": _binary(">>"), "arith.shrui": _unsigned(">>"),
+    "arith.maxsi": _binary("max"), "arith.minsi": _binary("min"),
+    "arith.maxui": _unsigned("max"), "arith.minui": _unsigned("min"),
+    "arith.mulhiui": _high_product,
+    "arith.addf": _binary("+"), "arith.subf": _binary("-"), "arith.mulf": _binary("*"), "arith.divf": _binary("/"),
+    "arith.remf": _remainder, "arith.negf": lambda a: unary("-", a),
+    "arith.maximumf": _extremum("max", True), "arith.minimumf": _extremum("min", True),
+    "arith.maxnumf": _extremum("max", False), "arith.minnumf": _extremum("min", False),
+    "arith.select": select,
+    "math.absf": absolute, "math.absi": absolute, "math.fma": _fma,
+    "math.exp": _special("ex2.approx", LOG2_E, ftz=False), "math.exp2": _EXP2,
+    "math.log": _special("lg2.approx", factor=math.log(2), ftz=False), "math.log2": _special("lg2.approx", ftz=False),
+    "math.sqrt": _SQRT, "math.rsqrt": _special("rsqrt.approx", ftz=False),
+}  # fmt: skip
+
+COMPARE_INTEGERS: Mapping[str, Compute] = {
+    **{name: _binary(op) for name, op in (("eq", "=="), ("ne", "!="), ("slt", "<"), ("sle", "<="), ("sgt", ">"),
+                                          ("sge", ">="))},
+    **{name: _unsigned(op) for name, op in (("ult", "<"), ("ule", "<="), ("ugt", ">"), ("uge", ">="))},
+}  # fmt: skip
+
+_ORDERED = {"eq": "==", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def compare_floats(predicate: str, a: Expr, b: Expr) -> Expr:
+    """An ordered comparison ("olt") is false where an operand is NaN, an unordered one ("ult") is true."""
+    number = binary("and", unary("not", _is_nan(a)), unary("not", _is_nan(b)))
+    if predicate in ("ord", "uno"):
+        return number if predicate == "ord" else unary("not", number)
+    kind, op = predicate[0], predicate[1:]
+    differ = binary("!=", a, b)
+    if op == "ne":
+        return binary("and", differ, number) if kind == "o" else differ
+    result = binary(_ORDERED[op], a, b)
+    return result if kind == "o" else binary("or", result, unary("not", number))
+
+
+def converted(value: Expr, target: DataType, *, signed: bool = True) -> Expr:
+    """`value` as `target`. signed: whether an integer that is widened or becomes a float is signed, or is to become."""
+    source = value.dtype
+    if source == target:
+        return value
+    if source.is_integer and not signed:
+        value = reinterpret(f"u{source}", value)
+    if target.is_integer and source.is_float and not signed:
+        return reinterpret(target, cast(f"u{target}", value))
+    return cast(target, value)
+
+
+def is_true(value: Expr) -> Expr:
+    return value if value.dtype.is_bool else cast(BOOL, value)

@@ -1,0 +1,281 @@
+"""The code of one kernel under construction: statements, the values of the program, shared memory, barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from tirx_mini.ir import (
+    INT32,
+    AllocBuffer,
+    Analyzer,
+    Bind,
+    Buffer,
+    BufferStore,
+    Call,
+    Const,
+    DataType,
+    DeclBuffer,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Ramp,
+    ScopeIds,
+    Span,
+    Stmt,
+    TirxError,
+    Var,
+    as_expr,
+    binary,
+    const,
+    seq,
+    substitute,
+)
+from tirx_mini.isa import TABLE
+
+from ..layouts import LinearLayout, linear_index
+from ..ssa import Value
+from .values import Tile, in_buffer
+
+WARP = 32
+AGENT_BARRIER = 1
+"""The named barrier of the computing warps where other agents run beside them."""
+
+
+class Emitter:
+    """Appends statements to the innermost block.
+
+    warps: warps that compute: layouts distribute tiles over them.
+    threads: threads of the CTA, those of other agents included.
+    prologue, epilogue: what the kernel begins and ends with. After the prologue all threads synchronise.
+    """
+
+    def __init__(self, warps: int, agents: int = 0) -> None:
+        self.warps, self.threads = warps, WARP * (warps + agents)
+        self.prologue: list[Stmt] = []
+        self.epilogue: list[Stmt] = []
+        self.span: Span | None = None
+        self.lane, self.warp = Var(INT32, "lane"), Var(INT32, "warp")
+        self.analyzer = Analyzer({self.lane: (0, WARP - 1), self.warp: (0, self.threads // WARP - 1)})
+        self.values: dict[Value, Any] = {}
+        self.again: frozenset[Value] = frozenset()
+        """Values that are used more than once, or in a loop or branch inside the block that defines them."""
+        self._blocks: list[list[Stmt]] = [[]]
+        self._shared: list[Buffer] = []
+        self._scratch: dict[tuple[DataType, int, int], Buffer] = {}
+        self._busy = False
+        self.in_agent = False
+        """Whether only the computing warps execute what is emitted."""
+
+    # -- statements --------------------------------------------------------------------------------------------------
+
+    def add(self, *stmts: Stmt) -> None:
+        self._blocks[-1] += stmts
+
+    @contextmanager
+    def block(self) -> Iterator[list[Stmt]]:
+        """Statements added inside go to the list."""
+        self._blocks.append([])
+        yield self._blocks[-1]
+        self._blocks.pop()
+
+    def body(self) -> Stmt:
+        """All that was added."""
+        return seq(*self._blocks[0])
+
+    def bind(self, name: str, value: Expr) -> Expr:
+        """`value` under a name; constants and variables are returned as they are."""
+        if isinstance(value, (Const, Var)):
+            return value
+        var = Var(value.dtype, name)
+        self.add(Bind(var, value, span=self.span))
+        if value.dtype.is_integer and (bounds := self.analyzer.bounds(value)) is not None:
+            self.analyzer = self.analyzer.bind(var, *bounds)
+        return var
+
+    def store(self, buffer: Buffer, index: Expr | int, value: Expr, lanes: int = 1) -> None:
+        """``buffer[index] = value``, or a vector of `lanes` elements from there on."""
+        at = as_expr(index)
+        at = Ramp(at.dtype, at, lanes) if lanes > 1 else at
+        self.add(BufferStore(buffer, (at,), value, span=self.span))
+
+    def issue(self, name: str, *args: Any, **modifiers: Any) -> None:
+        """An instruction, for its effect."""
+        self.add(Evaluate(self._call(name, "handle", args, modifiers), span=self.span))
+
+    def value_of(self, name: str, dtype: str, *args: Any, **modifiers: Any) -> Expr:
+        """The result of an instruction."""
+        return self._call(name, dtype, args, modifiers)
+
+    def _call(self, name: str, dtype: str, args: tuple[Any, ...], modifiers: dict[str, Any]) -> Call:
+        operands, attrs = TABLE[name].bind(args, modifiers)
+        return Call(DataType(dtype), name, operands, attrs, span=self.span)
+
+    def loop(self, count: int, body: Callable[[Expr], None], *, parallel: bool = True, name: str = "r") -> None:
+        """`body` for 0 … count - 1.
+
+        parallel: no iteration reads what another writes.
+        """
+        if count == 1:
+            body(const(0))
+            return
+        var = Var(INT32, name)
+        outer = self.analyzer
+        self.analyzer = outer.bind(var, 0, count - 1)
+        with self.block() as stmts:
+            body(var)
+        self.analyzer = outer
+        self.add(For(var, const(0), const(count), seq(*stmts), parallel=parallel, span=self.span))
+
+    @contextmanager
+    def when(self, cond: Expr | None) -> Iterator[None]:
+        """Statements added inside are executed by the threads for which `cond` holds; None: by all."""
+        if cond is None:
+            yield
+            return
+        with self.block() as stmts:
+            yield
+        self.add(If(cond, seq(*stmts), span=self.span))
+
+    # -- storage -----------------------------------------------------------------------------------------------------
+
+    def local(self, name: str, count: int, dtype: str) -> Buffer:
+        """New registers of each thread."""
+        buffer = Buffer(name, (count,), DataType(dtype), "local", scalar=count == 1, span=self.span)
+        self.add(AllocBuffer(buffer, span=self.span))
+        return buffer
+
+    def shared(self, name: str, shape: tuple[int, ...], dtype: str, layout: Any = None, align: int = 0) -> Buffer:
+        """Shared memory that lives as long as the kernel."""
+        buffer = Buffer(name, shape, DataType(dtype), "shared", layout, align=align, span=self.span)
+        self._shared.append(buffer)
+        return buffer
+
+    def scratch(self, dtype: str, count: int, offset: int = 0) -> Buffer:
+        """Shared memory for what changes threads at this moment. All such buffers share one place.
+
+        Call `fill` before it is written and `filled` before it is read.
+
+        offset: where in that place it begins, in bytes: a multiple of 16.
+        """
+        key = DataType(dtype), count, offset
+        if key not in self._scratch:
+            self._scratch[key] = Buffer(f"exchange_{dtype}", (count,), key[0], "shared", byte_offset=offset)
+        return self._scratch[key]
+
+    def fill(self) -> None:
+        """From here on scratch memory is written: all threads have read what it held."""
+        if self._busy:
+            self.sync()
+        self._busy = True
+
+    def filled(self) -> None:
+        """From here on scratch memory is read: all threads have written to it."""
+        self.sync()
+
+    def scratch_may_be_busy(self) -> None:
+        """At the beginning of a block that may follow any other: a loop's body, what comes after a branch."""
+        self._busy = True
+
+    def sync(self) -> None:
+        """All computing threads wait for one another."""
+        if self.in_agent:
+            self.issue("bar.sync", AGENT_BARRIER, WARP * self.warps)
+        else:
+            self.issue("bar.sync.all", 0)
+
+    # -- values ------------------------------------------------------------------------------------------------------
+
+    def value(self, value: Value) -> Any:
+        """What stands for a value of the program."""
+        return self.values[value]
+
+    def set(self, value: Value, emitted: Any) -> None:
+        """`emitted` stands for a value. A tile that is used more than once is computed once."""
+        if isinstance(emitted, Tile) and value in self.again and not emitted.cheap:
+            emitted = self.held(emitted, value.hint or "x")
+        elif isinstance(emitted, Expr) and value in self.again:
+            emitted = self.bind(value.hint or "v", emitted)
+        self.values[value] = emitted
+
+    def tile(self, value: Value) -> Tile:
+        found = self.values[value]
+        assert isinstance(found, Tile), f"%{value.hint} is {found!r}, not a tile in registers"
+        return found
+
+    def scalar(self, value: Value) -> Expr:
+        found = self.values[value]
+        assert isinstance(found, Expr), f"%{value.hint} is {found!r}, not a number"
+        return found
+
+    def held(self, tile: Tile, name: str = "x") -> Tile:
+        """`tile` in registers of its own, unless it is in some already."""
+        if tile.buffer is not None:
+            return tile
+        buffer = self.local(name, tile.registers, tile.dtype)
+        self.fill_registers(buffer, tile)
+        return in_buffer(buffer, tile.layout)
+
+    def fill_registers(self, buffer: Buffer, tile: Tile) -> None:
+        """Store all elements of a thread."""
+        self.loop(tile.registers, lambda r: self.store(buffer, r, tile.at(r)))
+
+    # -- places ------------------------------------------------------------------------------------------------------
+
+    def index(self, layout: LinearLayout, register: Expr) -> Expr:
+        """The row-major number of the element that a register of the executing thread holds."""
+        return linear_index((register, layout.register), (self.lane, layout.lane), (self.warp, layout.warp))
+
+    def coordinate(self, layout: LinearLayout, axis: int, register: Expr) -> Expr:
+        """Its index along one dimension."""
+        return self.index(layout.along(axis), register)
+
+    def owner(self, layout: LinearLayout) -> Expr | None:
+        """Whether the executing thread is the first that holds its elements; None where all are."""
+        return self.zero_bits(*layout.owners())
+
+    def zero_bits(self, lanes: int, warps: int) -> Expr | None:
+        """Whether these bits of the lane and of the warp are 0; None where there are none."""
+        cond: Expr | None = None
+        for number, mask in ((self.warp, warps), (self.lane, lanes)):
+            if mask:
+                test = number & mask == const(0)
+                cond = test if cond is None else binary("and", cond, test)
+        return cond
+
+    def uniform(self, tile: Tile, name: str = "v") -> Expr:
+        """The only element of a tile as a number that all threads agree on, by way of shared memory."""
+        if tile.cheap and isinstance(number := tile.at(const(0)), Const):
+            return number
+        buffer = self.scratch(tile.dtype, 1)
+        self.fill()
+        with self.when(self.zero_bits(WARP - 1, self.warps - 1)):
+            self.store(buffer, 0, tile.at(const(0)))
+        self.filled()
+        return self.bind(name, buffer[0])
+
+    # -- the whole ---------------------------------------------------------------------------------------------------
+
+    def kernel_body(self, ids: tuple[Var, ...], grid: tuple[int, ...]) -> Stmt:
+        """The body of the kernel: ids, shared memory, the prologue, all that was added, the epilogue."""
+        declared: list[Stmt] = [
+            ScopeIds(ids, grid, "cta", "kernel"),
+            ScopeIds((self.warp,), (self.threads // WARP,), "warp", "cta"),
+            ScopeIds((self.lane,), (WARP,), "thread", "warp"),
+            *(AllocBuffer(buffer) for buffer in self._shared),
+        ]
+        main = seq(*self.prologue, *self._blocks[0], *self.epilogue)
+        if not self._scratch:
+            return seq(*declared, main)
+        size = max(buffer.byte_offset + buffer.nbytes for buffer in self._scratch.values())
+        root = Buffer("exchange", (size,), DataType("uint8"), "shared", align=16)
+        views = {buffer: replace(buffer, source=root) for buffer in self._scratch.values()}
+        main = substitute(main, {}, views)
+        return seq(*declared, AllocBuffer(root), *(DeclBuffer(view) for view in views.values()), main)
+
+    def refuse(self, message: str, hint: str | None = None) -> TirxError:
+        """The error of an operation that has no code: ``raise emitter.refuse(…)``."""
+        return TirxError(message, self.span, hint)

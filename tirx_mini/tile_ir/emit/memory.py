@@ -1,0 +1,165 @@
+"""Loads and stores of tiles in global memory: vectors where elements are neighbours, masks where some are outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tirx_mini.ir import INT64, Buffer, Const, Expr, as_expr, binary, cast, const, int_value
+
+from ..layouts import LinearLayout
+from .emitter import Emitter
+from .movement import vector, vector_of
+from .values import Blocks, Pointers, Tile, View, in_buffer
+
+VECTOR_BYTES = 16
+MOST_INT32 = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class _Access:
+    """Where the registers of a layout lie in a buffer.
+
+    vector: how many registers are one access. at: the element for a register. mask: whether it is inside; None where
+        all are.
+    """
+
+    buffer: Buffer
+    vector: int
+    at: Callable[[Expr], Expr]
+    mask: Callable[[Expr], Expr] | None
+
+
+def load_block(emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layout: LinearLayout, name: str) -> Tile:
+    """The tile at `index`, counted in tiles, in `layout`."""
+    return _load(emitter, _block_access(emitter, blocks, index, layout), layout, blocks.padding, name)
+
+
+def store_block(emitter: Emitter, blocks: Blocks, index: Sequence[Expr], tile: Tile) -> None:
+    _store(emitter, _block_access(emitter, blocks, index, tile.layout), tile)
+
+
+def load_gathered(
+    emitter: Emitter, pointers: Pointers, mask: Tile | None, other: Tile | None, layout: LinearLayout, name: str
+) -> Tile:
+    """The elements that `pointers` point to; where `mask` does not hold, those of `other`, or 0."""
+    access = _pointer_access(pointers, mask, layout)
+    if mask is None or other is None:
+        return _load(emitter, access, layout, 0, name)
+    return _load(emitter, access, layout, other, name)
+
+
+def store_scattered(emitter: Emitter, pointers: Pointers, tile: Tile, mask: Tile | None) -> None:
+    _store(emitter, _pointer_access(pointers, mask, tile.layout), tile)
+
+
+def _load(
+    emitter: Emitter, access: _Access, layout: LinearLayout, padding: Tile | float | int | None, name: str
+) -> Tile:
+    dtype = access.buffer.dtype
+    out = emitter.local(name, layout.registers, dtype)
+    if access.mask is not None:
+
+        def other(r: Expr) -> Expr:
+            return padding.at(r) if isinstance(padding, Tile) else const(padding or 0, dtype)
+
+        emitter.loop(layout.registers, lambda r: emitter.store(out, r, other(r)))
+
+    def load(step: Expr) -> None:
+        first = step * access.vector
+        with emitter.when(access.mask(first) if access.mask else None):
+            emitter.store(out, first, vector(access.buffer, access.at(first), access.vector), access.vector)
+
+    emitter.loop(layout.registers // access.vector, load)
+    return in_buffer(out, layout)
+
+
+def _store(emitter: Emitter, access: _Access, tile: Tile) -> None:
+    if access.vector > 1:
+        tile = emitter.held(tile)
+
+    def store(step: Expr) -> None:
+        first = step * access.vector
+        with emitter.when(access.mask(first) if access.mask else None):
+            emitter.store(access.buffer, access.at(first), vector_of(tile, first, access.vector), access.vector)
+
+    with emitter.when(emitter.owner(tile.layout)):
+        emitter.loop(tile.registers // access.vector, store)
+
+
+def _block_access(emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layout: LinearLayout) -> _Access:
+    """Dimension i of the tile lies along dimension order[i] of the view."""
+    view, dtype = blocks.view, blocks.view.buffer.dtype
+    wide = _is_wide(view)
+    origins = [
+        emitter.bind("origin", emitter.analyzer.simplify(as_expr(index[axis]) * blocks.tile[axis]))
+        for axis in range(len(blocks.tile))
+    ]
+    strides = [view.strides[axis] for axis in blocks.order]
+    extents = [view.shape[axis] for axis in blocks.order]
+    base = as_expr(view.base)
+    for origin, stride in zip(origins, strides, strict=True):
+        base = base + _scaled(origin, stride, wide)
+    base = emitter.bind("base", emitter.analyzer.simplify(base))
+
+    def at(r: Expr) -> Expr:
+        total = base
+        for axis, stride in enumerate(strides):
+            total = total + _scaled(emitter.coordinate(layout, axis, r), stride, wide)
+        return total
+
+    checked = [
+        axis for axis in range(len(origins)) if not _inside(emitter, origins[axis], blocks.tile[axis], extents[axis])
+    ]
+
+    def mask(r: Expr) -> Expr:
+        tests = [origins[axis] + emitter.coordinate(layout, axis, r) < extents[axis] for axis in checked]
+        cond = tests[0]
+        for test in tests[1:]:
+            cond = binary("and", cond, test)
+        return cond
+
+    count = _block_vector(blocks, layout, strides, [extents[a] if a in checked else 0 for a in range(len(extents))])
+    return _Access(view.buffer, min(count, VECTOR_BYTES // dtype.itemsize), at, mask if checked else None)
+
+
+def _block_vector(
+    blocks: Blocks, layout: LinearLayout, strides: Sequence[Expr | int], limits: Sequence[Expr | int]
+) -> int:
+    """Elements of a vector access: neighbours in memory, aligned, and all inside or all outside of the view."""
+    numbers = [int_value(stride) for stride in strides]
+    if 1 not in numbers:
+        return 1
+    contiguous = [axis for axis, stride in enumerate(numbers) if stride == 1]
+    axis = max(contiguous, key=lambda axis: (blocks.tile[axis], axis))
+    count = layout.vector(VECTOR_BYTES // blocks.view.buffer.dtype.itemsize, axis)
+    others = [
+        stride for other, stride in enumerate(numbers) if other != axis and blocks.view.shape[blocks.order[other]] != 1
+    ]
+    others += [int_value(blocks.view.base), blocks.tile[axis], int_value(limits[axis])]
+    while count > 1 and any(number is None or number % count for number in others):
+        count //= 2
+    return count
+
+
+def _inside(emitter: Emitter, origin: Expr, tile: int, extent: Expr | int) -> bool:
+    """Whether the tile at `origin` is provably inside of the view along a dimension."""
+    bounds, last = emitter.analyzer.bounds(origin), int_value(extent)
+    return bounds is not None and last is not None and bounds[0] >= 0 and bounds[1] + tile <= last
+
+
+def _is_wide(view: View) -> bool:
+    """Whether element numbers need 64 bits."""
+    return view.buffer.size > MOST_INT32
+
+
+def _scaled(index: Expr, stride: Expr | int, wide: bool) -> Expr:
+    if int_value(stride) == 0 or (isinstance(index, Const) and index.value == 0):
+        return const(0)
+    return (cast(INT64, index) if wide else index) * stride
+
+
+def _pointer_access(pointers: Pointers, mask: Tile | None, layout: LinearLayout) -> _Access:
+    offsets = pointers.offsets
+    at: Callable[[Expr], Expr] = offsets.at if isinstance(offsets, Tile) else lambda _: offsets
+    return _Access(pointers.buffer, 1, at, mask.at if mask is not None else None)

@@ -1,0 +1,99 @@
+"""Tiles that change their shape or their layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tirx_mini.ir import Buffer, BufferLoad, Expr, Ramp, as_expr
+
+from ..layouts import LinearLayout, Move, SharedPlan, bits_of, conversion, linear_index, shared_plan
+from .emitter import Emitter
+from .values import Tile, in_buffer
+
+
+def converted(emitter: Emitter, tile: Tile, target: LinearLayout, name: str = "x") -> Tile:
+    """`tile` in the layout `target`."""
+    found = conversion(tile.layout, target)
+    if found.move is Move.NONE:
+        return tile
+    if found.move is Move.REGISTERS:
+        return tile.renamed(target, lambda r: linear_index((r, found.register)))
+    source = emitter.held(tile, name)
+    if found.move is Move.SHUFFLE:
+        lane = linear_index((emitter.lane, found.lane_of_lane))
+        out = emitter.local(name, target.registers, tile.dtype)
+
+        def shuffle(r: Expr) -> None:
+            own = source.at(linear_index((r, found.register)))
+            other = lane ^ linear_index((r, found.lane)) if any(found.lane) else lane
+            emitter.store(out, r, emitter.value_of("shfl.idx", tile.dtype, own, other))
+
+        emitter.loop(target.registers, shuffle)
+        return in_buffer(out, target)
+    return _by_shared_memory(emitter, source, target, name)
+
+
+def _by_shared_memory(emitter: Emitter, tile: Tile, target: LinearLayout, name: str) -> Tile:
+    dtype = tile.dtype
+    stored = tile.layout.without_replicas()
+    plan = shared_plan(stored, target, dtype.itemsize)
+    memory = emitter.scratch(dtype, plan.size)
+    emitter.fill()
+    kept = [1 << tile.layout.register.index(basis) for basis in stored.register]
+    wide = plan.store if kept[: bits_of(plan.store)] == [1 << bit for bit in range(bits_of(plan.store))] else 1
+
+    def store(step: Expr) -> None:
+        value = vector_of(tile, linear_index((step * wide, kept)), wide)
+        emitter.store(memory, place(emitter, plan, stored, step * wide), value, wide)
+
+    with emitter.when(emitter.owner(stored)):
+        emitter.loop(stored.registers // wide, store)
+    emitter.filled()
+    out = emitter.local(name, target.registers, dtype)
+
+    def load(step: Expr) -> None:
+        at = place(emitter, plan, target, step * plan.load)
+        emitter.store(out, step * plan.load, vector(memory, at, plan.load), plan.load)
+
+    emitter.loop(target.registers // plan.load, load)
+    return in_buffer(out, target)
+
+
+def place(emitter: Emitter, plan: SharedPlan, layout: LinearLayout, register: Expr) -> Expr:
+    """The element of shared memory for what a register holds."""
+    number = emitter.index(plan.bases(layout), register)
+    return number + number // plan.row * plan.pad if plan.pad else number
+
+
+def vector(buffer: Buffer, first: Expr | int, lanes: int) -> Expr:
+    """`lanes` neighbouring elements of a buffer."""
+    at = as_expr(first)
+    if lanes == 1:
+        return BufferLoad(buffer.dtype, buffer, (at,))
+    return BufferLoad(buffer.dtype.with_lanes(lanes), buffer, (Ramp(at.dtype, at, lanes),))
+
+
+def vector_of(tile: Tile, first: Expr, lanes: int) -> Expr:
+    """Neighbouring registers of a tile that is held."""
+    if lanes == 1 or tile.buffer is None:
+        return tile.at(first)
+    return vector(tile.buffer, first, lanes)
+
+
+def broadcast(emitter: Emitter, tile: Tile, target: LinearLayout) -> Tile:
+    """`tile` broadcast to the shape of `target`, in that layout."""
+    source = converted(emitter, tile, target.broadcast_source(tile.shape))
+    wide = source.layout.broadcast(target.shape)
+    narrow = source.registers
+    if wide.registers > narrow and not source.cheap:
+        source = emitter.held(source)
+    spread = source.renamed(wide, (lambda r: r % narrow) if wide.registers > narrow else None)
+    return converted(emitter, spread, target)
+
+
+def reshaped(tile: Tile, shape: Sequence[int]) -> Tile:
+    return tile.renamed(tile.layout.reshape(shape))
+
+
+def permuted(tile: Tile, dims: Sequence[int]) -> Tile:
+    return tile.renamed(tile.layout.permute(dims))

@@ -1,0 +1,106 @@
+"""What stands for a value of nv_tileas while code for it is emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tirx_mini.ir import Buffer, BufferLoad, DataType, Expr, as_expr, const
+
+from ..layouts import LinearLayout
+
+At = Callable[[Expr], Expr]
+"""The value of register r of the executing thread."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile in registers: each thread holds the elements that `layout` gives it.
+
+    at: the value of a register. It is an expression, computed where it is used, until the tile is held in a buffer.
+    reads: the buffers that these expressions read.
+    cheap: whether it may as well be computed again at each use.
+    buffer: the registers that hold it; None where nothing does.
+    """
+
+    layout: LinearLayout
+    dtype: DataType
+    at: At
+    reads: frozenset[Buffer] = frozenset()
+    cheap: bool = False
+    buffer: Buffer | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layout.shape
+
+    @property
+    def registers(self) -> int:
+        return self.layout.registers
+
+    def renamed(self, layout: LinearLayout, register: Callable[[Expr], Expr] | None = None) -> Tile:
+        """The same registers, as those of `layout`. register: the register to read for one of `layout`."""
+        if register is None:
+            return replace(self, layout=layout)
+        at = self.at
+        return replace(self, layout=layout, at=lambda r: at(register(r)), buffer=None)
+
+
+@dataclass(frozen=True)
+class Pointers:
+    """A tile of addresses, or one: elements of one global buffer.
+
+    offsets: of the elements, from the start of the buffer; a number where it is one address.
+    """
+
+    buffer: Buffer
+    offsets: Tile | Expr
+
+
+@dataclass(frozen=True)
+class View:
+    """A global buffer as a tensor (nv_tileaa: memref).
+
+    shape, strides: in elements.
+    base: the element at index 0.
+    """
+
+    buffer: Buffer
+    shape: tuple[Expr | int, ...]
+    strides: tuple[Expr | int, ...]
+    base: Expr | int = 0
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A view, cut into tiles (nv_tileaa: block_tile).
+
+    tile: the extents of a tile, one for each dimension of the view, which `order` may permute: dimension i of a tile
+        lies along dimension order[i] of the view.
+    padding: what elements outside of the view are read as; None where there are none.
+    """
+
+    view: View
+    tile: tuple[int, ...]
+    order: tuple[int, ...]
+    padding: float | int | None = None
+
+
+def in_buffer(buffer: Buffer, layout: LinearLayout) -> Tile:
+    """The tile that the registers of `buffer` hold."""
+    return Tile(layout, buffer.dtype, lambda r: element(buffer, r), frozenset({buffer}), True, buffer)
+
+
+def element(buffer: Buffer, register: Expr | int) -> Expr:
+    """A register of a buffer of registers."""
+    index = const(0) if buffer.scalar else as_expr(register)
+    return BufferLoad(buffer.dtype, buffer, (index,))
+
+
+def constant(layout: LinearLayout, value: float | int | bool, dtype: DataType) -> Tile:
+    """A tile whose elements are all equal."""
+    number = const(value, dtype)
+    return Tile(layout, dtype, lambda _: number, cheap=True)
+
+
+Emitted = Expr | Tile | Pointers | View | Blocks | object
