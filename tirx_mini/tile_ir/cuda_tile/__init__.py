@@ -1,7 +1,7 @@
 """cuda_tile, the dialect of the published Tile IR: types, attributes and operations, with their text."""
 
-from . import ops
-from .attributes import DENSE, Bounded, Dense, DivBy, SameElements
+from . import attributes, ops
+from .attributes import Bounded, Dense, DivBy, SameElements
 from .dialect import CUDA_TILE
 from .meanings import Memory, OutOfBounds
 from .types import (
@@ -17,11 +17,12 @@ from .types import (
     TensorView,
     Tile,
     Token,
+    parse_ptr,
     tile,
 )  # fmt: skip
 
 __all__ = [
-    "BASE_FLOATS", "CUDA_TILE", "DENSE", "FLOATS", "INTEGERS", "PADDINGS", "TOKEN",
+    "BASE_FLOATS", "CUDA_TILE", "FLOATS", "INTEGERS", "PADDINGS", "TOKEN",
     "Bounded", "Dense", "DivBy", "GatherScatterView", "Memory", "OutOfBounds", "PartitionView", "Ptr", "SameElements",
-    "StridedView", "TensorView", "Tile", "Token", "ops", "tile",
+    "StridedView", "TensorView", "Tile", "Token", "attributes", "ops", "parse_ptr", "tile",
 ]  # fmt: skip

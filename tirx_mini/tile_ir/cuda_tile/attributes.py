@@ -69,9 +69,9 @@ class Dense:
         return (mantissa if "." in mantissa else f"{mantissa}.0") + (f"e{exponent}" if exponent else "")
 
 
-def _read_numbers(p: Parser, element: str) -> Any:
+def read_numbers(p: Parser, element: str) -> Any:
     if p.peek == "[":
-        return p.listed("[", "]", lambda: _read_numbers(p, element))
+        return p.listed("[", "]", lambda: read_numbers(p, element))
     if p.peek in ("true", "false"):
         return p.word() == "true"
     text = p.number()
@@ -87,7 +87,7 @@ def _read_dense(p: Parser) -> Dense:
     p.expect("<")
     element = p.word()
     p.expect(":")
-    values = _read_numbers(p, element)
+    values = read_numbers(p, element)
     p.expect(">")
     return Dense.of(element, values)
 
@@ -99,7 +99,7 @@ def _read_typed(p: Parser) -> Dense:
     p.expect(":")
     element = p.word()
     end, p.at = p.at, start
-    values = _read_numbers(p, element)
+    values = read_numbers(p, element)
     p.at = end
     return Dense.of(element, values)
 

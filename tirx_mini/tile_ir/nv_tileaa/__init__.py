@@ -1,28 +1,27 @@
-"""nv_tileaa: tile programs on memory references, without layouts."""
+"""nv_tileaa: tile programs on memory references, without layouts; with the dialects arith, math and scf."""
 
-from .standard import (
-    ARITH,
-    CASTS,
-    CMPF,
-    CMPI,
-    CONDITION,
-    CONSTANT,
-    FOR,
-    I1,
-    IF,
-    MATH,
-    ROUNDING,
-    SCF,
-    SELECT,
-    STANDARD,
-    WHILE,
-    YIELD,
+from . import ops, standard
+from .dialect import NV_TILEAA
+from .memory_types import (
+    MEM_TOKEN,
+    BlockTile,
+    Memref,
+    MemToken,
     element_of,
-    with_element,
-)
+    is_float,
+    is_integer,
+    is_pointer,
+    parse_block_tile,
+    parse_memref,
+    shape_of,
+    shaped,
+)  # fmt: skip
+from .standard import ARITH, MATH, SCF, STANDARD
 from .types import LAYOUTS, Layout, Tensor, parse_tensor
 
 __all__ = [
-    "ARITH", "CASTS", "CMPF", "CMPI", "CONDITION", "CONSTANT", "FOR", "I1", "IF", "LAYOUTS", "MATH", "ROUNDING", "SCF",
-    "SELECT", "STANDARD", "WHILE", "YIELD", "Layout", "Tensor", "element_of", "parse_tensor", "with_element",
+    "ARITH", "LAYOUTS", "MATH", "MEM_TOKEN", "NV_TILEAA", "SCF", "STANDARD",
+    "BlockTile", "Layout", "MemToken", "Memref", "Tensor",
+    "element_of", "is_float", "is_integer", "is_pointer", "ops", "parse_block_tile", "parse_memref", "parse_tensor",
+    "shape_of", "shaped", "standard",
 ]  # fmt: skip

@@ -1,16 +1,20 @@
-"""The dialects arith, math and scf: arithmetic on numbers and tensors alike, and structured control flow.
+"""arith, math and scf: arithmetic of scalars and tensors, and structured control flow, for nv_tileaa and nv_tileas.
 
-Names and meanings are those of MLIR's dialects (mlir.llvm.org/docs/Dialects/ArithOps, MathOps, SCFDialect).
+Names are those of MLIR's dialects. Each elementwise operation is one of cuda_tile with some attributes fixed:
+`ELEMENTWISE` says which, so that the conversion and the interpreter need no tables of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..cuda_tile import DENSE
+from ..cuda_tile import Dense, attributes
 from ..ssa import (
     FLAG,
+    INT,
+    Codec,
     Dialect,
     Op,
     OpKind,
@@ -21,240 +25,400 @@ from ..ssa import (
     Syntax,
     Type,
     Value,
+    Verify,
+    flat,
     make,
     one_of,
-)
+)  # fmt: skip
+from .memory_types import element_of, is_float, is_integer, shape_of
 from .types import Tensor
 
-ARITH = Dialect("arith")
-MATH = Dialect("math")
-SCF = Dialect("scf")
+ARITH, MATH, SCF = Dialect("arith"), Dialect("math"), Dialect("scf")
+STANDARD = (ARITH, MATH, SCF)
 I1 = Scalar("i1")
 
 
-def element_of(type: Type) -> Type:
-    """The type of one element of a tensor; of a number, its own."""
-    return type.element if isinstance(type, Tensor) else type
+# -- rules ----------------------------------------------------------------------------------------------------------
 
 
-def with_element(type: Type, element: Type) -> Type:
-    """The same shape and layout, with other elements."""
-    return type.of(element) if isinstance(type, Tensor) else element
+def each(*rules: Verify) -> Verify:
+    """A verifier that asks several."""
+    return lambda op: (problem for rule in rules for problem in rule(op))
 
 
-def _same_types(*names: str) -> Callable[[Op], list[str]]:
-    def verify(op: Op) -> list[str]:
-        types = [getattr(op, name).type for name in names]
-        return [] if len(set(types)) == 1 else [f"operands have different types: {', '.join(map(str, types))}"]
-
-    return verify
+def _values(op: Op, names: str) -> list[Value]:
+    return [v for name in names.split() for v in flat((getattr(op, name),))]
 
 
-def _needs(floats: bool, *names: str) -> Callable[[Op], list[str]]:
-    same = _same_types(*names)
+def same_type(names: str) -> Verify:
+    """All values have one type."""
 
-    def verify(op: Op) -> list[str]:
-        element = element_of(getattr(op, names[0]).type)
-        wrong = isinstance(element, Scalar) and element.is_float != floats
-        return same(op) + ([f"{element} is {'not ' if floats else ''}a floating-point type"] if wrong else [])
+    def verify(op: Op) -> Iterator[str]:
+        found = {str(v.type) for v in _values(op, names)}
+        if len(found) > 1:
+            yield f"the types of {' and '.join(names.split())} differ: {' and '.join(sorted(found))}"
 
     return verify
 
 
-# -- arith ---------------------------------------------------------------------------------------------------------
+def same_shape(names: str) -> Verify:
+    """All values have one shape."""
+
+    def verify(op: Op) -> Iterator[str]:
+        found = {shape_of(v.type) for v in _values(op, names)}
+        if len(found) > 1:
+            yield f"the shapes of {' and '.join(names.split())} differ"
+
+    return verify
 
 
-CONSTANT = ARITH.op("constant", "", "result", "$value : type($result)", attrs={"value": DENSE}, pure=True)
+def each_is(test: Callable[[Type], bool], what: str, names: str) -> Verify:
+    """All values pass a test."""
 
-for _name in (
-    "addi subi muli mulhiui divsi divui floordivsi ceildivsi ceildivui remsi remui andi ori xori shli shrsi shrui "
-    "maxsi maxui minsi minui"
-).split():
-    ARITH.op(_name, "lhs rhs", "result", "$lhs, $rhs : type($lhs)", "lhs", _needs(False, "lhs", "rhs"), pure=True)
-ROUNDING = one_of(
-    "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full", "nearest_int_to_zero",
-    default="nearest_even",
-)  # fmt: skip
-"""Rounding modes, by the names of Tile IR."""
+    def verify(op: Op) -> Iterator[str]:
+        for value in _values(op, names):
+            if not test(value.type):
+                yield f"{value!r} must be {what}"
 
-for _name in "addf subf mulf divf remf maximumf minimumf maxnumf minnumf".split():
-    ARITH.op(
-        _name, "lhs rhs", "result", "$lhs, $rhs attr-dict : type($lhs)", "lhs", _needs(True, "lhs", "rhs"),
-        {"rounding_mode": ROUNDING, "flush_to_zero": FLAG}, pure=True,
+    return verify
+
+
+def floats(names: str) -> Verify:
+    return each_is(is_float, "a float, or a tensor of floats", names)
+
+
+def integers(names: str) -> Verify:
+    return each_is(is_integer, "an integer, or a tensor of integers", names)
+
+
+def numbers(names: str) -> Verify:
+    return each_is(lambda t: is_float(t) or is_integer(t), "a number, or a tensor of numbers", names)
+
+
+def booleans(names: str) -> Verify:
+    return each_is(lambda t: element_of(t) == I1, "an i1, or a tensor of i1", names)
+
+
+# -- elementwise ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """An operation, and what it is in cuda_tile.
+
+    of: the mnemonic there. fixed: attributes there that the name implies here; others have the same names in both.
+    """
+
+    kind: OpKind
+    of: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+
+ELEMENTWISE: dict[OpKind, Elementwise] = {}
+_NONE: Mapping[str, Any] = {}
+
+_WRAP: dict[str, Codec] = {"overflow": attributes.OVERFLOW}
+_IEEE: dict[str, Codec] = {"rounding_mode": attributes.APPROXIMATE, "flush_to_zero": FLAG}
+_FTZ: dict[str, Codec] = {"flush_to_zero": FLAG}
+_FULL: dict[str, Codec] = {"rounding_mode": attributes.FULL}
+
+
+def _same(
+    dialect: Dialect, name: str, of: str, operands: str, kinds: Callable[[str], Verify],
+    attrs: dict[str, Codec] | None = None, fixed: Mapping[str, Any] = _NONE,
+) -> OpKind:  # fmt: skip
+    """All operands and the result have one type."""
+    first = operands.split()[0]
+    kind = dialect.op(
+        name, operands, "result", f"{', '.join(f'${n}' for n in operands.split())} attr-dict : type(${first})",
+        infer=first, verify=each(kinds(f"{operands} result"), same_type(f"{operands} result")), attrs=attrs, pure=True,
     )  # fmt: skip
-ARITH.op("negf", "operand", "result", "$operand : type($operand)", "operand", _needs(True, "operand"), pure=True)
+    ELEMENTWISE[kind] = Elementwise(kind, of, fixed)
+    return kind
 
 
-def _comparison(op: Op) -> Type:
-    return with_element(op.lhs.type, I1)
+def _cast(
+    name: str,
+    of: str,
+    before: Callable[[str], Verify],
+    after: Callable[[str], Verify],
+    fixed: Mapping[str, Any] = _NONE,
+) -> OpKind:
+    attrs: dict[str, Codec] = {"rounding_mode": attributes.ROUNDING} if of == "itof" else {}
+    kind = ARITH.op(
+        name,
+        "source",
+        "result",
+        "$source attr-dict : type($source) to type($result)",
+        attrs=attrs,
+        pure=True,
+        verify=each(before("source"), after("result"), same_shape("source result")),
+    )
+    ELEMENTWISE[kind] = Elementwise(kind, of, fixed)
+    return kind
 
 
-CMPI = ARITH.op(
-    "cmpi", "lhs rhs", "result", "$predicate, $lhs, $rhs : type($lhs)", _comparison, _needs(False, "lhs", "rhs"),
-    {"predicate": one_of("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")}, pure=True,
+_S: dict[str, Any] = {"signedness": "signed"}
+_U: dict[str, Any] = {"signedness": "unsigned"}
+
+addi, subi, muli, shli = (_same(ARITH, n, n, "lhs rhs", integers, _WRAP) for n in ("addi", "subi", "muli", "shli"))
+mulhiui = _same(ARITH, "mulhiui", "mulhii", "lhs rhs", integers)
+divsi = _same(ARITH, "divsi", "divi", "lhs rhs", integers, fixed=_S | {"rounding": "zero"})
+divui = _same(ARITH, "divui", "divi", "lhs rhs", integers, fixed=_U | {"rounding": "zero"})
+floordivsi = _same(ARITH, "floordivsi", "divi", "lhs rhs", integers, fixed=_S | {"rounding": "negative_inf"})
+ceildivsi = _same(ARITH, "ceildivsi", "divi", "lhs rhs", integers, fixed=_S | {"rounding": "positive_inf"})
+ceildivui = _same(ARITH, "ceildivui", "divi", "lhs rhs", integers, fixed=_U | {"rounding": "positive_inf"})
+remsi, remui = (_same(ARITH, f"rem{s}i", "remi", "lhs rhs", integers, fixed=f) for s, f in (("s", _S), ("u", _U)))
+maxsi, maxui = (_same(ARITH, f"max{s}i", "maxi", "lhs rhs", integers, fixed=f) for s, f in (("s", _S), ("u", _U)))
+minsi, minui = (_same(ARITH, f"min{s}i", "mini", "lhs rhs", integers, fixed=f) for s, f in (("s", _S), ("u", _U)))
+shrsi, shrui = (_same(ARITH, f"shr{s}i", "shri", "lhs rhs", integers, fixed=f) for s, f in (("s", _S), ("u", _U)))
+andi, ori, xori = (_same(ARITH, n, n, "lhs rhs", integers) for n in ("andi", "ori", "xori"))
+addf, subf, mulf, divf = (_same(ARITH, n, n, "lhs rhs", floats, _IEEE) for n in ("addf", "subf", "mulf", "divf"))
+remf = _same(ARITH, "remf", "remf", "lhs rhs", floats)
+negf = _same(ARITH, "negf", "negf", "source", floats)
+maximumf = _same(ARITH, "maximumf", "maxf", "lhs rhs", floats, _FTZ, fixed={"propagate_nan": True})
+minimumf = _same(ARITH, "minimumf", "minf", "lhs rhs", floats, _FTZ, fixed={"propagate_nan": True})
+maxnumf = _same(ARITH, "maxnumf", "maxf", "lhs rhs", floats, _FTZ)
+minnumf = _same(ARITH, "minnumf", "minf", "lhs rhs", floats, _FTZ)
+absi = _same(MATH, "absi", "absi", "source", integers)
+absf, ceil, floor = (_same(MATH, n, n, "source", floats) for n in ("absf", "ceil", "floor"))
+sin, cos, tan, sinh, cosh = (_same(MATH, n, n, "source", floats) for n in ("sin", "cos", "tan", "sinh", "cosh"))
+log, log2 = (_same(MATH, n, n, "source", floats) for n in ("log", "log2"))
+exp, tanh = (_same(MATH, n, n, "source", floats, _FULL) for n in ("exp", "tanh"))
+exp2, rsqrt = (_same(MATH, n, n, "source", floats, _FTZ) for n in ("exp2", "rsqrt"))
+sqrt = _same(MATH, "sqrt", "sqrt", "source", floats, _IEEE)
+powf = _same(MATH, "powf", "pow", "lhs rhs", floats)
+atan2 = _same(MATH, "atan2", "atan2", "lhs rhs", floats)
+fma = _same(MATH, "fma", "fma", "lhs rhs acc", floats, _IEEE)
+fpowi = MATH.op(
+    "fpowi", "lhs rhs", "result", "$lhs, $rhs : type($lhs), type($rhs)",
+    infer="lhs", verify=each(floats("lhs"), integers("rhs"), same_shape("lhs rhs")), pure=True,
 )  # fmt: skip
-CMPF = ARITH.op(
-    "cmpf", "lhs rhs", "result", "$predicate, $lhs, $rhs : type($lhs)", _comparison, _needs(True, "lhs", "rhs"),
-    {"predicate": one_of("oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
-                         "uno")}, pure=True,
-)  # fmt: skip
-SELECT = ARITH.op(
+ELEMENTWISE[fpowi] = Elementwise(fpowi, "fpowi")
+
+extsi, extui = (_cast(f"ext{s}i", "exti", integers, integers, fixed=f) for s, f in (("s", _S), ("u", _U)))
+trunci = _cast("trunci", "trunci", integers, integers)
+sitofp, uitofp = (_cast(f"{s}itofp", "itof", integers, floats, fixed=f) for s, f in (("s", _S), ("u", _U)))
+fptosi, fptoui = (_cast(f"fpto{s}i", "ftoi", floats, integers, fixed=f) for s, f in (("s", _S), ("u", _U)))
+bitcast = _cast("bitcast", "bitcast", numbers, numbers)
+
+_COMPARED = {"equal": "eq", "not_equal": "ne", "less_than": "lt", "less_than_or_equal": "le", "greater_than": "gt",
+             "greater_than_or_equal": "ge"}  # fmt: skip
+CMPI = {(p, s): w if w in ("eq", "ne") else s[0] + w for p, w in _COMPARED.items() for s in ("signed", "unsigned")}
+"""The predicate of arith.cmpi, by comparison and signedness in cuda_tile: "slt", "ult", "eq"."""
+CMPF = {(p, o): o[0] + w for p, w in _COMPARED.items() for o in ("ordered", "unordered")}
+"""The predicate of arith.cmpf, by comparison and ordering in cuda_tile: "olt", "une"."""
+
+
+def _compared(op: Op) -> Type:
+    return op.lhs.type.of(I1) if isinstance(op.lhs.type, Tensor) else I1
+
+
+def _compare(name: str, predicates: Sequence[str], kinds: Callable[[str], Verify]) -> OpKind:
+    return ARITH.op(
+        name, "lhs rhs", "result", "$predicate, $lhs, $rhs : type($lhs)", infer=_compared, pure=True,
+        verify=each(kinds("lhs rhs"), same_type("lhs rhs"), booleans("result")),
+        attrs={"predicate": one_of(*sorted(set(predicates)))},
+    )  # fmt: skip
+
+
+cmpi = _compare("cmpi", list(CMPI.values()), integers)
+cmpf = _compare("cmpf", list(CMPF.values()), floats)
+select = ARITH.op(
     "select",
-    "condition a b",
+    "condition on_true on_false",
     "result",
-    "$condition, $a, $b : type($condition), type($a)",
-    "a",
-    _same_types("a", "b"),
+    "$condition, $on_true, $on_false : type($condition), type($on_true)",
+    infer="on_true",
     pure=True,
+    verify=each(booleans("condition"), same_type("on_true on_false result")),
 )
 
-CASTS: tuple[OpKind, ...] = tuple(
-    ARITH.op(name, "operand", "result", "$operand : type($operand) to type($result)", pure=True)
-    for name in ("extsi extui trunci extf truncf sitofp uitofp fptosi fptoui bitcast index_cast index_castui".split())
-)
 
-# -- math ----------------------------------------------------------------------------------------------------------
-
-for _name in (
-    "absf absi exp exp2 log log2 log10 log1p expm1 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh erf floor ceil "
-    "round trunc isnan isinf isfinite"
-).split():
-    MATH.op(
-        _name, "operand", "result", "$operand attr-dict : type($operand)",
-        (lambda op: with_element(op.operand.type, I1)) if _name.startswith("is") else "operand",
-        attrs={"rounding_mode": ROUNDING, "flush_to_zero": FLAG}, pure=True,
-    )  # fmt: skip
-for _name in ("powf", "atan2"):
-    MATH.op(_name, "lhs rhs", "result", "$lhs, $rhs : type($lhs)", "lhs", _needs(True, "lhs", "rhs"), pure=True)
-MATH.op("fma", "a b c", "result", "$a, $b, $c : type($a)", "a", _needs(True, "a", "b", "c"), pure=True)
-
-# -- scf -----------------------------------------------------------------------------------------------------------
+# -- constants ------------------------------------------------------------------------------------------------------
 
 
-def _print_values(op: Op, p: Printer, inits: tuple[Any, ...], params: tuple[Any, ...]) -> None:
-    """``iter_args(%a = %b, …) -> (types)``, where there are any."""
-    if inits:
-        pairs = (f"{p.name(param)} = {p.name(init)}" for param, init in zip(params, inits, strict=True))
-        p.write(f"iter_args({', '.join(pairs)})", "->", f"({', '.join(p.type(v.type) for v in op.results)})")
+def _print_constant(op: Op, p: Printer) -> None:
+    value: Dense = op.value
+    scalar = not shape_of(op.result.type)
+    p.write(value.numbers() if scalar else f"dense<{value.numbers()}>", ":", p.type(op.result.type))
 
 
-def _parse_values(p: Parser) -> tuple[list[str], list[Value], list[Type]]:
-    """(names of parameters, initial values, types)."""
-    names: list[str] = []
-    inits: list[Value] = []
-    if not p.accept("iter_args"):
-        return names, inits, []
+def _parse_constant(p: Parser, kind: OpKind) -> Op:
+    """The numbers are read after the type, which says what they are."""
+    start = p.at
+    while not p.accept(":"):
+        p.next()
+    type_ = p.type()
+    end, p.at = p.at, start
+    dense = p.accept("dense")
+    if dense:
+        p.expect("<")
+    values = attributes.read_numbers(p, str(element_of(type_)))
+    p.at = end
+    return make(kind, (), {"value": Dense.of(str(element_of(type_)), values)}, types=(type_,))
 
-    def pair() -> None:
-        names.append(p.of("value", "a value"))
+
+def _constant(op: Op) -> Iterator[str]:
+    if str(element_of(op.result.type)) != op.value.element or op.value.values.shape not in (
+        (),
+        shape_of(op.result.type),
+    ):
+        yield f"{op.value} is no {op.result.type}"
+
+
+constant = ARITH.op(
+    "constant", "", "result", Syntax(_print_constant, _parse_constant), verify=_constant, pure=True,
+    attrs={"value": attributes.DENSE},
+)  # fmt: skip
+
+
+# -- control flow ---------------------------------------------------------------------------------------------------
+
+
+def _types(values: Sequence[Value], p: Printer) -> str:
+    return "(" + ", ".join(p.type(v.type) for v in values) + ")"
+
+
+def _pairs(params: Sequence[Value], values: Sequence[Value], p: Printer) -> str:
+    return "(" + ", ".join(f"{p.name(a)} = {p.name(v)}" for a, v in zip(params, values, strict=True)) + ")"
+
+
+def _read_pairs(p: Parser) -> list[tuple[str, Value]]:
+    def pair() -> tuple[str, Value]:
+        name = p.of("value", "a value")
         p.expect("=")
-        inits.append(p.value())
+        return name, p.value()
 
-    p.listed("(", ")", pair)
-    p.expect("->")
-    return names, inits, p.listed("(", ")", p.type)
+    return p.listed("(", ")", pair)
+
+
+def _carried(what: str, values: Sequence[Value], expected: Sequence[Value]) -> Iterator[str]:
+    given, wanted = [str(v.type) for v in values], [str(v.type) for v in expected]
+    if given != wanted:
+        yield f"the types of the {what} ({', '.join(given)}) are not those that are expected ({', '.join(wanted)})"
 
 
 def _print_for(op: Op, p: Printer) -> None:
-    body = op.regions[0]
-    p.write(p.name(body.params[0]), "=", p.name(op.lower), "to", p.name(op.upper), "step", p.name(op.step))
-    _print_values(op, p, op.inits, body.params[1:])
-    p.write(":", p.type(op.lower.type))
-    p.region(body, params=False)
-    p.attributes(op)
+    index, *carried = op.body.params
+    p.write(*(["unsigned"] if op.unsigned else []), p.name(index), "=", p.name(op.lower), "to", p.name(op.upper))
+    p.write("step", p.name(op.step))
+    if carried:
+        p.write(f"iter_args{_pairs(carried, op.inits, p)}", "->", _types(op.results, p))
+    p.write(":", p.type(index.type))
+    p.attributes(op, ("unsigned",))
+    p.region(op.body, params=False)
 
 
 def _parse_for(p: Parser, kind: OpKind) -> Op:
-    var = p.of("value", "a value")
-    p.expect("=")
-    lower = p.value()
-    p.expect("to")
-    upper = p.value()
-    p.expect("step")
-    step = p.value()
-    carried, inits, types = _parse_values(p)
+    attrs: dict[str, object] = {"unsigned": True} if p.accept("unsigned") else {}
+    index = p.of("value", "a value")
+    bounds = []
+    for word in ("=", "to", "step"):
+        p.expect(word)
+        bounds.append(p.value())
+    pairs: list[tuple[str, Value]] = []
+    types: list[Type] = []
+    if p.accept("iter_args"):
+        pairs = _read_pairs(p)
+        p.expect("->")
+        types = p.listed("(", ")", p.type)
     p.expect(":")
-    index = p.type()
-    region = p.region([(var, index), *zip(carried, types, strict=True)])
-    attrs = _parse_attributes(p, kind)
-    return make(kind, (lower, upper, step, tuple(inits)), attrs, (region,), types)
+    params = [(index, p.type()), *((name, value.type) for name, value in pairs)]
+    if p.peek == "{" and p.tokens[p.at + 1][1] in kind.attrs:
+        attrs |= dict(p.listed("{", "}", lambda: _read_attribute(p, kind)))
+    return make(kind, (*bounds, tuple(v for _, v in pairs)), attrs, (p.region(params),), types)
 
 
-def _parse_attributes(p: Parser, kind: OpKind) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-
-    def one() -> None:
-        name = p.word_of(tuple(kind.attrs))
-        codec = kind.attrs[name]
-        if not codec.flag:
-            p.expect("=")
-        found[name] = codec.parse(p)
-
-    if p.peek == "{":
-        p.listed("{", "}", one)
-    return found
+def _read_attribute(p: Parser, kind: OpKind) -> tuple[str, object]:
+    name = p.word_of(tuple(kind.attrs))
+    if kind.attrs[name].flag:
+        return name, True
+    p.expect("=")
+    return name, kind.attrs[name].parse(p)
 
 
-def _verify_for(op: Op) -> list[str]:
-    carried = op.regions[0].params[1:]
-    if len(carried) != len(op.inits) or len(op.results) != len(op.inits):
-        return [f"{len(op.inits)} values go in, {len(carried)} go round and {len(op.results)} come out"]
-    return _mismatches(op.inits, carried, "goes round") + _mismatches(op.inits, op.results, "comes out")
+def _for(op: Op) -> Iterator[str]:
+    index, *carried = op.body.params
+    yield from _carried("bounds", [op.lower, op.upper, op.step], [index] * 3)
+    yield from _carried("initial values", op.inits, carried)
+    yield from _carried("results", op.results, carried)
+    yield from _ends(op.body, yield_, carried)
 
 
-def _mismatches(one: tuple[Any, ...], other: tuple[Any, ...], what: str) -> list[str]:
-    return [
-        f"a value of {a.type} goes in and one of {b.type} {what}"
-        for a, b in zip(one, other, strict=True)
-        if a.type != b.type
-    ]
-
-
-FOR = SCF.op(
-    "for", "lower upper step *inits", "*results", Syntax(_print_for, _parse_for), verify=_verify_for, regions="body",
-    attrs={"unsigned": FLAG}, doc="for iv in range(lower, upper, step), with values that go round",
-)  # fmt: skip
+def _ends(region: Region, kind: OpKind, expected: Sequence[Value]) -> Iterator[str]:
+    if not region.ops or region.ops[-1].kind is not kind:
+        yield f"a region must end with {kind.name}"
+    else:
+        yield from _carried(f"values of {kind.name}", region.ops[-1].values, expected)
 
 
 def _print_if(op: Op, p: Printer) -> None:
     p.write(p.name(op.condition))
     if op.results:
-        p.write("->", f"({', '.join(p.type(v.type) for v in op.results)})")
+        p.write("->", _types(op.results, p))
     p.region(op.then)
-    if op.orelse.ops:
+    if len(op.orelse.ops) > 1 or op.results:
         p.write("else")
         p.region(op.orelse)
 
 
 def _parse_if(p: Parser, kind: OpKind) -> Op:
-    cond = p.value()
+    condition = p.value()
     types = p.listed("(", ")", p.type) if p.accept("->") else []
     then = p.region(())
-    orelse = p.region(()) if p.accept("else") else Region()
-    return make(kind, (cond,), {}, (then, orelse), types)
+    orelse = p.region(()) if p.accept("else") else Region((), (make(yield_),))
+    return make(kind, (condition,), {}, (then, orelse), types)
 
 
-IF = SCF.op("if", "condition", "*results", Syntax(_print_if, _parse_if), regions="then orelse")
+def _if(op: Op) -> Iterator[str]:
+    if op.condition.type != I1:
+        yield f"the condition is an i1, not {op.condition.type}"
+    for region in op.regions:
+        yield from _ends(region, yield_, op.results)
 
 
 def _print_while(op: Op, p: Printer) -> None:
-    _print_values(op, p, op.inits, op.before.params)
+    p.write(_pairs(op.before.params, op.inits, p), ":", _types(op.inits, p), "->", _types(op.results, p))
     p.region(op.before, params=False)
     p.write("do")
     p.region(op.after)
 
 
 def _parse_while(p: Parser, kind: OpKind) -> Op:
-    carried, inits, types = _parse_values(p)
-    before = p.region([(n, i.type) for n, i in zip(carried, inits, strict=True)])
+    pairs = _read_pairs(p)
+    p.expect(":")
+    p.listed("(", ")", p.type)
+    p.expect("->")
+    types = p.listed("(", ")", p.type)
+    before = p.region([(name, value.type) for name, value in pairs])
     p.expect("do")
-    after = p.region()
-    return make(kind, (tuple(inits),), {}, (before, after), types)
+    return make(kind, (tuple(v for _, v in pairs),), {}, (before, p.region()), types)
 
 
-WHILE = SCF.op("while", "*inits", "*results", Syntax(_print_while, _parse_while), regions="before after")
-CONDITION = SCF.op("condition", "condition *values", "", "( $condition ) [[$values : type($values)]]", terminator=True)
-YIELD = SCF.op("yield", "*values", "", "[[$values : type($values)]]", terminator=True)
+def _while(op: Op) -> Iterator[str]:
+    yield from _carried("initial values", op.inits, op.before.params)
+    yield from _carried("parameters of the body", op.after.params, op.results)
+    yield from _ends(op.before, condition, op.results)
+    yield from _ends(op.after, yield_, op.before.params)
 
-STANDARD = (ARITH, MATH, SCF)
-"""The dialects of this module."""
+
+yield_ = SCF.op("yield", "*values", "", "[[$values : type($values)]]", terminator=True)
+condition = SCF.op(
+    "condition",
+    "condition *values",
+    "",
+    "($condition) [[$values : type($values)]]",
+    verify=booleans("condition"),
+    terminator=True,
+)
+for_ = SCF.op(
+    "for", "lower upper step *inits", "*results", Syntax(_print_for, _parse_for), verify=_for, regions="body",
+    attrs={"unsigned": FLAG, "num_stages": INT(0)},
+    doc="num_stages: buffers of the loop's pipelines; 0 where nothing has chosen.",
+)  # fmt: skip
+if_ = SCF.op("if", "condition", "*results", Syntax(_print_if, _parse_if), verify=_if, regions="then orelse")
+while_ = SCF.op(
+    "while", "*inits", "*results", Syntax(_print_while, _parse_while), verify=_while, regions="before after",
+    doc="before ends with condition(go on, values): the body gets the values, or they are the results.",
+)  # fmt: skip
