@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ..cuda_tile import Ptr, attributes
 from ..ssa import (
@@ -18,9 +17,8 @@ from ..ssa import (
     sequence,
 )
 from .dialect import CONVERTED, NV_TILEAA, pointers, token
-from .memory_types import MEM_TOKEN, BlockTile, Memref, element_of, shape_of
+from .memory_types import MEM_TOKEN, BlockTile, Memref, element_of, shape_of, shaped
 from .standard import booleans, each, integers, same_shape, same_type
-from .types import Tensor
 
 
 def _memref(op: Op) -> Iterator[str]:
@@ -67,8 +65,9 @@ def _tile_of(op: Op) -> tuple[Type, ...]:
 
 
 def _pointee(op: Op) -> tuple[Type, ...]:
-    source: Any = op.source.type
-    return (source.of(source.element.pointee) if isinstance(source, Tensor) else source.pointee), MEM_TOKEN
+    pointer = element_of(op.source.type)
+    assert isinstance(pointer, Ptr)
+    return shaped(shape_of(op.source.type), pointer.pointee), MEM_TOKEN
 
 
 _SCOPED: dict[str, Codec] = {
