@@ -23,6 +23,7 @@ from .sim import Watch
 from .target import Target
 
 if TYPE_CHECKING:
+    from .cpu import CpuExecutable
     from .runtime import Executable, HostModule
 
 
@@ -82,7 +83,7 @@ class SimulatedExecutable:
 
 def compile(
     mod: IRModule | PrimFunc, target: str | Target | None = None, tir_pipeline: str = "tirx"
-) -> SimulatedExecutable | Executable:
+) -> SimulatedExecutable | Executable | CpuExecutable:
     """Compile a kernel. The result is called with the arguments of the kernel and writes its outputs in place.
 
     mod: a kernel, or a module with a kernel "main".
@@ -94,6 +95,10 @@ def compile(
         raise ValueError(f"unknown pipeline {tir_pipeline!r}; the only pipeline is 'tirx'")
     chosen = _target(target)
     func = kernel_of(mod, "compile")
+    if chosen.kind == "llvm":
+        from .cpu import build as build_for_cpu
+
+        return build_for_cpu(func)
     lowered = lower(func)
     if chosen.kind == "sim":
         return SimulatedExecutable(lowered, func, gpu_spec(chosen.detail or DEFAULT_GPU))
@@ -259,7 +264,11 @@ def run(
     if isinstance(exe, SimulatedExecutable):
         exe(*args)
         return exe.report
-    from .runtime import KernelFailure
+    from .runtime import Executable, KernelFailure
+
+    if not isinstance(exe, Executable):
+        exe(*args)
+        return None
 
     try:
         exe.run_guarded(*args, limit_s=limit_s)

@@ -1,4 +1,4 @@
-"""Compilation targets: `Target("sim")`, `Target("sim:h100")`, `Target("cuda")`, `Target("cuda:sm_90a")`."""
+"""Compilation targets: `Target("sim")`, `Target("sim:h100")`, `Target("cuda")`, `Target("cuda:sm_90a")`, "llvm"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ class Target:
     """A compilation target. As a context manager, it is the default target of the `compile` calls in its block.
 
     spec: "sim" or "sim:GPU" (the simulator, by default of `hardware.DEFAULT_GPU`), "cuda" (the GPU of this machine, or
-        `hardware.DEFAULT_ARCH` if it has none) or "cuda:ARCH". Raises `ValueError` for anything else.
+        `hardware.DEFAULT_ARCH` if it has none), "cuda:ARCH", or "llvm" (this CPU, for functions whose loops a schedule
+        arranged). Raises `ValueError` for anything else.
     """
 
     spec: str
@@ -21,14 +22,15 @@ class Target:
 
     def __post_init__(self) -> None:
         kind, _, detail = self.spec.partition(":")
-        if kind not in ("sim", "cuda") or (":" in self.spec and not detail):
+        if kind not in ("sim", "cuda", "llvm") or (":" in self.spec and not detail):
             raise ValueError(
-                f"unknown target {self.spec!r}; use 'sim', 'sim:h100', 'cuda' or an architecture as in 'cuda:sm_90a'"
+                f"unknown target {self.spec!r}; use 'sim', 'sim:h100', 'cuda', an architecture as in 'cuda:sm_90a', or "
+                "'llvm'"
             )
 
     @property
     def kind(self) -> str:
-        """ "sim" or "cuda"."""
+        """ "sim", "cuda" or "llvm"."""
         return self.spec.partition(":")[0]
 
     @property

@@ -12,14 +12,17 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from statistics import mean, median
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import tirx_mini
+from tirx_mini import te
+from tirx_mini.cpu import CpuExecutable
 from tirx_mini.driver import SimulatedExecutable
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu, same_generation
-from tirx_mini.ir import DataType, IRModule, PrimFunc
+from tirx_mini.ir import TIR, DataType, IRModule, PrimFunc
 from tirx_mini.runtime import Executable, HostModule, device_arch
 from tirx_mini.sim import numpy_dtype
 
@@ -41,7 +44,7 @@ CLOCK: ContextVar[Clock] = ContextVar("clock", default=Clock())  # noqa: B039 - 
 class CompiledKernel:
     """What `tvm.compile` returns: call it, or its `mod`, with the arguments of the kernel."""
 
-    inner: SimulatedExecutable | Executable
+    inner: SimulatedExecutable | Executable | CpuExecutable | te.Launches
     module: IRModule
     _runs: dict[bytes, tuple[list[np.ndarray], float]] = field(default_factory=dict, init=False, repr=False)
 
@@ -51,6 +54,9 @@ class CompiledKernel:
             self._simulate(self.inner, values)
         else:
             self.inner(*values)
+        if isinstance(self.inner, te.Launches):
+            reports = [kernel.report for kernel, _ in self.inner.kernels if isinstance(kernel, SimulatedExecutable)]
+            CLOCK.get().time_us += sum((report and report.time_us) or 0.0 for report in reports)
 
     def _simulate(self, inner: SimulatedExecutable, values: Sequence[Any]) -> None:
         """Run the kernel. A benchmark repeats launches: one with the arguments of an earlier one has its results."""
@@ -83,7 +89,8 @@ class CompiledKernel:
             return self
         if name not in self.module.functions:
             raise ValueError(f"the module has no kernel {name!r}; it has {', '.join(sorted(self.module.functions))}")
-        return CompiledKernel(_compiled(self.module.functions[name], self.inner), self.module)
+        func = self.module.functions[name]
+        return CompiledKernel(_compiled(func, self.inner), self.module)
 
     @property
     def mod(self) -> HostModule:
@@ -92,6 +99,15 @@ class CompiledKernel:
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str:
         return self.inner.source(stage, comments)
+
+    def get_source(self, fmt: str = "") -> str:
+        """The text of the host's part: LLVM's for a CPU (fmt "ll" or "asm"), else the CUDA C++ of the kernel."""
+        return self.source(fmt or ("ll" if isinstance(self.inner, CpuExecutable) else "cuda"))
+
+    @property
+    def imported_modules(self) -> list[Any]:
+        """The kernels of a GPU, whose `get_source` is their CUDA C++."""
+        return [] if isinstance(self.inner, CpuExecutable) else [self]
 
     def time_evaluator(self, name: str, device: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
         """TVM's way to time a kernel: ``exe.time_evaluator("main", dev)(A, B, D).mean`` is in seconds."""
@@ -131,11 +147,21 @@ class Evaluator:
 
     def __call__(self, *args: Any) -> Times:
         inner = self.kernel.inner
+        if isinstance(inner, CpuExecutable):
+            return Times(tuple(self._on_cpu(args) for _ in range(self.repeat)))
         if isinstance(inner, Executable):
             return Times(tuple(inner.time_guarded(*args, repeat=self.number) / 1e3 for _ in range(self.repeat)))
         before = CLOCK.get().time_us
         self.kernel(*args)
         return Times(((CLOCK.get().time_us - before) / 1e6,) * self.repeat)
+
+    def _on_cpu(self, args: tuple[Any, ...]) -> float:
+        """Seconds a call, of `number` calls after one that compiles."""
+        self.kernel(*args)
+        start = perf_counter()
+        for _ in range(self.number):
+            self.kernel(*args)
+        return (perf_counter() - start) / self.number
 
 
 def simulated_gpu(target: Any) -> GpuSpec | None:
@@ -157,20 +183,40 @@ def compile(mod: Any, target: Any = None, *, relax_pipeline: Any = None, tir_pip
         raise ValueError(f"unknown pipeline {tir_pipeline!r}; the only pipeline is 'tirx'")
     chosen = Target.current() or Target("cuda") if target is None else Target(target)
     module = mod if isinstance(mod, IRModule) else IRModule({"main": mod})
-    gpu = simulated_gpu(chosen)
-    name = chosen.spec if gpu is None else f"sim:{gpu.name.lower()}"
     func = next(iter(module.functions.values())) if len(module.functions) == 1 else mod
-    return CompiledKernel(tirx_mini.compile(func, target=name), module)
+    return CompiledKernel(_for_target(func, chosen), module)
 
 
-def _compiled(func: PrimFunc, like: SimulatedExecutable | Executable) -> SimulatedExecutable | Executable:
+def _for_target(func: Any, target: Any) -> Any:
+    """A function, compiled for a target; for a GPU that this machine does not have, for the simulator."""
+    gpu = None if target.kind == "llvm" else simulated_gpu(target)
+    name = target.spec if gpu is None else f"sim:{gpu.name.lower()}"
+    if isinstance(func, PrimFunc) and func.spelling == TIR:
+        return te.build(func, target=name)
+    return tirx_mini.compile(func, target=name)
+
+
+def _compiled(func: PrimFunc, like: Any) -> Any:
     """A kernel, compiled for the machine of another one."""
+    if isinstance(like, te.Launches):
+        return _compiled(func, like.kernels[0][0])
+    if isinstance(like, CpuExecutable):
+        return te.build(func, target="llvm")
     simulated = isinstance(like, SimulatedExecutable)
-    return tirx_mini.compile(func, target=f"sim:{like.gpu.name.lower()}" if simulated else f"cuda:{like.arch}")
+    return te.build(func, target=f"sim:{like.gpu.name.lower()}" if simulated else f"cuda:{like.arch}")
 
 
-def build(mod: Any, target: Any = None, pipeline: Any = "tirx") -> CompiledKernel:
-    """`tvm.build` and `tvm.tirx.build`: as `compile`."""
+def build(
+    mod: Any, args: Any = None, target: Any = None, target_host: Any = None, name: str = "main", pipeline: Any = "tirx"
+) -> CompiledKernel:
+    """`tvm.build` and `tvm.tirx.build`: a schedule with its arguments, or as `compile`.
+
+    args: the tensors that are the parameters of a schedule's function; otherwise it is the target.
+    """
+    if isinstance(mod, te.Schedule):
+        return compile(te.lower(mod, args, name), target if target is not None else Target.current() or "llvm")
+    if args is not None and target is None:
+        target = args
     return compile(mod, target, tir_pipeline=pipeline)
 
 

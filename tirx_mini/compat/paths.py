@@ -17,6 +17,7 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "tvm.ir.module": (_IR,),
     "tvm.runtime": (f"{_COMPAT}.host", _IR),
     "tvm.nd": (f"{_COMPAT}.host",),
+    "tvm.te": ("tirx_mini.te",),
     "tvm.target": (f"{_COMPAT}.target",),
     "tvm.target.target": (f"{_COMPAT}.target",),
     "tvm.testing": (f"{_COMPAT}.testing",),
@@ -63,7 +64,11 @@ _SCRIPT = {
 }
 _TMA_UTILS = {"mma_shared_layout": "tirx_mini.layout:tma_shared_layout"}
 
+_MATHEMATICS = "abs exp exp2 if_then_else log log2 rsqrt sigmoid sqrt tanh"
+
 NAMES: Mapping[str, Mapping[str, str]] = {
+    "tvm": {"lower": "tirx_mini.te:lower"},
+    "tvm.tir": {name: f"tirx_mini.te:{name}" for name in _MATHEMATICS.split()},
     "tvm.script": {"tirx": "tvm.script.tirx:", "ir": "tvm.script.ir:"},
     "tvm.script.tirx": _SCRIPT,
     "tvm.tirx.script": _SCRIPT,
@@ -76,8 +81,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 
 REFUSED_MODULES: Mapping[str, str] = {
     "tvm.relax": "tirx_mini compiles kernels, not models: call the compiled kernel from PyTorch or NumPy",
-    "tvm.te": "tensor expressions are not part of the language: write the loops of the kernel",
-    "tvm.topi": "tensor expressions are not part of the language: write the loops of the kernel",
+    "tvm.topi": "write the operator with te.compute",
     "tvm.s_tir": "schedules are not part of the language: write the kernel as it is to run",
     "tvm.arith": "index arithmetic of kernels is simplified by itself",
     "tvm.rpc": "kernels run in this process, or in the cloud: `modal run run_modal.py`",

@@ -63,10 +63,14 @@ def _spec(given: Any) -> str:
         given = json.loads(given)
     if isinstance(given, Mapping):
         kind = given.get("kind", "cuda")
+        if kind == "llvm":
+            return "llvm"
         if kind != "cuda":
-            raise ValueError(f'tirx_mini compiles for NVIDIA GPUs: the kind of a target must be "cuda", not {kind!r}')
+            raise ValueError(f'the kind of a target must be "cuda" or "llvm", not {kind!r}')
         return f"cuda:{_arch(given['arch'])}" if "arch" in given else "cuda"
     text = str(given)
+    if text.split(" ")[0] == "llvm":  # its options describe the CPU, which is that of this machine
+        return "llvm"
     if text.startswith("nvidia/"):
         known = [spec for key, spec in GPUS.items() if key in text]
         if not known and "b100" not in text:

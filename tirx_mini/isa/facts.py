@@ -154,6 +154,7 @@ class Facts:
     implied: parts of its opcode that PTX lets out without a change of meaning, as in ("release", "cta").
     typed: the modifier that names the PTX type of its operands and of its result.
     lanewise: for an instruction of single threads, whether its body takes operands that differ among lanes.
+    computes: the function that a CPU calls in its place, an intrinsic of LLVM, or "rcp" or "rsqrt"; "" where none.
     check: what is wrong with operands and modifiers together, a clause; None where nothing is.
     spellings: other names of its parameters, as in the course's tables and in TVM: {"thread_count": "count"}.
     values: other names of its modifiers' values: {"float16": "f16"}.
@@ -191,6 +192,7 @@ class Facts:
     implied: tuple[str, ...] = ()
     typed: str = ""
     lanewise: bool = False
+    computes: str = ""
     check: Callable[..., str | None] | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)

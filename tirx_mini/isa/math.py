@@ -41,6 +41,7 @@ def _approximate(name: str) -> Callable[..., str]:
 @instruction(
     _approximate("ex2"), name="ex2.approx", api=("ptx.exp2",),
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: ex2", cost="special", pure=True, lanewise=True,
+    computes="exp2",
 )
 def ex2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero."""
@@ -50,6 +51,7 @@ def ex2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
 @instruction(
     _approximate("lg2"), name="lg2.approx",
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: lg2", cost="special", pure=True, lanewise=True,
+    computes="log2",
 )
 def lg2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     """The logarithm of `x` to the base 2; with `ftz`, subnormal numbers are zero."""
@@ -59,6 +61,7 @@ def lg2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
 @instruction(
     _approximate("rcp"), name="rcp.approx", api=("ptx.rcp",),
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: rcp", cost="special", pure=True, lanewise=True,
+    computes="rcp",
 )
 def rcp(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     """1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero."""
@@ -69,6 +72,7 @@ def rcp(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     _approximate("rsqrt"), name="rsqrt.approx",
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: rsqrt", cost="special", pure=True,
     lanewise=True,
+    computes="rsqrt",
 )
 def rsqrt(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     """1 / the square root of `x`; with `ftz`, subnormal numbers are zero."""
@@ -79,6 +83,7 @@ def rsqrt(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     "sqrt.rn.f32 {result}, {x};", name="sqrt.rn",
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: sqrt", cost="special", pure=True,
     lanewise=True,
+    computes="sqrt",
 )
 def sqrt(gpu: Machine, thread: Thread, x: f32) -> f32:
     """The square root of `x`, rounded to the nearest float32."""
@@ -88,6 +93,7 @@ def sqrt(gpu: Machine, thread: Thread, x: f32) -> f32:
 @instruction(
     "fma.rn.f32 {result}, {a}, {b}, {c};", name="fma.rn",
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: fma", cost="alu", pure=True, lanewise=True,
+    computes="fma",
 )
 def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
     """a * b + c, rounded once."""

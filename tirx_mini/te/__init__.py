@@ -1,7 +1,9 @@
 """Tensor expressions: what is computed (`compute`), and how (`create_schedule`), as Apache TVM's `te` has them."""
 
 from .axis import IterVar, reduce_axis, thread_axis
+from .build import Launches, build
 from .lower import lower
+from .mathematics import abs, exp, exp2, if_then_else, log, log2, rsqrt, sigmoid, sqrt, tanh
 from .reduction import Reduce, comm_reducer, max, max_value, min, min_value, prod, sum
 from .schedule import Schedule, create_schedule
 from .stage import Stage
@@ -9,6 +11,7 @@ from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor, compute, placeh
 
 __all__ = [
     "ComputeOp",
+    "Launches",
     "IterVar",
     "Operation",
     "PlaceholderOp",
@@ -16,9 +19,16 @@ __all__ = [
     "Schedule",
     "Stage",
     "Tensor",
+    "abs",
+    "build",
     "comm_reducer",
     "compute",
     "create_schedule",
+    "exp",
+    "exp2",
+    "if_then_else",
+    "log",
+    "log2",
     "lower",
     "max",
     "max_value",
@@ -27,6 +37,10 @@ __all__ = [
     "placeholder",
     "prod",
     "reduce_axis",
+    "rsqrt",
+    "sigmoid",
+    "sqrt",
     "sum",
+    "tanh",
     "thread_axis",
 ]

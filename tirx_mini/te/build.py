@@ -1,0 +1,82 @@
+"""`build`: a schedule, or the loops that it became, as a function to call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.driver import compile as compile_function
+from tirx_mini.ir import TIR, Buffer, IRModule, PrimFunc
+from tirx_mini.passes import split_kernels
+from tirx_mini.sim import numpy_dtype
+from tirx_mini.target import Target
+
+from .lower import lower
+from .schedule import Schedule
+from .tensor import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Launches:
+    """A function that is several kernels. A call launches them in order.
+
+    func: the function.
+    kernels: the kernels, each with the positions of its arguments among those of the function and the temporaries.
+    temporaries: buffers in global memory from one kernel to a later one.
+    """
+
+    func: PrimFunc
+    kernels: tuple[tuple[Any, tuple[int, ...]], ...]
+    temporaries: tuple[Buffer, ...]
+
+    def __call__(self, *args: Any) -> None:
+        values = [*args, *(_storage(buffer, args) for buffer in self.temporaries)]
+        for kernel, positions in self.kernels:
+            kernel(*(values[position] for position in positions))
+
+    def source(self, stage: str = "cuda", comments: bool = True) -> str:
+        """The kernels at a stage, one after the other."""
+        if stage == "tir":
+            return self.func.script()
+        return "\n".join(kernel.source(stage, comments) for kernel, _ in self.kernels)
+
+
+def build(
+    inputs: Schedule | PrimFunc | IRModule,
+    args: Sequence[Tensor] = (),
+    target: str | Target | None = None,
+    target_host: Any = None,
+    name: str = "main",
+) -> Any:
+    """A schedule, or a function that one became, as a function to call with arrays or tensors.
+
+    args: the parameters of a schedule's function, as in `lower`.
+    target: "llvm" for this CPU, "cuda" or "sim" for a GPU; by default that of the enclosing ``with target:``, else
+        "llvm".
+    target_host: accepted as TVM has it; the host's part is Python.
+    Raises `TirxError` for what the target does not have, at its line.
+    """
+    chosen = target or Target.current() or "llvm"
+    func = lower(inputs, args, name).main
+    if str(chosen).startswith("llvm") or func.spelling != TIR:
+        return compile_function(func, chosen)
+    parts = split_kernels(func)
+    if len(parts.functions) == 1 and not parts.temporaries:
+        return compile_function(func, chosen)
+    known = [*func.params, *parts.temporaries]
+    positions = (tuple(known.index(param) for param in kernel.params) for kernel in parts.functions)
+    compiled = (compile_function(kernel, chosen) for kernel in parts.functions)
+    return Launches(func, tuple(zip(compiled, positions, strict=True)), parts.temporaries)
+
+
+def _storage(buffer: Buffer, args: Sequence[Any]) -> Any:
+    """Memory for a temporary, where the arguments are."""
+    tensor = next((arg for arg in args if getattr(getattr(arg, "device", None), "type", "") == "cuda"), None)
+    if tensor is not None and hasattr(tensor, "data_ptr"):
+        import torch
+
+        return torch.empty(buffer.shape, dtype=getattr(torch, str(buffer.dtype)), device=tensor.device)
+    return np.zeros(buffer.shape, numpy_dtype(buffer.dtype))
