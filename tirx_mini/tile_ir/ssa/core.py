@@ -129,6 +129,7 @@ class OpKind:
     """One operation of a dialect.
 
     name: with its dialect, as "cuda_tile.mmaf".
+    regions: their names; "*agents" is any number of them, which need a `Syntax`.
     format: its text after the name (`format.py`), or a `Syntax`.
     infer: the types of the results, where the text does not state them.
     pure: it has no effect, so that it may be removed, moved and merged.

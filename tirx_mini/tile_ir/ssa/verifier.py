@@ -54,7 +54,8 @@ def _own(op: Op) -> Iterator[str]:
     for name, codec in kind.attrs.items():
         if name not in op.attrs and not codec.flag and codec.default is REQUIRED:
             yield f"the attribute `{name}` is missing"
-    if len(op.regions) != len(kind.regions):
+    variadic = kind.regions[-1:] != () and kind.regions[-1].startswith("*")
+    if len(op.regions) != len(kind.regions) and not variadic:
         yield f"it has {len(op.regions)} regions, not {len(kind.regions)}"
     elif kind.verify is not None:
         yield from kind.verify(op)

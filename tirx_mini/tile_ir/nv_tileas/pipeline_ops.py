@@ -1,0 +1,153 @@
+"""The asynchronous operations of nv_tileas: copies, MMAs, pipelines, agents.
+
+A producer acquires a stage of a pipeline, begins copies into it, and commits; a consumer waits for the stage, reads it
+and releases it. Each agent has an iterator of its own for each pipeline that it uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ssa import FLAG, INT, STRING, Codec, Op, OpKind, Parser, Printer, Region, Syntax, make
+from .dialect import NV_TILEAS
+from .pipeline_types import ASYNC, ITERATOR, STAGE, TMA_DESC, Pipeline, parse_pipeline
+
+NV_TILEAS.types["pipeline"] = parse_pipeline
+for named in (ITERATOR, STAGE, ASYNC, TMA_DESC):
+    NV_TILEAS.types[named.name] = lambda _, type=named: type
+
+_PIPELINE = "async.pipeline."
+_op = NV_TILEAS.op
+
+create_pipeline = _op(
+    _PIPELINE + "create_pipeline", "", "pipeline", "attr-dict : type($pipeline)", attrs={"label": STRING("")},
+    doc="Room for the stages of a pipeline in shared or tensor memory, and its barriers.",
+)  # fmt: skip
+create_iterator = _op(
+    _PIPELINE + "create_iterator", "pipeline", "iterator", "$pipeline attr-dict",
+    infer=lambda op: ITERATOR, attrs={"producer": FLAG},
+    doc="A position in the pipeline: at its first stage, which a producer finds empty.",
+)  # fmt: skip
+inc_iter = _op(
+    _PIPELINE + "inc_iter", "iterator", "next", "$iterator", infer=lambda op: ITERATOR,
+    doc="The position one stage further. The one before is no longer used.",
+)  # fmt: skip
+producer_acquire = _op(
+    _PIPELINE + "producer_acquire", "pipeline iterator", "stage", "$pipeline, $iterator",
+    infer=lambda op: STAGE, doc="Wait until all consumers have released the stage.",
+)  # fmt: skip
+
+
+def _written(op: Op) -> Iterator[str]:
+    expected = pipeline_of(op).tensors
+    if tuple(p.type for p in op.body.params) != expected:
+        yield f"its region must have the tensors of a stage as parameters: {', '.join(map(str, expected))}"
+
+
+producer_write = _op(
+    _PIPELINE + "producer_write", "pipeline stage", "written", "$pipeline, $stage $body",
+    infer=lambda op: STAGE, regions="body", verify=_written,
+    doc="Begin the copies of the region into the tensors of the stage, which are its parameters.",
+)  # fmt: skip
+producer_commit = _op(
+    _PIPELINE + "producer_commit", "pipeline stage", "", "$pipeline, $stage",
+    doc="The stage is full when the copies that were begun are complete.",
+)  # fmt: skip
+consumer_wait = _op(
+    _PIPELINE + "consumer_wait", "pipeline iterator", "stage", "$pipeline, $iterator",
+    infer=lambda op: STAGE, doc="Wait until the stage is full.",
+)  # fmt: skip
+consumer_read = _op(
+    _PIPELINE + "consumer_read", "pipeline stage", "*tensors",
+    "$pipeline, $stage attr-dict", attrs={"consumer_idx": INT(0)},
+    infer=lambda op: pipeline_of(op).tensors, doc="The tensors of the stage, where they lie.",
+)  # fmt: skip
+consumer_release = _op(
+    _PIPELINE + "consumer_release", "pipeline stage", "", "$pipeline, $stage attr-dict",
+    attrs={"deferred": FLAG},
+    doc="The agent has read the stage. deferred: it has read the stage before this one, whose reads were in flight.",
+)  # fmt: skip
+consumer_drain = _op(
+    _PIPELINE + "consumer_drain", "pipeline iterator", "", "$pipeline, $iterator",
+    doc="Release the stage that a deferred release has left, if there is one.",
+)  # fmt: skip
+pipeline_yield = _op(
+    _PIPELINE + "yield", "*values", "", "[[$values : type($values)]]", terminator=True,
+    doc="The end of a region of these operations.",
+)  # fmt: skip
+
+make_tiled_tma_desc = _op(
+    "make_tiled_tma_desc", "memref", "desc", "$memref attr-dict : type($memref)", infer=lambda op: TMA_DESC,
+    attrs={"tmaIdx": INT(0)}, pure=True, doc="The tensor map of an array.",
+)  # fmt: skip
+tiled_tma_load = _op(
+    "async.tiled_tma_load", "view buffer desc *indices", "token",
+    "$view, $buffer, $desc, $indices : type($view), type($buffer), type($indices)", infer=lambda op: ASYNC,
+    doc="Begin a TMA load of the tile at `indices` of a block_tile into shared memory.",
+)  # fmt: skip
+tiled_tma_store = _op(
+    "async.tiled_tma_store", "view buffer desc *indices", "token",
+    "$view, $buffer, $desc, $indices : type($view), type($buffer), type($indices)", infer=lambda op: ASYNC,
+    doc="Begin a TMA store of a tile in shared memory to the place at `indices` of a block_tile.",
+)  # fmt: skip
+async_dot = _op(
+    "async.dot", "lhs rhs acc", "result", "$lhs, $rhs, $acc attr-dict : type($lhs), type($rhs), type($acc)",
+    infer="acc", attrs={"mma": STRING("wgmma")},
+    doc="Begin acc + lhs · rhs. Until an async.wait, only further MMAs may use the result.",
+)  # fmt: skip
+async_wait = _op(
+    "async.wait", "*values", "*results", "[[$values]] attr-dict [[: type($values)]]",
+    infer=lambda op: tuple(v.type for v in op.values), attrs={"pending": INT(0)},
+    doc="Wait until at most `pending` groups of the most recent MMAs are unfinished.",
+)  # fmt: skip
+
+
+def pipeline_of(op: Op) -> Pipeline:
+    """The type of the pipeline that an operation works on."""
+    found = op.pipeline.type
+    assert isinstance(found, Pipeline)
+    return found
+
+
+# -- agents --------------------------------------------------------------------------------------------------------
+
+
+def _print_agents(op: Op, printer: Printer) -> None:
+    printer.write("{")
+    printer.end_line()
+    printer.depth += 1
+    for (name, warps), region in zip(op.agents, op.regions, strict=True):
+        printer.write(f"agent {name} warps({warps})")
+        printer.region(region)
+        printer.end_line()
+    printer.depth -= 1
+    printer.write("}")
+
+
+def _parse_agents(p: Parser, kind: OpKind) -> Op:
+    agents: list[tuple[str, int]] = []
+    regions: list[Region] = []
+    p.expect("{")
+    while p.accept("agent"):
+        name = p.word()
+        p.expect("warps")
+        p.expect("(")
+        agents.append((name, int(p.number())))
+        p.expect(")")
+        regions.append(p.region())
+    p.expect("}")
+    return make(kind, (), {"agents": tuple(agents)}, regions, ())
+
+
+def _agent_text(value: object, _: Printer) -> str:
+    return str(value)
+
+
+agent_switch = _op(
+    _PIPELINE + "agent_switch", "", "", Syntax(_print_agents, _parse_agents),
+    attrs={"agents": Codec(_agent_text, lambda p: p.error("the agents are in the text of the operation"))},
+    regions="*agents",
+    doc="Each agent, a number of warps of the CTA in this order, executes a region of its own.",
+)  # fmt: skip
+PRODUCER, COMPUTE, MATRIX = "producer", "compute", "mma"
+"""Names of agents: who copies, who computes, and who issues MMAs on tensor memory."""

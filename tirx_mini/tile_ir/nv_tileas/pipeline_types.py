@@ -1,0 +1,71 @@
+"""Types of asynchronous operations: pipelines, iterators, stages, tokens, tensor maps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..nv_tileaa import Tensor, parse_tensor
+from ..ssa import Parser, Printer, Type
+
+TMA, CP_ASYNC, MMA, THREADS = "tma", "cp_async", "mma", "threads"
+PRODUCERS = (TMA, CP_ASYNC, MMA, THREADS)
+"""What fills a stage. TMA: its bytes complete the phase. CP_ASYNC: each thread's copies. MMA: the tensor core commits.
+THREADS: ordinary stores."""
+WGMMA = "wgmma"
+CONSUMERS = (WGMMA, MMA, THREADS)
+"""What empties a stage. WGMMA: one arrival of each warpgroup. MMA: the tensor core commits. THREADS: one of each warp."""
+
+
+@dataclass(frozen=True)
+class Pipeline(Type):
+    """A ring of `stages`, each with room for `tensors`, and for each stage a barrier "full" and a barrier "empty"."""
+
+    stages: int
+    producer: str
+    consumer: str
+    tensors: tuple[Tensor, ...]
+
+    def __str__(self) -> str:
+        return self._text([str(tensor) for tensor in self.tensors])
+
+    def text(self, printer: Printer) -> str:
+        return self._text([printer.type(tensor) for tensor in self.tensors])
+
+    def _text(self, tensors: list[str]) -> str:
+        return f"!nv_tileas.pipeline<{self.stages}, {self.producer} -> {self.consumer}, {', '.join(tensors)}>"
+
+
+@dataclass(frozen=True)
+class Named(Type):
+    """A type without parameters: ``!nv_tileas.iterator``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"!nv_tileas.{self.name}"
+
+
+ITERATOR = Named("iterator")
+"""The position of one agent in a pipeline: a stage, and the parity of the phase that it waits for."""
+STAGE = Named("stage")
+"""A stage that an agent holds."""
+ASYNC = Named("async_token")
+"""What has been begun and may not be done."""
+TMA_DESC = Named("tma_desc")
+"""A tensor map."""
+
+
+def parse_pipeline(p: Parser) -> Pipeline:
+    """What follows ``!nv_tileas.pipeline``."""
+    p.expect("<")
+    stages = int(p.number())
+    p.expect(",")
+    producer = p.word_of(PRODUCERS)
+    p.expect("->")
+    consumer = p.word_of(CONSUMERS)
+    tensors: list[Tensor] = []
+    while p.accept(","):
+        p.expect("tensor")
+        tensors.append(parse_tensor(p))
+    p.expect(">")
+    return Pipeline(stages, producer, consumer, tuple(tensors))
