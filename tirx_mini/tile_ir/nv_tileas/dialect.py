@@ -1,4 +1,4 @@
-"""The dialect nv_tileas: tile programs for one architecture, with layouts, asynchronous copies, pipelines and agents."""
+"""The dialect nv_tileas: programs for one architecture, with layouts, asynchronous copies, pipelines and agents."""
 
 from __future__ import annotations
 

@@ -40,11 +40,11 @@ nv_tileas.module @gemm {
     agent compute warps(4) {
       %it_1 = async.pipeline.create_iterator %ab
       %5 = async.pipeline.consumer_wait %ab, %it_1
-      %8 = async.pipeline.consumer_read %ab, %5
-      %6 = async.dot %c0, %c0, %acc : i32, i32, tensor<64x64xf32>
+      %6 = async.pipeline.consumer_read %ab, %5
+      %7 = async.dot %c0, %c0, %acc : i32, i32, tensor<64x64xf32>
       async.wait {pending = 1}
       async.pipeline.consumer_release %ab, %5 {deferred}
-      %7 = async.wait %6 : tensor<64x64xf32>
+      %8 = async.wait %7 : tensor<64x64xf32>
       async.pipeline.consumer_drain %ab, %it_1
     }
   }
