@@ -13,7 +13,7 @@ PRODUCERS = (TMA, CP_ASYNC, MMA, THREADS)
 THREADS: ordinary stores."""
 WGMMA = "wgmma"
 CONSUMERS = (WGMMA, MMA, THREADS)
-"""What empties a stage. WGMMA: an arrival of each warpgroup. MMA: a commit of the tensor core. THREADS: one of a warp."""
+"""What empties a stage. WGMMA: an arrival of each warpgroup. MMA: a commit of the tensor core. THREADS: one a warp."""
 
 
 @dataclass(frozen=True)

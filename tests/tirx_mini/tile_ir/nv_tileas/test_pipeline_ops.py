@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tirx_mini.ir import TirxError
-from tirx_mini.tile_ir.nv_tileaa import SCF
+from tirx_mini.tile_ir.nv_tileaa import STANDARD
 from tirx_mini.tile_ir.nv_tileas import NV_TILEAS, Pipeline, pipeline_ops
 from tirx_mini.tile_ir.ssa import TYPE, Dialect, parse_module, print_module, verify
 
 TOY = Dialect("toy")
 TOY.op("source", "", "result", "$type", infer=lambda op: op.attrs["type"], attrs={"type": TYPE})
-DIALECTS = [NV_TILEAS, SCF, TOY]
+DIALECTS = [NV_TILEAS, *STANDARD, TOY]
 
 GEMM = """\
 #shared = #nv_tileas.shared<swizzle=128>
