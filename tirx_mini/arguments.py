@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .ir import Buffer, IRModule, PrimFunc
+from .ir import Buffer, IRModule, PrimFunc, extents_of, specialised, symbols
 
 _DEVICES = {"cpu": "the CPU", "cuda": "the GPU"}
 
@@ -84,6 +84,27 @@ def named(func: PrimFunc, index: int) -> str:
 def is_tensor(value: Any) -> bool:
     """Whether `value` is a PyTorch tensor, without importing PyTorch."""
     return hasattr(value, "data_ptr")
+
+
+def for_arguments(func: PrimFunc, args: Sequence[Any]) -> PrimFunc:
+    """The kernel for the shapes of these arguments: `func` itself, unless some of its extents are symbolic.
+
+    Raises `ArgumentError` where the arguments do not determine the extents.
+    """
+    if not symbols(func):
+        return func
+    check_count(func, args)
+    try:
+        return specialised(func, extents_of(func, [_shape_or_number(arg) for arg in args]))
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
+
+
+def _shape_or_number(value: Any) -> Sequence[int] | int | None:
+    shape = getattr(value, "shape", None)
+    if shape:
+        return tuple(int(extent) for extent in shape)
+    return int(value) if hasattr(value, "__int__") else None
 
 
 def check_count(func: PrimFunc, args: Sequence[Any]) -> None:

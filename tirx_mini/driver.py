@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import kernel_of, whole_number
+from .arguments import for_arguments, kernel_of, whole_number
 from .diagnose import BUDGET, DEFAULT_LIMIT, Exploration, Finding, Report, SimulationError, failed
 from .diagnose import explore as explore_lowered
 from .diagnose import simulate as simulate_lowered
 from .hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu
-from .ir import COPY_FENCES, TVM, Call, IRModule, PrimFunc, TirxError, walk
+from .ir import COPY_FENCES, TVM, Buffer, Call, IRModule, PrimFunc, TirxError, specialised, symbols, walk
 from .isa import TABLE
 from .passes import lower
 from .sim import Watch
@@ -81,10 +81,74 @@ class SimulatedExecutable:
         return self.func.script() if stage == "lowered" else self.compiled.source(stage, comments)
 
 
+SHOWN_EXTENT = 1024
+"""What symbolic extents are in texts of a kernel that has not been called: a multiple of the tiles of most kernels."""
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicExecutable:
+    """The result of `compile` for a kernel with symbolic extents. It is compiled for the sizes of each call, once.
+
+    original: the kernel.
+    target: what it is compiled for.
+    """
+
+    original: PrimFunc
+    target: Target
+    _compiled: dict[tuple[int, ...], SimulatedExecutable | Executable] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _last: list[SimulatedExecutable | Executable] = field(default_factory=list, init=False, repr=False)
+
+    def __call__(self, *args: Any) -> None:
+        self.for_arguments(*args)(*args)
+
+    def for_arguments(self, *args: Any) -> SimulatedExecutable | Executable:
+        """The kernel compiled for the sizes of these arguments. Raises `ArgumentError` where they do not agree."""
+        return self._for(for_arguments(self.original, args))
+
+    def _for(self, func: PrimFunc) -> SimulatedExecutable | Executable:
+        sizes = tuple(n for param in func.params if isinstance(param, Buffer) for n in param.shape)
+        if sizes not in self._compiled:
+            self._compiled[sizes] = _compiled(func, self.target)
+        self._last[:] = [self._compiled[sizes]]
+        return self._compiled[sizes]
+
+    @property
+    def last(self) -> SimulatedExecutable | Executable:
+        """The kernel of the last call; without one, with `SHOWN_EXTENT` for all symbolic extents."""
+        if not self._last:
+            self._for(specialised(self.original, dict.fromkeys(symbols(self.original), SHOWN_EXTENT)))
+        return self._last[0]
+
+    @property
+    def func(self) -> PrimFunc:
+        """The lowered kernel of the last call."""
+        return self.last.func
+
+    @property
+    def report(self) -> Report | None:
+        """The report of the last call; None on a GPU."""
+        return getattr(self.last, "report", None)
+
+    @property
+    def mod(self) -> HostModule:
+        """As of `SimulatedExecutable`."""
+        from .runtime import HostModule
+
+        return HostModule.of(self)
+
+    def source(self, stage: str = "cuda", comments: bool = True) -> str:
+        """The kernel of the last call at a stage; "tir" is the kernel with its symbolic extents."""
+        return self.original.script() if stage == "tir" else self.last.source(stage, comments)
+
+
 def compile(
     mod: IRModule | PrimFunc, target: str | Target | None = None, tir_pipeline: str = "tirx"
-) -> SimulatedExecutable | Executable | CpuExecutable:
+) -> SimulatedExecutable | Executable | CpuExecutable | SymbolicExecutable:
     """Compile a kernel. The result is called with the arguments of the kernel and writes its outputs in place.
+
+    A kernel with symbolic extents is compiled when it is called, once for each combination of sizes.
 
     mod: a kernel, or a module with a kernel "main".
     target: a target as in `Target`; by default that of the enclosing ``with target:``, else "cuda".
@@ -99,12 +163,17 @@ def compile(
         from .cpu import build as build_for_cpu
 
         return build_for_cpu(func)
+    return SymbolicExecutable(func, chosen) if symbols(func) else _compiled(func, chosen)
+
+
+def _compiled(func: PrimFunc, target: Target) -> SimulatedExecutable | Executable:
+    """A kernel without symbolic extents, compiled."""
     lowered = lower(func)
-    if chosen.kind == "sim":
-        return SimulatedExecutable(lowered, func, gpu_spec(chosen.detail or DEFAULT_GPU))
+    if target.kind == "sim":
+        return SimulatedExecutable(lowered, func, gpu_spec(target.detail or DEFAULT_GPU))
     from .runtime import build
 
-    return build(lowered, chosen.detail, original=func)
+    return build(lowered, target.detail, original=func)
 
 
 def explore(
@@ -122,7 +191,7 @@ def explore(
     args, gpu, watch: as in `simulate`.
     limit: the maximum number of runs.
     """
-    func = kernel_of(kernel, "explore")
+    func = for_arguments(kernel_of(kernel, "explore"), args)
     limit = whole_number("limit", limit)
     spec = gpu_spec(gpu)
     try:
@@ -180,7 +249,10 @@ def simulate(
     that do not match the parameters of the kernel (`ArgumentError`), for a kernel that is none (`TypeError`), and for
     options out of range (`ValueError`).
     """
-    func = kernel_of(kernel, "simulate")
+    try:
+        func = for_arguments(kernel_of(kernel, "simulate"), args)
+    except TirxError as error:
+        return failed(kernel_of(kernel, "simulate").name, error, gpu_spec(gpu).name)
     schedules, seed = whole_number("schedules", schedules), whole_number("seed", seed, 0)
     budget = whole_number("budget", budget)
     jobs = min(os.cpu_count() or 1, MOST_JOBS) if jobs is None else whole_number("jobs", jobs)
@@ -260,7 +332,7 @@ def run(
     limit_s: the time limit of the kernel on a GPU, in seconds.
     explain_s: the time limit of the simulation after a failure, in seconds.
     """
-    exe = compile(kernel_of(kernel, "run"), _target(target))
+    exe = _compiled(for_arguments(kernel_of(kernel, "run"), args), _target(target))
     if isinstance(exe, SimulatedExecutable):
         exe(*args)
         return exe.report

@@ -20,7 +20,7 @@ import numpy as np
 import tirx_mini
 from tirx_mini import te
 from tirx_mini.cpu import CpuExecutable
-from tirx_mini.driver import SimulatedExecutable
+from tirx_mini.driver import SimulatedExecutable, SymbolicExecutable
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu, same_generation
 from tirx_mini.ir import TIR, DataType, IRModule, PrimFunc
 from tirx_mini.runtime import Executable, HostModule, device_arch
@@ -44,24 +44,30 @@ CLOCK: ContextVar[Clock] = ContextVar("clock", default=Clock())  # noqa: B039 - 
 class CompiledKernel:
     """What `tvm.compile` returns: call it, or its `mod`, with the arguments of the kernel."""
 
-    inner: SimulatedExecutable | Executable | CpuExecutable | te.Launches
+    inner: SimulatedExecutable | Executable | SymbolicExecutable | CpuExecutable | te.Launches
     module: IRModule
     _runs: dict[bytes, tuple[list[np.ndarray], float]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, *args: Any) -> None:
         values = [arg.array if isinstance(arg, Tensor) else arg for arg in args]
-        if isinstance(self.inner, SimulatedExecutable):
-            self._simulate(self.inner, values)
+        inner = self.executable(*values)
+        if isinstance(inner, SimulatedExecutable):
+            self._simulate(inner, values)
         else:
-            self.inner(*values)
-        if isinstance(self.inner, te.Launches):
-            reports = [kernel.report for kernel, _ in self.inner.kernels if isinstance(kernel, SimulatedExecutable)]
+            inner(*values)
+        if isinstance(inner, te.Launches):
+            reports = [kernel.report for kernel, _ in inner.kernels if isinstance(kernel, SimulatedExecutable)]
             CLOCK.get().time_us += sum((report and report.time_us) or 0.0 for report in reports)
+
+    def executable(self, *values: Any) -> SimulatedExecutable | Executable | CpuExecutable | te.Launches:
+        """What executes a call with these arguments."""
+        return self.inner.for_arguments(*values) if isinstance(self.inner, SymbolicExecutable) else self.inner
 
     def _simulate(self, inner: SimulatedExecutable, values: Sequence[Any]) -> None:
         """Run the kernel. A benchmark repeats launches: one with the arguments of an earlier one has its results."""
         arrays = [_bytes_of(value) for value in values]
-        digest = hashlib.blake2b(repr([v for v, a in zip(values, arrays, strict=True) if a is None]).encode())
+        plain = [v if a is None else v.shape for v, a in zip(values, arrays, strict=True)]
+        digest = hashlib.blake2b(repr(plain).encode())
         for array in arrays:
             if array is not None:
                 digest.update(array.data)
@@ -85,7 +91,8 @@ class CompiledKernel:
         return self.get_function(name)
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledKernel:
-        if name == "main" or name == self.inner.func.name:
+        own = self.inner.original if isinstance(self.inner, SymbolicExecutable) else self.inner.func
+        if name == "main" or name == own.name:
             return self
         if name not in self.module.functions:
             raise ValueError(f"the module has no kernel {name!r}; it has {', '.join(sorted(self.module.functions))}")
@@ -146,7 +153,7 @@ class Evaluator:
     repeat: int
 
     def __call__(self, *args: Any) -> Times:
-        inner = self.kernel.inner
+        inner = self.kernel.executable(*args)
         if isinstance(inner, CpuExecutable):
             return Times(tuple(self._on_cpu(args) for _ in range(self.repeat)))
         if isinstance(inner, Executable):
@@ -202,6 +209,8 @@ def _compiled(func: PrimFunc, like: Any) -> Any:
         return _compiled(func, like.kernels[0][0])
     if isinstance(like, CpuExecutable):
         return te.build(func, target="llvm")
+    if isinstance(like, SymbolicExecutable):
+        return tirx_mini.compile(func, target=like.target)
     simulated = isinstance(like, SimulatedExecutable)
     return te.build(func, target=f"sim:{like.gpu.name.lower()}" if simulated else f"cuda:{like.arch}")
 

@@ -68,6 +68,7 @@ from .stmt import (
     While,
     seq,
 )  # fmt: skip
+from .symbols import extents_of, specialised, symbols
 from .text import Written
 from .tir_printer import script, stmt_text
 from .units import UNIT_NUMBERS
@@ -173,6 +174,9 @@ __all__ = [
     "TileCall",
     "While",
     "seq",
+    "extents_of",
+    "specialised",
+    "symbols",
     "UNIT_NUMBERS",
     "Mutator",
     "children",

@@ -25,6 +25,7 @@ class Buffer:
 
     scope: "global" (a kernel argument), "shared" (one copy per CTA), "local" (registers, one copy per thread) or
         "tmem" (tensor memory, one copy per CTA).
+    shape: the extents. Those of an argument may be symbolic, values that `specialised` replaces before lowering.
     layout: a `tirx_mini.layout` layout of the same shape, or None for row-major.
     source: the buffer that this one is a view of, or None. Shared buffers of a pool are views of the pool.
     byte_offset: where a view starts in its source, in bytes.
@@ -145,8 +146,8 @@ class Buffer:
                 f"dimension {axis} of {self.name} is sliced to {known} elements",
                 hint="write a slice start:stop with stop > start",
             )
-        first, last = int_value(start), int_value(stop)
-        if (first is not None and first < 0) or (last is not None and last > self.shape[axis]):
+        first, last, end = int_value(start), int_value(stop), int_value(self.shape[axis])
+        if (first is not None and first < 0) or (last is not None and end is not None and last > end):
             raise TirxError(
                 f"the slice {start!r}:{stop!r} is out of bounds for dimension {axis} of {self.name}, "
                 f"whose extent is {self.shape[axis]}"
@@ -158,7 +159,7 @@ class Buffer:
 
     def region(self) -> Region:
         """The whole buffer as the operand of a tile primitive."""
-        return Region(self.dtype, self, tuple(Range(const(0), const(extent)) for extent in self.shape))
+        return Region(self.dtype, self, tuple(Range(const(0), as_expr(extent)) for extent in self.shape))
 
     def ptr_to(self, indices: ExprLike | Sequence[ExprLike]) -> Expr:
         """A pointer to the element at `indices`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import singledispatch
 from typing import Any
 
 from .buffer import Buffer
@@ -58,6 +59,12 @@ COURSE, NATIVE, TIR = "course", "native", "tir"
 """
 
 
+@singledispatch
+def specialise(func: Any, values: Mapping[Var, int]) -> Any:
+    """`symbols.specialised`, which stands on this module."""
+    raise TypeError(f"{func!r} is not a kernel")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PrimFunc:
     """A kernel, as built by the front end or returned by a pass.
@@ -92,6 +99,35 @@ class PrimFunc:
 
     def with_body(self, body: Stmt) -> PrimFunc:
         return replace(self, body=body)
+
+    def specialize(self, param_map: Mapping[Any, Any]) -> PrimFunc:
+        """The kernel for certain values of its symbolic extents and scalar parameters.
+
+        param_map: numbers by variables or their names, and buffers (or shapes) by parameters or their names. A scalar
+            parameter that is given is no parameter of the result.
+
+        Raises `ValueError` for what is neither.
+        """
+        values: dict[Var, int] = {}
+        for key, value in param_map.items():
+            found = self._named(key)
+            if isinstance(found, Buffer):
+                shape = value.shape if isinstance(value, Buffer) else tuple(value)
+                pairs = zip(found.shape, shape, strict=True)
+                values |= {var: int(extent) for var, extent in pairs if isinstance(var, Var)}
+            else:
+                values[found] = int(value)
+        made = specialise(self, values)
+        return replace(made, params=tuple(param for param in made.params if param not in values))
+
+    def _named(self, key: Any) -> Buffer | Var:
+        """The parameter or the symbolic extent that `key` is, or that it names."""
+        extents = [extent for param in self.params if isinstance(param, Buffer) for extent in param.shape]
+        known = [*self.params, *(extent for extent in extents if isinstance(extent, Var))]
+        for item in known:
+            if item is key or item.name == getattr(key, "name", key):
+                return item
+        raise ValueError(f"{self.name} has no parameter and no extent {getattr(key, 'name', key)!r}")
 
     def __repr__(self) -> str:
         return self.script()

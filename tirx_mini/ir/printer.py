@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .buffer import AddressOf, Buffer, BufferLoad
-from .expr import Const, Var, int_value
+from .expr import Const, Expr, Var, int_value
 from .expr_printer import ExprPrinter, is_plain, literal, quoted
 from .func import DIALECT, NATIVE, PrimFunc
 from .stmt import (
@@ -35,6 +35,7 @@ from .stmt import (
     TileCall,
     While,
 )  # fmt: skip
+from .symbols import symbols
 from .visit import walk
 
 _INDENT = "    "
@@ -131,7 +132,8 @@ class Printer(ExprPrinter):
 
     def _storage(self, buffer: Buffer, extra: Mapping[str, Any]) -> str:
         given = [f"{key}={self.value(value)}" for key, value in extra.items() if value is not None]
-        return ", ".join([self.value(buffer.shape), f'"{buffer.dtype}"', *given])
+        shape = tuple(self._extent(extent) for extent in buffer.shape)
+        return ", ".join([self.value(shape), f'"{buffer.dtype}"', *given])
 
     def visit_BufferStore(self, stmt: BufferStore, depth: int) -> list[str]:
         value, dtype = stmt.value, stmt.buffer.dtype
@@ -198,14 +200,17 @@ class Printer(ExprPrinter):
     def visit_ScopeIds(self, stmt: ScopeIds, depth: int) -> list[str]:
         names = ", ".join(self.name(var) for var in stmt.vars)
         if self.as_written and (stmt.kind, stmt.parent) in _NATIVE_IDS:
-            counts = [str(list(stmt.extents))] if stmt.extents else []
-            counts += [f"preferred={list(stmt.preferred)}"] if stmt.preferred else []
+            counts = [self._counts(stmt.extents)] if stmt.extents else []
+            counts += [f"preferred={self._counts(stmt.preferred)}"] if stmt.preferred else []
             return self._line(f"{names} = Tx.{_NATIVE_IDS[stmt.kind, stmt.parent]}({', '.join(counts)})", depth)
         if stmt.parent == "pair":
             return self._line(f"{names} = Tx.cta_id_in_pair()", depth)
-        preferred = f", preferred={list(stmt.preferred)}" if stmt.preferred else ""
+        preferred = f", preferred={self._counts(stmt.preferred)}" if stmt.preferred else ""
         where = f'parent="{stmt.parent}"{preferred}'
-        return self._line(f"{names} = Tx.{stmt.kind}_id({list(stmt.extents)}, {where})", depth)
+        return self._line(f"{names} = Tx.{stmt.kind}_id({self._counts(stmt.extents)}, {where})", depth)
+
+    def _counts(self, extents: Sequence[Any]) -> str:
+        return f"[{', '.join(str(self._extent(extent)) for extent in extents)}]"
 
     def visit_Scope(self, stmt: Scope, depth: int) -> list[str]:
         parent = "" if stmt.parent is None else f'parent="{stmt.parent}"'
@@ -233,7 +238,7 @@ class Printer(ExprPrinter):
             f"@Tx.prim_func{told}",
             f"def {func.name}(\n{params},\n):" if params else f"def {func.name}():",
         ]
-        body: list[str] = []
+        body = [f"{self.name(var)} = Tx.{var.dtype}()" for var in symbols(func) if var not in set(func.params)]
         if attrs:
             body.append(f"Tx.func_attr({attrs!r})")
         if func.launch is not None:
@@ -262,6 +267,10 @@ class Printer(ExprPrinter):
         scope = param.scope if param.scope != "global" else None
         extra = {"scope": scope, "layout": param.layout, "align": param.align or None}
         return f"{self.name(param)}: Tx.Buffer({self._storage(param, extra)})"
+
+    def _extent(self, extent: Any) -> Any:
+        """An extent; a symbolic one is the text of it, because its name is declared in the body."""
+        return self.expr(extent) if isinstance(extent, Expr) else extent
 
     def _tensor_map(self, tensor_map: TensorMap) -> str:
         fields = {

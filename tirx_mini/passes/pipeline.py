@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tirx_mini.ir import PrimFunc
+from tirx_mini.ir import PrimFunc, TirxError, symbols
 
 from .bind import bind_loops
 from .flatten import flatten_buffers
@@ -53,6 +53,14 @@ def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = Non
     """
     if func.launch is not None:
         return func
+    unknown = symbols(func)
+    if unknown:
+        names = ", ".join(f"`{var.name}`" for var in unknown)
+        raise TirxError(
+            f"{func.name} has extents that are only known when it is called: {names}",
+            func.span,
+            f"call it with arrays, or choose them: {func.name}.specialize({{{unknown[0].name!r}: 1024}})",
+        )
     for step in PIPELINE:
         func = step.run(func)
         if after is not None:

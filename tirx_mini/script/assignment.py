@@ -28,6 +28,7 @@ from tirx_mini.ir import (
     as_expr,
     cast,
     const,
+    int_value,
     scalar,
     walk,
 )  # fmt: skip
@@ -134,9 +135,9 @@ class Assigner(DisplayEvaluator):
 
         That is a mutable scalar, or, as in TVM, a buffer of one element.
         """
-        found = self.env.find(name) or self.env.find_captured(name)
-        one = found and isinstance(found[1], Buffer) and found[1].shape == (1,) and found[1].scope != "tmem"
-        return found[1] if found and one else None
+        _, known = self.env.find(name) or self.env.find_captured(name) or (None, None)
+        one = isinstance(known, Buffer) and known.ndim == 1 and int_value(known.size) == 1 and known.scope != "tmem"
+        return known if one else None
 
     def _store_name(self, target: ast.Name, value: Any, meta: bool, source: ast.expr | None) -> None:
         name, span = target.id, self.span(target)
@@ -197,7 +198,7 @@ class Assigner(DisplayEvaluator):
     def _named_value(self, name: str, value: Any) -> Expr:
         """The IR value for `name`: a new variable, except for a bare variable or address."""
         expr = as_expr(value)
-        if isinstance(expr, Var):
+        if isinstance(expr, Var) or self.builder.is_symbolic(expr):
             return expr
         if isinstance(expr, AddressOf) and not any(isinstance(part, (BufferLoad, Call)) for part in walk(expr)):
             return expr

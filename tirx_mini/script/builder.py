@@ -21,6 +21,8 @@ from tirx_mini.ir import (
     AllocBuffer,
     Bind,
     Buffer,
+    Const,
+    DataType,
     DeclBuffer,
     Expr,
     Launch,
@@ -33,6 +35,7 @@ from tirx_mini.ir import (
     Var,
     children,
     seq,
+    walk,
 )  # fmt: skip
 
 from .diagnostics import caller_span
@@ -72,6 +75,12 @@ def current(what: str) -> Builder:
         hint = "move it into a function decorated with @Tx.prim_func"
         raise TirxError(f"{what} can only be used inside a kernel", caller_span(), hint)
     return builder
+
+
+def symbol(dtype: DataType) -> Var:
+    """A symbolic extent, named after the variable it is assigned to."""
+    builder = current(f"T.{dtype}()")
+    return builder.symbol(builder.take_name("n"), dtype)
 
 
 def stamp(node: Any, span: Span | None) -> Any:
@@ -116,6 +125,7 @@ class Builder:
     scopes: the kinds of the open execution scopes, outermost first.
     copies: how often the enclosing unrolled loops repeat the current location.
     rounds: the iterations of loops that run at compile time, so far.
+    symbols: the symbolic extents, by their names.
     first_values: the variables whose type is that of their first value, with the place of its assignment.
     """
 
@@ -132,6 +142,7 @@ class Builder:
     first_values: dict[Buffer, Span] = field(default_factory=dict)
     copies: int = 1
     rounds: int = 0
+    symbols: dict[str, Var] = field(default_factory=dict)
     _local_bytes: int = 0
     _once: list[_Once] = field(default_factory=list)
     _names: tuple[str, ...] = ()
@@ -205,6 +216,7 @@ class Builder:
         """The finished kernel. Raises `TirxError` for an unfinished object, such as a pool without a commit."""
         for error in self._unfinished.values():
             raise error
+        self._check_symbols()
         top = self.blocks.pop()
         if top.rest_of is not None:
             self.blocks[0].stmts.append(replace(top.rest_of, body=self.body(top)))
@@ -219,6 +231,30 @@ class Builder:
             self.spelling,
             span=span,
         )
+
+    def symbol(self, name: str, dtype: DataType) -> Var:
+        """The symbolic extent of this name; the same one each time."""
+        return self.symbols.setdefault(name, Var(dtype, name, span=self.span))
+
+    def is_symbolic(self, value: Expr) -> bool:
+        """Whether a value follows from symbolic extents alone, so that it is known before the kernel is lowered."""
+        if not self.symbols:
+            return False
+        known = set(self.symbols.values())
+        return all(isinstance(part, Const) or part in known for part in walk(value) if not children(part))
+
+    def _check_symbols(self) -> None:
+        """Check that each symbolic extent is in the shape of an argument."""
+        shapes = [extent for param in self.params if isinstance(param, Buffer) for extent in param.shape]
+        used = {part for extent in shapes if isinstance(extent, Expr) for part in walk(extent)}
+        for var in self.symbols.values():
+            if var not in used:
+                raise TirxError(
+                    f"`{var.name}` has no value: it is not an extent of an argument of the kernel",
+                    var.span,
+                    f"write T.match_buffer(pointer, ({var.name}, …), dtype), or `{var.name}: T.{var.dtype} = 0` for a "
+                    "variable",
+                )
 
     def bind(self, name: str, value: Expr) -> Var:
         """Bind `value` to a new variable."""

@@ -176,7 +176,7 @@ class Evaluator:
     def _check_extents(self, node: ast.Subscript, region: Region) -> None:
         """Check that the extents of a tile are constants; the error names the variable that is not constant."""
         for axis, part in enumerate(region.ranges):
-            if isinstance(part.extent, Const):
+            if isinstance(part.extent, Const) or self.builder.is_symbolic(part.extent):
                 continue
             keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             place = keys[axis] if axis < len(keys) else node

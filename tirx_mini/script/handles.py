@@ -30,6 +30,7 @@ from tirx_mini.ir import (
     int_value,
 )  # fmt: skip
 
+from .builder import symbol
 from .diagnostics import did_you_mean
 
 _T = TypeVar("_T")
@@ -210,11 +211,18 @@ def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
 
 @dataclass(frozen=True)
 class DType:
-    """``Tx.int32``: the type of a mutable variable or a parameter; a call converts a value."""
+    """``Tx.int32``: the type of a mutable variable or a parameter; a call converts a value.
+
+    Without one, ``n = Tx.int32()`` is a symbolic extent for the shapes of arguments.
+    """
 
     dtype: DataType
 
-    def __call__(self, value: Any = 0, storage_scope: str = "global") -> Any:
+    def __call__(self, value: Any = None, storage_scope: str = "global") -> Any:
+        if value is None:
+            if self.dtype.is_integer and not self.dtype.is_bool:
+                return symbol(self.dtype)
+            value = 0
         if self.dtype.is_handle and isinstance(value, (int, str)) and not (isinstance(value, int) and value):
             return self  # T.handle("float32", "shared"): the type of a pointer
         if isinstance(value, str):
@@ -343,15 +351,20 @@ def data_type(dtype: Any) -> DataType:
         raise TirxError(str(error)) from None
 
 
-def shape_of(shape: Any, what: str) -> tuple[int, ...]:
-    """A shape as a tuple of Python integers. Raises `TirxError` that names an invalid extent."""
+def shape_of(shape: Any, what: str, symbolic: bool = False) -> tuple[int, ...]:
+    """A shape as a tuple of Python integers. Raises `TirxError` that names an invalid extent.
+
+    symbolic: whether an extent may be a value of the kernel, or the name of one.
+    """
     dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     for extent in dims:
+        if symbolic and (isinstance(extent, str) or (isinstance(extent, Expr) and extent.dtype.is_integer)):
+            continue
         if isinstance(extent, Expr):
             name = f"`{extent.name}`" if isinstance(extent, Var) else repr(extent)
             raise TirxError(
                 f"the shape of {what} must be known at compile time, but {name} is a run-time value",
-                hint=f"define {name} outside the kernel, or as Tx.meta_var(…)",
+                hint=f"define {name} outside the kernel, or as Tx.meta_var(…); only arguments have symbolic extents",
             )
         if not isinstance(extent, int) or extent < 1:
             raise TirxError(f"an extent of {what} must be a positive integer, not {extent!r}")

@@ -44,8 +44,14 @@ def buffer_type(
 ) -> BufferType:
     """``A: Tx.Buffer((M, K), "float16")``: an argument in global memory, row-major unless `layout` is given."""
     try:
-        dims, kind = shape_of(shape, "a buffer"), data_type(dtype)
-        check_layout("a buffer", dims, layout)
+        dims, kind = shape_of(shape, "a buffer", symbolic=True), data_type(dtype)
+        if all(isinstance(extent, int) for extent in dims):
+            check_layout("a buffer", dims, layout)
+        elif layout is not None:
+            raise TirxError(
+                "an argument with symbolic extents is row-major",
+                hint="leave out strides= and layout=, or give the extents as numbers",
+            )
     except TirxError as error:
         raise error.at(caller_span()) from None  # Python evaluates annotations before the kernel is read
     return BufferType(dims, kind, (("scope", scope), ("layout", layout), ("align", align)))
@@ -81,7 +87,11 @@ def match_buffer(
             else "an argument of a kernel begins at its pointer, so elem_offset must be 0",
             hint="pass the part of the tensor, or slice the buffer in the kernel",
         )
-    kind = buffer_type(shape, dtype, layout=placed(layout, shape, strides), align=max(align, 0))
+    place = layout if isinstance(layout, Layout) else None
+    if strides or isinstance(layout, str):
+        shape = shape_of(shape, "a buffer")  # strides are not symbolic
+        place = placed(layout, shape, strides)
+    kind = buffer_type(shape, dtype, layout=place, align=max(align, 0))
     options = dict(kind.options)
     buffer = Buffer(
         builder.take_name("buf"), kind.shape, kind.dtype, "global", options["layout"], align=options["align"],

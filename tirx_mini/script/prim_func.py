@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, overload
 
-from tirx_mini.ir import DIALECT, HANDLE, Buffer, IRModule, PrimFunc, Span, TirxError, Var
+from tirx_mini.ir import DIALECT, HANDLE, Buffer, DataType, IRModule, PrimFunc, Span, TirxError, Var
 
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
@@ -171,12 +171,26 @@ class _Parameters:
                 span,
                 f"annotate it as `{arg.arg}: T.constexpr`, or as `T.Optional(…)` to leave it out with {arg.arg}=None",
             )
+        if isinstance(kind, BufferType) and any(isinstance(extent, str) for extent in kind.shape):
+            kind = replace(kind, shape=tuple(self._extent(extent, span) for extent in kind.shape))
         value = _parameter(arg.arg, kind, span)
         self.executor.builder.params.append(value)
         if isinstance(value, Var) and value.dtype != HANDLE:
             self.executor.env.names[arg.arg] = Bound(value, span, "kernel parameter")
         else:
             self.executor.env.names[arg.arg] = value
+
+    def _extent(self, extent: Any, span: Span) -> Any:
+        """An extent that is given as text, ``T.Buffer(("n", 128))``: the symbols in it are declared in the body."""
+        if not isinstance(extent, str):
+            return extent
+        node = self.executor.guarded(self.source.node, ast.parse, extent, "shape", "eval").body
+        for part in ast.walk(node):
+            ast.copy_location(part, self.source.node)
+            if isinstance(part, ast.Name) and part.id not in self.executor.env.names:
+                var = self.executor.builder.symbol(part.id, _declared_dtype(self.source.node.body, part.id))
+                self.executor.env.names[part.id] = Bound(var, span)
+        return self.executor.eval(node)
 
     def _annotation(self, arg: ast.arg, kind: Any) -> Any:
         """The type given by an annotation; an annotation that is a string is evaluated."""
@@ -190,6 +204,16 @@ class _Parameters:
             for part in ast.walk(node):
                 ast.copy_location(part, arg.annotation)
         return self.executor.eval(node)
+
+
+def _declared_dtype(statements: Sequence[ast.stmt], name: str) -> DataType:
+    """The dtype of a symbol: that of the statement ``n = T.int64()``, or else int32."""
+    for node in statements:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and not node.value.args:
+            targets = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            if name in targets and isinstance(node.value.func, ast.Attribute):
+                return data_type(node.value.func.attr)
+    return DataType("int32")
 
 
 def _names_constexpr(arg: ast.arg, kind: Any) -> bool:

@@ -61,13 +61,16 @@ def _ids(kind: str, extents: Any, parent: str, preferred: Any = None) -> Any:
 
 
 def _counts(kind: str, extents: Any) -> tuple[int, ...]:
-    """Extents as positive Python integers."""
+    """Extents as positive Python integers, or values that follow from the shapes of the arguments."""
     given = () if extents is None else tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
-    known = [int_value(extent) for extent in given]
-    for extent, value in zip(given, known, strict=True):
-        if value is None or value < 1:
+    builder, counts = current(f"Tx.{kind}_id"), []
+    for extent in given:
+        value = int_value(extent)
+        symbolic = value is None and isinstance(extent, Expr) and builder.is_symbolic(extent)
+        if not symbolic and (value is None or value < 1):
             raise TirxError(f"the number of {kind}s must be a positive integer known at compile time, not {extent!r}")
-    return tuple(value or 1 for value in known)
+        counts.append(extent if symbolic else value)
+    return tuple(counts)
 
 
 def _variables(builder: Builder, kind: str, count: int) -> tuple[Var, ...]:

@@ -196,15 +196,11 @@ class Mbarrier:
             )
 
     def _init_fenced(self, w: Warp) -> bool:
-        """Whether a fence after the initialisation happens before what `w` does now.
-
-        Within the CTA, fence.proxy.async does as well; only fence.mbarrier_init has the scope of the cluster.
-        """
+        """Whether fence.mbarrier_init, or in this CTA fence.proxy.async, happens between the initialisation and `w`."""
         init, agent = self.init_by, w.agent
         if init.fenced is not None:
-            if init.warp is w and not w.mask.word & ~init.word:
-                return True  # the thread itself, which executed the fence before, perhaps together with its warp
-            if agent.happens_after(*init.fenced):
+            itself = init.warp is w and not w.mask.word & ~init.word  # it may have executed the fence with its warp
+            if itself or agent.happens_after(*init.fenced):
                 return True
         return w.cta is self.cta and agent.clocks.item(PROXY, init.agent) >= init.epoch
 
