@@ -3,6 +3,7 @@
 from . import attributes, ops
 from .attributes import Bounded, Dense, DivBy, SameElements
 from .dialect import CUDA_TILE
+from .interpret import AssertionFailed, interpret
 from .meanings import Memory, OutOfBounds
 from .types import (
     BASE_FLOATS,
@@ -22,7 +23,29 @@ from .types import (
 )  # fmt: skip
 
 __all__ = [
-    "BASE_FLOATS", "CUDA_TILE", "FLOATS", "INTEGERS", "PADDINGS", "TOKEN",
-    "Bounded", "Dense", "DivBy", "GatherScatterView", "Memory", "OutOfBounds", "PartitionView", "Ptr", "SameElements",
-    "StridedView", "TensorView", "Tile", "Token", "attributes", "ops", "parse_ptr", "tile",
-]  # fmt: skip
+    "BASE_FLOATS",
+    "CUDA_TILE",
+    "FLOATS",
+    "INTEGERS",
+    "PADDINGS",
+    "TOKEN",
+    "AssertionFailed",
+    "Bounded",
+    "Dense",
+    "DivBy",
+    "GatherScatterView",
+    "Memory",
+    "OutOfBounds",
+    "PartitionView",
+    "Ptr",
+    "SameElements",
+    "StridedView",
+    "TensorView",
+    "Tile",
+    "Token",
+    "attributes",
+    "interpret",
+    "ops",
+    "parse_ptr",
+    "tile",
+]

@@ -2,6 +2,10 @@
 
 from .elements import DTYPES, dtype_of, to_float, wide
 from .elementwise import ELEMENTWISE
+from .machine import ArrayView, Blocks, Exit, Machine, Meaning
 from .memory import Memory, OutOfBounds
 
-__all__ = ["DTYPES", "ELEMENTWISE", "Memory", "OutOfBounds", "dtype_of", "to_float", "wide"]
+__all__ = [
+    "DTYPES", "ELEMENTWISE", "ArrayView", "Blocks", "Exit", "Machine", "Meaning", "Memory", "OutOfBounds", "dtype_of",
+    "to_float", "wide",
+]  # fmt: skip

@@ -51,7 +51,7 @@ def wide(x: Array) -> Array:
 
 
 def exact(x: Array) -> Array:
-    """Floats that hold sums and products of the type with bits to spare, for directed rounding."""
+    """Floats for directed rounding: they hold products of the type exactly, and sums of numbers of like size."""
     return x.astype(np.longdouble if x.dtype == np.float64 else np.float64)
 
 
