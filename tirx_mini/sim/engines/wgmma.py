@@ -181,14 +181,25 @@ class Warpgroup:
         self.cta.gpu.count("flops", self._work(group).flops)
 
     def _execute_all(self, group: Group) -> None:
-        """Carry out the MMAs of a group."""
-        batch: list[int] = []
-        for position in range(len(group.parts[0])):
-            if batch and not all(p[position].continues(p[batch[0]]) for p in group.parts.values()):
-                self._execute(group, batch)
-                batch = []
-            batch.append(position)
-        if batch:
+        """Carry out the MMAs of a group.
+
+        MMAs of other accumulators may lie between those that continue one another: a loop over K around one over rows.
+        """
+        parts = group.parts.values()
+        batches: list[list[int]] = []
+        for position, mma in enumerate(group.parts[0]):
+            batch = next((b for b in batches if all(p[position].continues(p[b[0]]) for p in parts)), None)
+            if batch is not None:
+                batch.append(position)
+                continue
+            if any(mma.overlaps(group.parts[0][b[0]]) for b in batches):
+                self._execute_each(group, batches)
+                batches = []
+            batches.append([position])
+        self._execute_each(group, batches)
+
+    def _execute_each(self, group: Group, batches: Sequence[list[int]]) -> None:
+        for batch in batches:
             self._execute(group, batch)
 
     def _execute(self, group: Group, batch: list[int]) -> None:
@@ -255,10 +266,11 @@ class WarpWgmma:
             d.check_inside(words)
             if a is not None:
                 a.check_inside(FRAGMENT_REGISTERS)
-        for used in (d, *((a,) if a is not None else ())):
-            if w.register_fences == 0 or used.array.touched == w.register_fences:
-                w.gpu.facts.record(MissingWgmmaFence(w.origin, used.array.name, w.register_fences == 0))
-                break
+        fences = w.register_fences
+        if fences == 0 or d.array.touched == fences:
+            w.gpu.facts.record(MissingWgmmaFence(w.origin, d.array.name, fences == 0))
+        elif a is not None and a.array.touched == fences:
+            w.gpu.facts.record(MissingWgmmaFence(w.origin, a.array.name, False))
         if not self._open:
             self._begun = w.time
         self._open.append(issued)

@@ -85,6 +85,12 @@ class Issued:
             and (self.source is None) == (first.source is None)
         )
 
+    def overlaps(self, other: Issued) -> bool:
+        """Whether they accumulate in the same registers, or in some of the same."""
+        if self.registers.array is not other.registers.array:
+            return False
+        return self.index < other.index + other.shape.n // 2 and other.index < self.index + self.shape.n // 2
+
 
 _NO_CLOCKS = np.zeros(0, np.int64)
 

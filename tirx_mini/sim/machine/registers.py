@@ -371,9 +371,9 @@ class Registers:
     def check_defined(self, words: int) -> None:
         """Record it where the next registers hold nothing, and no MMA in flight will give them values."""
         array, stop = self.array, self.index + self._elements(words)
-        coming = any(flight.start <= self.index and stop <= flight.stop for flight in array.flights)
-        if not array.complete and not coming:
-            array.check_defined(self.warp, self.index, stop)
+        if array.complete or any(flight.start <= self.index and stop <= flight.stop for flight in array.flights):
+            return
+        array.check_defined(self.warp, self.index, stop)
 
     def check_inside(self, words: int) -> None:
         """A fault where the next `words` registers are not in the array."""
