@@ -1,6 +1,7 @@
 """Small kernels that execute every Hopper instruction of the table: what they write is compared, chip against model."""
 
 from .case import Case
+from .conversions import CONVERSIONS
 from .copies import COPIES
 from .mbarriers import MBARRIERS
 from .memory import MEMORY
@@ -13,7 +14,7 @@ from .warp_matrix import WARP_MATRIX
 from .warps import WARPS
 
 CASES: tuple[Case, ...] = (
-    *MBARRIERS, *SYNC, *MEMORY, *VALUES, *WARPS, *SCALARS, *COPIES, *TMA, *TENSOR_CORE, *WARP_MATRIX,
+    *MBARRIERS, *SYNC, *MEMORY, *VALUES, *WARPS, *SCALARS, *CONVERSIONS, *COPIES, *TMA, *TENSOR_CORE, *WARP_MATRIX,
 )  # fmt: skip
 
 __all__ = ["CASES", "Case"]

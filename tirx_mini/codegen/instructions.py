@@ -18,9 +18,12 @@ NAMELESS: Mapping[str, str] = {"dim": "{}d", "num": "x{}", "n": "{}"}
 
 CONSTRAINTS: Mapping[str, str] = {
     "float32": "f", "float64": "d", "int64": "l", "uint64": "l", "handle": "l", "int32": "r", "uint32": "r",
-    "float16": "h", "bfloat16": "h", "int16": "h", "uint16": "h",
+    "float16": "h", "bfloat16": "h", "int16": "h", "uint16": "h", "int8": "r", "uint8": "r",
 }  # fmt: skip
 """Register classes of inline assembly (CUDA: Inline PTX Assembly)."""
+
+WIDENED: Mapping[str, str] = {"int8": "int", "uint8": "uint32_t"}
+"""The registers of types that inline assembly has none for."""
 
 WIDTH = 120
 """The longest line of the emitted text, in columns, that can be broken."""
@@ -105,7 +108,7 @@ class _Assembly:
     result: str = ""
 
     def add_result(self, dtype: DataType) -> None:
-        self.result = "int" if dtype.is_bool else c_type(dtype)
+        self.result = "int" if dtype.is_bool else WIDENED.get(dtype, c_type(dtype))
         self.outputs.append(f'"={"r" if dtype.is_bool else CONSTRAINTS[dtype]}"({_register("result", dtype)})')
         self.places["result"] = "%0"
         if dtype.is_bool:
@@ -142,6 +145,8 @@ class _Assembly:
             self.parameters.append(f"const CUtensorMap& {name}")
             return self._input("l", f"&{name}")
         self.parameters.append(f"{c_type(arg.dtype)} {name}")
+        if arg.dtype in WIDENED:
+            return self._input("r", f"({WIDENED[arg.dtype]}){name}")
         return self._input(CONSTRAINTS[arg.dtype], _register(name, arg.dtype))
 
     def add_registers(self, label: str, access: Access, pointers: Sequence[Expr], count: int) -> None:

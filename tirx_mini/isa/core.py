@@ -38,6 +38,10 @@ class MissingArgument(TirxError):
     """A call that leaves out a parameter without a default."""
 
 
+class BadCombination(TirxError):
+    """A call whose arguments fit one by one, but not together."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Instruction(Facts):
     """One instruction of the table.
@@ -143,6 +147,8 @@ class Instruction(Facts):
         """The type of the result of a call; None where there is none."""
         if self.result is None:
             return None
+        if self.carriers is not None:
+            return DataType(REGISTER_TYPES[self.carriers(**attrs)[1]])
         if self.typed:
             return DataType(attrs.get("returned") or REGISTER_TYPES[attrs[self.typed]])
         return self.result.dtype or (operands[0].dtype if operands else None)
@@ -212,6 +218,9 @@ class Instruction(Facts):
                 for name, value in attributes
             )
         self._check_call(operands, dict(attributes))
+        if self.carriers is not None:
+            kind, _ = self.carriers(**dict(attributes))
+            operands = [typed(each, kind, self.operands[-1].type, self.name) for each in operands]
         if self.typed:
             kind = dict(attributes)[self.typed]
             types = [*(o.type for o in fixed), *(self.operands[-1].type for _ in rest)]
@@ -239,7 +248,7 @@ class Instruction(Facts):
         for name, value in [*((name.lstrip("*"), value) for name, value in named), *kwargs.items()]:
             meant = plain.get(name, self._meant.get(name, name))
             if isinstance(meant, tuple):
-                if not any(value is each or value == each for each in meant):
+                if isinstance(value, Expr) or value not in meant:
                     choices = " or ".join(map(repr, meant))
                     raise TirxError(f"{name!r} of {self.name} is {value!r}; it can only be {choices}")
                 continue
@@ -274,7 +283,7 @@ class Instruction(Facts):
         """The operands; where the registers of one of them are not side by side, a pointer to each register of all."""
         wrong = self.check((), **attrs) if self.check else None
         if wrong:
-            raise TirxError(f"{self.name}: {wrong}")
+            raise BadCombination(f"{self.name}: {wrong}")
         counts = self.register_counts(attrs)
         groups: list[tuple[Expr, ...]] = []
         for operand in fixed:
@@ -294,7 +303,7 @@ class Instruction(Facts):
         """Raises `TirxError` where modifiers do not go together, or name another state space than a pointer's."""
         wrong = self.check(operands, **attrs) if self.check else None
         if wrong:
-            raise TirxError(f"{self.name}: {wrong}")
+            raise BadCombination(f"{self.name}: {wrong}")
         space = str(attrs.get("space", "")).split("::")[0]
         for operand, (expr, *_) in ((o, given) for o, given in self.matched(operands, attrs) if space and given):
             if operand.type.kind is not OperandKind.MEMORY or not isinstance(expr, AddressOf):

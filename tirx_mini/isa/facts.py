@@ -153,6 +153,8 @@ class Facts:
     cuda: its name in CUDA C++; None for one made from its own.
     implied: parts of its opcode that PTX lets out without a change of meaning, as in ("release", "cta").
     typed: the modifier that names the PTX type of its operands and of its result.
+    carriers: for an instruction that converts between types: the PTX types of the registers of its operands and of its
+        result, from the modifiers.
     lanewise: for an instruction of single threads, whether its body takes operands that differ among lanes.
     computes: the function that a CPU calls in its place, an intrinsic of LLVM, or "rcp" or "rsqrt"; "" where none.
     check: what is wrong with operands and modifiers together, a clause; None where nothing is.
@@ -191,6 +193,7 @@ class Facts:
     cuda: CudaName | None = None
     implied: tuple[str, ...] = ()
     typed: str = ""
+    carriers: Callable[..., tuple[str, str]] | None = None
     lanewise: bool = False
     computes: str = ""
     check: Callable[..., str | None] | None = None

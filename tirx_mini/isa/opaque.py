@@ -12,7 +12,7 @@ from .operands import any_value
 NOT_IN_TABLE = frozenset(
     """
     activemask applypriority barrier.cta bfind bmsk brev brkpt clz copysign
-    cp.async.bulk.prefetch createpolicy cvt discard dp2a dp4a fns getctarank isspacep istypep ldu lop3 mad match
+    cp.async.bulk.prefetch createpolicy discard dp2a dp4a fns getctarank isspacep istypep ldu lop3 mad match
     membar mma.sp movmatrix multimem nanosleep pmevent popc prefetch prefetchu prmt setp shf sin stackrestore
     stacksave suld sured sust szext tanh tcgen05.mma.sp tcgen05.mma.ws tcgen05.shift tensormap testp tex tld4
     trap txq wmma

@@ -199,7 +199,7 @@ class Operand:
 
 
 REGISTER_TYPES: Mapping[str, str] = {
-    **{f"{c}{n}": f"{'int' if c == 's' else 'uint'}{n}" for c in "bus" for n in (16, 32, 64)},
+    **{f"{c}{n}": f"{'int' if c == 's' else 'uint'}{n}" for c in "bus" for n in (8, 16, 32, 64)},
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
 }  # fmt: skip
 """The dtypes of PTX's types of registers. The untyped ones hold any value of their width."""

@@ -26,6 +26,11 @@ _SPACES = {f"{kind}_space": ("cta", "cluster") for kind in ("bar", "dst", "src",
 _OPERAND = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}|(?<![\w:])(0x[0-9a-fA-F]+|\d+)\b|\b([a-z]\w*)\b")
 
 
+_NARROW = re.compile(r"\s*cvt\.u8\.u32 (\w+), (\{\w+\});")
+_WIDE = re.compile(r"\s*cvt\.u32\.u8 (\{\w+\}), (\w+);")
+"""Moves from and to registers of 8 bits, which inline assembly does not have: they are no part of an instruction."""
+
+
 class _Number(str):
     """Stands for any number in the PTX of an entry, as a mask of several CTAs where it is one."""
 
@@ -193,9 +198,12 @@ def _forms_of(entry: Instruction) -> Iterator[Form]:
         registers: dict[str, str] = {}
         lines = []
         for line in text.splitlines():
-            declared = re.fullmatch(r"\s*mov\.\w+ (\w+), (\S+);", line)
+            declared = re.fullmatch(r"\s*mov\.\w+ (\w+), (\S+);", line) or _NARROW.fullmatch(line)
+            widened = _WIDE.fullmatch(line)
             if declared:
                 registers[declared.group(1)] = declared.group(2)
+            elif widened:
+                registers[widened.group(2)] = widened.group(1)
             elif line.strip() not in ("{", "}") and not line.strip().startswith(".reg"):
                 lines.append(line.strip())
         if len(lines) != 1:

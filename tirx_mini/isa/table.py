@@ -10,6 +10,7 @@ from tirx_mini.ir import HANDLE, Call, Expr, Span, Stmt, TirxError, Written, wal
 
 from . import (
     cp_async,
+    cvt,
     debug,
     fence,
     grid,
@@ -30,11 +31,11 @@ from . import (
     warp,
     wgmma,
 )
-from .core import Instruction, MissingArgument
+from .core import BadCombination, Instruction, MissingArgument
 from .facts import Alias
 
 FAMILIES = (
-    memory, mbarrier, fence, sync, grid, warp, vote, math, packed, tma, cp_async, matrix, mma, wgmma, tcgen05,
+    memory, mbarrier, fence, sync, grid, warp, vote, math, packed, cvt, tma, cp_async, matrix, mma, wgmma, tcgen05,
     tcgen05_scaled, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
@@ -57,11 +58,9 @@ class Overloads:
         for entry, alias in sorted(self.entries, key=lambda named: bool(named[1].order) != modifier_first):
             try:
                 operands, attrs = entry.bind(args, kwargs, alias)
-            except MissingArgument as refused:
-                error = error or refused
-                continue
             except TirxError as refused:
-                error = refused if error is None or isinstance(error, MissingArgument) else error
+                if error is None or _fits(refused) > _fits(error):
+                    error = refused
                 continue
             dtype = entry.result_type(operands, dict(attrs))
             named = as_written and NAMES.get(self.path) is self and not alias.order and not entry.scattered
@@ -69,6 +68,11 @@ class Overloads:
             return Call(dtype or HANDLE, entry.name, operands, attrs, written, span=span)
         assert error is not None
         raise error.at(span)
+
+
+def _fits(refused: TirxError) -> int:
+    """How far refused arguments fit a signature. The message of the one that they fit best is shown."""
+    return 2 if isinstance(refused, BadCombination) else 0 if isinstance(refused, MissingArgument) else 1
 
 
 def _written(path: str, entry: Instruction, alias: Alias, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Written:

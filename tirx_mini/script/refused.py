@@ -157,12 +157,6 @@ REFUSALS: Sequence[Refusal] = (
         'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`, or dispatch="cp_async"',
     ),
     _row(
-        "conversions by their modifiers",
-        "ptx.cvt",
-        "conversions follow from dtypes",
-        "write `Tx.cast(value, dtype)`, or `Tx.cast(dst, src)` of tiles",
-    ),
-    _row(
         "arithmetic in float64",
         "ptx.add_f64 ptx.sub_f64 ptx.mul_f64 ptx.fma_f64 ptx.add_rn_f32_bf16",
         "the table has these instructions for float32 only",

@@ -2138,6 +2138,145 @@ class _PtxMin3:
         """
 
 
+class _PtxCvt:
+    """Tx.ptx.cvt: instructions."""
+
+    @overload
+    def __call__(self, *values: Integer, dtype: Literal['u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str, atype: Literal['u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str, rounding: Literal['', 'rn', 'rz', 'rm', 'rp', 'rni', 'rzi', 'rmi', 'rpi'] | str = '', ftz: _bool = False, sat: _bool = False) -> Expr:
+        """A value of type `atype` as one of type `dtype`.
+
+        Floating-point numbers that become integers stay in their range, and NaN becomes 0. sat: integers stay in the range
+        of `dtype` instead of wrapping; floating-point numbers are from 0 to 1. ftz: subnormal numbers of f32 are zero.
+
+        PTX:
+            cvt.dtype.atype result, values;
+
+        values:        a value of the instruction's type
+        dtype:         one of "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"
+        atype:         one of "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"
+        rounding:      one of "", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"
+        ftz:           known at compile time
+        sat:           known at compile time
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       cvt
+        """
+    @overload
+    def __call__(self, dtype: Literal['u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str, *values: Integer, atype: Literal['u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str, rounding: Literal['', 'rn', 'rz', 'rm', 'rp', 'rni', 'rzi', 'rmi', 'rpi'] | str = '', ftz: _bool = False, sat: _bool = False, relu: str = False, satfinite: str = False, scaled: str = '', rbits: None = None, scale_factor: None = None) -> Expr:
+        """A value of type `atype` as one of type `dtype`.
+
+        Floating-point numbers that become integers stay in their range, and NaN becomes 0. sat: integers stay in the range
+        of `dtype` instead of wrapping; floating-point numbers are from 0 to 1. ftz: subnormal numbers of f32 are zero.
+
+        PTX:
+            cvt.dtype.atype result, values;
+
+        values:        a value of the instruction's type
+        dtype:         one of "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"
+        atype:         one of "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"
+        rounding:      one of "", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"
+        ftz:           known at compile time
+        sat:           known at compile time
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       cvt
+        """
+    @overload
+    def __call__(self, *values: Integer, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, relu: _bool = False, satfinite: _bool = False) -> Expr:
+        """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
+
+        satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
+        NaN; in formats without NaN it becomes the largest number.
+
+        PTX:
+            cvt.rounding.dtype.atype result, values;
+
+        values:          a value of the instruction's type
+        dtype:           one of "f16", "bf16", "tf32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
+        atype:           one of "f32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
+        rounding:        one of "rn", "rna", "rz", "rp"
+        relu:            known at compile time
+        satfinite:       known at compile time
+        returns:         a value of the instruction's type
+        issued by:       each active thread
+        architectures:   sm_90a and later
+        cost:            alu, 2 cycles to issue in the simulator's clock
+        dtype="e2m1x2":  only on sm_100a and sm_103a and sm_110a
+        dtype="e2m3x2":  only on sm_100a and sm_103a and sm_110a
+        dtype="e3m2x2":  only on sm_100a and sm_103a and sm_110a
+        dtype="ue8m0x2": only on sm_100a and sm_103a and sm_110a
+        atype="e2m1x2":  only on sm_100a and sm_103a and sm_110a
+        atype="e2m3x2":  only on sm_100a and sm_103a and sm_110a
+        atype="e3m2x2":  only on sm_100a and sm_103a and sm_110a
+        atype="ue8m0x2": only on sm_100a and sm_103a and sm_110a
+        PTX ISA:         cvt
+        """
+    @overload
+    def __call__(self, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, *values: Integer, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, ftz: str = False, sat: str = False, relu: _bool = False, satfinite: _bool = False, scaled: str = '', rbits: None = None, scale_factor: None = None) -> Expr:
+        """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
+
+        satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
+        NaN; in formats without NaN it becomes the largest number.
+
+        PTX:
+            cvt.rounding.dtype.atype result, values;
+
+        values:          a value of the instruction's type
+        dtype:           one of "f16", "bf16", "tf32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
+        atype:           one of "f32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
+        rounding:        one of "rn", "rna", "rz", "rp"
+        relu:            known at compile time
+        satfinite:       known at compile time
+        returns:         a value of the instruction's type
+        issued by:       each active thread
+        architectures:   sm_90a and later
+        cost:            alu, 2 cycles to issue in the simulator's clock
+        dtype="e2m1x2":  only on sm_100a and sm_103a and sm_110a
+        dtype="e2m3x2":  only on sm_100a and sm_103a and sm_110a
+        dtype="e3m2x2":  only on sm_100a and sm_103a and sm_110a
+        dtype="ue8m0x2": only on sm_100a and sm_103a and sm_110a
+        atype="e2m1x2":  only on sm_100a and sm_103a and sm_110a
+        atype="e2m3x2":  only on sm_100a and sm_103a and sm_110a
+        atype="e3m2x2":  only on sm_100a and sm_103a and sm_110a
+        atype="ue8m0x2": only on sm_100a and sm_103a and sm_110a
+        PTX ISA:         cvt
+        """
+
+    def packed(self, *values: Integer, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, relu: _bool = False, satfinite: _bool = False) -> Expr:
+        """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
+
+        satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
+        NaN; in formats without NaN it becomes the largest number.
+
+        PTX:
+            cvt.rounding.dtype.atype result, values;
+
+        values:          a value of the instruction's type
+        dtype:           one of "f16", "bf16", "tf32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
+        atype:           one of "f32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
+        rounding:        one of "rn", "rna", "rz", "rp"
+        relu:            known at compile time
+        satfinite:       known at compile time
+        returns:         a value of the instruction's type
+        issued by:       each active thread
+        architectures:   sm_90a and later
+        cost:            alu, 2 cycles to issue in the simulator's clock
+        dtype="e2m1x2":  only on sm_100a and sm_103a and sm_110a
+        dtype="e2m3x2":  only on sm_100a and sm_103a and sm_110a
+        dtype="e3m2x2":  only on sm_100a and sm_103a and sm_110a
+        dtype="ue8m0x2": only on sm_100a and sm_103a and sm_110a
+        atype="e2m1x2":  only on sm_100a and sm_103a and sm_110a
+        atype="e2m3x2":  only on sm_100a and sm_103a and sm_110a
+        atype="e3m2x2":  only on sm_100a and sm_103a and sm_110a
+        atype="ue8m0x2": only on sm_100a and sm_103a and sm_110a
+        PTX ISA:         cvt
+        """
+
+
 class _PtxPrefetch:
     """Tx.ptx.prefetch: instructions."""
 
@@ -3606,6 +3745,7 @@ class _Ptx:
         PTX ISA:       min
         """
 
+    cvt: _PtxCvt
     prefetch: _PtxPrefetch
     cp_async: _PtxCp_async
     cp: _PtxCp

@@ -34,7 +34,7 @@ from tirx_mini.ir import (
 from tirx_mini.isa import REGISTER_TYPES, TABLE, Instruction, OperandKind
 from tirx_mini.runtime import compile_cuda
 
-MANY = 4000
+MANY = 6000
 """Forms of an instruction of which not all are assembled, but each two values of its modifiers."""
 BLACKWELLS = ("sm_100a", "sm_103a")
 ARCHITECTURES = {70: "sm_75", 80: "sm_80", 90: "sm_90a", 100: "sm_100a"}
@@ -68,6 +68,7 @@ COLUMNS = {"wgmma.mma_async": (8, 136, 256)}
 def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
     """Arguments of one legal call; only the operands that PTX needs as immediates are constants."""
     tid = special("threadIdx.x")
+    held = entry.carriers(**attrs)[0] if entry.carriers else str(attrs.get("type"))
     samples: dict[OperandKind, Expr] = {
         OperandKind.U32: cast("uint32", tid),
         OperandKind.S32: tid,
@@ -80,7 +81,7 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
         OperandKind.CTA_RANK: cast("uint32", tid),
         OperandKind.GLOBAL: AddressOf(HANDLE, GLOBAL, (tid,)),
         OperandKind.MEMORY: AddressOf(HANDLE, BARS if "shared" in str(attrs.get("space")) else GLOBAL, (const(2),)),
-        OperandKind.TYPED: cast(REGISTER_TYPES.get(str(attrs.get("type")), "uint32"), tid),
+        OperandKind.TYPED: cast(REGISTER_TYPES.get(held, "uint32"), tid),
         OperandKind.TMEM: cast("uint32", tid),
         OperandKind.REGISTERS: AddressOf(HANDLE, WORDS if entry.scattered else FLOATS, (const(0),)),
         OperandKind.TENSOR_MAP: MAP.var,
@@ -91,6 +92,8 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
     out: list[Expr] = []
     for operand in entry.operands:
         number = attrs.get("dim", {"v2": 2, "v4": 4}.get(str(attrs.get("vec")), 1)) if operand.variadic else 1
+        if entry.carriers and attrs["atype"] == "f32" and str(attrs["dtype"]).endswith("x2"):
+            number = 2
         assert isinstance(number, int)
         named = {"n_cols": const(64, "uint32"), "barrier_id": const(1, "uint32"), "threads": const(64, "uint32")}
         out += [named.get(operand.name, samples[operand.type.kind])] * number

@@ -27,7 +27,8 @@ def variations(entry: Instruction) -> Iterator[dict[str, Any]]:
 def opcodes(text: str) -> list[str]:
     """The opcodes of a template, without declarations and moves of constants."""
     words = (line.split()[0].rstrip(";") for line in text.splitlines() if line.split())
-    return [word for word in words if word not in ("{", "}") and not word.startswith((".reg", "mov.b"))]
+    moves = (".reg", "mov.b", "cvt.u8.u32", "cvt.u32.u8")
+    return [word for word in words if word not in ("{", "}") and not word.startswith(moves)]
 
 
 @pytest.mark.parametrize("name", [name for name, entry in TABLE.items() if entry.ptx and name not in SEVERAL])

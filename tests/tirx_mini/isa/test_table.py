@@ -262,9 +262,9 @@ def cluster(w: RunningWarp) -> Any:
     yield from block(w, "barrier.cluster.sync")
 
 
-def value(op: str, expected: Any, *operands: Any) -> Callable[[RunningWarp], Any]:
+def value(op: str, expected: Any, *operands: Any, **attrs: Any) -> Callable[[RunningWarp], Any]:
     def program(w: RunningWarp) -> Any:
-        np.testing.assert_array_equal(do(w, op, *operands), expected)
+        np.testing.assert_array_equal(do(w, op, *operands, **attrs), expected)
         yield from ()
 
     return program
@@ -330,6 +330,8 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("add.f32",): value("add.f32", LANE + 0.5, LANE.astype(np.float32), 0.5),
     ("sub.f32",): value("sub.f32", LANE - 0.5, LANE.astype(np.float32), 0.5),
     ("mul.f32",): value("mul.f32", LANE * 0.5, LANE.astype(np.float32), 0.5),
+    ("cvt",): value("cvt", 3, np.float32(2.5), dtype="s32", atype="f32", rounding="rpi"),
+    ("cvt.packed",): value("cvt.packed", 0x3C004000, 1.0, 2.0, dtype="f16x2", atype="f32", rounding="rn"),
     ("max.f32",): value("max.f32", np.float32(2), 1.0, 2.0),
     ("min.f32",): value("min.f32", np.float32(1), 1.0, np.nan),
     ("max3.f32",): value("max3.f32", np.float32(3), 1.0, 3.0, 2.0),

@@ -1,0 +1,328 @@
+"""cvt: values of one type as values of another, one by one and in pairs (PTX ISA: "cvt").
+
+Formats that CUDA C++ has no arithmetic for are bits: f16 and bf16 results in uint16, pairs of 16 bits and tf32 in
+uint32, pairs of e4m3, e5m2, e3m2, e2m3 and ue8m0 in uint16, one in each byte, and pairs of e2m1 in uint8. The first
+of two operands becomes the upper half of a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from tirx_mini.ir import Expr
+
+from .core import instruction
+from .facts import Alias, Scope
+from .floats import FORMATS, integral, power_values, powers_of_two
+from .machine import Machine, Thread
+from .operands import typed_value
+
+Basic = Literal["u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"]
+Small = Literal[
+    "f16", "bf16", "tf32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
+]
+Source = Literal["f32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"]
+
+_FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "isa": "cvt"}
+_CARRIERS = {
+    "f16": "b16", "bf16": "b16", "tf32": "b32", "f16x2": "b32", "bf16x2": "b32", "e2m1x2": "b8",
+    **dict.fromkeys(("e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "ue8m0x2"), "b16"),
+}  # fmt: skip
+_BITS = {"e2m1": 4, "e2m3": 8, "e3m2": 8, "e4m3": 8, "e5m2": 8, "ue8m0": 8, "f16": 16, "bf16": 16}
+"""The width of each half of a pair."""
+_TVM = {"dtype": "dtype", "*values": "values", "atype": "atype", "rounding": "rounding"}
+_NEVER = {"scaled": ("",), "rbits": (None,), "scale_factor": (None,)}
+
+
+def _carriers(dtype: str, atype: str, **_: Any) -> tuple[str, str]:
+    """The registers of the operands and of the result."""
+    return _CARRIERS.get(atype, atype), _CARRIERS.get(dtype, dtype)
+
+
+def _is_float(kind: str) -> bool:
+    return kind in FORMATS
+
+
+def _width(kind: str) -> int:
+    return 16 if kind == "bf16" else int(kind[1:])
+
+
+def _wrong_scalar(operands: Sequence[Expr], dtype: str, atype: str, rounding: str, ftz: bool, sat: bool) -> str | None:
+    """What is wrong with the modifiers of a conversion of single values."""
+    if operands and len(operands) != 1:
+        return f"{dtype} from {atype} has one operand, but {len(operands)} are given"
+    to_float, from_float = _is_float(dtype), _is_float(atype)
+    loses = (to_float and not from_float) or (to_float and from_float and _loses(dtype, atype))
+    if from_float and not to_float:
+        if not rounding.endswith("i"):
+            return f"{dtype} from {atype} needs rounding: rni, rzi, rmi or rpi"
+    elif loses:
+        if rounding not in ("rn", "rz", "rm", "rp"):
+            return f"{dtype} from {atype} needs rounding: rn, rz, rm or rp"
+    elif rounding and not (dtype == atype and rounding.endswith("i") and to_float):
+        return f"{dtype} from {atype} is exact, and has no rounding"
+    return _wrong_modifiers(dtype, atype, rounding, ftz, sat)
+
+
+def _loses(dtype: str, atype: str) -> bool:
+    """Whether a floating-point type cannot hold all values of another one."""
+    return dtype != atype and (_width(dtype) < _width(atype) or {dtype, atype} == {"f16", "bf16"})
+
+
+def _wrong_modifiers(dtype: str, atype: str, rounding: str, ftz: bool, sat: bool) -> str | None:
+    half = "bf16" in (dtype, atype)
+    if half and {"u8", "s8"} & {dtype, atype}:
+        return "bf16 is not converted from or to integers of 8 bits"
+    if ftz and ("f32" not in (dtype, atype) or half):
+        return "ftz is for conversions from or to f32, and not for bf16"
+    if half and dtype != "f32" and atype == "f32" and rounding in ("rm", "rp"):
+        return "bf16 from f32 is rounded to the nearest, or towards zero"
+    if sat and half:
+        return "there is no sat for bf16"
+    if sat and not _is_float(dtype) and not _is_float(atype) and _holds(dtype, atype):
+        return f"{dtype} holds all values of {atype}: there is no sat"
+    return None
+
+
+def _holds(dtype: str, atype: str) -> bool:
+    """Whether an integer type holds all values of another one."""
+    if dtype[0] == atype[0]:
+        return _width(dtype) >= _width(atype)
+    return dtype[0] == "s" and _width(dtype) > _width(atype)
+
+
+@instruction(
+    "cvt{.rounding}{.ftz}{.sat}.{dtype}.{atype} {result}, {values};",
+    name="cvt",
+    api=(Alias("ptx.cvt", order={
+        **_TVM, "ftz": "ftz", "sat": "sat", "relu": (False,), "satfinite": (False,), **_NEVER,
+    }),),
+    min_sm=90,
+    carriers=_carriers,
+    check=_wrong_scalar,
+    **_FACTS,
+)
+def cvt(
+    gpu: Machine,
+    thread: Thread,
+    *values: typed_value,
+    dtype: Basic,
+    atype: Basic,
+    rounding: Literal["", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"] = "",
+    ftz: bool = False,
+    sat: bool = False,
+) -> typed_value:
+    """A value of type `atype` as one of type `dtype`.
+
+    Floating-point numbers that become integers stay in their range, and NaN becomes 0. sat: integers stay in the range
+    of `dtype` instead of wrapping; floating-point numbers are from 0 to 1. ftz: subnormal numbers of f32 are zero.
+    """
+    (value,) = values
+    with np.errstate(all="ignore"):
+        if _is_float(dtype):
+            result = _to_float(value, dtype, atype, rounding, ftz, sat)
+        elif _is_float(atype):
+            result = _to_integer(_numbers(value, atype, ftz), dtype, atype, rounding)
+        else:
+            result = _integers(value, dtype, sat)
+    return _given(result, dtype, value)
+
+
+def _to_float(value: Any, dtype: str, atype: str, rounding: str, ftz: bool, sat: bool) -> np.ndarray:
+    """The numbers in float64, all of type `dtype`."""
+    target = FORMATS[dtype]
+    if _is_float(atype):
+        numbers = _numbers(value, atype, ftz)
+        numbers = integral(numbers, rounding[:2]) if rounding.endswith("i") else numbers
+    else:
+        whole = np.atleast_1d(np.asarray(value, object))
+        numbers = np.array([float(_rounded_integer(int(each), target.mantissa, rounding)) for each in whole.ravel()])
+    numbers = target.rounded(numbers, rounding[:2] or "rn")
+    if ftz and dtype == "f32":
+        numbers = _flushed(numbers)
+    if sat:
+        numbers = np.where(np.isnan(numbers) | (numbers <= 0), 0.0, np.minimum(numbers, 1.0))
+    return numbers
+
+
+def _rounded_integer(value: int, mantissa: int, rounding: str) -> int:
+    """A whole number with at most `mantissa` + 1 significant bits."""
+    cut = abs(value).bit_length() - mantissa - 1
+    if cut <= 0:
+        return value
+    low, rest = value >> cut, value & ((1 << cut) - 1)
+    half = 1 << (cut - 1)
+    up = {
+        "rn": rest > half or (rest == half and low & 1), "rz": value < 0 and rest, "rm": False, "rp": rest,
+    }[rounding]  # fmt: skip
+    return (low + bool(up)) << cut
+
+
+def _to_integer(numbers: np.ndarray, dtype: str, atype: str, rounding: str) -> np.ndarray:
+    """Numbers in the range of an integer type. NaN becomes 0, or the highest bit alone if a type has 64 bits."""
+    low, high = _range(dtype)
+    whole = integral(numbers, rounding[:2])
+    out = [low if n <= low else high if n >= high else 0 if n != n else int(n) for n in whole.tolist()]
+    kind = np.uint64 if dtype == "u64" else np.int64
+    if atype == "f64" or dtype.endswith("64"):
+        nothing = low if low else 1 << (_width(dtype) - 1)
+        out = [nothing if n != n else each for each, n in zip(out, whole.tolist(), strict=True)]
+    return np.array(out, kind)
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    width = _width(dtype)
+    return (0, (1 << width) - 1) if dtype[0] == "u" else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
+
+
+def _integers(value: Any, dtype: str, sat: bool) -> np.ndarray:
+    low, high = _range(dtype)
+    out = []
+    for each in np.atleast_1d(np.asarray(value, object)).ravel().tolist():
+        number = int(each)
+        out.append(min(max(number, low), high) if sat else (number - low) % (high - low + 1) + low)
+    return np.array(out, np.uint64 if dtype == "u64" else np.int64)
+
+
+def _numbers(value: Any, kind: str, ftz: bool = False) -> np.ndarray:
+    """Values of a floating-point type, or their bits, in float64."""
+    values = np.atleast_1d(np.asarray(value))
+    if kind in ("f32", "f64"):
+        numbers = values.astype(np.float64)
+        return _flushed(numbers) if ftz and kind == "f32" else numbers
+    if values.dtype.kind not in "iu":
+        values = values.view(np.uint16)
+    return FORMATS[kind].decoded(values.astype(np.uint64) & np.uint64(0xFFFF))
+
+
+def _flushed(numbers: np.ndarray) -> np.ndarray:
+    """Numbers with zeros in the place of what is subnormal in f32."""
+    return np.where(np.abs(numbers) < 2.0**-126, np.copysign(0.0, numbers), numbers)
+
+
+def _given(result: np.ndarray, dtype: str, *values: Any) -> Any:
+    """A result as a kernel has it: floating-point numbers of 32 and 64 bits as these, all others as integers."""
+    if dtype in ("f32", "f64"):
+        out = result.astype(np.float32 if dtype == "f32" else np.float64)
+    elif dtype in FORMATS:
+        out = FORMATS[dtype].encoded(result).astype(np.int64)
+    else:
+        out = result
+    varies = any(isinstance(value, np.ndarray) and value.ndim for value in values)
+    return out if varies else out[0] if out.dtype.kind == "f" else int(out[0])
+
+
+def _wrong_small(
+    operands: Sequence[Expr], dtype: str, atype: str, rounding: str, relu: bool, satfinite: bool
+) -> str | None:
+    """What is wrong with the modifiers of a conversion from or to a small format."""
+    pair = dtype.endswith("x2")
+    needed = 2 if atype == "f32" and pair else 1
+    if operands and len(operands) != needed:
+        return f"{dtype} from {atype} has {needed} operand{'s' * (needed > 1)}, but {len(operands)} are given"
+    forms = _forms(dtype, atype)
+    if not forms:
+        return f"there is no conversion from {atype} to {dtype}"
+    roundings, saturates, rectifies = forms
+    if rounding not in roundings:
+        return f"{dtype} from {atype} needs rounding: {' or '.join(roundings)}"
+    if satfinite not in saturates:
+        return f"{dtype} from {atype} {'always has satfinite=True' if True in saturates else 'has no satfinite'}"
+    if dtype == "tf32" and satfinite and rounding != "rna":
+        return "tf32 has satfinite where it is rounded by rna"
+    if relu and not (rectifies and rounding != "rna"):
+        return f"{dtype} from {atype} rounded by {rounding} has no relu"
+    return None
+
+
+def _forms(dtype: str, atype: str) -> tuple[tuple[str, ...], tuple[bool, ...], bool] | None:
+    """(rounding modes, values of satfinite, whether there is relu) of a conversion; None where there is none."""
+    narrow = ("e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2")
+    if atype == "f32":
+        if dtype == "ue8m0x2":
+            return ("rz", "rp"), (False, True), False
+        if dtype in narrow:
+            return ("rn",), (True,), True
+        return ("rn", "rz", "rna") if dtype == "tf32" else ("rn", "rz"), (False, True), True
+    if dtype in narrow and atype == "f16x2" and dtype in ("e4m3x2", "e5m2x2"):
+        return ("rn",), (True,), True
+    if dtype == "f16x2" and atype in narrow:
+        return ("rn",), (False,), True
+    if (dtype, atype) == ("ue8m0x2", "bf16x2"):
+        return ("rz", "rp"), (False, True), False
+    if (dtype, atype) == ("bf16x2", "ue8m0x2"):
+        return ("rn",), (False,), False
+    return None
+
+
+def _small(dtype: str, atype: str, **_: Any) -> str:
+    order = "{.relu}{.satfinite}" if dtype in ("f16", "bf16", "f16x2", "bf16x2") else "{.satfinite}{.relu}"
+    head = f"cvt{{.rounding}}{order}.{dtype}.{atype}"
+    if dtype == "e2m1x2":
+        return f"{{\n    .reg .b8 pair;\n    {head} pair, {{values}};\n    cvt.u32.u8 {{result}}, pair;\n}}"
+    if atype == "e2m1x2":
+        return f"{{\n    .reg .b8 pair;\n    cvt.u8.u32 pair, {{values}};\n    {head} {{result}}, pair;\n}}"
+    return f"{head} {{result}}, {{values}};"
+
+
+_BLACKWELL = ("e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2")
+
+
+@instruction(
+    _small,
+    name="cvt.packed",
+    api=("ptx.cvt", Alias("ptx.cvt", order={
+        **_TVM, "ftz": (False,), "sat": (False,), "relu": "relu", "satfinite": "satfinite", **_NEVER,
+    })),
+    min_sm=90,
+    only_on={(name, kind): (100, 103, 110) for name in ("dtype", "atype") for kind in _BLACKWELL},
+    carriers=_carriers,
+    check=_wrong_small,
+    **_FACTS,
+)
+def cvt_packed(
+    gpu: Machine,
+    thread: Thread,
+    *values: typed_value,
+    dtype: Small,
+    atype: Source,
+    rounding: Literal["rn", "rna", "rz", "rp"],
+    relu: bool = False,
+    satfinite: bool = False,
+) -> typed_value:
+    """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
+
+    satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
+    NaN; in formats without NaN it becomes the largest number.
+    """
+    halves = [_numbers(value, "f32") for value in values] if atype == "f32" else list(_halves(values[0], atype[:-2]))
+    kind = dtype.removesuffix("x2")
+    words = [_word(numbers, kind, rounding, relu, satfinite) for numbers in halves]
+    total = words[0] if len(words) == 1 else (words[0] << np.uint64(_BITS[kind])) | words[1]
+    out = total.astype(np.int64)
+    varies = any(isinstance(value, np.ndarray) and value.ndim for value in values)
+    return out if varies else int(out[0])
+
+
+def _word(numbers: np.ndarray, kind: str, rounding: str, relu: bool, satfinite: bool) -> np.ndarray:
+    """The bits of numbers in a small format, uint64."""
+    if kind == "ue8m0":
+        return powers_of_two(numbers, rounding == "rp", satfinite)
+    target = FORMATS[kind]
+    near = target.rounded(numbers, rounding, satfinite)
+    near = np.where(near <= 0, 0.0, near) if relu else near
+    if kind == "tf32":
+        return FORMATS["f32"].encoded(near)
+    return target.encoded(near)
+
+
+def _halves(value: Any, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of a pair, the upper half first."""
+    words = np.atleast_1d(np.asarray(value)).astype(np.uint64)
+    bits = _BITS[kind]
+    parts = (words >> np.uint64(bits)) & np.uint64((1 << bits) - 1), words & np.uint64((1 << bits) - 1)
+    decode = power_values if kind == "ue8m0" else FORMATS[kind].decoded
+    return decode(parts[0]), decode(parts[1])

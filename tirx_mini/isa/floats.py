@@ -1,0 +1,116 @@
+"""Floating-point formats by their bits: rounding numbers to a format, and what its bits stand for.
+
+PTX ISA: "Alternate Floating-Point Data Formats"; the rounding modes are those of "Instruction Rounding Modifiers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """A format with a sign. mantissa: its bits. smallest: the exponent of the smallest normal number. largest: the
+    largest finite number. nan: what NaN becomes, the largest number in a format without. infinite: whether it has
+    infinities."""
+
+    bits: int
+    mantissa: int
+    smallest: int
+    largest: float
+    nan: int
+    infinite: bool
+
+    def rounded(self, values: np.ndarray, rounding: str, satfinite: bool = False) -> np.ndarray:
+        """Numbers of float64 as the nearest ones of the format in a direction: "rn", "rna", "rz", "rm" or "rp".
+
+        What is too large becomes an infinity, or the largest number: with `satfinite`, without infinities, and in
+        directions that do not lead to the infinity.
+        """
+        with np.errstate(all="ignore"):
+            _, exponent = np.frexp(values)
+            finite = np.isfinite(values)
+            step = np.ldexp(1.0, np.maximum(np.where(finite, exponent - 1, 0), self.smallest) - self.mantissa)
+            near = np.where(finite, integral(np.where(finite, values, 0) / step, rounding) * step, values)
+            near = np.copysign(near, values)
+            outside = np.abs(near) > self.largest
+            inward = (rounding == "rz") | ((rounding == "rm") & (values > 0)) | ((rounding == "rp") & (values < 0))
+            kept = satfinite | (not self.infinite) | (inward & finite)
+            edge = np.where(kept, self.largest, np.inf)
+            return np.where(outside, np.copysign(edge, values), near)
+
+    def encoded(self, values: np.ndarray) -> np.ndarray:
+        """The bits, uint64, of numbers of the format."""
+        missing = np.isnan(values)
+        size = np.where(np.isfinite(values), np.abs(values), 0.0)
+        _, exponent = np.frexp(size)
+        exponent = np.maximum(np.where(size > 0, exponent - 1, self.smallest), self.smallest)
+        fraction = np.ldexp(size, self.mantissa - exponent).astype(np.uint64)
+        word = ((exponent - self.smallest).astype(np.uint64) << np.uint64(self.mantissa)) + fraction
+        word = np.where(np.isinf(values), np.uint64(self._infinity), word)
+        word |= np.signbit(values).astype(np.uint64) << np.uint64(self.bits - 1)
+        return np.where(missing, np.uint64(self.nan), word)
+
+    def decoded(self, words: np.ndarray) -> np.ndarray:
+        """The numbers, float64, that bits stand for."""
+        words = np.asarray(words).astype(np.uint64)
+        size = words & np.uint64((1 << (self.bits - 1)) - 1)
+        fraction = (size & np.uint64((1 << self.mantissa) - 1)).astype(np.float64)
+        exponent = (size >> np.uint64(self.mantissa)).astype(np.int64)
+        value = np.ldexp(
+            fraction + np.where(exponent > 0, 2.0**self.mantissa, 0.0),
+            np.maximum(exponent, 1) - 1 + self.smallest - self.mantissa,
+        )
+        value = np.where(value > self.largest, np.nan, value)
+        if self.infinite:
+            value = np.where(size == np.uint64(self._infinity), np.inf, value)
+        negative = (words >> np.uint64(self.bits - 1)) & np.uint64(1)
+        return np.where(negative == 1, -value, value)
+
+    @property
+    def _infinity(self) -> int:
+        return ((1 << (self.bits - 1 - self.mantissa)) - 1) << self.mantissa
+
+
+def integral(values: np.ndarray, rounding: str) -> np.ndarray:
+    """Numbers as whole numbers: "rn" to the nearest with ties to even, "rna" with ties away from zero, "rz" towards
+    zero, "rm" down, "rp" up."""
+    if rounding == "rna":
+        return np.copysign(np.floor(np.abs(values) + 0.5), values)
+    function: Any = {"rn": np.rint, "rz": np.trunc, "rm": np.floor, "rp": np.ceil}[rounding]
+    return function(values)
+
+
+FORMATS: Mapping[str, FloatFormat] = {
+    "f64": FloatFormat(64, 52, -1022, float(np.finfo(np.float64).max), 0x7FF8 << 48, True),
+    "f32": FloatFormat(32, 23, -126, float(np.finfo(np.float32).max), 0x7FFFFFFF, True),
+    "tf32": FloatFormat(32, 10, -126, 2.0**128 - 2.0**117, 0x7FFFFFFF, True),
+    "f16": FloatFormat(16, 10, -14, 65504.0, 0x7FFF, True),
+    "bf16": FloatFormat(16, 7, -126, 2.0**128 - 2.0**120, 0x7FFF, True),
+    "e5m2": FloatFormat(8, 2, -14, 57344.0, 0x7F, True),
+    "e4m3": FloatFormat(8, 3, -6, 448.0, 0x7F, False),
+    "e3m2": FloatFormat(6, 2, -2, 28.0, 0x1F, False),
+    "e2m3": FloatFormat(6, 3, 0, 7.5, 0x1F, False),
+    "e2m1": FloatFormat(4, 1, 0, 6.0, 0x7, False),
+}
+"""By PTX's names of types. The values of tf32 are among those of f32, with 13 zeros at the end."""
+
+
+def powers_of_two(values: np.ndarray, up: bool, satfinite: bool) -> np.ndarray:
+    """The bits of ue8m0 for numbers of float64: 2 ** (bits - 127) next to their size, 0xFF for NaN and, without
+    `satfinite`, for what is too large."""
+    with np.errstate(all="ignore"):
+        fraction, exponent = np.frexp(np.abs(values))
+    power = np.where((fraction > 0.5) & up, exponent, exponent - 1)
+    power = np.where(np.isinf(values), 128, np.where(fraction == 0, -127, power))
+    return np.where(np.isnan(values), 0xFF, np.clip(power, -127, 127 if satfinite else 128) + 127).astype(np.uint64)
+
+
+def power_values(words: np.ndarray) -> np.ndarray:
+    """The numbers, float64, that the bits of ue8m0 stand for."""
+    words = np.asarray(words).astype(np.int64) & 0xFF
+    return np.where(words == 0xFF, np.nan, np.ldexp(1.0, words - 127))
