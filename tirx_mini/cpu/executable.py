@@ -143,7 +143,7 @@ def build(func: PrimFunc, threads: int | None = None) -> CpuExecutable:
     threads: how many threads share a parallel loop; by default as many as this machine has cores.
     Raises `TirxError` for what only a GPU has, at its line.
     """
-    flat = flatten_buffers(func)
+    flat = flatten_buffers(func, aligned=False)
     made = CpuExecutable(flat, func) if threads is None else CpuExecutable(flat, func, threads)
     made.llvm_ir  # noqa: B018 - mistakes are reported now
     return made

@@ -150,7 +150,7 @@ class _Bind(Mutator):
 
     def __init__(self, extents: dict[str, int], names: dict[str, Var]) -> None:
         self.extents, self.names = extents, names
-        self.conditions: list[Expr] = []
+        self.conditions: dict[str, Expr] = {}
         self.analyzer = Analyzer({names[index]: (0, extent - 1) for index, extent in extents.items() if index in names})
 
     def visit_For(self, node: For) -> Stmt:
@@ -169,15 +169,16 @@ class _Bind(Mutator):
         extent, index = int_value(node.stop), node.thread
         assert extent is not None
         var: Expr = self.names[index] if index in self.names else const(0)
-        before = list(self.conditions)
+        before = dict(self.conditions)
+        self.conditions.pop(index, None)  # of a loop around, whose index this one counts anew
         if extent < self.extents[index]:
-            self.conditions.append(var < extent)
+            self.conditions[index] = var < extent
         body = self.stmt(substitute(node.body, {node.var: var}))
         self.conditions = before
         return body
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        conditions = [*self.conditions, *self._once(node)]
+        conditions = [*self.conditions.values(), *self._once(node)]
         stores = _narrow(node, self.analyzer)
         if not conditions:
             return stores

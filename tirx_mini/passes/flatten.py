@@ -32,7 +32,7 @@ from tirx_mini.ir import (
     cast,
     simplify,
 )
-from tirx_mini.layout import TCol, TLane, m, vector_length
+from tirx_mini.layout import Layout, TCol, TLane, m, vector_length
 from tirx_mini.tile import coordinate, layout_of
 
 from .retyped import retyped_index, retyped_load, retyped_store
@@ -41,12 +41,14 @@ MOST_INT32 = 2**31 - 1
 """The number of elements that an int32 can index; larger global buffers use int64."""
 
 
-def flatten_buffers(func: PrimFunc) -> PrimFunc:
+def flatten_buffers(func: PrimFunc, aligned: bool = True) -> PrimFunc:
     """`func` with flat accesses to buffers that are not views, except for shared buffers, which may be in the pool.
 
     A single index into a buffer of several dimensions is already flat: dispatch emits such accesses.
+
+    aligned: whether the machine, as a GPU does, accesses a vector only at a multiple of its size.
     """
-    return func.with_body(_Flatten().stmt(func.body))
+    return func.with_body(_Flatten(aligned).stmt(func.body))
 
 
 class _Storage(NamedTuple):
@@ -60,7 +62,8 @@ class _Storage(NamedTuple):
 
 
 class _Flatten(Mutator):
-    def __init__(self) -> None:
+    def __init__(self, aligned: bool) -> None:
+        self.aligned = aligned
         self.storages: dict[Buffer, _Storage] = {}
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
@@ -111,7 +114,7 @@ class _Flatten(Mutator):
         vector = last if isinstance(last, Ramp) else None
         coords = [coordinate(index) for index in (*outer, vector.base if vector is not None else last)]
         layout = layout_of(buffer)
-        if vector is not None and vector_length(layout) % vector.lanes and vector.lanes > 1:
+        if vector is not None and not self._is_vector(layout, vector.lanes):
             raise TirxError(
                 f"{vector.lanes} neighbouring elements of {buffer.name} are not one vector: they lie apart in memory",
                 span,
@@ -121,6 +124,13 @@ class _Flatten(Mutator):
             coords = [cast(INT64, c) if isinstance(c, Expr) else c for c in coords]
         place = as_expr(layout.place(*coords).get(m, 0)) + offset + _past_the_end(buffer, coords)
         return storage, replace(vector, base=place, dtype=place.dtype) if vector is not None else place
+
+    def _is_vector(self, layout: Layout, lanes: int) -> bool:
+        """Whether any `lanes` neighbours along the last dimension can be accessed at once."""
+        if self.aligned or layout is not layout.linear:
+            return lanes == 1 or vector_length(layout) % lanes == 0
+        last = [it for it in layout.linear.dims[-1] if it.extent > 1]
+        return not last or (len(last) == 1 and last[0].stride == 1 and last[0].axis == m)
 
     def _tmem_address(self, node: AddressOf) -> Expr:
         if node.buffer.allocated_addr is None:

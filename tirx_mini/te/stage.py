@@ -163,7 +163,7 @@ class Stage:
 
     def vectorize(self, var: IterVar) -> None:
         """Compute all iterations of a loop as one vector."""
-        self._independent(var, "vectorized")
+        self._independent(var, "vectorize", "vectorized")
         self.kinds[var] = VECTORIZED
 
     def unroll(self, var: IterVar) -> None:
@@ -173,7 +173,7 @@ class Stage:
 
     def parallel(self, var: IterVar) -> None:
         """Share the iterations of a loop among the cores of a CPU."""
-        self._independent(var, "parallel")
+        self._independent(var, "parallel", "parallel")
         self.kinds[var] = PARALLEL
 
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
@@ -181,7 +181,7 @@ class Stage:
         if thread_ivar.kind != THREAD_INDEX:
             hint = 'bind to te.thread_axis("threadIdx.x")'
             raise TirxError(f"{thread_ivar} is not an index of a grid", caller_span(), hint)
-        self._independent(ivar, f"bound to {thread_ivar.thread}")
+        self._independent(ivar, "bind", f"bound to {thread_ivar.thread}")
         taken = next((axis for axis, index in self.threads.items() if index.thread == thread_ivar.thread), None)
         if taken is not None and taken is not ivar:
             raise TirxError(
@@ -253,8 +253,8 @@ class Stage:
             became = f"the loops are {', '.join(map(str, self.leaves))}"
         raise TirxError(f"{what}: {axis} is not a loop of {self.op.name}; {became}", caller_span())
 
-    def _independent(self, axis: IterVar, what: str) -> None:
-        self._leaf(axis, what)
+    def _independent(self, axis: IterVar, call: str, what: str) -> None:
+        self._leaf(axis, call)
         if axis.kind == REDUCTION:
             raise TirxError(
                 f"{axis} is a reduction: its iterations add to the same elements, so it cannot be {what}",
