@@ -131,7 +131,8 @@ def test_a_matmul_with_caches_in_the_simulator(data: st.DataObject) -> None:
     s[CL].compute_at(s[mm.C], data.draw(st.sampled_from([ji, ii]) if not reads else st.just(ji)))
     transform(data, s[CL], 4)
     for read in reads:
-        parent, at = data.draw(st.sampled_from([(CL, leaf) for leaf in s[CL].leaf_iter_vars] + [(mm.C, jo), (mm.C, ji)]))
+        places = [*((CL, leaf) for leaf in s[CL].leaf_iter_vars), (mm.C, jo), (mm.C, ji)]
+        parent, at = data.draw(st.sampled_from(places))
         s[read].compute_at(s[parent], at)
         for leaf, name in zip(s[read].leaf_iter_vars, names, strict=True):
             if data.draw(st.booleans()):
