@@ -118,6 +118,37 @@ def cp_async_arrives() -> Built:
     return kernel, (random_bytes((3, 64, 4), "int32"), blank((3, 64, 4)))
 
 
+def bulk_to_the_other() -> Built:
+    """Each CTA of a pair sends bytes to the other one, and adds one to what it gets."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((2, 256), "int32"), out: T.Buffer((2, 256), "int32")):
+        T.device_entry()
+        T.cta_id([2])
+        rank = T.cta_id_in_cluster([2])
+        tx = T.thread_id([256])
+        mine = T.alloc_shared((256,), "int32", align=16)
+        theirs = T.alloc_shared((256,), "int32", align=16)
+        bar = T.alloc_shared((1,), "uint64")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+            T.ptx.fence.mbarrier_init()
+        mine[tx] = A[rank, tx]
+        T.ptx.fence.proxy_async("shared::cta")
+        T.cuda.cluster_sync()
+        if tx == 0:
+            T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), 1024)
+            dst = T.ptx.map_shared_rank(theirs.ptr_to([0]), 1 - rank)
+            T.ptx.cp_async_bulk_s2s_cluster(
+                dst, mine.ptr_to([0]), 1024, T.ptx.map_shared_rank(bar.ptr_to([0]), 1 - rank)
+            )
+        T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+        out[rank, tx] = theirs[tx] + 1
+        T.cuda.cluster_sync()
+
+    return kernel, (random_bytes((2, 256), "int32"), blank((2, 256)))
+
+
 def bulk_bytes(op: str, kind: str, dtype: str) -> Built:
     """Plain bytes come by TMA, and are stored, or with an operation changed, in global memory."""
 
@@ -218,6 +249,7 @@ def store_matrix(num: int, transpose: bool) -> Built:
 
 
 COPIES = (
+    Case("cp.async.bulk", "to another CTA", bulk_to_the_other),
     *(Case("cp.async.bulk", f"{b[0]} {b[1]}".strip(), lambda b=b: bulk_bytes(*b)) for b in BULK),
     *(
         Case("ld, st", f"{n} × {dtype}", lambda n=n, dtype=dtype: vectors(dtype, n))

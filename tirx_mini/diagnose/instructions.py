@@ -8,7 +8,9 @@ from tirx_mini.sim import (
     BadRegisterCount,
     BadTensorMap,
     BoxOutOfSharedMemory,
+    BulkCopyAtExit,
     CopyOutOfShared,
+    ForeignCopyBarrier,
     ForeignLoadBarrier,
     ForeignStoreSource,
     LanesDiffer,
@@ -164,7 +166,17 @@ def foreign_load_barrier(fact: ForeignLoadBarrier) -> Explanation:
 @explains(ForeignStoreSource, ILLEGAL_INSTRUCTION)
 def foreign_store_source(fact: ForeignStoreSource) -> Explanation:
     return Explanation(
-        "a TMA store reads the shared memory of its own CTA only", rule="PTX ISA: cp.async.bulk.tensor"
+        f"{fact.what} reads the shared memory of its own CTA only", rule="PTX ISA: cp.async.bulk"
+    )
+
+
+@explains(ForeignCopyBarrier, ILLEGAL_INSTRUCTION)
+def foreign_copy_barrier(fact: ForeignCopyBarrier) -> Explanation:
+    return Explanation(
+        f"a bulk copy into {fact.into} signals {fact.barrier} of {fact.owner}; the barrier must be in the CTA that "
+        "receives the bytes",
+        "give map_shared_rank of the barrier, of the same CTA as the destination",
+        rule="PTX ISA: cp.async.bulk",
     )
 
 
@@ -194,6 +206,17 @@ def store_at_exit(fact: StoreAtExit) -> Explanation:
         "after the last TMA store: commit_group(), then wait_group(0)",
         rule="PTX ISA: cp.async.bulk.wait_group",
         order="if the store reads after the end of the CTA, when its memory may be another CTA's",
+    )
+
+
+@explains(BulkCopyAtExit, IN_FLIGHT_AT_EXIT)
+def bulk_copy_at_exit(fact: BulkCopyAtExit) -> Explanation:
+    use = "write" if fact.writes else "read"
+    return Explanation(
+        f"{fact.origin.cta} ends while a bulk copy may still {use} its shared memory",
+        "let the CTA that receives the bytes wait for them, and both for the cluster's barrier before they end",
+        rule="PTX ISA: cp.async.bulk",
+        order=f"if the copy {use}s after the end of the CTA, when its memory may be another CTA's",
     )
 
 

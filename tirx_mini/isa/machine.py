@@ -407,6 +407,10 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """
         ...
 
+    def bulk_copy(self, thread: ThreadT, dst: int, src: int, nbytes: int, bar: int, /) -> None:
+        """Begin to copy bytes of the CTA's own shared memory to `dst` in the cluster's; they complete on `bar`."""
+        ...
+
     def cancel_cluster(self, thread: ThreadT, handle: int, bar: int, multicast: bool, /) -> None:
         """Ask for a cluster that has not begun; the answer comes to `handle`, and its 16 bytes complete on `bar`.
 
@@ -465,6 +469,7 @@ Mbarrier = MbarrierVerbs[Thread]
 Machine = MachineVerbs[Thread, Mbarrier, RegisterOperand]
 
 MBARRIER_VERBS = frozenset({
-    "mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "bulk_load", "cancel_cluster", "cp_async_arrive",
+    "mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "bulk_load", "bulk_copy", "cancel_cluster",
+    "cp_async_arrive",
 })  # fmt: skip
 """The verbs of a machine that are given the address of an mbarrier: no body touches one without them."""

@@ -250,6 +250,32 @@ def cp_async_bulk_load(
         gpu.bulk_load(thread, dst, src, bytes, bar, cta_mask)
 
 
+@instruction(
+    "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [{dst}], [{src}], {bytes}, [{bar}];",
+    name="cp.async.bulk.copy",
+    api=("ptx.cp_async_bulk_s2s_cluster", "ptx.cp_async.bulk.s2c"),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="cp.async.bulk",
+    cost="tma",
+    barrier=BarrierEffect.COMPLETE_TX,
+    reads=Memory.SHARED,
+    writes=Memory.SHARED,
+    completion=Completion.MBARRIER,
+    spellings={**_BULK_SPELLINGS, "size": "bytes", "mbarrier": "bar"},
+)
+def cp_async_bulk_copy(
+    gpu: Machine, thread: Thread, dst: SharedAddress, src: SharedAddress, bytes: u32, bar: MbarrierAddress
+) -> None:
+    """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
+
+    `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
+    16. The source CTA must not end before the copy has read it.
+    """
+    for _ in range(thread.mask.count):
+        gpu.bulk_copy(thread, dst, src, bytes, bar)
+
+
 def _bulk_store(cache_hint: str) -> str:
     hint = ".L2::cache_hint" if cache_hint else ""
     return _hinted(f"cp.async.bulk.global.shared::cta.bulk_group{hint} [{{dst}}], [{{src}}], {{bytes}}", 0, cache_hint)

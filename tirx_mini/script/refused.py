@@ -151,12 +151,6 @@ REFUSALS: Sequence[Refusal] = (
         'use "float8_e4m3fn", "float8_e5m2" or "float4_e2m1fn"',
     ),
     _row(
-        "bulk copies without a tensor map",
-        "ptx.cp_async_bulk_s2s_cluster ptx.cp_async.bulk.s2c",
-        "the table has no bulk copy to another CTA under this name",
-        'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`, or dispatch="cp_async"',
-    ),
-    _row(
         "arithmetic in float64",
         "ptx.add_f64 ptx.sub_f64 ptx.mul_f64 ptx.fma_f64 ptx.add_rn_f32_bf16",
         "the table has these instructions for float32 only",

@@ -2398,6 +2398,46 @@ class _PtxCp_asyncBulk:
         PTX ISA:       cp.async.bulk
         """
 
+    def copy(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
+        """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
+
+        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
+        16. The source CTA must not end before the copy has read it.
+
+        PTX:
+            cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes, size)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk
+        """
+
+    def s2c(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
+        """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
+
+        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
+        16. The source CTA must not end before the copy has read it.
+
+        PTX:
+            cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes, size)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk
+        """
+
     def store(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy `bytes` bytes of shared memory, a multiple of 16, to global memory, in the thread's open bulk group.
 
@@ -3789,6 +3829,26 @@ class _Ptx:
         bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier_ptr)
         cta_mask:      a whole number, known at compile time
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk
+        """
+
+    def cp_async_bulk_s2s_cluster(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
+        """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
+
+        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
+        16. The source CTA must not end before the copy has read it.
+
+        PTX:
+            cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes, size)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock

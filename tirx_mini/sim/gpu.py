@@ -14,6 +14,7 @@ from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
 from .budget import BUDGET, Budget, check_budget
 from .doubts import Doubts, Ends, OpenOrder, Tests
 from .engines import (
+    ClusterCopies,
     CpAsync,
     LaunchControl,
     Leads,
@@ -204,6 +205,7 @@ class Gpu(Services):
         self.cp_async_groups = CpAsync()
         self.strong = StrongAccesses(self)
         self.launches = LaunchControl(self)
+        self.cluster_copies = ClusterCopies(self)
         causality = self.causality or UncheckedCausality()
         self.grid_barrier = GridBarrier(causality, image.launch.num_ctas * image.launch.warps * LANES)
         self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
@@ -296,6 +298,7 @@ class Gpu(Services):
     def cta_ended(self, cta: ResidentCta, ordered: np.ndarray) -> None:
         """Engines record what a CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""
         self.tma.cta_ended(cta, ordered)
+        self.cluster_copies.cta_ended(cta, ordered)
         self.allocators.cta_ended(cta)
         self.tmem.cta_ended(cta)
         self.tensor.cta_ended(cta)

@@ -24,6 +24,7 @@ from tirx_mini.isa import (
 
 from .engines import (
     BadAddress,
+    ClusterCopies,
     CpAsync,
     LaunchControl,
     NoPair,
@@ -100,7 +101,18 @@ class ForeignBarrier(Fact):
 
 @dataclass(frozen=True)
 class ForeignStoreSource(Fact):
-    """A TMA store from another CTA's shared memory."""
+    """A TMA store, or another bulk copy, from another CTA's shared memory. what: it is, in words."""
+
+    what: str = "a TMA store"
+
+
+@dataclass(frozen=True)
+class ForeignCopyBarrier(Fact):
+    """A bulk copy to a CTA `into`, and on a barrier of another one, `owner`."""
+
+    into: str
+    barrier: Element
+    owner: str
 
 
 class Services:
@@ -119,6 +131,7 @@ class Services:
     strong: StrongAccesses
     grid_barrier: GridBarrier
     launches: LaunchControl
+    cluster_copies: ClusterCopies
 
     # -- addresses -----------------------------------------------------------------------------------------------
 
@@ -375,6 +388,17 @@ class Services:
         usable = [barrier.usable(w, BarrierUse.LOAD) for _, barrier in targets]
         if all(usable):
             self.tma.load_bytes(w, slot, first, nbytes, offset, targets)
+
+    def bulk_copy(self, w: RunningWarp, dst: int, src: int, nbytes: int, bar: int) -> None:
+        """cp.async.bulk from shared to shared memory."""
+        (cta, target), (own, source) = self.cta_at(w, dst), self.cta_at(w, src)
+        if own is not w.cta:
+            raise Fault(ForeignStoreSource(w.origin, "a bulk copy"))
+        barrier = self.mbarrier(w, bar)
+        if barrier.cta is not cta:
+            raise Fault(ForeignCopyBarrier(w.origin, cta.name, barrier.element, barrier.cta.name))
+        if barrier.usable(w, BarrierUse.LOAD):
+            self.cluster_copies.copy(w, source, target, nbytes, barrier)
 
     def bulk_store(
         self, w: RunningWarp, dst: int, src: int, nbytes: int, reduce: str | None, dtype: str

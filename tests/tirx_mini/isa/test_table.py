@@ -232,6 +232,20 @@ def bytes_by_bulk(w: RunningWarp) -> Any:
     yield from finish(w)
 
 
+def bytes_to_the_cluster(w: RunningWarp) -> Any:
+    """Bytes come to another place of the only CTA of a cluster."""
+    yield from ready(w)
+    one_lane(w)
+    bar, tile = address(w, "bar"), address(w, "tile")
+    do(w, "cp.async.bulk.load", tile, w.global_address(buffer(w, "A"), 0), 4096, bar)
+    do(w, "mbarrier.arrive.expect_tx", bar, 4096)
+    yield from block(w, "mbarrier.try_wait", bar, 0)
+    do(w, "mbarrier.arrive.expect_tx", bar, 4096)
+    do(w, "cp.async.bulk.copy", tile + 4096, tile, 4096, bar)
+    yield from block(w, "mbarrier.try_wait", bar, 1)
+    yield from finish(w)
+
+
 def asks_for_a_cluster(w: RunningWarp) -> Any:
     """No cluster is left in a grid of one CTA."""
     yield from ready(w)
@@ -368,6 +382,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor",
      "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait", "prefetch.tensormap"): copies,
     ("cp.async.bulk.load", "cp.async.bulk.store", "cp.reduce.async.bulk"): bytes_by_bulk,
+    ("cp.async.bulk.copy",): bytes_to_the_cluster,
     ("clusterlaunchcontrol.try_cancel", "clusterlaunchcontrol.query_cancel"): asks_for_a_cluster,
     ("cp.async", "cp.async.commit_group", "cp.async.wait_group", "cp.async.mbarrier.arrive.noinc"): cp_async,
     ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.mma", "tcgen05.commit",

@@ -1,5 +1,6 @@
 """The asynchronous engines: TMA, tensor cores, tensor memory, cp.async; each works on its own time."""
 
+from .cluster_copy import ClusterCopies
 from .cp_async import CopyOutOfBounds, CpAsync, MisalignedCopy
 from .issued import pair
 from .launch_control import LaunchControl
@@ -13,6 +14,7 @@ from .tma_rules import (
     BadBulkSize,
     BadTensorMap,
     BoxOutOfSharedMemory,
+    BulkCopyAtExit,
     GroupOfOtherThread,
     LoadAtExit,
     MisalignedBox,
@@ -49,12 +51,13 @@ from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit,
 
 __all__ = [
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
-    "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkWait", "ColumnsWait", "CommitAtExit",
-    "CommitOfOtherThread", "CopyOutOfBounds", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane",
-    "LaunchControl", "Leads", "LoadAtExit", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart",
-    "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait",
-    "StoreAtExit", "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
+    "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkCopyAtExit", "BulkWait", "ClusterCopies",
+    "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes",
+    "CopyOutOfShared", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leads",
+    "LoadAtExit", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
+    "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
+    "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
     "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
     "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane", "broken_rule",
-    "check_column", "pair", "CopyAtExit", "CopyOutOfLanes", "CopyOutOfShared",
+    "check_column", "pair",
 ]  # fmt: skip

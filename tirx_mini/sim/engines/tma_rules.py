@@ -92,3 +92,10 @@ class BadBulkSize(Fact):
 
     what: str
     number: int
+
+
+@dataclass(frozen=True)
+class BulkCopyAtExit(Fact):
+    """A CTA ends while a bulk copy between shared memories may use its own. writes: whether it writes there."""
+
+    writes: bool

@@ -25,6 +25,7 @@ class Operation(Enum):
     TMA_LOAD = "TMA load"
     TMA_STORE = "TMA store"
     TMA_REDUCE = "TMA reduction"
+    BULK_COPY = "bulk copy"
     TCGEN05_LD = "tcgen05.ld"
     TCGEN05_ST = "tcgen05.st"
     TCGEN05_DEALLOC = "dealloc"

@@ -63,6 +63,65 @@ def test_a_missing_wait_is_a_race_and_a_missing_fence_is_found() -> None:
     assert "TX202" in [f.code for f in simulated(copy(fence=False), *arrays).findings]
 
 
+def to_the_other(
+    wait: bool = True, fence: bool = True, stay: bool = True, nbytes: int = 1024, own_barrier: bool = False
+) -> PrimFunc:
+    """Each CTA of a pair sends its bytes to the other one."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((2, 256), "float32"), B: T.Buffer((2, 256), "float32")):
+        T.device_entry()
+        T.cta_id([2])
+        rank = T.cta_id_in_cluster([2])
+        tx = T.thread_id([256])
+        mine = T.alloc_shared((256,), "float32", align=16)
+        theirs = T.alloc_shared((256,), "float32", align=16)
+        bar = T.alloc_shared((1,), "uint64")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+            T.ptx.fence.mbarrier_init()
+        mine[tx] = A[rank, tx]
+        if fence:
+            T.ptx.fence.proxy_async("shared::cta")
+        T.cuda.cluster_sync()
+        if tx == 0:
+            T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), nbytes)
+            dst = T.ptx.map_shared_rank(theirs.ptr_to([0]), 1 - rank)
+            mbar = T.ptx.map_shared_rank(bar.ptr_to([0]), rank if own_barrier else 1 - rank)
+            T.ptx.cp_async_bulk_s2s_cluster(dst, mine.ptr_to([0]), nbytes, mbar)
+        if wait:
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+            B[rank, tx] = theirs[tx] + 1.0
+        if stay:
+            T.cuda.cluster_sync()
+
+    return kernel
+
+
+def test_bytes_go_to_another_cta_of_the_cluster() -> None:
+    a, b = np.arange(512, dtype=np.float32).reshape(2, 256), np.zeros((2, 256), np.float32)
+    report = simulated(to_the_other(), a, b)
+    assert report.verdict == "ok" and not report.findings
+    np.testing.assert_array_equal(b, a[::-1] + 1)
+    assert tvm.simulate(to_the_other(), a, b, data=False).verdict == "clock"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ({"fence": False}, "TX202", "proxy"),
+        ({"wait": False}, None, "ends while a bulk copy may still"),
+        ({"stay": False}, None, "ends while a bulk copy may still read its shared memory"),
+        ({"nbytes": 1000}, None, "the size of a bulk copy is 1000, which is not a multiple of 16"),
+        ({"own_barrier": True}, None, "the barrier must be in the CTA that receives the bytes"),
+    ],
+)
+def test_what_goes_wrong_between_ctas(options: dict[str, Any], code: str | None, message: str) -> None:
+    report = simulated(to_the_other(**options), np.ones((2, 256), np.float32), np.zeros((2, 256), np.float32))
+    found = [finding for finding in report.findings if message in finding.message]
+    assert found and (code is None or found[0].code == code)
+
+
 @pytest.mark.parametrize(("first", "nbytes", "what"), [(2, 1024, "global address"), (4, 1000, "size")])
 def test_sizes_and_addresses_are_multiples_of_16(first: int, nbytes: int, what: str) -> None:
     report = simulated(copy(first=first, nbytes=nbytes), np.zeros(512, np.float32), np.zeros(512, np.float32))
