@@ -180,6 +180,12 @@ COMPUTE: Mapping[str, Compute] = {
     "math.sqrt": _SQRT, "math.rsqrt": _special("rsqrt.approx", ftz=False),
 }  # fmt: skip
 
+COSTLY: Mapping[str, int] = {
+    **{f"math.{name}": 16 for name in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt")},
+    **{f"arith.{name}": 16 for name in ("divf", "remf", "divsi", "floordivsi", "ceildivsi", "remsi", "divui", "remui")},
+}  # fmt: skip
+"""What operations cost that are worth more than one (`Tile.cost`)."""
+
 COMPARE_INTEGERS: Mapping[str, Compute] = {
     **{name: _binary(op) for name, op in (("eq", "=="), ("ne", "!="), ("slt", "<"), ("sle", "<="), ("sgt", ">"),
                                           ("sge", ">="))},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,6 +13,7 @@ from tirx_mini.ir import (
     Analyzer,
     Bind,
     Buffer,
+    BufferLoad,
     BufferStore,
     Call,
     Const,
@@ -37,7 +38,7 @@ from tirx_mini.ir import (
 from tirx_mini.isa import TABLE
 
 from ..layouts import LinearLayout, linear_index
-from ..ssa import Value
+from ..ssa import Op, OpKind, Region, Value
 from .values import Tile, in_buffer
 
 WARP = 32
@@ -63,6 +64,16 @@ class Emitter:
         self.values: dict[Value, Any] = {}
         self.again: frozenset[Value] = frozenset()
         """Values that are used more than once, or in a loop or branch inside the block that defines them."""
+        self.used: frozenset[Value] = frozenset()
+        """Values that are used at all."""
+        self.program: Sequence[Expr] = ()
+        """Where in the grid the CTA is."""
+        self.programs: Sequence[int] = ()
+        self.rules: Mapping[OpKind, Callable[[Emitter, Op], None]] = {}
+        self.pinned: set[Buffer] = set()
+        """Registers that more than one use reads, so that nothing may overwrite them."""
+        self.arrives_at: Expr | None = None
+        """The barrier at which copies arrive that are being emitted."""
         self._blocks: list[list[Stmt]] = [[]]
         self._shared: list[Buffer] = []
         self._scratch: dict[tuple[DataType, int, int], Buffer] = {}
@@ -102,9 +113,17 @@ class Emitter:
         at = Ramp(at.dtype, at, lanes) if lanes > 1 else at
         self.add(BufferStore(buffer, (at,), value, span=self.span))
 
+    def load(self, buffer: Buffer, place: Expr) -> Expr:
+        """An element of a buffer in memory, by its flat offset."""
+        return BufferLoad(buffer.dtype, buffer, (place,), span=self.span)
+
+    def instruction(self, name: str, *args: Any, **modifiers: Any) -> Stmt:
+        """An instruction that is executed for its effect."""
+        return Evaluate(self._call(name, "handle", args, modifiers), span=self.span)
+
     def issue(self, name: str, *args: Any, **modifiers: Any) -> None:
-        """An instruction, for its effect."""
-        self.add(Evaluate(self._call(name, "handle", args, modifiers), span=self.span))
+        """Append an instruction."""
+        self.add(self.instruction(name, *args, **modifiers))
 
     def value_of(self, name: str, dtype: str, *args: Any, **modifiers: Any) -> Expr:
         """The result of an instruction."""
@@ -147,6 +166,10 @@ class Emitter:
         buffer = Buffer(name, (count,), DataType(dtype), "local", scalar=count == 1, span=self.span)
         self.add(AllocBuffer(buffer, span=self.span))
         return buffer
+
+    def declare(self, buffers: Iterable[Buffer]) -> None:
+        """Declare registers here that statements which follow already use."""
+        self.add(*(AllocBuffer(buffer, span=self.span) for buffer in buffers))
 
     def shared(self, name: str, shape: tuple[int, ...], dtype: str, layout: Any = None, align: int = 0) -> Buffer:
         """Shared memory that lives as long as the kernel."""
@@ -199,7 +222,20 @@ class Emitter:
             emitted = self.held(emitted, value.hint or "x")
         elif isinstance(emitted, Expr) and value in self.again:
             emitted = self.bind(value.hint or "v", emitted)
+        self.set_held(value, emitted)
+
+    def set_held(self, value: Value, emitted: Any) -> None:
+        """The same for what is in registers or variables already."""
+        if isinstance(emitted, Tile) and emitted.buffer is not None and value in self.again:
+            self.pinned.add(emitted.buffer)
         self.values[value] = emitted
+
+    def take(self, value: Value) -> Tile:
+        """The tile of `value` in registers that may be overwritten: its own at its last use, or a copy."""
+        tile = self.tile(value)
+        if tile.buffer is not None and tile.buffer not in self.pinned:
+            return tile
+        return self.held(replace(tile, buffer=None), value.hint or "acc")
 
     def tile(self, value: Value) -> Tile:
         found = self.values[value]
@@ -246,16 +282,59 @@ class Emitter:
                 cond = test if cond is None else binary("and", cond, test)
         return cond
 
-    def uniform(self, tile: Tile, name: str = "v") -> Expr:
-        """The only element of a tile as a number that all threads agree on, by way of shared memory."""
-        if tile.cheap and isinstance(number := tile.at(const(0)), Const):
-            return number
-        buffer = self.scratch(tile.dtype, 1)
+    def first_thread(self) -> Expr | None:
+        """Whether the executing thread is the first of those that compute."""
+        return self.zero_bits(WARP - 1, self.warps - 1)
+
+    def shared_by_replicas(self, buffer: Buffer, layout: LinearLayout) -> Tile:
+        """What the first thread that holds an element has in `buffer`, for all threads that hold it."""
+        tile = in_buffer(buffer, layout)
+        owner = self.owner(layout)
+        if owner is None:
+            return tile
+        memory = self.scratch(buffer.dtype, layout.size)
         self.fill()
-        with self.when(self.zero_bits(WARP - 1, self.warps - 1)):
-            self.store(buffer, 0, tile.at(const(0)))
+        with self.when(owner):
+            self.loop(tile.registers, lambda r: self.store(memory, self.index(layout, r), tile.at(r)))
         self.filled()
-        return self.bind(name, buffer[0])
+        self.loop(tile.registers, lambda r: self.store(buffer, r, memory[self.index(layout, r)]))
+        return tile
+
+    def element(self, tile: Tile, number: Expr, name: str = "v") -> Expr:
+        """One element of a tile, by its row-major number, as a number that all threads agree on."""
+        if isinstance(value := tile.at(const(0)), Const) and not tile.reads:
+            return value
+        size = tile.layout.size
+        buffer = self.scratch(tile.dtype, size)
+        self.fill()
+        with self.when(self.owner(tile.layout)):
+            self.loop(tile.registers, lambda r: self.store(buffer, self.index(tile.layout, r), tile.at(r)))
+        self.filled()
+        return self.bind(name, buffer[number if size > 1 else 0])
+
+    def uniform(self, tile: Tile, name: str = "v") -> Expr:
+        """The only element of a tile as a number that all threads agree on."""
+        return self.element(tile, const(0), name)
+
+    # -- operations --------------------------------------------------------------------------------------------------
+
+    def emit(self, op: Op) -> None:
+        """The code of one operation, by its rule."""
+        rule = self.rules.get(op.kind)
+        outer, self.span = self.span, op.span or self.span
+        if rule is None:
+            raise self.refuse(f"`{op.kind.name}` has no code for threads yet")
+        try:
+            rule(self, op)
+        except TirxError as error:
+            raise error.at(self.span) from None
+        self.span = outer
+
+    def region(self, region: Region) -> None:
+        """The code of a region, without its end."""
+        for op in region.ops:
+            if not op.kind.terminator:
+                self.emit(op)
 
     # -- the whole ---------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tirx_mini.ir import INT64, Buffer, Const, Expr, as_expr, binary, cast, const, int_value
 
-from ..layouts import LinearLayout
+from ..layouts import LinearLayout, Span, linear_index
 from .emitter import Emitter
 from .movement import vector, vector_of
 from .values import Blocks, Pointers, Tile, View, in_buffer
@@ -30,13 +30,37 @@ class _Access:
     mask: Callable[[Expr], Expr] | None
 
 
-def load_block(emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layout: LinearLayout, name: str) -> Tile:
-    """The tile at `index`, counted in tiles, in `layout`."""
-    return _load(emitter, _block_access(emitter, blocks, index, layout), layout, blocks.padding, name)
+def load_block(
+    emitter: Emitter,
+    blocks: Blocks,
+    index: Sequence[Expr],
+    layout: LinearLayout,
+    name: str,
+    in_bounds: Sequence[bool] = (),
+) -> Tile:
+    """The tile at `index`, counted in tiles, in `layout`.
+
+    in_bounds: for each dimension, whether no element is outside.
+    """
+    access = _block_access(emitter, blocks, index, layout, in_bounds)
+    return _load(emitter, access, layout, blocks.padding, name)
 
 
-def store_block(emitter: Emitter, blocks: Blocks, index: Sequence[Expr], tile: Tile) -> None:
-    _store(emitter, _block_access(emitter, blocks, index, tile.layout), tile)
+def store_block(
+    emitter: Emitter, blocks: Blocks, index: Sequence[Expr], tile: Tile, in_bounds: Sequence[bool] = ()
+) -> None:
+    """Write a tile to the place at `index`, counted in tiles."""
+    _store(emitter, _block_access(emitter, blocks, index, tile.layout, in_bounds), tile)
+
+
+def load_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], layout: LinearLayout, name: str) -> Tile:
+    """The slices of an array that a tile of indices names along one dimension; along the others, neighbours."""
+    return _load(emitter, _row_access(emitter, blocks, index, layout), layout, blocks.padding, name)
+
+
+def store_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], tile: Tile) -> None:
+    """Write the slices of a tile to the places that a tile of indices names along one dimension."""
+    _store(emitter, _row_access(emitter, blocks, index, tile.layout), tile)
 
 
 def load_gathered(
@@ -87,12 +111,14 @@ def _store(emitter: Emitter, access: _Access, tile: Tile) -> None:
         emitter.loop(tile.registers // access.vector, store)
 
 
-def _block_access(emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layout: LinearLayout) -> _Access:
+def _block_access(
+    emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layout: LinearLayout, in_bounds: Sequence[bool] = ()
+) -> _Access:
     """Dimension i of the tile lies along dimension order[i] of the view."""
     view, dtype = blocks.view, blocks.view.buffer.dtype
     wide = _is_wide(view)
     origins = [
-        emitter.bind("origin", emitter.analyzer.simplify(as_expr(index[axis]) * blocks.tile[axis]))
+        emitter.bind("origin", emitter.analyzer.simplify(as_expr(index[axis]) * (blocks.steps or blocks.tile)[axis]))
         for axis in range(len(blocks.tile))
     ]
     strides = [view.strides[axis] for axis in blocks.order]
@@ -109,7 +135,9 @@ def _block_access(emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layou
         return total
 
     checked = [
-        axis for axis in range(len(origins)) if not _inside(emitter, origins[axis], blocks.tile[axis], extents[axis])
+        axis
+        for axis in range(len(origins))
+        if not (in_bounds and in_bounds[axis]) and not _inside(emitter, origins[axis], blocks.tile[axis], extents[axis])
     ]
 
     def mask(r: Expr) -> Expr:
@@ -136,10 +164,52 @@ def _block_vector(
     others = [
         stride for other, stride in enumerate(numbers) if other != axis and blocks.view.shape[blocks.order[other]] != 1
     ]
-    others += [int_value(blocks.view.base), blocks.tile[axis], int_value(limits[axis])]
+    others += [int_value(blocks.view.base), (blocks.steps or blocks.tile)[axis], int_value(limits[axis])]
     while count > 1 and any(number is None or number % count for number in others):
         count //= 2
     return count
+
+
+def _row_access(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], layout: LinearLayout) -> _Access:
+    """Indices along the gathered dimension are elements, each with one row; a scalar index counts steps."""
+    view = blocks.view
+    wide = _is_wide(view)
+    strides = [view.strides[axis] for axis in blocks.order]
+    extents = [view.shape[axis] for axis in blocks.order]
+    steps = blocks.steps or blocks.tile
+
+    def number(axis: int, r: Expr) -> Expr:
+        """The index of an element of the array along a dimension."""
+        given = index[axis]
+        if isinstance(given, Tile):
+            return given.at(_register_of(layout, given.layout, axis, r))
+        return given * steps[axis] + emitter.coordinate(layout, axis, r)
+
+    def at(r: Expr) -> Expr:
+        total = as_expr(view.base)
+        for axis, stride in enumerate(strides):
+            total = total + _scaled(number(axis, r), stride, wide)
+        return total
+
+    def mask(r: Expr) -> Expr:
+        cond: Expr | None = None
+        for axis, extent in enumerate(extents):
+            place = number(axis, r)
+            for test in (place < extent, *([place >= 0] if isinstance(index[axis], Tile) else [])):
+                cond = test if cond is None else binary("and", cond, test)
+        assert cond is not None
+        return cond
+
+    gathered = next(axis for axis, given in enumerate(index) if isinstance(given, Tile))
+    vector = 1 if int_value(strides[gathered]) == 1 else _block_vector(blocks, layout, strides, extents)
+    return _Access(view.buffer, vector, at, mask)
+
+
+def _register_of(layout: LinearLayout, narrow: LinearLayout, axis: int, register: Expr) -> Expr:
+    """The register of a tile along one dimension for a register of a tile that has this dimension among others."""
+    shift, mask = layout.shift(axis), layout.mask(axis)
+    span = Span(narrow.register)
+    return linear_index((register, [span.solve((basis & mask) >> shift) or 0 for basis in layout.register]))
 
 
 def _inside(emitter: Emitter, origin: Expr, tile: int, extent: Expr | int) -> bool:

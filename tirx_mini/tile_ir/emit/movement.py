@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from tirx_mini.ir import Buffer, BufferLoad, Expr, Ramp, as_expr
 
-from ..layouts import LinearLayout, Move, SharedPlan, bits_of, conversion, linear_index, shared_plan
+from ..layouts import (
+    LinearLayout,
+    Move,
+    SharedPlan,
+    Span,
+    bits_of,
+    conversion,
+    linear_index,
+    number_of,
+    shared_plan,
+)
 from .emitter import Emitter
 from .values import Tile, in_buffer
 
@@ -81,14 +91,14 @@ def vector_of(tile: Tile, first: Expr, lanes: int) -> Expr:
 
 
 def broadcast(emitter: Emitter, tile: Tile, target: LinearLayout) -> Tile:
-    """`tile` broadcast to the shape of `target`, in that layout."""
+    """`tile` broadcast to the shape of `target`, in that layout: registers along broadcast dimensions repeat others."""
     source = converted(emitter, tile, target.broadcast_source(tile.shape))
-    wide = source.layout.broadcast(target.shape)
-    narrow = source.registers
-    if wide.registers > narrow and not source.cheap:
+    if target.registers > source.registers and not source.cheap:
         source = emitter.held(source)
-    spread = source.renamed(wide, (lambda r: r % narrow) if wide.registers > narrow else None)
-    return converted(emitter, spread, target)
+    kept = sum(target.mask(axis) for axis, extent in enumerate(tile.shape) if extent == target.shape[axis])
+    span = Span(number_of(source.layout.coordinates(basis), target.shape) for basis in source.layout.register)
+    registers = [span.solve(basis & kept) or 0 for basis in target.register]
+    return source.renamed(target, lambda r: linear_index((r, registers)))
 
 
 def reshaped(tile: Tile, shape: Sequence[int]) -> Tile:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from tirx_mini.ir import Buffer, Expr, const
 
-from ..layouts import LinearLayout, linear_index
+from ..layouts import LinearLayout, blocked, linear_index
 from .emitter import Emitter
+from .movement import converted
 from .values import Tile, in_buffer
 
 ALIGNMENT = 16
@@ -139,3 +140,148 @@ def _memories(emitter: Emitter, buffers: Sequence[Buffer], count: int) -> list[B
         found.append(emitter.scratch(buffer.dtype, count, offset))
         offset += -(-found[-1].nbytes // ALIGNMENT) * ALIGNMENT
     return found
+
+
+# -- scans ---------------------------------------------------------------------------------------------------------
+
+
+def scan(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Combine, reverse: bool, name: str) -> list[Tile]:
+    """Inclusive scans of the tiles along `axis`, from its end if `reverse`."""
+    layout = scan_layout(tiles[0].shape, axis, emitter.warps)
+    own = [emitter.local(name, layout.registers, tile.dtype) for tile in tiles]
+    for buffer, tile in zip(own, tiles, strict=True):
+        emitter.fill_registers(buffer, converted(emitter, tile, layout))
+    walk = _Walk(emitter, layout, axis, combine, reverse, own)
+    walk.in_thread()
+    totals = walk.in_warp()
+    if walk.warp_bits:
+        walk.across_warps(totals)
+    return [in_buffer(buffer, layout) for buffer in own]
+
+
+def scan_layout(shape: Sequence[int], axis: int, warps: int) -> LinearLayout:
+    """Neighbours along `axis` in the registers of a thread, then in lanes, then in warps."""
+    order = (axis, *(a for a in reversed(range(len(shape))) if a != axis))
+    return blocked(shape, warps=warps, vector=max(1, shape[axis] // (32 * warps)), order=order)
+
+
+class _Walk:
+    """A scan in progress. The registers of `own` hold the elements, and then the sums up to them."""
+
+    def __init__(
+        self, emitter: Emitter, layout: LinearLayout, axis: int, combine: Combine, reverse: bool, own: Sequence[Buffer]
+    ) -> None:
+        self.emitter, self.layout, self.combine, self.reverse, self.own = emitter, layout, combine, reverse, own
+        mask = layout.mask(axis)
+        self.along = [1 << bit for bit, basis in enumerate(layout.register) if basis & mask]
+        self.rest = [1 << bit for bit, basis in enumerate(layout.register) if not basis & mask]
+        self.lane_bits = sum(bool(basis & mask) for basis in layout.lane)
+        self.warp_bits = sum(bool(basis & mask) for basis in layout.warp)
+
+    def register(self, group: Expr | int, step: Expr | int) -> Expr:
+        """The register of the element at `step` on the way, in a group of those along the axis."""
+        last = (1 << len(self.along)) - 1
+        return linear_index((group, self.rest), (last - step if self.reverse else step, self.along))
+
+    def groups(self, body: Callable[[Expr], None]) -> None:
+        self.emitter.loop(1 << len(self.rest), body, parallel=False, name="q")
+
+    def load(self, buffers: Sequence[Buffer], register: Expr) -> list[Expr]:
+        return [buffer[const(0) if buffer.scalar else register] for buffer in buffers]
+
+    def in_thread(self) -> None:
+        def one(step: Expr) -> None:
+            def add(group: Expr) -> None:
+                before = self.load(self.own, self.register(group, step - 1))
+                _combined(self.emitter, self.own, self.register(group, step), self._after(before), [])
+
+            self.groups(add)
+
+        if self.along:
+            _from_one(self.emitter, 1 << len(self.along), one)
+
+    def _after(self, before: Sequence[Expr]) -> Combine:
+        """A combination with what came before, of which elements are the second operand."""
+        return lambda elements, _: self.combine(before, elements)
+
+    def position(self, number: Expr, bits: int) -> Expr:
+        """How many lanes, or warps, come before on the way."""
+        place = number % (1 << bits)
+        return (1 << bits) - 1 - place if self.reverse else place
+
+    def in_warp(self) -> list[Buffer]:
+        """Add the sums of the lanes before; returns the sum of all lanes up to each one's, by groups."""
+        emitter, last = self.emitter, (1 << len(self.along)) - 1
+        totals = [emitter.local("total", 1 << len(self.rest), buffer.dtype) for buffer in self.own]
+        place = emitter.bind("place", self.position(emitter.lane, self.lane_bits))
+
+        def group(q: Expr) -> None:
+            for total, value in zip(totals, self.load(self.own, self.register(q, last)), strict=True):
+                emitter.store(total, q, value)
+            for bit in range(self.lane_bits):
+                before = self._from_lane(totals, q, 1 << bit)
+                with emitter.when(place >= 1 << bit):
+                    _combined(emitter, totals, q, self._after(before), [])
+            if self.lane_bits:
+                before = self._from_lane(totals, q, 1)
+                with emitter.when(place >= 1):
+                    self.prefix(q, before)
+
+        self.groups(group)
+        return totals
+
+    def _from_lane(self, totals: Sequence[Buffer], group: Expr, distance: int) -> list[Expr]:
+        """What the lane `distance` before on the way holds."""
+        emitter = self.emitter
+        name = "shfl.down" if self.reverse else "shfl.up"
+        return [
+            emitter.bind("before", emitter.value_of(name, value.dtype, value, distance))
+            for value in self.load(totals, group)
+        ]
+
+    def prefix(self, group: Expr, before: Sequence[Expr]) -> None:
+        """Combine all elements of a group with what came before them."""
+
+        def one(step: Expr) -> None:
+            _combined(self.emitter, self.own, self.register(group, step), self._after(before), [])
+
+        self.emitter.loop(1 << len(self.along), one, parallel=False, name="k")
+
+    def across_warps(self, totals: Sequence[Buffer]) -> None:
+        """Add the sums of the warps before, which come through shared memory."""
+        emitter, warps = self.emitter, 1 << self.warp_bits
+        lane_mask = (1 << self.lane_bits) - 1
+        slots = (1 << len(self.rest)) * (32 >> self.lane_bits) * emitter.warps
+        memories = _memories(emitter, totals, slots)
+        rows = 32 >> self.lane_bits
+
+        def slot(group: Expr, warp: Expr) -> Expr:
+            return (group * emitter.warps + warp) * rows + emitter.lane // (1 << self.lane_bits)
+
+        emitter.fill()
+        end = 0 if self.reverse else lane_mask
+        with emitter.when(emitter.lane % (lane_mask + 1) == end):
+            self.groups(lambda q: self._write(memories, slot(q, emitter.warp), totals, q))
+        emitter.filled()
+        mine = emitter.bind("mine", self.position(emitter.warp, self.warp_bits))
+        first = emitter.warp - emitter.warp % warps
+
+        def group(q: Expr) -> None:
+            def one(step: Expr) -> None:
+                source = first + (warps - 1 - step if self.reverse else step)
+                with emitter.when(step < mine):
+                    for buffer, value in zip(sums, self.load(memories, slot(q, source)), strict=True):
+                        emitter.store(buffer, 0, value)
+                    self._add_warp(q, sums)
+
+            sums = [emitter.local("warp_total", 1, buffer.dtype) for buffer in totals]
+            emitter.loop(warps - 1, lambda back: one(warps - 2 - back), parallel=False, name="w")
+
+        self.groups(group)
+
+    def _write(self, memories: Sequence[Buffer], place: Expr, totals: Sequence[Buffer], group: Expr) -> None:
+        for memory, value in zip(memories, self.load(totals, group), strict=True):
+            self.emitter.store(memory, place, value)
+
+    def _add_warp(self, group: Expr, sums: Sequence[Buffer]) -> None:
+        self.prefix(group, [buffer[const(0)] for buffer in sums])

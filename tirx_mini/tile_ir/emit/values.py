@@ -9,6 +9,9 @@ from tirx_mini.ir import Buffer, BufferLoad, DataType, Expr, as_expr, const
 
 from ..layouts import LinearLayout
 
+MOST_COST = 8
+"""Operations of an expression that is repeated rather than kept in registers."""
+
 At = Callable[[Expr], Expr]
 """The value of register r of the executing thread."""
 
@@ -19,7 +22,8 @@ class Tile:
 
     at: the value of a register. It is an expression, computed where it is used, until the tile is held in a buffer.
     reads: the buffers that these expressions read.
-    cheap: whether it may as well be computed again at each use.
+    cost: the operations of one of them.
+    moved: whether register r reads other registers than r.
     buffer: the registers that hold it; None where nothing does.
     """
 
@@ -27,8 +31,14 @@ class Tile:
     dtype: DataType
     at: At
     reads: frozenset[Buffer] = frozenset()
-    cheap: bool = False
+    cost: int = 1
+    moved: bool = False
     buffer: Buffer | None = None
+
+    @property
+    def cheap(self) -> bool:
+        """Whether it may as well be computed again at each use."""
+        return self.cost <= MOST_COST
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -43,7 +53,7 @@ class Tile:
         if register is None:
             return replace(self, layout=layout)
         at = self.at
-        return replace(self, layout=layout, at=lambda r: at(register(r)), buffer=None)
+        return replace(self, layout=layout, at=lambda r: at(register(r)), moved=True, buffer=None)
 
 
 @dataclass(frozen=True)
@@ -77,18 +87,20 @@ class Blocks:
 
     tile: the extents of a tile, one for each dimension of the view, which `order` may permute: dimension i of a tile
         lies along dimension order[i] of the view.
-    padding: what elements outside of the view are read as; None where there are none.
+    padding: what elements outside of the view are read as; None: anything.
+    steps: how far tiles are apart, in elements; () where they lie side by side.
     """
 
     view: View
     tile: tuple[int, ...]
     order: tuple[int, ...]
     padding: float | int | None = None
+    steps: tuple[int, ...] = ()
 
 
 def in_buffer(buffer: Buffer, layout: LinearLayout) -> Tile:
     """The tile that the registers of `buffer` hold."""
-    return Tile(layout, buffer.dtype, lambda r: element(buffer, r), frozenset({buffer}), True, buffer)
+    return Tile(layout, buffer.dtype, lambda r: element(buffer, r), frozenset({buffer}), buffer=buffer)
 
 
 def element(buffer: Buffer, register: Expr | int) -> Expr:
@@ -100,7 +112,4 @@ def element(buffer: Buffer, register: Expr | int) -> Expr:
 def constant(layout: LinearLayout, value: float | int | bool, dtype: DataType) -> Tile:
     """A tile whose elements are all equal."""
     number = const(value, dtype)
-    return Tile(layout, dtype, lambda _: number, cheap=True)
-
-
-Emitted = Expr | Tile | Pointers | View | Blocks | object
+    return Tile(layout, dtype, lambda _: number, cost=0)

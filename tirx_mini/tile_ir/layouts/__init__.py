@@ -1,6 +1,7 @@
 """Linear layouts: how the elements of a tile are distributed over registers, lanes and warps."""
 
 from .conversion import Conversion, Move, SharedPlan, conversion, shared_plan, wavefronts
+from .f2 import Span
 from .families import (
     blocked,
     mma_accumulator,
@@ -21,6 +22,7 @@ __all__ = [
     "Move",
     "SharedLayout",
     "SharedPlan",
+    "Span",
     "TmemLayout",
     "bits_of",
     "blocked",

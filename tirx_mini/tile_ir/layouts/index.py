@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tirx_mini.ir import Expr, as_expr, binary, const, int_value
+from tirx_mini.ir import Binary, Expr, as_expr, binary, const, int_value
 
 from .f2 import image
 
@@ -21,10 +21,19 @@ def linear_index(*parts: tuple[Expr | int, Sequence[int]]) -> Expr:
         if known is not None:
             constant ^= image(bases, known)
         else:
-            terms += _terms(as_expr(number), bases)
+            terms += _terms(*_without_zeros(as_expr(number), bases))
     if constant:
         terms.append((const(constant), constant))
     return _joined(terms)
+
+
+def _without_zeros(number: Expr, bases: Sequence[int]) -> tuple[Expr, Sequence[int]]:
+    """A multiple of a power of two without the bits that are 0 in it."""
+    if isinstance(number, Binary) and number.op == "*":
+        factor = int_value(number.b)
+        if factor is not None and factor > 0 and factor & (factor - 1) == 0:
+            return number.a, bases[factor.bit_length() - 1 :]
+    return number, bases
 
 
 def _terms(number: Expr, bases: Sequence[int]) -> list[tuple[Expr, int]]:
@@ -35,15 +44,13 @@ def _terms(number: Expr, bases: Sequence[int]) -> list[tuple[Expr, int]]:
         if not bases[bit]:
             bit += 1
             continue
-        stop = bit + 1
-        while stop < len(bases) and bases[stop] == bases[bit] << stop - bit:
+        stop, covered = bit + 1, bases[bit]
+        while stop < len(bases) and bases[stop] == bases[bit] << stop - bit and not bases[stop] & covered:
+            covered |= bases[stop]
             stop += 1
         field = number // (1 << bit)
         if stop < len(bases):
             field = field % (1 << stop - bit)
-        covered = 0
-        for basis in bases[bit:stop]:
-            covered |= basis
         found.append((field * bases[bit], covered))
         bit = stop
     return found

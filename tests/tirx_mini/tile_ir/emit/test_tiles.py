@@ -118,7 +118,7 @@ def test_a_maximum_and_its_place_go_together(name: str) -> None:
     kernel = Kernel()
     e, layout = kernel.emitter, _LAYOUTS[name]
     tile = load_block(e, kernel.blocks("A", values, (32, 64)), (const(0), const(0)), layout, "a")
-    rows = Tile(layout, DataType("int32"), lambda r: e.coordinate(layout, 0, r), cheap=True)
+    rows = Tile(layout, DataType("int32"), lambda r: e.coordinate(layout, 0, r))
     _, best = reduce(e, [tile, rows], 0, _argmax, "best")
     store_block(e, kernel.blocks("B", where, (64,)), (const(0),), converted(e, best, blocked((64,), warps=4)))
     kernel.run()
@@ -126,7 +126,7 @@ def test_a_maximum_and_its_place_go_together(name: str) -> None:
 
 
 def _range(e: Emitter, layout: LinearLayout, start: Expr, function: Callable[[Expr], Expr]) -> Tile:
-    return Tile(layout, DataType("int32"), lambda r: function(start + e.index(layout, r)), cheap=True)
+    return Tile(layout, DataType("int32"), lambda r: function(start + e.index(layout, r)))
 
 
 def test_elements_are_gathered_and_scattered_by_pointers() -> None:
@@ -136,7 +136,7 @@ def test_elements_are_gathered_and_scattered_by_pointers() -> None:
     e, layout = kernel.emitter, blocked((extent,), warps=4)
     first = kernel.ids[0] * extent
     places = _range(e, layout, first, lambda i: i)
-    inside = Tile(layout, DataType("bool"), lambda r: places.at(r) < count, cheap=True)
+    inside = Tile(layout, DataType("bool"), lambda r: places.at(r) < count)
     mirrored = _range(e, layout, first, lambda i: count - 1 - i)
     a, b = kernel.array("A", values), kernel.array("B", result)
     tile = load_gathered(e, Pointers(a, mirrored), inside, None, layout, "a")

@@ -1,0 +1,104 @@
+"""Programs of nv_tileaa as text, down to kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+import tirx_mini as tvm
+from tirx_mini.ir import PrimFunc
+from tirx_mini.tile_ir.context import context_for
+from tirx_mini.tile_ir.emit import emit_kernel
+from tirx_mini.tile_ir.nv_tileaa import NV_TILEAA, STANDARD
+from tirx_mini.tile_ir.nv_tileas import NV_TILEAS, passes
+from tirx_mini.tile_ir.ssa import Module, parse_module, print_module, verify
+
+TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32", "int8": "i8", "int64": "i64"}
+PASSES = (
+    passes.convert_tileaa_to_tileas,
+    passes.plan_cta,
+    passes.assign_load_store_layouts,
+    passes.assign_dot_layouts,
+    passes.remove_layout_conversions,
+)
+
+
+class Program:
+    """A program over arrays: its lines, its parameters, and what they are called with."""
+
+    def __init__(self, grid: Sequence[int] = (1,)) -> None:
+        self.grid = tuple(grid)
+        self.params: list[str] = []
+        self.arrays: list[np.ndarray] = []
+        self.lines = [
+            "%x, %y, %z = get_program_id : i32",
+            *(f"%c{n} = arith.constant {n} : i32" for n in range(8)),
+        ]
+
+    def array(self, name: str, values: np.ndarray, *tile: int, padding: str = "") -> str:
+        """A parameter; with `tile`, cut into tiles: the type of %NAME_tiles."""
+        element = TYPES[str(values.dtype)]
+        self.params.append(f"%{name}: ptr<{element}>")
+        self.arrays.append(values)
+        dims = "".join(f"{n}x" for n in values.shape)
+        strides = ",".join(str(s // values.itemsize) for s in values.strides)
+        memref = f"memref<{dims}{element}, strides=[{strides}]>"
+        self.lines.append(f"%{name}_ref = make_memref %{name} : ptr<{element}> -> {memref}")
+        padded = f", padding={padding}" if padding else ""
+        blocks = f"btile<tile=({'x'.join(map(str, tile))}){padded}, {memref}>"
+        if tile:
+            self.lines.append(f"%{name}_tiles = block_tile %{name}_ref : {memref} -> {blocks}")
+        return blocks
+
+    def load(self, result: str, name: str, blocks: str, *index: str) -> None:
+        tile, element = _tile_of(blocks)
+        types = ", ".join(["i32"] * len(index))
+        self.lines.append(
+            f"%{result}, %{result}_token = tiled_load %{name}_tiles [{', '.join(index)}] : {blocks}, {types} -> "
+            f"tensor<{tile}x{element}>, mem_token"
+        )
+
+    def store(self, value: str, name: str, blocks: str, *index: str) -> None:
+        tile, element = _tile_of(blocks)
+        types = ", ".join(["i32"] * len(index))
+        self.lines.append(
+            f"%{name}_done = tiled_store %{value}, %{name}_tiles [{', '.join(index)}] : tensor<{tile}x{element}>, "
+            f"{blocks}, {types} -> mem_token"
+        )
+
+    def add(self, text: str) -> None:
+        """More lines. ``@4x8xf32`` stands for ``tensor<4x8xf32>``."""
+        self.lines.append(text)
+
+    def text(self) -> str:
+        body = "\n".join(self.lines)
+        return f"nv_tileaa.module @m {{ func @program({', '.join(self.params)}) {{ {body} return }} }}"
+
+    def module(self, gpu: str) -> Module:
+        """After all passes, each of whose results is read back from its text."""
+        module, context = parse_module(self.text(), [NV_TILEAA, *STANDARD]), context_for(gpu)
+        for step in PASSES:
+            module = verify(step(verify(module), context), step.__name__)
+            text = print_module(module, "nv_tileas")
+            assert print_module(parse_module(text, [NV_TILEAS, NV_TILEAA, *STANDARD]), "nv_tileas") == text
+        return module
+
+    def kernel(self, gpu: str = "h100") -> PrimFunc:
+        return emit_kernel(self.module(gpu), self.grid)
+
+    def run(self, gpu: str = "h100", schedules: int = 3) -> None:
+        report = tvm.simulate(self.kernel(gpu), *self.arrays, gpu=gpu, schedules=schedules)
+        assert not report.findings, report
+
+
+def _tile_of(blocks: str) -> tuple[str, str]:
+    """(extents, element) of the tensors of a btile, from its text."""
+    tile = blocks.split("tile=(")[1].split(")")[0]
+    return tile, blocks.split("memref<")[1].split(",")[0].split("x")[-1]
+
+
+def random(*shape: int, dtype: str = "float32") -> np.ndarray:
+    """Reproducible numbers."""
+    values = np.random.default_rng(sum(shape)).standard_normal(shape)
+    return (values * 20 if dtype.startswith("int") else values).astype(dtype)

@@ -1,0 +1,199 @@
+"""Control flow: values that go round a loop, or come out of a branch, are kept in registers and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tirx_mini.ir import (
+    Break,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Var,
+    While,
+    const,
+    int_value,
+    seq,
+    unary,
+)
+
+from ..nv_tileaa import Tensor
+from ..nv_tileaa import standard as std
+from ..ssa import Op, OpKind, Value
+from .emitter import Emitter
+from .tensors import layout_of
+from .values import Pointers, Tile, in_buffer
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a value is kept that changes.
+
+    buffer: registers, or a variable; None for what stays the same: a token, the position in a pipeline.
+    memory: for pointers, what they point into; `buffer` then holds their offsets.
+    constant: what stays the same.
+    """
+
+    value: Value
+    buffer: Buffer | None
+    memory: Buffer | None = None
+    constant: Any = None
+
+    def current(self, emitter: Emitter, value: Value) -> Any:
+        """What it holds now, for `value`."""
+        if self.buffer is None:
+            return self.constant
+        if isinstance(value.type, Tensor):
+            held: Tile | Expr = in_buffer(self.buffer, layout_of(value))
+        else:
+            held = emitter.bind(value.hint or "v", self.buffer[0])
+        return held if self.memory is None else Pointers(self.memory, held)
+
+
+def _slot(emitter: Emitter, value: Value, example: Any) -> Slot:
+    """A place for values like `example`."""
+    if not isinstance(example, (Tile, Expr, Pointers)):
+        return Slot(value, None, constant=example)
+    memory = None
+    if isinstance(example, Pointers):
+        memory, example = example.buffer, example.offsets
+    count = example.registers if isinstance(example, Tile) else 1
+    return Slot(value, emitter.local(value.hint or "x", count, example.dtype), memory)
+
+
+def _put(emitter: Emitter, slots: Sequence[Slot], given: Sequence[Any]) -> None:
+    """Store new values in all slots at a time: none of them is overwritten before all are computed."""
+    buffers = {slot.buffer for slot in slots if slot.buffer is not None}
+    ready = []
+    for slot, value in zip(slots, given, strict=True):
+        if slot.buffer is None:
+            continue
+        if isinstance(value, Pointers):
+            if value.buffer is not slot.memory:
+                raise emitter.refuse("the pointers that go round point into different arrays", "use one array")
+            value = value.offsets
+        ready.append((slot, _safe(emitter, value, slot.buffer, buffers)))
+    for slot, value in ready:
+        assert slot.buffer is not None
+        if isinstance(value, Tile):
+            if value.buffer is not slot.buffer:
+                emitter.fill_registers(slot.buffer, value)
+        else:
+            emitter.store(slot.buffer, 0, value)
+
+
+def _safe(emitter: Emitter, value: Any, own: Buffer, buffers: set[Buffer]) -> Any:
+    """`value`, computed now if it reads registers that are about to change."""
+    if not isinstance(value, Tile):
+        return emitter.bind("next", value) if len(buffers) > 1 else value
+    changing = value.reads & buffers
+    if not changing or (changing == frozenset({own}) and not value.moved):
+        return value
+    if value.buffer is own:
+        return value
+    return emitter.held(replace(value, buffer=None), "next")
+
+
+def _values(emitter: Emitter, values: Sequence[Value]) -> list[Any]:
+    return [emitter.value(value) for value in values]
+
+
+def _start(emitter: Emitter, slots: Sequence[Slot], values: Sequence[Value]) -> None:
+    """The values in a body, or after it, are what the slots hold."""
+    for slot, value in zip(slots, values, strict=True):
+        emitter.set_held(value, slot.current(emitter, value))
+
+
+def _for(emitter: Emitter, op: Op) -> None:
+    inits = _values(emitter, op.inits)
+    index, *carried = op.body.params
+    slots = [_slot(emitter, value, init) for value, init in zip(carried, inits, strict=True)]
+    _put(emitter, slots, inits)
+    lower, upper, step = (emitter.scalar(value) for value in (op.lower, op.upper, op.step))
+    outer = emitter.analyzer
+    var, start, stop, each = _counted(emitter, index, lower, upper, step)
+    emitter.scratch_may_be_busy()
+    with emitter.block() as body:
+        if each is None:
+            emitter.values[index] = emitter.bind(index.hint or "i", lower + var * step)
+        else:
+            emitter.values[index] = var
+        _start(emitter, slots, carried)
+        emitter.region(op.body)
+        _put(emitter, slots, _values(emitter, op.body.ops[-1].values))
+    emitter.analyzer = outer
+    emitter.add(For(var, start, stop, seq(*body), step=each or 1, span=emitter.span))
+    emitter.scratch_may_be_busy()
+    _start(emitter, slots, op.results)
+
+
+def _counted(
+    emitter: Emitter, index: Value, lower: Expr, upper: Expr, step: Expr
+) -> tuple[Var, Expr, Expr, int | None]:
+    """(variable, first, end, step) of the loop; the step is None where the variable counts iterations instead."""
+    known = int_value(step)
+    if known is not None and known > 0:
+        var = Var(lower.dtype, index.hint or "i")
+        first, last = emitter.analyzer.bounds(lower), emitter.analyzer.bounds(upper)
+        if first is not None and last is not None and last[1] > first[0]:
+            emitter.analyzer = emitter.analyzer.bind(var, first[0], last[1] - 1)
+        return var, lower, upper, known
+    count = emitter.bind("count", (upper - lower + step - 1) // step)
+    return Var(lower.dtype, "step"), const(0, lower.dtype), count, None
+
+
+def _if(emitter: Emitter, op: Op) -> None:
+    cond = emitter.scalar(op.condition)
+    slots: list[Slot] = []
+    branches = []
+    outer = emitter.analyzer
+    for region in op.regions:
+        with emitter.block() as body:
+            if region.ops:
+                emitter.region(region)
+                given = _values(emitter, region.ops[-1].values)
+                if not slots and op.results:
+                    slots = [_late_slot(emitter, v, g) for v, g in zip(op.results, given, strict=True)]
+                _put(emitter, slots, given)
+        branches.append(body)
+        emitter.analyzer = outer
+    emitter.declare(slot.buffer for slot in slots if slot.buffer is not None)
+    then, orelse = branches
+    emitter.add(If(cond, seq(*then), seq(*orelse) if orelse else None, span=emitter.span))
+    _start(emitter, slots, op.results)
+
+
+def _late_slot(emitter: Emitter, value: Value, example: Any) -> Slot:
+    """A slot whose buffer is declared later, before the branches."""
+    with emitter.block():
+        return _slot(emitter, value, example)
+
+
+def _while(emitter: Emitter, op: Op) -> None:
+    inits = _values(emitter, op.inits)
+    slots = [_slot(emitter, value, init) for value, init in zip(op.before.params, inits, strict=True)]
+    _put(emitter, slots, inits)
+    emitter.scratch_may_be_busy()
+    outer = emitter.analyzer
+    with emitter.block() as body:
+        _start(emitter, slots, op.before.params)
+        emitter.region(op.before)
+        last = op.before.ops[-1]
+        given = _values(emitter, last.values)
+        results = [_late_slot(emitter, v, g) for v, g in zip(op.results, given, strict=True)]
+        _put(emitter, results, given)
+        emitter.add(If(unary("not", emitter.scalar(last.condition)), Break(span=emitter.span), span=emitter.span))
+        _start(emitter, results, op.after.params)
+        emitter.region(op.after)
+        _put(emitter, slots, _values(emitter, op.after.ops[-1].values))
+    emitter.analyzer = outer
+    emitter.declare(slot.buffer for slot in results if slot.buffer is not None)
+    emitter.add(While(const(True), seq(*body), span=emitter.span))
+    emitter.scratch_may_be_busy()
+    _start(emitter, results, op.results)
+
+
+CONTROL_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {std.for_: _for, std.if_: _if, std.while_: _while}

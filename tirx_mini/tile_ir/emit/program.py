@@ -1,0 +1,97 @@
+"""A function of nv_tileas as a kernel of tirx_mini.ir."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from tirx_mini.ir import INT32, Buffer, DataType, PrimFunc, TirxError, Var, const
+
+from ..cuda_tile import Ptr
+from ..nv_tileaa import Memref
+from ..nv_tileaa import ops as aa
+from ..ssa import Module, Op, OpKind, Region, Value, flat
+from .accesses import ACCESS_OPS
+from .arithmetic import dtype_of
+from .control import CONTROL_OPS
+from .emitter import Emitter
+from .tensors import TENSOR_OPS
+from .values import Pointers
+from .warp_dots import WARP_DOT_OPS
+
+Rules = Mapping[OpKind, Callable[[Emitter, Op], None]]
+
+RULES: Rules = {**TENSOR_OPS, **ACCESS_OPS, **CONTROL_OPS, **WARP_DOT_OPS}
+"""What emits each operation. Operations of pipelines and tensor cores are in tables of their own."""
+
+
+def emit_kernel(
+    module: Module, grid: Sequence[int], params: Sequence[Buffer | Var] | None = None, rules: Rules = RULES
+) -> PrimFunc:
+    """The kernel of the only function of `module`, for a grid of CTAs.
+
+    params: one for each parameter of the function: a global buffer for a pointer, a variable for a number. By default
+        they follow from the types, and from the arrays that pointers are made into.
+    """
+    func = next(op for op in module.ops if op.kind is aa.func)
+    emitter = Emitter(func.num_warps or 4)
+    emitter.rules = rules
+    emitter.again, emitter.used = _uses(func.body)
+    ids = tuple(Var(INT32, f"block_{axis}") for axis in "xyz"[: max(1, len(grid))])
+    extents = (*grid, 1, 1, 1)[:3]
+    emitter.programs = extents
+    emitter.program = [*ids, *[const(0)] * (3 - len(ids))]
+    for var, extent in zip(ids, extents, strict=False):
+        emitter.analyzer = emitter.analyzer.bind(var, 0, extent - 1)
+    given = params if params is not None else default_params(func)
+    for value, param in zip(func.body.params, given, strict=True):
+        emitter.values[value] = Pointers(param, const(0)) if isinstance(param, Buffer) else param
+    emitter.region(func.body)
+    return PrimFunc(func.sym_name, tuple(given), emitter.kernel_body(ids, tuple(extents[: len(ids)])), span=func.span)
+
+
+def default_params(func: Op) -> list[Buffer | Var]:
+    """Parameters by their types. Raises TirxError for a pointer to an array whose extents the types do not say."""
+    arrays: dict[Value, Memref] = {op.base: op.result.type for op in func.body.walk() if op.kind is aa.make_memref}
+    found: list[Buffer | Var] = []
+    for number, value in enumerate(func.body.params):
+        name = value.hint or f"arg{number}"
+        if not isinstance(value.type, Ptr):
+            found.append(Var(dtype_of(value.type), name))
+            continue
+        array = arrays.get(value)
+        if array is None or None in array.shape or None in array.strides:
+            raise TirxError(f"the size of the array {name} is not known", func.span, "give the kernel's parameters")
+        found.append(Buffer(name, _shape(array), DataType(dtype_of(array.element)), span=func.span))
+    return found
+
+
+def _shape(array: Memref) -> tuple[int, ...]:
+    """The shape of a dense array, else the number of elements from the first to the last."""
+    extents, strides = [n or 0 for n in array.shape], [n or 0 for n in array.strides]
+    dense = [math.prod(extents[axis + 1 :]) for axis in range(len(extents))]
+    if strides == dense:
+        return tuple(extents)
+    return (1 + sum((extent - 1) * stride for extent, stride in zip(extents, strides, strict=True)),)
+
+
+def _uses(body: Region) -> tuple[frozenset[Value], frozenset[Value]]:
+    """(values used more than once or in an inner region, values used at all)."""
+    home: dict[Value, Region] = {}
+    counts: dict[Value, int] = {}
+    inner: set[Value] = set()
+
+    def visit(region: Region) -> None:
+        home.update(dict.fromkeys(region.params, region))
+        for op in region.ops:
+            for value in flat(op.args):
+                counts[value] = counts.get(value, 0) + 1
+                if home.get(value) is not region:
+                    inner.add(value)
+            home.update(dict.fromkeys(op.results, region))
+            for nested in op.regions:
+                visit(nested)
+
+    visit(body)
+    repeated = {value for value, count in counts.items() if count > 1}
+    return frozenset(repeated | inner), frozenset(counts)

@@ -1,0 +1,133 @@
+"""Dots by single warps: mma.sync on fragments in registers, and multiply-add of single threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tirx_mini.ir import HANDLE, AddressOf, Expr, binary, cast
+
+from ..layouts import LinearLayout, bits_of
+from ..nv_tileas import ops
+from ..ssa import Op, OpKind, Scalar
+from .emitter import Emitter
+from .tensors import element_dtype, write_rows
+from .values import Tile, in_buffer
+
+PTX_TYPES: Mapping[str, str] = {
+    "f16": "f16", "bf16": "bf16", "f32": "tf32", "tf32": "tf32", "i8": "s8", "f8E4M3FN": "e4m3", "f8E5M2": "e5m2",
+}  # fmt: skip
+SUMS: Mapping[str, str] = {"f32": "f32", "f16": "f16", "i32": "s32"}
+
+
+def _mma_sync(emitter: Emitter, op: Op) -> None:
+    """acc += a b, for each fragment of 16 × 8 of the accumulator and each step of mma.sync along K."""
+    kind, total = (value.type.element for value in (op.lhs, op.acc))
+    assert isinstance(kind, Scalar) and isinstance(total, Scalar)
+    a, b, acc = emitter.held(emitter.tile(op.lhs)), emitter.held(emitter.tile(op.rhs)), emitter.take(op.acc)
+    depth = 8 if kind.bits == 32 else 256 // kind.bits
+    modifiers = {
+        "shape": f"m16n8k{depth}", "a_type": PTX_TYPES[kind.name], "b_type": PTX_TYPES[kind.name],
+        "c_type": SUMS[total.name], "d_type": SUMS[total.name],
+    }  # fmt: skip
+    steps = _Steps(a.layout, b.layout, acc.layout, kind.bits)
+
+    def pointer(tile: Tile, register: Expr) -> Expr:
+        assert tile.buffer is not None
+        return AddressOf(HANDLE, tile.buffer, (register,))
+
+    def fragment(m: Expr, n: Expr) -> None:
+        def step(k: Expr) -> None:
+            sums = pointer(acc, steps.of_acc(m, n))
+            emitter.issue(
+                "mma.sync", sums, pointer(a, steps.of_a(m, k)), pointer(b, steps.of_b(m, n, k)), sums, **modifiers
+            )
+
+        emitter.loop(steps.inner, step, parallel=False, name="k")
+
+    emitter.loop(
+        steps.rows,
+        lambda m: emitter.loop(steps.cols, lambda n: fragment(m, n), parallel=False, name="n"),
+        parallel=False,
+        name="m",
+    )
+    emitter.set_held(op.result, acc)
+
+
+class _Steps:
+    """The fragments that a warp multiplies: how many along M (with batches), N and K, and in which registers each is.
+
+    The registers of a fragment lie side by side; then fragments follow along K (of A and B) or N (of the accumulator).
+    """
+
+    def __init__(self, a: LinearLayout, b: LinearLayout, acc: LinearLayout, bits: int) -> None:
+        pack = bits_of(32 // bits)
+        self.of_one = {"a": 1 << pack + 2, "b": 1 << pack + 1, "acc": 4}
+        self.inner = a.registers // self.of_one["a"] // self._others(a, pack + 2)
+        self.rows = self._others(a, pack + 2)
+        self.cols = acc.registers // self.of_one["acc"] // self._others(acc, 2)
+        self.batched = b.registers // self.of_one["b"] // self.inner // self.cols
+
+    @staticmethod
+    def _others(layout: LinearLayout, fragment: int) -> int:
+        """Fragments along all dimensions but the last."""
+        mask = layout.mask(len(layout.shape) - 1)
+        return 1 << sum(not basis & mask for basis in layout.register[fragment:])
+
+    def of_a(self, m: Expr, k: Expr) -> Expr:
+        return (m * self.inner + k) * self.of_one["a"]
+
+    def of_b(self, m: Expr, n: Expr, k: Expr) -> Expr:
+        """B has as many batches as A, whose rows of all batches are counted together."""
+        batch = m // (self.rows // self.batched)
+        return ((batch * self.cols + n) * self.inner + k) * self.of_one["b"]
+
+    def of_acc(self, m: Expr, n: Expr) -> Expr:
+        return (m * self.cols + n) * self.of_one["acc"]
+
+
+def _fma(emitter: Emitter, op: Op) -> None:
+    """Each thread multiplies rows of A and columns of B, which all threads read from shared memory."""
+    acc = emitter.take(op.acc)
+    assert acc.buffer is not None
+    a, b = emitter.tile(op.lhs), emitter.tile(op.rhs)
+    left = emitter.scratch(a.dtype, a.layout.size)
+    right = emitter.scratch(b.dtype, b.layout.size, -(-left.nbytes // 16) * 16)
+    emitter.fill()
+    write_rows(emitter, left, a)
+    write_rows(emitter, right, b)
+    emitter.filled()
+    rank = len(acc.shape)
+    inner, cols = op.lhs.type.shape[-1], acc.shape[-1]
+    dtype = element_dtype(op.acc)
+    buffer = acc.buffer
+
+    def step(k: Expr) -> None:
+        def add(r: Expr) -> None:
+            row = _row(emitter, acc.layout, r)
+            col = emitter.coordinate(acc.layout, rank - 1, r)
+            batch = _batch(emitter, acc.layout, r)
+            x, y = left[row * inner + k], right[(batch * inner + k) * cols + col]
+            product = binary("*", cast(dtype, x), cast(dtype, y))
+            index = 0 if buffer.scalar else r
+            emitter.store(buffer, index, buffer[index] + product)
+
+        emitter.loop(acc.registers, add)
+
+    emitter.loop(inner, step, parallel=False, name="k")
+    emitter.set_held(op.result, in_buffer(buffer, acc.layout))
+
+
+def _row(emitter: Emitter, layout: LinearLayout, register: Expr) -> Expr:
+    """The row of A for an element of the accumulator, counted through all batches."""
+    return emitter.index(layout, register) // layout.shape[-1]
+
+
+def _batch(emitter: Emitter, layout: LinearLayout, register: Expr) -> Expr:
+    return emitter.index(layout, register) // (layout.shape[-1] * layout.shape[-2])
+
+
+def _dot(emitter: Emitter, op: Op) -> None:
+    (_mma_sync if op.mma == ops.MMA_SYNC else _fma)(emitter, op)
+
+
+WARP_DOT_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {ops.dot: _dot}

@@ -1,0 +1,226 @@
+"""The passes that give tensors their layouts: which threads hold which elements, in which registers.
+
+Each takes a module and the context of the compilation, and returns a module.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..context import Context
+from ..layouts import LinearLayout, bits_of, blocked, mma_accumulator, mma_operand
+from ..nv_tileaa import BlockTile, Tensor
+from ..nv_tileaa import ops as aa
+from ..ssa import Module, Op, Rewriter, Scalar, Value
+from . import ops
+from .ops import FMA, MIRRORS, MMA_SYNC
+from .relayout import Chosen, flow, relayout
+
+VECTOR_BYTES = 16
+SECTOR_BYTES = 32
+WARP = 32
+
+
+# -- convert-tileaa-to-tileas, tileas-plan-cta ---------------------------------------------------------------------
+
+
+def convert_tileaa_to_tileas(module: Module, context: Context) -> Module:
+    """Memory accesses, shapes, dots and reductions become operations of nv_tileas."""
+    return Rewriter(default=lambda op, rw: rw.copy(op, MIRRORS.get(op.kind, op.kind)).results).module(module)
+
+
+def plan_cta(module: Module, context: Context) -> Module:
+    """Chooses how many warps share a tile, and spreads every tensor evenly over them."""
+    planned = Module(module.name, tuple(_planned(op, context) for op in module.ops))
+    return relayout(planned, lambda op: Chosen({}), warps_of)
+
+
+def warps_of(func: Op) -> int:
+    """The warps that compute, as tileas-plan-cta has chosen them."""
+    return func.num_warps or 4
+
+
+def _planned(func: Op, context: Context) -> Op:
+    if func.kind is not aa.func or func.num_warps:
+        return func
+    warps = context.options.num_warps or _warps_for(func)
+    return replace(func, attrs={**func.attrs, "num_warps": warps})
+
+
+MOST_ELEMENTS = 128
+"""Elements of the largest tensor that a thread is to hold; 8 warps share tensors that are larger."""
+
+
+def _warps_for(func: Op) -> int:
+    """1, 2, 4 or 8 warps: 4, fewer where a tensor has no element for each thread, more for large ones."""
+    sizes = [v.type.size for op in func.body.walk() for v in op.results if isinstance(v.type, Tensor)]
+    largest = max(sizes, default=1)
+    if largest > MOST_ELEMENTS * 4 * WARP:
+        return 8
+    return min(4, 1 << max(0, bits_of(max(1, largest // WARP))))
+
+
+# -- tileas-assign-load-store-layouts ------------------------------------------------------------------------------
+
+
+def assign_load_store_layouts(module: Module, context: Context) -> Module:
+    """Tensors are loaded and stored so that neighbouring threads access neighbouring vectors of memory."""
+    return relayout(module, _memory_layouts, warps_of)
+
+
+def _memory_layouts(func: Op) -> Chosen:
+    warps = warps_of(func)
+    loads = {
+        op.tensor: memory_layout(op, op.tensor.type, warps)
+        for op in func.body.walk()
+        if op.kind in (ops.tiled_load, ops.gather_load, ops.load) and isinstance(op.tensor.type, Tensor)
+    }
+    large = {value: layout for value, layout in loads.items() if value.type.size >= warps * WARP}
+    wanted, soft = _stores(func, warps)
+    ordered = dict(sorted(large.items(), key=lambda item: -item[0].type.size))
+    return Chosen(ordered, {**{v: x for v, x in loads.items() if v not in large}, **soft}, wanted)
+
+
+def _stores(func: Op, warps: int) -> tuple[dict[Op, list[LinearLayout | None]], dict[Value, LinearLayout]]:
+    """The layouts in which stores want their operands, and those that stored values have unless others say."""
+    wanted: dict[Op, list[LinearLayout | None]] = {}
+    soft: dict[Value, LinearLayout] = {}
+    for op in func.body.walk():
+        if op.kind in (ops.tiled_store, ops.tiled_atomic_rmw) and isinstance(op.value.type, Tensor):
+            layout = memory_layout(op, op.value.type, warps)
+            soft[op.value] = layout
+            wanted[op] = [layout if v is op.value else None for v in op.operands]
+        elif op.kind in (ops.store, ops.scatter_store) and isinstance(op.value.type, Tensor):
+            soft[op.value] = memory_layout(op, op.value.type, warps)
+    return wanted, soft
+
+
+def memory_layout(op: Op, tensor: Tensor, warps: int) -> LinearLayout:
+    """The layout for an access of `tensor`: vectors of 16 bytes along the dimension that is contiguous in memory."""
+    bits = element_bits(tensor)
+    order = tuple(reversed(range(tensor.rank)))
+    if "view" in op.kind.members and isinstance(op.view.type, BlockTile):
+        order = _by_stride(op.view.type)
+    return blocked(tensor.shape, warps=warps, vector=max(1, 8 * VECTOR_BYTES // bits), order=order)
+
+
+def _by_stride(blocks: BlockTile) -> tuple[int, ...]:
+    """The dimensions of a tile, the one with the smallest stride first."""
+    strides = blocks.memref.strides
+
+    def key(axis: int) -> tuple[bool, int, int]:
+        stride = strides[blocks.order[axis]]
+        return stride is None, stride or 0, -axis
+
+    return tuple(sorted(range(len(blocks.tile)), key=key))
+
+
+def element_bits(tensor: Tensor) -> int:
+    """The bits of an element; of a pointer, 64."""
+    return tensor.element.bits if isinstance(tensor.element, Scalar) else 64
+
+
+# -- tileas-assign-dot-layouts -------------------------------------------------------------------------------------
+
+DEPTHS: Mapping[str, tuple[int, tuple[str, ...]]] = {
+    "f16": (16, ("f32", "f16")), "bf16": (16, ("f32",)), "f32": (8, ("f32",)), "tf32": (8, ("f32",)),
+    "i8": (32, ("i32",)), "f8E4M3FN": (32, ("f32",)), "f8E5M2": (32, ("f32",)),
+}  # fmt: skip
+"""The depth of mma.sync m16n8 for elements of A and B, and the types that it accumulates in (PTX ISA, "mma")."""
+
+
+def assign_dot_layouts(module: Module, context: Context) -> Module:
+    """Dots get an instruction, and their operands the fragments that it takes."""
+    chosen = Rewriter({ops.dot: lambda op, rw: rw.copy(op, mma=_instruction(op)).results}).module(module)
+    return relayout(chosen, _with_dots, warps_of)
+
+
+def _instruction(op: Op) -> str:
+    return op.mma if op.mma != "none" else MMA_SYNC if _fits(op) else FMA
+
+
+def _fits(op: Op) -> bool:
+    """Whether mma.sync computes the dot."""
+    lhs, acc = op.lhs.type, op.acc.type
+    depth, sums = DEPTHS.get(str(lhs.element), (0, ()))
+    (rows, inner), cols = lhs.shape[-2:], acc.shape[-1]
+    same_signs = op.signed_lhs and op.signed_rhs
+    return bool(depth) and str(acc.element) in sums and rows >= 16 and cols >= 8 and inner >= depth and same_signs
+
+
+def warps_along(op: Op, warps: int) -> tuple[int, int]:
+    """How many warps share a dot along M and along N: those that read the fewest elements of A and B."""
+    rows, cols = op.acc.type.shape[-2:]
+    splits = [(m, warps // m) for m in (1 << bit for bit in range(bits_of(warps) + 1))]
+    fitting = [(m, n) for m, n in splits if rows >= 16 * m and cols >= 8 * n] or [(1, 1)]
+    most = max(m * n for m, n in fitting)
+    return min((s for s in fitting if s[0] * s[1] == most), key=lambda s: (rows // s[0] + cols // s[1], -s[0]))
+
+
+def dot_layouts(op: Op, warps: int) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
+    """The layouts of A, B and the accumulator of a dot by mma.sync."""
+    along_m, along_n = warps_along(op, warps)
+    bits = element_bits(op.lhs.type)
+    a = mma_operand(op.lhs.type.shape, operand="A", bits=bits, warps_m=along_m, warps_n=along_n)
+    b = mma_operand(op.rhs.type.shape, operand="B", bits=bits, warps_m=along_m, warps_n=along_n)
+    acc = mma_accumulator(op.acc.type.shape, warps_m=along_m, warps_n=along_n)
+    return tuple(_over(layout, warps) for layout in (a, b, acc))  # type: ignore[return-value]
+
+
+def _over(layout: LinearLayout, warps: int) -> LinearLayout:
+    """The layout for `warps` warps; those that have no part hold replicas."""
+    return replace(layout, warp=(*layout.warp, *[0] * (bits_of(warps) - len(layout.warp))))
+
+
+def _with_dots(func: Op) -> Chosen:
+    """The layouts of dots, then those of memory."""
+    warps = warps_of(func)
+    memory = _memory_layouts(func)
+    values: dict[Value, LinearLayout] = {}
+    wanted = dict(memory.wanted)
+    for op in func.body.walk():
+        if op.kind is ops.dot and op.mma == MMA_SYNC:
+            a, b, acc = dot_layouts(op, warps)
+            values[op.result] = acc
+            wanted[op] = [a, b, acc]
+    return Chosen({**values, **memory.values}, memory.soft, wanted)
+
+
+# -- tileas-remove-layout-conversions ------------------------------------------------------------------------------
+
+
+def remove_layout_conversions(module: Module, context: Context) -> Module:
+    """Values between accesses and dots take the layouts of these; a store takes what it gets where that is as good."""
+    return relayout(module, _fewest, warps_of)
+
+
+def _fewest(func: Op) -> Chosen:
+    chosen = _with_dots(func)
+    flowing = flow(func.body, chosen, warps_of(func))
+    wanted = dict(chosen.wanted)
+    for op in func.body.walk():
+        if op.kind in (ops.tiled_store, ops.tiled_atomic_rmw) and op in wanted:
+            have, best = flowing.get(op.value), wanted[op][op.operands.index(op.value)]
+            if have is not None and best is not None and sectors(op, have) <= 2 * sectors(op, best):
+                del wanted[op]
+    return replace(chosen, wanted=wanted)
+
+
+def sectors(op: Op, layout: LinearLayout) -> float:
+    """Sectors of 32 bytes of memory that a warp touches for each element that it stores or loads."""
+    blocks: BlockTile = op.view.type
+    strides = [blocks.memref.strides[axis] or 1 << 20 for axis in blocks.order]
+    elements = layout.table()[0]
+    places = np.zeros_like(elements)
+    for axis, stride in enumerate(strides):
+        places += ((elements & layout.mask(axis)) >> layout.shift(axis)) * stride
+    size = max(1, element_bits(blocks.loaded) // 8)
+    contiguous = [axis for axis, stride in enumerate(strides) if stride == 1]
+    width = layout.vector(VECTOR_BYTES // size, contiguous[0]) if contiguous else 1
+    steps = places[:, ::width]
+    touched = sum(len(np.unique(steps[:, i] * size // SECTOR_BYTES)) for i in range(steps.shape[1]))
+    return touched / math.prod(places.shape)
