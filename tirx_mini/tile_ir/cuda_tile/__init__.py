@@ -1,10 +1,10 @@
 """cuda_tile, the dialect of the published Tile IR: types, attributes and operations, with their text."""
 
-from . import attributes, ops
+from . import attributes, meanings, ops
 from .attributes import Bounded, Dense, DivBy, SameElements
 from .dialect import CUDA_TILE
-from .interpret import AssertionFailed, interpret
-from .meanings import Memory, OutOfBounds
+from .interpret import interpret
+from .meanings import ArrayView, AssertionFailed, Blocks, Machine, Meaning, Memory, OutOfBounds
 from .types import (
     BASE_FLOATS,
     FLOATS,
@@ -23,29 +23,8 @@ from .types import (
 )  # fmt: skip
 
 __all__ = [
-    "BASE_FLOATS",
-    "CUDA_TILE",
-    "FLOATS",
-    "INTEGERS",
-    "PADDINGS",
-    "TOKEN",
-    "AssertionFailed",
-    "Bounded",
-    "Dense",
-    "DivBy",
-    "GatherScatterView",
-    "Memory",
-    "OutOfBounds",
-    "PartitionView",
-    "Ptr",
-    "SameElements",
-    "StridedView",
-    "TensorView",
-    "Tile",
-    "Token",
-    "attributes",
-    "interpret",
-    "ops",
-    "parse_ptr",
-    "tile",
-]
+    "BASE_FLOATS", "CUDA_TILE", "FLOATS", "INTEGERS", "PADDINGS", "TOKEN", "ArrayView", "AssertionFailed", "Blocks",
+    "Bounded", "Dense", "DivBy", "GatherScatterView", "Machine", "Meaning", "Memory", "OutOfBounds",
+    "PartitionView", "Ptr", "SameElements", "StridedView", "TensorView", "Tile", "Token", "attributes", "interpret",
+    "meanings", "ops", "parse_ptr", "tile",
+]  # fmt: skip

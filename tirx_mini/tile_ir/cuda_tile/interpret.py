@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ..ssa import Module, Op, OpKind, Value
 from . import ops
-from .meanings import ELEMENTWISE, ArrayView, Blocks, Exit, Machine, Meaning, Memory, dtype_of, to_float, wide
+from .meanings import (
+    ELEMENTWISE,
+    ArrayView,
+    AssertionFailed,
+    Blocks,
+    Exit,
+    Machine,
+    Meaning,
+    Memory,
+    argument,
+    change_of,
+    dtype_of,
+    matrix_product,
+    run_grid,
+    scaled,
+    signed_or_not,
+    slice_at,
+    swapped,
+)  # fmt: skip
 from .types import GatherScatterView, PartitionView, Ptr, Tile
-
-
-class AssertionFailed(Exception):
-    """An `assert` of the program does not hold; the message is the program's."""
 
 
 def elementwise(name: str) -> Meaning:
@@ -34,47 +48,6 @@ def blocks_of(view: PartitionView | GatherScatterView) -> Blocks:
         rank = len(view.tile)
         return Blocks(view.tile, tuple(range(rank)), (1,) * rank, view.sparse_dim, view.padding)
     return Blocks(view.tile, view.dim_map, view.steps, None, view.padding)
-
-
-def matrix_product(lhs: np.ndarray, rhs: np.ndarray, acc: np.ndarray, element: str) -> np.ndarray:
-    """acc + lhs rhs: exact products, sums in float32 (float64 for itself), one rounding at the end."""
-    if element.startswith("i"):
-        return (acc + np.matmul(lhs.astype(np.int64), rhs.astype(np.int64))).astype(dtype_of(element))
-    return to_float(np.matmul(wide(lhs), wide(rhs)) + wide(acc), element)
-
-
-def _scaled(factor: np.ndarray, scale: np.ndarray, axis: int) -> np.ndarray:
-    return wide(factor) * np.repeat(wide(scale), factor.shape[axis] // scale.shape[axis], axis)
-
-
-def signed_or_not(x: np.ndarray, signed: bool) -> np.ndarray:
-    """Integers of 8 bits for a product."""
-    return x if signed else x.view(np.uint8)
-
-
-def change_of(mode: str, element: str) -> Callable[..., Any]:
-    """What an atomic operation stores, from what is there and its operand."""
-    name, signedness = {
-        "and": ("andi", ""),
-        "or": ("ori", ""),
-        "xor": ("xori", ""),
-        "add": ("addi", ""),
-        "addf": ("addf", ""),
-        "max": ("maxi", "signed"),
-        "min": ("mini", "signed"),
-        "umax": ("maxi", "unsigned"),
-        "umin": ("mini", "unsigned"),
-        "xchg": ("", ""),
-    }[mode]
-    if not name:
-        return lambda old, new: new
-    attrs = SimpleNamespace(signedness=signedness, rounding_mode="nearest_even", flush_to_zero=False)
-    return lambda old, value: ELEMENTWISE[name](attrs, element, old, value)
-
-
-def swapped(old: np.ndarray, compare: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Compare and swap: bits are compared."""
-    return value if old.tobytes() == compare.tobytes() else old
 
 
 # -- memory and views -----------------------------------------------------------------------------------------------
@@ -152,18 +125,14 @@ def _constant(m: Machine, op: Op) -> np.ndarray:
     return np.broadcast_to(op.value.values, op.result.type.shape)
 
 
-def _slice(op: Op, whole: tuple[int, ...], part: tuple[int, ...], indices: Sequence[Any]) -> tuple[slice, ...]:
-    return tuple(slice(int(i) * n, int(i) * n + n) for i, n in zip(indices, part, strict=True))
-
-
 def _extract(m: Machine, op: Op) -> np.ndarray:
     source = m[op.source]
-    return source[_slice(op, source.shape, op.result.type.shape, m[op.indices])]
+    return source[slice_at(op.result.type.shape, m[op.indices])]
 
 
 def _insert(m: Machine, op: Op) -> np.ndarray:
     made = m[op.destination].copy()
-    made[_slice(op, made.shape, op.source.type.shape, m[op.indices])] = m[op.source]
+    made[slice_at(op.source.type.shape, m[op.indices])] = m[op.source]
     return made
 
 
@@ -231,8 +200,8 @@ MEANINGS: Mapping[OpKind, Meaning] = MappingProxyType(
             "i32",
         ),
         ops.mmaf_scaled: lambda m, op: matrix_product(
-            _scaled(m[op.lhs], m[op.lhs_scale], -1),
-            _scaled(m[op.rhs], m[op.rhs_scale], -2),
+            scaled(m[op.lhs], m[op.lhs_scale], -1),
+            scaled(m[op.rhs], m[op.rhs_scale], -2),
             m[op.acc],
             _element(op.acc),
         ),
@@ -289,25 +258,3 @@ def interpret(
 
 def _global(op: Op) -> np.ndarray:
     return np.broadcast_to(op.value.values, op.type.shape).copy()
-
-
-def argument(memory: Memory, element: Any, value: Any) -> np.ndarray:
-    """The value of a parameter: the address of an array, or a number. Raises `ValueError` for a wrong dtype."""
-    if not isinstance(element, Ptr):
-        return np.asarray(value).astype(dtype_of(element))
-    if not isinstance(value, np.ndarray) or value.dtype != dtype_of(element.pointee):
-        found = getattr(value, "dtype", value)
-        raise ValueError(f"a {element} needs an array of {dtype_of(element.pointee)}, not {found}")
-    return np.asarray(memory.add(value), np.int64)
-
-
-def run_grid(
-    meanings: Mapping[OpKind, Meaning], memory: Memory, symbols: dict[str, int], body: Any, values: Sequence[Any],
-    grid: Sequence[int], write: Callable[[str], object] | None,
-) -> None:  # fmt: skip
-    """Run a kernel's region for each block, x fastest."""
-    x, y, z = (*grid, 1, 1, 1)[:3]
-    show = write or (lambda text: print(text, end=""))
-    with np.errstate(all="ignore"):
-        for block in np.ndindex(z, y, x):
-            Machine(meanings, memory, (block[2], block[1], block[0]), (x, y, z), show, symbols).run(body, values)

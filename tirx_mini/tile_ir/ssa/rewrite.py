@@ -123,26 +123,31 @@ def _live(ops: tuple[Op, ...], used: set[Value]) -> tuple[Op, ...]:
 
 def merge_equal(module: Module) -> Module:
     """Common subexpressions: a pure operation that repeats one in scope gives way to it."""
-    rewriter = Rewriter()
-    scopes: list[dict[Any, tuple[Value, ...]]] = [{}]
+    return _Merger().module(module)
 
-    def rule(op: Op, rw: Rewriter) -> Any:
-        if op.regions:
-            scopes.append({})
-            copied = rw.copy(op).results
-            scopes.pop()
-            return copied
-        if not op.kind.pure:
+
+class _Merger(Rewriter):
+    """scopes: the pure operations of this region and of those around it."""
+
+    def __init__(self) -> None:
+        super().__init__(default=lambda op, rw: self.merged(op))
+        self.scopes: list[dict[Any, tuple[Value, ...]]] = []
+
+    def region(self, region: Region, params: Sequence[Value] | None = None) -> Region:
+        self.scopes.append({})
+        made = super().region(region, params)
+        self.scopes.pop()
+        return made
+
+    def merged(self, op: Op) -> Any:
+        if op.regions or not op.kind.pure:
             return KEEP
-        key = (op.kind, tuple(rw[a] for a in op.args), _frozen(op.attrs), tuple(v.type for v in op.results))
-        for scope in scopes:
+        key = (op.kind, tuple(self[a] for a in op.args), _frozen(op.attrs), tuple(v.type for v in op.results))
+        for scope in self.scopes:
             if key in scope:
                 return scope[key]
-        scopes[-1][key] = rw.copy(op).results
-        return scopes[-1][key]
-
-    rewriter.default = rule
-    return rewriter.module(module)
+        self.scopes[-1][key] = self.copy(op).results
+        return self.scopes[-1][key]
 
 
 def _frozen(value: Any) -> Any:

@@ -70,6 +70,7 @@ ADD = TOY.op("add", "lhs rhs", "sum", "$lhs, $rhs [[wrap $wrap]] attr-dict : typ
 PACK = TOY.op("pack", "*items last?", "box", "[$items] [[or $last : type($last)]] -> type($box) attr-dict",
               attrs={"order": INTS(()), "fast": FLAG})  # fmt: skip
 LOOP = TOY.op("loop", "count", "", "$count $body", regions="body")
+FORK = TOY.op("fork", "", "", "$one $other", regions="one other")
 END = TOY.op("end", "*values", "", "[[$values]]", terminator=True)
 FUNC = TOY.op("func", "", "", "$body", regions="body")
 
@@ -187,6 +188,16 @@ def test_dead_and_repeated_operations_go() -> None:
     module = merge_equal(_module(body))
     assert len(list(module.find(CONST))) == 2
     assert len(uses(module)[next(module.find(CONST)).result]) == 3
+
+    def apart(b: Builder) -> None:
+        def arm(b: Builder) -> None:
+            b.emit(CONST, number=1, types=[I32])
+            b.emit(END, [])
+
+        b.emit(FORK, regions=[b.body([], arm), b.body([], arm)])
+        b.emit(END, [])
+
+    assert len(list(merge_equal(_module(apart)).find(CONST))) == 2
 
     def dead(b: Builder) -> None:
         a = b.emit(CONST, number=1, types=[I32])

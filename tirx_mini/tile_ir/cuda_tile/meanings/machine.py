@@ -20,6 +20,10 @@ from .memory import Memory
 Dims = tuple[int, int, int]
 
 
+class AssertionFailed(Exception):
+    """An `assert` of the program does not hold; the message is the program's."""
+
+
 @dataclass(frozen=True)
 class Exit:
     """A terminator that was reached, and the values that it hands on."""
@@ -171,3 +175,31 @@ def _formatted(spec: str, x: Array) -> str:
     if np.ndim(x):
         return "[" + ", ".join(_formatted(spec, row) for row in x) + "]"
     return spec % (float(x) if spec[-1] in "feEgG" else int(x))
+
+
+def slice_at(part: Sequence[int], indices: Sequence[Any]) -> tuple[slice, ...]:
+    """The slice of a tile of the shape `part` at `indices`, which count such slices."""
+    return tuple(slice(int(i) * n, int(i) * n + n) for i, n in zip(indices, part, strict=True))
+
+
+def argument(memory: Memory, element: object, value: Any) -> Array:
+    """The value of a parameter: the address of an array, or a number. Raises `ValueError` for a wrong dtype."""
+    name = str(element)
+    if not name.startswith("ptr<"):
+        return np.asarray(value).astype(dtype_of(name))
+    wanted, found = dtype_of(name[4:-1]), getattr(value, "dtype", value)
+    if not isinstance(value, np.ndarray) or found != wanted:
+        raise ValueError(f"a {name} needs an array of {wanted}, not {found}")
+    return np.asarray(memory.add(value), np.int64)
+
+
+def run_grid(
+    meanings: Mapping[OpKind, Meaning], memory: Memory, symbols: dict[str, int], body: Any, values: Sequence[Any],
+    grid: Sequence[int], write: Callable[[str], object] | None,
+) -> None:  # fmt: skip
+    """Run a kernel's region for each block, x fastest."""
+    x, y, z = (*grid, 1, 1, 1)[:3]
+    show = write or (lambda text: print(text, end=""))
+    with np.errstate(all="ignore"):
+        for block in np.ndindex(z, y, x):
+            Machine(meanings, memory, (block[2], block[1], block[0]), (x, y, z), show, symbols).run(body, values)

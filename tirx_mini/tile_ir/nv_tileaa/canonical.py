@@ -1,0 +1,102 @@
+"""Clean-ups of nv_tileaa: constants are computed, moves of equal elements disappear, repeated operations are merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..cuda_tile import Dense
+from ..ssa import KEEP, Module, Op, Rewriter, Value, merge_equal
+from . import ops as aa
+from . import standard as st
+from .computing import compute, is_elementwise
+from .memory_types import element_of, shape_of
+
+MOST_FOLDED = 64
+"""Constants with more different elements stay the operations that make them."""
+_MOVES = (aa.view, aa.expand_dims, aa.broadcast, aa.permute)
+_NEUTRAL_RIGHT = {
+    st.addi: 0, st.subi: 0, st.ori: 0, st.xori: 0, st.shli: 0, st.shrsi: 0, st.shrui: 0, st.muli: 1, st.divsi: 1,
+    st.divui: 1, st.floordivsi: 1, st.ceildivsi: 1, st.ceildivui: 1, st.mulf: 1, st.divf: 1,
+}  # fmt: skip
+"""``x op n`` is x. (x + 0.0 is not x for x = -0.0.)"""
+_COMMUTATIVE = (st.addi, st.muli, st.ori, st.xori, st.mulf)
+
+
+def canonical(module: Module) -> Module:
+    """The module without what can be computed now, and without repetitions."""
+    return merge_equal(_Canonical().module(module))
+
+
+class _Canonical(Rewriter):
+    def __init__(self) -> None:
+        super().__init__(default=lambda op, rw: self.simplified(op))
+        self.made: dict[Value, Op] = {}
+
+    def add(self, op: Op) -> Op:
+        self.made.update(dict.fromkeys(op.results, op))
+        return super().add(op)
+
+    def constant(self, value: Value) -> Dense | None:
+        op = self.made.get(value)
+        return op.value if op is not None and op.kind is st.constant else None
+
+    def number(self, value: Value) -> Any:
+        """The number that all elements are, if that is known."""
+        constant = self.constant(value)
+        return None if constant is None or constant.values.ndim else constant.values[()]
+
+    def simplified(self, op: Op) -> Any:
+        """What stands for an operation; `KEEP` if nothing simpler does."""
+        if is_elementwise(op):
+            return self.elementwise(op)
+        if op.kind in _MOVES:
+            return self.moved(op)
+        if op.kind is aa.splat and self.number(self[op.source]) is not None:
+            return self.emit_constant(op, self.constant(self[op.source]))
+        if op.kind is aa.extract:
+            made = self.made.get(self[op.source])
+            return made.source if made is not None and made.kind is aa.splat else KEEP
+        if op.kind is st.if_ and self.number(self[op.condition]) is not None:
+            return self.branch(op.then if self.number(self[op.condition]) else op.orelse)
+        return KEEP
+
+    def emit_constant(self, op: Op, value: Dense | None) -> Value:
+        return self.emit(st.constant, types=[op.result.type], value=value)
+
+    def elementwise(self, op: Op) -> Any:
+        operands = [self[v] for v in op.operands]
+        constants = [self.constant(v) for v in operands]
+        if all(c is not None for c in constants):
+            arrays = [c.values for c in constants if c is not None]
+            if all(a.ndim == 0 for a in arrays) or np.prod(shape_of(op.result.type)) <= MOST_FOLDED:
+                found = compute(op, *arrays)
+                return self.emit_constant(op, Dense(str(element_of(op.result.type)), found))
+        if op.kind is st.select and self.number(operands[0]) is not None:
+            return operands[1] if self.number(operands[0]) else operands[2]
+        if op.kind in _NEUTRAL_RIGHT:
+            neutral = _NEUTRAL_RIGHT[op.kind]
+            if self.number(operands[1]) == neutral:
+                return operands[0]
+            if op.kind in _COMMUTATIVE and self.number(operands[0]) == neutral:
+                return operands[1]
+        if op.kind is st.muli and any(self.number(v) == 0 for v in operands):
+            return self.emit_constant(op, Dense.of(str(element_of(op.result.type)), 0))
+        return KEEP
+
+    def moved(self, op: Op) -> Any:
+        """Equal elements stay equal, however they are moved."""
+        source = self[op.source]
+        if self.number(source) is not None:
+            return self.emit_constant(op, self.constant(source))
+        made = self.made.get(source)
+        if made is not None and made.kind is aa.splat:
+            return self.emit(aa.splat, made.source, types=[op.result.type])
+        return source if source.type == op.result.type and op.kind in (aa.view, aa.broadcast) else KEEP
+
+    def branch(self, region: Any) -> list[Value]:
+        """The operations of a branch that is always taken."""
+        for op in region.ops[:-1]:
+            self.op(op)
+        return list(self[region.ops[-1].values])
