@@ -100,9 +100,19 @@ class CompiledKernel:
         return CompiledKernel(_compiled(func, self.inner), self.module)
 
     @property
-    def mod(self) -> HostModule:
+    def mod(self) -> HostSide:
         """The host module: ``exe.mod(A, B, D)``, ``exe.mod.imports[0].inspect_source()``."""
-        return HostModule.of(self)
+        return HostSide(HostModule.of(self).imports, self)
+
+    def jit(self, **_: Any) -> HostSide:
+        """The host module: kernels are compiled already."""
+        return self.mod
+
+    def export_library(self, *_: Any, **__: Any) -> None:
+        """Raises `ValueError`: a kernel is no library here."""
+        raise ValueError(
+            'a compiled kernel is not exported as a library: exe.source("cuda") and exe.source("ptx") are its text'
+        )
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str:
         return self.inner.source(stage, comments)
@@ -119,6 +129,40 @@ class CompiledKernel:
     def time_evaluator(self, name: str, device: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
         """TVM's way to time a kernel: ``exe.time_evaluator("main", dev)(A, B, D).mean`` is in seconds."""
         return Evaluator(self.get_function(name), number, repeat)
+
+
+@dataclass(frozen=True)
+class HostSide(HostModule):
+    """The host module of a compiled kernel, with TVM's names: ``exe.mod["main"](A, B, D)``."""
+
+    kernel: CompiledKernel
+
+    kind = "llvm"
+
+    def __getitem__(self, name: str) -> CompiledKernel:
+        return self.get_function(name)
+
+    def get_function(self, name: str, query_imports: bool = False) -> CompiledKernel:
+        """The kernel of this name."""
+        return self.kernel.get_function(name)
+
+    @property
+    def imports_(self) -> tuple[Any, ...]:
+        """The device modules, as `imports`."""
+        return self.imports
+
+    @property
+    def entry_func(self) -> CompiledKernel:
+        """The kernel."""
+        return self.kernel
+
+    def time_evaluator(self, func_name: str, dev: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
+        """As `CompiledKernel.time_evaluator`."""
+        return self.kernel.time_evaluator(func_name, dev, number, repeat)
+
+    def inspect_source(self, fmt: str = "") -> str:
+        """The text of the device module."""
+        return self.imports[0].inspect_source(fmt)
 
 
 def _bytes_of(value: Any) -> np.ndarray | None:
@@ -330,9 +374,12 @@ def tensor(arr: Any, device: Device | None = None, mem_scope: str | None = None)
     return Tensor(np.array(values, order="C"), device or cpu())
 
 
-def empty(
-    shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None
-) -> Tensor:
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor that shares the memory of an array or of a PyTorch tensor in main memory."""
+    return Tensor(np.from_dlpack(ext_tensor))
+
+
+def empty(shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None) -> Tensor:
     """A tensor whose values are to be written; they are zero."""
     extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     return Tensor(np.zeros(extents, numpy_dtype(DataType(str(dtype)))), device or cpu())
@@ -349,5 +396,9 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
         pairs = [(lhs.functions[name], rhs.functions[name]) for name in lhs.functions]
     for one, other in pairs:
         if not structural_equal(one, other):
-            raise ValueError(f"the kernels differ:\n{one.script()}\n\n{other.script()}")
+            kind = "kernels" if isinstance(one, PrimFunc) else "two"
+            raise ValueError(f"the {kind} differ:\n{_text(one)}\n\n{_text(other)}")
 
+
+def _text(value: Any) -> str:
+    return value.script() if hasattr(value, "script") else repr(value)

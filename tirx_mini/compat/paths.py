@@ -6,13 +6,16 @@ from collections.abc import Mapping
 
 _COMPAT, _IR, _LANG, _LAYOUT = ("tirx_mini." + room for room in ("compat", "ir", "lang", "layout"))
 _TIRX = "tirx_mini.script.tirx"
+_NODES = f"{_COMPAT}.nodes"
 _LANG_MODULES = ("alloc_pool", "pipeline", "smem_desc", "tile_scheduler", "warp_role")
 _BACKENDS = ("tvm.backend.cuda", "tvm.tirx.cuda")
 """`tvm.tirx.cuda` is another name of `tvm.backend.cuda`."""
 
 PATHS: Mapping[str, tuple[str, ...]] = {
-    "tvm": (f"{_COMPAT}.host", "tirx_mini"),
+    "tvm": (f"{_COMPAT}.host", f"{_COMPAT}.registry", "tirx_mini"),
     "tvm.ir": (_IR, f"{_COMPAT}.types", f"{_COMPAT}.host"),
+    "tvm.arith": (f"{_COMPAT}.arith",),
+    "tvm.error": (f"{_COMPAT}.error",),
     "tvm.ir.type": (f"{_COMPAT}.types",),
     "tvm.ir.module": (_IR,),
     "tvm.runtime": (f"{_COMPAT}.host", _IR),
@@ -23,14 +26,14 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "tvm.testing": (f"{_COMPAT}.testing",),
     "tvm.testing.env": (f"{_COMPAT}.testing_env",),
     "tvm.script": ("tirx_mini.script",),
-    "tvm.script.ir": ("tirx_mini.script",),
+    "tvm.script.ir": ("tirx_mini.script.ir", "tirx_mini.script"),
     "tvm.script.tirx": (_TIRX,),
-    "tvm.tir": (_IR, _TIRX),
+    "tvm.tir": (_NODES, _IR, _TIRX),
     "tvm.tir.layout": (_LAYOUT,),
-    "tvm.tirx": (_IR, _LAYOUT, _TIRX, f"{_COMPAT}.host"),
+    "tvm.tirx": (_NODES, _IR, _LAYOUT, _TIRX, f"{_COMPAT}.host"),
     "tvm.tirx.bench": (f"{_COMPAT}.bench",),
     "tvm.tirx.buffer": (_IR, _TIRX),
-    "tvm.tirx.expr": (_IR, _TIRX),
+    "tvm.tirx.expr": (_NODES, _IR, _TIRX),
     "tvm.tirx.function": (_IR,),
     "tvm.tirx.op": (f"{_COMPAT}.op", _IR),
     "tvm.tirx.stmt": (_IR,),
@@ -67,7 +70,8 @@ _TMA_UTILS = {"mma_shared_layout": "tirx_mini.layout:tma_shared_layout"}
 _MATHEMATICS = "abs exp exp2 if_then_else log log2 rsqrt sigmoid sqrt tanh"
 
 NAMES: Mapping[str, Mapping[str, str]] = {
-    "tvm": {"lower": "tirx_mini.te:lower"},
+    "tvm": {"lower": "tirx_mini.te:lower", "TVMError": f"{_COMPAT}.error:TVMError"},
+    "tvm.ir": {"Range": f"{_NODES}:Range"},
     "tvm.tir": {name: f"tirx_mini.te:{name}" for name in _MATHEMATICS.split()},
     "tvm.script": {"tirx": "tvm.script.tirx:", "ir": "tvm.script.ir:"},
     "tvm.script.tirx": _SCRIPT,
@@ -83,7 +87,6 @@ REFUSED_MODULES: Mapping[str, str] = {
     "tvm.relax": "tirx_mini compiles kernels, not models: call the compiled kernel from PyTorch or NumPy",
     "tvm.topi": "write the operator with te.compute",
     "tvm.s_tir": "schedules are not part of the language: write the kernel as it is to run",
-    "tvm.arith": "index arithmetic of kernels is simplified by itself",
     "tvm.rpc": "kernels run in this process, or in the cloud: `modal run run_modal.py`",
     "tvm.contrib": "for a reference result, use PyTorch or NumPy",
     "tvm.topi.testing": "for a reference result, use PyTorch or NumPy",
@@ -97,7 +100,5 @@ REFUSED_MODULES: Mapping[str, str] = {
     "tvm.backend.cuda.iket": "the simulator records a timeline of every run: `python -m tirx_mini trace FILE:KERNEL`",
     "tvm.support": "tirx_mini compiles with NVRTC from pip packages: `exe.source(\"ptx\")`, `exe.source(\"sass\")`",
     "tvm.runtime.disco": "the simulator models one GPU",
-    "tvm.get_global_func": "there is no registry of functions: call the compiled kernel",
-    "tvm.register_global_func": "there is no registry of functions: call a Python function",
 }
 """What to do instead, for modules (with all in them) and names that are not provided."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tirx_mini.hardware import GPUS, arch_name
+from tirx_mini.hardware import GPUS, MAX_THREADS_PER_CTA, THREADS_OF, arch_name
 from tirx_mini.target import Target as OwnTarget
 
 
@@ -40,6 +40,39 @@ class Target(OwnTarget):
     def arch(self) -> str | None:
         """The architecture, as "sm_100a", if the target names one."""
         return self.detail if self.kind == "cuda" else None
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """What a kernel may ask of the target."""
+        limits = {"max_num_threads": MAX_THREADS_PER_CTA, "thread_warp_size": THREADS_OF["warp"]}
+        return {"arch": self.arch, **limits} if self.arch else limits
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The families of targets that it belongs to."""
+        return ("cuda", "gpu") if self.kind == "cuda" else (str(self.kind),)
+
+    @property
+    def host(self) -> None:
+        """The target of the host part, which kernels do not have."""
+
+    @property
+    def max_num_threads(self) -> int:
+        """The most threads of a CTA."""
+        return MAX_THREADS_PER_CTA
+
+    @property
+    def thread_warp_size(self) -> int:
+        """The threads of a warp."""
+        return THREADS_OF["warp"]
+
+    def with_host(self, host: Any) -> Target:
+        """The target itself."""
+        return self
+
+    def export(self) -> dict[str, Any]:
+        """The target as a dictionary."""
+        return {"kind": str(self.kind), "keys": list(self.keys), **self.attrs}
 
     @staticmethod
     def current(allow_none: bool = True) -> OwnTarget | None:

@@ -37,7 +37,8 @@ from .expr import (
     wrap,
 )  # fmt: skip
 from .expr_printer import expr_text, instruction_path
-from .func import COPY_FENCES, COURSE, DIALECT, NATIVE, TIR, TVM, IRModule, Launch, PrimFunc
+from .func import COPY_FENCES, COURSE, DIALECT, NATIVE, TIR, TVM, Attributes, Launch, PrimFunc
+from .module import GlobalVar, IRModule
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
     LOOP_KINDS,
@@ -130,6 +131,8 @@ __all__ = [
     "special",
     "unary",
     "wrap",
+    "Attributes",
+    "GlobalVar",
     "IRModule",
     "Launch",
     "PrimFunc",

@@ -59,6 +59,27 @@ COURSE, NATIVE, TIR = "course", "native", "tir"
 """
 
 
+class Attributes(tuple[tuple[str, Any], ...]):
+    """The attributes of a function: pairs of names and values, and a mapping to read.
+
+    symbol: the name of the function, which TVM has as the attribute "global_symbol".
+    """
+
+    symbol: str = ""
+
+    def __getitem__(self, name: Any) -> Any:
+        if not isinstance(name, str):
+            return super().__getitem__(name)
+        return self.symbol if name == "global_symbol" else dict(self)[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name == "global_symbol" or any(key == name for key, _ in self) or super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An attribute, or `default`."""
+        return {**dict(self), "global_symbol": self.symbol}.get(name, default)
+
+
 @singledispatch
 def specialise(func: Any, values: Mapping[Var, int]) -> Any:
     """`symbols.specialised`, which stands on this module."""
@@ -78,18 +99,26 @@ class PrimFunc:
     name: str
     params: tuple[Buffer | Var, ...]
     body: Stmt
-    attrs: tuple[tuple[str, Any], ...] = ()
+    attrs: tuple[tuple[str, Any], ...] = Attributes()
     launch: Launch | None = None
     tensor_maps: tuple[TensorMap, ...] = ()
     spelling: str = COURSE
     span: Span | None = field(default=None, kw_only=True)
 
-    def script(self) -> str:
-        """The function as source text that parses back to a structurally equal function."""
+    def __post_init__(self) -> None:
+        attrs = Attributes(self.attrs)
+        attrs.symbol = self.name
+        object.__setattr__(self, "attrs", attrs)
+
+    def script(self, **options: Any) -> str:
+        """The function as source text that parses back to a structurally equal function.
+
+        options: those of TVM's printer, which have no effect.
+        """
         return node_text(self)
 
-    def show(self) -> None:
-        """Print `script()`."""
+    def show(self, *_: Any, **options: Any) -> None:
+        """Print `script()`. The arguments are those of TVM's printer, which have no effect."""
         print(self.script())
 
     @property
@@ -99,6 +128,21 @@ class PrimFunc:
 
     def with_body(self, body: Stmt) -> PrimFunc:
         return replace(self, body=body)
+
+    def with_attr(self, attr_key_or_dict: str | Mapping[str, Any], attr_value: Any = None) -> PrimFunc:
+        """The function with an attribute, or several. "global_symbol" is its name."""
+        more = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
+        attrs = {**dict(self.attrs), **more}
+        name = attrs.pop("global_symbol", self.name)
+        return replace(self, name=str(name), attrs=Attributes(attrs.items()))
+
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> PrimFunc:
+        """The function with several attributes."""
+        return self.with_attr(attr_map)
+
+    def without_attr(self, attr_key: str) -> PrimFunc:
+        """The function without an attribute."""
+        return replace(self, attrs=Attributes(pair for pair in self.attrs if pair[0] != attr_key))
 
     def specialize(self, param_map: Mapping[Any, Any]) -> PrimFunc:
         """The kernel for certain values of its symbolic extents and scalar parameters.
@@ -131,30 +175,3 @@ class PrimFunc:
 
     def __repr__(self) -> str:
         return self.script()
-
-
-@dataclass(frozen=True)
-class IRModule:
-    """Functions by name. `tvm.compile` takes the function named "main", or the only one."""
-
-    functions: Mapping[str, PrimFunc]
-
-    @property
-    def main(self) -> PrimFunc:
-        if "main" in self.functions:
-            return self.functions["main"]
-        if len(self.functions) == 1:
-            return next(iter(self.functions.values()))
-        raise ValueError(f"the module has {len(self.functions)} functions, but none is named 'main'")
-
-    def __getitem__(self, name: str) -> PrimFunc:
-        return self.functions[name]
-
-    def __str__(self) -> str:
-        return self.script()
-
-    def script(self) -> str:
-        return "\n\n".join(func.script() for func in self.functions.values())
-
-    def show(self) -> None:
-        print(self.script())

@@ -116,8 +116,10 @@ def excerpt(span: Span, context: int = 0) -> list[str]:
     return lines
 
 
-class TirxError(Exception):
+class TirxError(RuntimeError):
     """A mistake in a kernel. `str(error)` is the whole page: location, source, what is wrong, what to write instead.
+
+    TVM's errors of this kind are `RuntimeError`s, too.
 
     kind: the kind of mistake, a key of `ERROR_KINDS`.
     """

@@ -158,6 +158,8 @@ def _equal(a: Any, b: Any, forth: dict[Any, Any], back: dict[Any, Any]) -> bool:
         if a in forth or b in back:
             return forth.get(a) is b and back.get(b) is a
         forth[a], back[b] = b, a
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key], forth, back) for key in a)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(_equal(x, y, forth, back) for x, y in zip(a, b, strict=True))
     if isinstance(a, (Expr, Stmt, Buffer, Range, PrimFunc)) or hasattr(type(a), "__dataclass_fields__"):

@@ -38,6 +38,11 @@ class SourceModule:
 
     executable: Sourced
 
+    @property
+    def kind(self) -> str:
+        """TVM's name of the language."""
+        return "cuda"
+
     def inspect_source(self, fmt: str = "", comments: bool = True) -> str:
         """The CUDA C++, or the stage `fmt` ("ptx", "sass"); `comments` as in `Executable.source`."""
         return self.executable.source(fmt or "cuda", comments)

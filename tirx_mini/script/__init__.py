@@ -1,6 +1,6 @@
 """The front end: translates a Python function to IR and records the source location of every node."""
 
-from . import tirx
+from . import ir, tirx
 from .builder import in_dialect_of_tvm
 from .diagnostics import caller_span, did_you_mean, explained
 from .from_source import from_source
@@ -21,6 +21,7 @@ __all__ = [
     "from_source",
     "in_dialect_of_tvm",
     "inline",
+    "ir",
     "ir_module",
     "prim_func",
     "refusal",

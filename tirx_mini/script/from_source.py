@@ -9,15 +9,17 @@ from itertools import count
 from typing import Any
 
 from tirx_mini import layout
-from tirx_mini.ir import PrimFunc, Span, TirxError
+from tirx_mini.ir import IRModule, PrimFunc, Span, TirxError
 
-from . import tirx
+from . import ir, tirx
 
 _texts = count(1)
 
 
-def from_source(text: str, extra: Mapping[str, Any] | None = None) -> PrimFunc:
-    """The kernel defined by a text, such as the output of `script()`.
+def from_source(text: str, extra: Mapping[str, Any] | None = None, **options: Any) -> Any:
+    """The kernel, or the module of kernels, defined by a text, such as the output of `script()`.
+
+    options: those of TVM's parser, which have no effect.
 
     The text may use `Tx` and `T` for the language, the names of `tirx_mini.layout`, and those in `extra`.
     """
@@ -25,14 +27,14 @@ def from_source(text: str, extra: Mapping[str, Any] | None = None) -> PrimFunc:
     body = textwrap.dedent(text)
     linecache.cache[file] = (len(body), None, body.splitlines(keepends=True), file)
     names: dict[str, Any] = {name: getattr(layout, name) for name in layout.__all__}
-    names |= {"Tx": tirx, "T": tirx, "__name__": file, **(extra or {})}
+    names |= {"Tx": tirx, "T": tirx, "I": ir, "__name__": file, **(extra or {})}
     try:
         exec(compile(body, file, "exec", dont_inherit=True), names)
     except SyntaxError as error:
         column, line = (error.offset or 1) - 1, error.lineno or 1
         place = Span(file, line, column, error.end_lineno or line, max(column, (error.end_offset or 0) - 1))
         raise TirxError(f"the text is not valid Python: {error.msg}", place) from None
-    functions = [value for value in names.values() if isinstance(value, PrimFunc)]
+    functions = [value for value in names.values() if isinstance(value, (PrimFunc, IRModule))]
     if not functions:
         raise TirxError("the text does not define a kernel", hint="decorate a function with @Tx.prim_func")
     return functions[-1]

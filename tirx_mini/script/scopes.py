@@ -21,8 +21,10 @@ def device_entry() -> None:
 
 
 def func_attr(attrs: Mapping[str, Any]) -> None:
-    """Attach attributes to the kernel."""
-    current("Tx.func_attr").attrs.update(attrs)
+    """Attach attributes to the kernel. "global_symbol" is its name."""
+    builder, more = current("Tx.func_attr"), dict(attrs)
+    builder.name = str(more.pop("global_symbol", builder.name))
+    builder.attrs.update(more)
 
 
 def attr(

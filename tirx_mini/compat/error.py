@@ -1,0 +1,9 @@
+"""`tvm.error`: the errors of TVM, by which tests name them. Every mistake in a kernel is one of them."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import TirxError
+
+__all__ = ["DiagnosticError", "InternalError", "OpError", "TVMError"]
+
+DiagnosticError = InternalError = OpError = TVMError = TirxError

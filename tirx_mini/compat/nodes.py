@@ -1,0 +1,100 @@
+"""Constructors of TVM's expressions, ``tvm.tirx.Var("x", "int32")``, ``tvm.tirx.Add(a, b)``: they make ours.
+
+Each is a class, so that ``isinstance(expr, tvm.tirx.Add)`` asks whether the expression is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tirx_mini.ir import Binary as OwnBinary
+from tirx_mini.ir import Cast as OwnCast
+from tirx_mini.ir import Const, DataType, Expr, as_expr, binary, cast, const, select, simplify, unary
+from tirx_mini.ir import Select as OwnSelect
+from tirx_mini.ir import Str as OwnStr
+from tirx_mini.ir import Unary as OwnUnary
+from tirx_mini.ir import Var as OwnVar
+
+_BINARY = {
+    "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%", "FloorDiv": "//", "FloorMod": "%", "Min": "min",
+    "Max": "max", "EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "And": "and", "Or": "or",
+}  # fmt: skip
+
+
+class _Kind(type):
+    """The class of a constructor. `make` builds a node, and `of` says whether a node is of this kind."""
+
+    make: Callable[..., Expr]
+    of: Callable[[Any], bool]
+
+    def __call__(cls, *args: Any, span: Any = None, **kwargs: Any) -> Expr:
+        return cls.make(*args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return cls.of(instance)
+
+
+def _kind(name: str, doc: str, make: Callable[..., Expr], of: Callable[[Any], bool]) -> Any:
+    return _Kind(name, (), {"__doc__": doc, "make": staticmethod(make), "of": staticmethod(of)})
+
+
+def _binary(name: str, op: str) -> Any:
+    doc = f"``a {op} b``." if not op.isalpha() else f"{op} of `a` and `b`."
+    return _kind(name, doc, lambda a, b: binary(op, a, b), lambda node: isinstance(node, OwnBinary) and node.op == op)
+
+
+def _var(name: str | None = None, ty: Any = None, *, name_hint: str | None = None, dtype: Any = None) -> Expr:
+    kind = ty if ty is not None else dtype
+    return OwnVar(DataType(str(getattr(kind, "dtype", kind or "int32"))), name or name_hint or "v")
+
+
+def _number(node: Any, kind: str) -> bool:
+    return isinstance(node, Const) and (node.dtype.is_float if kind == "float" else not node.dtype.is_float)
+
+
+class Range:
+    """``Range(end)``, ``Range(begin, end)``: the numbers from `min` on, `extent` of them."""
+
+    def __init__(self, begin: Any, end: Any = None, span: Any = None) -> None:
+        self.min = as_expr(0 if end is None else begin)
+        self.extent = as_expr(begin) if end is None else simplify(as_expr(end) - self.min)
+
+    @staticmethod
+    def from_min_extent(min_value: Any, extent: Any, span: Any = None) -> Range:
+        """The range of a first number and a count."""
+        return Range(min_value, as_expr(min_value) + extent)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _KINDS:
+        raise AttributeError(name)
+    return _KINDS[name]
+
+
+def __dir__() -> list[str]:
+    return sorted([*_KINDS, "Range"])
+
+
+_KINDS: dict[str, Any] = {name: _binary(name, op) for name, op in _BINARY.items()} | {
+    "Var": _kind("Var", "A variable.", _var, lambda node: isinstance(node, OwnVar)),
+    "SizeVar": _kind("SizeVar", "A variable that is not negative.", _var, lambda node: isinstance(node, OwnVar)),
+    "IntImm": _kind(
+        "IntImm", "An integer.", lambda dtype, value: const(int(value), str(dtype)), lambda node: _number(node, "int")
+    ),
+    "FloatImm": _kind(
+        "FloatImm", "A number.", lambda dtype, value: const(float(value), str(dtype)),
+        lambda node: _number(node, "float"),
+    ),
+    "StringImm": _kind(
+        "StringImm", "A text.", lambda value: OwnStr(DataType("handle"), value), lambda node: isinstance(node, OwnStr)
+    ),
+    "Cast": _kind(
+        "Cast", "A value of another type.", lambda dtype, value: cast(str(dtype), value),
+        lambda node: isinstance(node, OwnCast),
+    ),
+    "Not": _kind(
+        "Not", "``not a``.", lambda a: unary("not", a), lambda node: isinstance(node, OwnUnary) and node.op == "not"
+    ),
+    "Select": _kind("Select", "A choice.", select, lambda node: isinstance(node, OwnSelect)),
+}  # fmt: skip

@@ -1,0 +1,7 @@
+"""Modules of kernels, as kernels import them: ``from tirx_mini.script import ir as I``, ``@I.ir_module``."""
+
+from tirx_mini.ir import GlobalVar, IRModule
+
+from .prim_func import ir_module
+
+__all__ = ["GlobalVar", "IRModule", "ir_module"]
