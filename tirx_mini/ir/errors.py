@@ -38,5 +38,10 @@ ERROR_KINDS: Mapping[str, ErrorKind] = MappingProxyType({kind.name: kind for kin
     ErrorKind("not-constant", "TX407", "The extents of a tile must be known at compile time."),
     ErrorKind("not-modelled", "TX601", "The simulator must know what each instruction and function of a kernel does."),
     ErrorKind("assigned-twice", "TX408", "A name bound by Tx.let, or to a pointer, keeps its value."),
+    ErrorKind("tile-shape", "TX411", "The extents of tiles are powers of two, and shapes that meet must broadcast."),
+    ErrorKind("tile-type", "TX412", "The operands of a tile operation must have types that it is defined for."),
+    ErrorKind("tile-syntax", "TX413", "Tile code is a subset of Python."),
+    ErrorKind("tile-static", "TX414", "What a tile program asserts of its compilation must hold."),
+    ErrorKind("tile-unsupported", "TX415", "A tile program uses only what tirx_mini compiles."),
 )})  # fmt: skip
 """The kinds, by name. Findings of these kinds take their code and rule from here."""

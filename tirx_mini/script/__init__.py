@@ -9,13 +9,16 @@ from .handles import OpenRole
 from .pool import PoolAllocator
 from .prim_func import ir_module, prim_func
 from .refused import REFUSALS, Refusal, refusal
+from .source import FunctionSource, check_function, source_of
 
 __all__ = [
     "REFUSALS",
+    "FunctionSource",
     "OpenRole",
     "PoolAllocator",
     "Refusal",
     "caller_span",
+    "check_function",
     "did_you_mean",
     "explained",
     "from_source",
@@ -25,5 +28,6 @@ __all__ = [
     "ir_module",
     "prim_func",
     "refusal",
+    "source_of",
     "tirx",
 ]

@@ -1,0 +1,62 @@
+"""cuTile's names: ``from tirx_mini.tile_ir import ct`` stands for ``import cuda.tile as ct``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .language import (
+    DTYPES,
+    OPERATIONS,
+    Array,
+    ArrayAnnotation,
+    ByTarget,
+    Constant,
+    ConstantAnnotation,
+    DType,
+    IndexedWithInt64,
+    ListAnnotation,
+    MemoryOrder,
+    MemoryScope,
+    PaddingMode,
+    RoundingMode,
+    Scalar,
+    ScalarInt64,
+    Slice,
+    StaticException,
+    Tile,
+    TileCompilerExecutionError,
+    TileCompilerTimeoutError,
+    TiledView,
+    TileError,
+    TileInternalError,
+    TileRecursionError,
+    TileStaticAssertionError,
+    TileStaticEvalError,
+    TileSyntaxError,
+    TileTypeError,
+    TileUnsupportedFeatureError,
+    TileValueError,
+    function,
+    kernel,
+)
+
+_NAMES: dict[str, Any] = {**OPERATIONS, **{t.name: t for t in DTYPES}}
+
+_CLASSES = [
+    "Array", "ArrayAnnotation", "ByTarget", "Constant", "ConstantAnnotation", "DType", "IndexedWithInt64",
+    "ListAnnotation", "MemoryOrder", "MemoryScope", "PaddingMode", "RoundingMode", "Scalar", "ScalarInt64", "Slice",
+    "StaticException", "Tile", "TileCompilerExecutionError", "TileCompilerTimeoutError", "TileError",
+    "TileInternalError", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError", "TileSyntaxError",
+    "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "function", "kernel",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """The functions of tile code and the dtypes, from their tables."""
+    if name in _NAMES:
+        return _NAMES[name]
+    raise AttributeError(f"cuTile has no `ct.{name}`")
+
+
+def __dir__() -> list[str]:
+    return sorted((*_CLASSES, *_NAMES))

@@ -1,0 +1,65 @@
+"""The language of tile programs: cuTile's names, and the tracer that turns a kernel into cuda_tile."""
+
+from .compile import (
+    ArraySpec,
+    ConstantSpec,
+    ScalarSpec,
+    Spec,
+    Traced,
+    is_constant_parameter,
+    metadata,
+    parameters,
+    scalar_annotation,
+    trace,
+)
+from .dtypes import DTYPES, DType, bool_, check_range, float32, from_numpy, int32, int64, numpy_dtype
+from .enums import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
+from .errors import (
+    StaticException,
+    TileCompilerExecutionError,
+    TileCompilerTimeoutError,
+    TileError,
+    TileInternalError,
+    TileRecursionError,
+    TileStaticAssertionError,
+    TileStaticEvalError,
+    TileSyntaxError,
+    TileTypeError,
+    TileUnsupportedFeatureError,
+    TileValueError,
+)
+from .surface import (
+    METHODS,
+    OPERATIONS,
+    Array,
+    ArrayAnnotation,
+    ByTarget,
+    Constant,
+    ConstantAnnotation,
+    Hints,
+    IndexedWithInt64,
+    ListAnnotation,
+    Operation,
+    RawArrayMemory,
+    Scalar,
+    ScalarInt64,
+    Slice,
+    Tile,
+    TiledView,
+    TileFunction,
+    TileKernel,
+    function,
+    kernel,
+)
+
+__all__ = [
+    "DTYPES", "METHODS", "OPERATIONS",
+    "Array", "ArrayAnnotation", "ArraySpec", "ByTarget", "Constant", "ConstantAnnotation", "ConstantSpec", "DType",
+    "Hints", "IndexedWithInt64", "ListAnnotation", "MemoryOrder", "MemoryScope", "Operation", "PaddingMode",
+    "RawArrayMemory", "RoundingMode", "Scalar", "ScalarInt64", "ScalarSpec", "Slice", "Spec", "StaticException", "Tile",
+    "TileCompilerExecutionError", "TileCompilerTimeoutError", "TileError", "TileFunction", "TileInternalError",
+    "TileKernel", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError", "TileSyntaxError",
+    "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "Traced",
+    "bool_", "check_range", "float32", "from_numpy", "function", "int32", "int64",
+    "is_constant_parameter", "kernel", "metadata", "numpy_dtype", "parameters", "scalar_annotation", "trace",
+]  # fmt: skip

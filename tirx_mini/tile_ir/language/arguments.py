@@ -1,0 +1,203 @@
+"""What arguments of operations must be: constants, shapes, indices, dtypes, keywords."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from .dtypes import DType, check_range, default_dtype, int32, int64, promote, promote_constant
+from .emitter import tile_type
+from .errors import TileShapeError, TileTypeError, TileValueError
+from .values import ArrayValue, Strict, TileValue, describe, is_constant, plain
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+E = TypeVar("E", bound=Enum)
+
+
+def constant_int(value: Any, what: str) -> int:
+    """An integer that is known when the program is compiled. what: as in "the axis"."""
+    number = plain(value)
+    if isinstance(number, bool) or not isinstance(number, int):
+        known = "" if is_constant(value) or not isinstance(value, TileValue) else ", which is known only at run time"
+        raise TileTypeError(
+            f"{what} must be an integer constant, not {describe(value)}{known}",
+            hint="pass it as a parameter with the annotation `ct.Constant[int]`" if known else None,
+        )
+    return number
+
+
+def constant_bool(value: Any, what: str) -> bool:
+    if not isinstance(plain(value), bool):
+        raise TileTypeError(f"{what} must be True or False, not {describe(value)}")
+    return plain(value)
+
+
+def constant_ints(value: Any, what: str) -> tuple[int, ...]:
+    """A tuple of integer constants; one integer stands for a tuple of one."""
+    if not isinstance(value, tuple):
+        return (constant_int(value, what),)
+    return tuple(constant_int(item, f"item {i} of {what}") for i, item in enumerate(value))
+
+
+def shape_of(value: Any, what: str = "the shape") -> tuple[int, ...]:
+    """The shape of a tile: integer constants that are powers of two."""
+    shape = constant_ints(value, what)
+    tile_type(int32, shape)
+    return shape
+
+
+def axis_of(value: Any, rank: int, what: str = "axis") -> int:
+    """An axis from 0 to rank - 1; negative ones count from the end."""
+    axis = constant_int(value, what)
+    if not -rank <= axis < rank:
+        raise TileShapeError(f"{what}={axis} is out of range for {rank} dimension{'s' if rank != 1 else ''}")
+    return axis % rank
+
+
+def dtype_of(value: Any, what: str = "dtype") -> DType:
+    if isinstance(value, DType):
+        return value
+    raise TileTypeError(
+        f"{what} must be a dtype, not {describe(value)}", hint="write ct.float32, or the `.dtype` of a tile or an array"
+    )
+
+
+def keyword(value: Any, kind: type[E], what: str, *allowed: E) -> E:
+    """A member of an enumeration, one of `allowed` if any are given."""
+    if not isinstance(value, kind):
+        raise TileTypeError(f"{what} must be one of ct.{kind.__name__}, not {describe(value)}")
+    if allowed and value not in allowed:
+        names = ", ".join(f"ct.{kind.__name__}.{a.name}" for a in allowed)
+        raise TileValueError(f"{what} cannot be ct.{kind.__name__}.{value.name} here", hint=f"it may be {names}")
+    return value
+
+
+def array_of(value: Any, what: str) -> ArrayValue:
+    if not isinstance(value, ArrayValue):
+        raise TileTypeError(f"{what} expects an array, not {describe(value)}")
+    return value
+
+
+def tile_of(tr: Tracer, value: Any, what: str) -> TileValue:
+    """A tile; a constant becomes a scalar of its own type."""
+    if isinstance(value, TileValue):
+        return value
+    if is_constant(value):
+        return materialize(tr, value)
+    raise TileTypeError(f"{what} must be a tile or a number, not {describe(value)}")
+
+
+def materialize(tr: Tracer, value: Any, dtype: DType | None = None) -> TileValue:
+    """A constant as a scalar, of `dtype` or of its own type."""
+    number = plain(value)
+    own = value.dtype if isinstance(value, Strict) else default_dtype(number)
+    wanted = dtype or own
+    if isinstance(number, float) and not wanted.is_float:
+        number = bool(number) if wanted.is_bool else int(number)
+    if isinstance(number, int) and wanted.is_integer:
+        check_range(number, wanted)
+    return tr.emit.constant(bool(number) if wanted.is_bool else number, wanted)
+
+
+def cast_to(tr: Tracer, value: Any, dtype: DType, what: str) -> TileValue:
+    """A tile or number as `dtype`, where that loses no more than rounding: a float does not become an integer."""
+    if is_constant(value):
+        own = value.dtype if isinstance(value, Strict) else None
+        number = plain(value)
+        if isinstance(number, float) and not dtype.is_float:
+            raise TileTypeError(f"{what}: {number} cannot become {dtype} by itself", hint=_cast_hint(dtype))
+        if own is not None and own.is_float and not dtype.is_float:
+            raise TileTypeError(f"{what}: {own} cannot become {dtype} by itself", hint=_cast_hint(dtype))
+        return materialize(tr, number, dtype)
+    if not isinstance(value, TileValue):
+        raise TileTypeError(f"{what} must be a tile or a number, not {describe(value)}")
+    if value.dtype.is_float and not dtype.is_float:
+        raise TileTypeError(
+            f"{what} is {describe(value)}, which cannot become {dtype} by itself", hint=_cast_hint(dtype)
+        )
+    return tr.emit.cast(value, dtype)
+
+
+def _cast_hint(dtype: DType) -> str:
+    return f"convert it: `x.astype(ct.{dtype})`"
+
+
+def fill_of(tr: Tracer, value: Any, dtype: DType, what: str) -> TileValue:
+    """A number for a new tile of `dtype`; any number becomes it."""
+    if is_constant(value):
+        return materialize(tr, plain(value), dtype)
+    if isinstance(value, TileValue) and value.shape == ():
+        return tr.emit.cast(value, dtype)
+    raise TileTypeError(f"{what} must be a number or a scalar, not {describe(value)}")
+
+
+def scalar_index(tr: Tracer, value: Any, what: str) -> TileValue:
+    """A scalar integer, int32 unless it is wider."""
+    if isinstance(value, TileValue) and value.shape == () and value.dtype.is_integer:
+        return tr.emit.wide(value, 32)
+    number = plain(value)
+    if isinstance(number, int) and not isinstance(number, bool):
+        return materialize(tr, number, default_dtype(number))
+    raise TileTypeError(f"{what} must be an integer, not {describe(value)}")
+
+
+def index_tuple(tr: Tracer, value: Any, rank: int, what: str = "the index") -> tuple[TileValue, ...]:
+    """One scalar integer for each dimension, all of one type."""
+    items = value if isinstance(value, tuple) else (value,)
+    if len(items) != rank:
+        raise TileShapeError(f"{what} has {len(items)} item{'s' if len(items) != 1 else ''}, but the array has "
+                             f"{rank} dimension{'s' if rank != 1 else ''}")  # fmt: skip
+    scalars = [scalar_index(tr, item, f"item {i} of {what}") for i, item in enumerate(items)]
+    bits = max((s.dtype.bitwidth for s in scalars), default=32)
+    return tuple(tr.emit.cast(s, int64) if bits > 32 else s for s in scalars)
+
+
+def axes_order(value: Any, rank: int) -> tuple[int, ...]:
+    """The order of axes of `load` and `store`: "C", "F" or a permutation."""
+    if value == "C":
+        return tuple(range(rank))
+    if value == "F":
+        return tuple(reversed(range(rank)))
+    if isinstance(value, str):
+        raise TileValueError(f'order={value!r}: it is "C", "F" or a permutation of the axes')
+    return permutation(value, rank, "order")
+
+
+def permutation(value: Any, rank: int, what: str) -> tuple[int, ...]:
+    axes = tuple(axis_of(a, rank, f"an axis of {what}") for a in constant_ints(value, what))
+    if sorted(axes) != list(range(rank)):
+        raise TileShapeError(f"{what}={constant_ints(value, what)} is not a permutation of {rank} axes")
+    return axes
+
+
+def common_shape(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which all broadcast."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        shown = " and ".join(str(s) for s in dict.fromkeys(shapes))
+        raise TileShapeError(
+            f"{what}: the shapes {shown} do not broadcast",
+            hint="extents must be equal or 1, counted from the last axis; `x[:, None]` inserts an axis of 1",
+        ) from None
+
+
+def common_dtype(x: Any, y: Any) -> DType:
+    """The type in which two operands meet: tiles, strictly typed and loosely typed constants."""
+    own_x, own_y = own_dtype(x), own_dtype(y)
+    if own_x is not None and own_y is not None:
+        return promote(own_x, own_y)
+    if own_x is not None:
+        return promote_constant(own_x, y)
+    if own_y is not None:
+        return promote_constant(own_y, x)
+    return promote(default_dtype(x), default_dtype(y))
+
+
+def own_dtype(value: Any) -> DType | None:
+    """The type of a tile or a strictly typed constant; None for a loosely typed one."""
+    return value.dtype if isinstance(value, (TileValue, Strict)) else None

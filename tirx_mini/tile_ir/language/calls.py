@@ -1,0 +1,303 @@
+"""Calls in tile code: operations, functions of the program, which are inlined, and a few builtins of Python."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import functools
+import inspect
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from enum import EnumMeta
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import Any
+
+from tirx_mini.ir import Span
+from tirx_mini.script import FunctionSource, check_function, source_of
+
+from .dtypes import DType
+from .errors import TileError, TileRecursionError, TileSyntaxError, TileTypeError, TileUnsupportedFeatureError
+from .frames import Frame
+from .liveness import assigned
+from .loop_returns import without_loop_returns
+from .ops.unary import dtype_call
+from .surface import OPERATIONS, Operation, Slice, TileFunction, TileKernel
+from .tracer import How, Tracer
+from .values import (
+    BoundFunction,
+    BoundMethod,
+    Closure,
+    Formatted,
+    RangeValue,
+    SliceValue,
+    TileValue,
+    describe,
+    is_constant,
+    plain,
+)
+
+_OPERATORS: Mapping[Any, str] = MappingProxyType({
+    operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv",
+    operator.floordiv: "floordiv", operator.mod: "mod", operator.pow: "pow", operator.matmul: "matmul",
+    operator.and_: "bitwise_and", operator.or_: "bitwise_or", operator.xor: "bitwise_xor",
+    operator.lshift: "bitwise_lshift", operator.rshift: "bitwise_rshift", operator.eq: "equal",
+    operator.ne: "not_equal", operator.lt: "less", operator.le: "less_equal", operator.gt: "greater",
+    operator.ge: "greater_equal",
+})  # fmt: skip
+_AS_OPERATION: Mapping[Any, str] = MappingProxyType({
+    builtins.print: "print", builtins.abs: "abs", builtins.divmod: "divmod", builtins.pow: "pow",
+    operator.neg: "negative", operator.invert: "bitwise_not", operator.abs: "abs",
+})  # fmt: skip
+"""Python's functions that are operations of tile code."""
+_CONSTANT_ONLY = (int, float, complex, len, round, sum, any, all, sorted, hash, repr, ord, chr, min, max)
+
+
+class Calls(Tracer):
+    """Calls. Operations emit; functions of the program are traced in a frame of their own."""
+
+    def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        if isinstance(function, Operation):
+            return self._operation(function, args, kwargs)
+        if isinstance(function, BoundMethod):
+            return self._operation(function.operation, (function.owner, *args), kwargs)
+        if isinstance(function, DType):
+            if len(args) > 1 or kwargs:
+                raise TileTypeError(f"ct.{function} takes one value")
+            return dtype_call(self, function, tuple(args))
+        if isinstance(function, Closure):
+            return self._inline_closure(function, args, kwargs)
+        if isinstance(function, BoundFunction):
+            return self._inline(function.function, (function.owner, *args), kwargs)
+        if isinstance(function, TileFunction):
+            return self._inline(function.function, args, kwargs)
+        if isinstance(function, FunctionType):
+            return self._inline(function, args, kwargs)
+        if isinstance(function, functools.partial):
+            return self.call(function.func, (*function.args, *args), {**function.keywords, **kwargs})
+        if isinstance(function, TileKernel):
+            raise TileTypeError(
+                f"the kernel `{function.__name__}` cannot be called from tile code",
+                hint="move what both need to a function without `@ct.kernel`",
+            )
+        return self._python(function, args, kwargs)
+
+    def _operation(self, function: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        bound = function.bind(args, kwargs)
+        return function.implementation(self, *bound.args, **bound.kwargs)
+
+    # -- Python's own functions ----------------------------------------------------------------------------------------
+
+    def _python(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        if function in _handled:
+            return _handled[function](self, *args, **kwargs)
+        if isinstance(function, (BuiltinFunctionType, type)) and function in _AS_OPERATION:
+            return self._operation(OPERATIONS[_AS_OPERATION[function]], args, kwargs)
+        if isinstance(function, BuiltinFunctionType) and function in _OPERATORS and len(args) == 2:
+            return self.operator(_OPERATORS[function], *args)  # type: ignore[attr-defined]
+        if function is Slice:
+            bound = inspect.signature(lambda start, length, /: None).bind(*args, **kwargs)
+            return SliceValue(*bound.args)
+        if isinstance(function, type) and (dataclasses.is_dataclass(function) or issubclass(function, tuple)):
+            return _constructed(function, args, kwargs)
+        if isinstance(function, EnumMeta) or _computes_constants(function):
+            return self._compile_time(function, args, kwargs)
+        name = getattr(function, "__name__", describe(function))
+        if not callable(function):
+            raise TileTypeError(f"{describe(function)} cannot be called")
+        raise TileUnsupportedFeatureError(
+            f"`{name}` cannot be called in tile code",
+            hint="compute it outside of the kernel, or in `ct.static_eval(…)` from what is known then",
+        )
+
+    def _compile_time(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A function of Python on constants."""
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, (TileValue, Formatted)):
+                name = getattr(function, "__name__", str(function))
+                near = f"ct.{name}" if name in OPERATIONS else None
+                cast = f"`x.astype(ct.{'int32' if name == 'int' else 'float32'})`" if name in ("int", "float") else None
+                instead = near or cast
+                raise TileTypeError(
+                    f"`{name}` takes constants in tile code, not {describe(value)}",
+                    hint=f"use {instead}" if instead else None,
+                )
+        try:
+            return function(*(plain(a) for a in args), **{k: plain(v) for k, v in kwargs.items()})
+        except TileError:
+            raise
+        except Exception as error:  # what a function of Python raises is the program's mistake
+            raise TileTypeError(
+                f"`{getattr(function, '__name__', function)}` raised {type(error).__name__}: {error}"
+            ) from None
+
+    # -- Functions of the program --------------------------------------------------------------------------------------
+
+    def _inline(self, function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The value of a call of a Python function, traced at the place of the call."""
+        check_function(function, "tile code")
+        source = source_of(function)
+        try:
+            bound = inspect.signature(function).bind(*args, **kwargs)
+        except TypeError as error:
+            raise TileTypeError(f"{function.__name__}(): {error}") from None
+        bound.apply_defaults()
+        names = {name: tuple(v) if isinstance(v, list) else v for name, v in bound.arguments.items()}
+        return self.enter(source, source.node, function, names, None, self.emit.span)
+
+    def _inline_closure(self, closure: Closure, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        outer: Frame = closure.frame
+        name = closure.node.name if isinstance(closure.node, ast.FunctionDef) else "<lambda>"
+        names = self._bind(name, closure.node.args, outer, args, kwargs)
+        return self.enter(outer.source, closure.node, outer.function, names, outer, self.emit.span)
+
+    def _bind(
+        self, name: str, params: ast.arguments, outer: Frame, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Arguments of a function that tile code defines, by the names of its parameters."""
+        kinds = inspect.Parameter
+        defaults = [None] * (len(params.posonlyargs) + len(params.args) - len(params.defaults)) + list(params.defaults)
+        listed = [
+            *((a, kinds.POSITIONAL_ONLY, d) for a, d in zip(params.posonlyargs, defaults, strict=False)),
+            *(
+                (a, kinds.POSITIONAL_OR_KEYWORD, d)
+                for a, d in zip(params.args, defaults[len(params.posonlyargs) :], strict=True)
+            ),
+            *([(params.vararg, kinds.VAR_POSITIONAL, None)] if params.vararg else []),
+            *((a, kinds.KEYWORD_ONLY, d) for a, d in zip(params.kwonlyargs, params.kw_defaults, strict=True)),
+        ]
+        signature = inspect.Signature(
+            [kinds(a.arg, kind, default=kinds.empty if d is None else d) for a, kind, d in listed]
+        )
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TileTypeError(f"{name}(): {error}") from None
+        given = dict(bound.arguments)
+        bound.apply_defaults()
+        self.frames.append(outer)
+        try:
+            return {
+                key: value if key in given or not isinstance(value, ast.expr) else self.evaluate(value)
+                for key, value in bound.arguments.items()
+            }
+        finally:
+            self.frames.pop()
+
+    def enter(
+        self, source: FunctionSource, node: ast.FunctionDef | ast.Lambda, function: FunctionType, names: dict[str, Any],
+        outer: Frame | None, inlined_at: Span | None,
+    ) -> Any:  # fmt: skip
+        """Trace a function with its parameters in `names`, and return what it returns."""
+        if any(frame.node is node for frame in self.frames):
+            name = node.name if isinstance(node, ast.FunctionDef) else "the lambda"
+            raise TileRecursionError(
+                f"`{name}` calls itself, and tile code has no recursion", hint="write a loop instead"
+            )
+        body = without_loop_returns(node) if isinstance(node, ast.FunctionDef) else node
+        local = frozenset({*names, *(assigned(body.body) if isinstance(body, ast.FunctionDef) else ())})
+        frame = Frame(source, node, function, self.live(body), names, outer, inlined_at, local=local)
+        self.frames.append(frame)
+        try:
+            if isinstance(body, ast.Lambda):
+                return self.evaluate(body.body)
+            end = self.block(body.body)
+            return end.value if end.how is How.RETURN else None
+        finally:
+            self.frames.pop()
+
+
+# -- Builtins ----------------------------------------------------------------------------------------------------------
+
+
+def _range(tr: Tracer, *args: Any) -> RangeValue:
+    if not 1 <= len(args) <= 3:
+        raise TileTypeError(f"range takes 1 to 3 numbers, not {len(args)}")
+    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+    return RangeValue(start, stop, step)
+
+
+def _extreme(tr: Tracer, name: str, args: Sequence[Any]) -> Any:
+    items = args[0] if len(args) == 1 and isinstance(args[0], tuple) else tuple(args)
+    if not items:
+        raise TileTypeError(f"{name} needs at least one value")
+    found = items[0]
+    for item in items[1:]:
+        found = tr.call(OPERATIONS["maximum" if name == "max" else "minimum"], (found, item), {})
+    return found
+
+
+def _isinstance(tr: Tracer, value: Any, kind: Any) -> bool:
+    return isinstance(plain(value), kind)
+
+
+def _tuple(tr: Tracer, items: Any = ()) -> tuple[Any, ...]:
+    if isinstance(items, RangeValue):
+        return tuple(range(*(plain(v) for v in (items.start, items.stop, items.step))))
+    return tuple(items)
+
+
+def _bool(tr: Tracer, value: Any = False) -> Any:
+    return tr.condition(value, "the argument of bool")
+
+
+def _len(tr: Tracer, value: Any) -> int:
+    if isinstance(value, TileValue):
+        raise TileTypeError(f"`len` of {describe(value)}: use `.shape[0]`")
+    return len(value)
+
+
+def _str(tr: Tracer, value: Any = "") -> Any:
+    return Formatted(((value, ""),)) if isinstance(value, (TileValue, Formatted)) else str(plain(value))
+
+
+def _getattr(tr: Tracer, owner: Any, name: Any, *default: Any) -> Any:
+    try:
+        return tr.attribute(owner, plain(name))  # type: ignore[attr-defined]
+    except TileTypeError:
+        if default:
+            return default[0]
+        raise
+
+
+def _hasattr(tr: Tracer, owner: Any, name: Any) -> bool:
+    try:
+        tr.attribute(owner, plain(name))  # type: ignore[attr-defined]
+    except TileTypeError:
+        return False
+    return True
+
+
+def _type(tr: Tracer, value: Any) -> Any:
+    if isinstance(value, TileValue):
+        raise TileTypeError(f"`type` of {describe(value)}: use `.dtype`")
+    return type(plain(value))
+
+
+_handled: Mapping[Any, Callable[..., Any]] = MappingProxyType({
+    range: _range, min: lambda tr, *args: _extreme(tr, "min", args), max: lambda tr, *args: _extreme(tr, "max", args),
+    isinstance: _isinstance, tuple: _tuple, bool: _bool, len: _len, str: _str, getattr: _getattr, hasattr: _hasattr,
+    type: _type,
+})  # fmt: skip
+
+
+def _constructed(kind: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """An object of a dataclass or a named tuple, which holds values of tile code in its fields."""
+    try:
+        return kind(*args, **kwargs)
+    except TypeError as error:
+        raise TileTypeError(f"{kind.__name__}(): {error}") from None
+
+
+def _computes_constants(function: Any) -> bool:
+    """Whether a function of Python may be called with constants: the numeric builtins, `math`, methods of strings."""
+    if function in _CONSTANT_ONLY:
+        return True
+    owner = getattr(function, "__self__", None)
+    if isinstance(function, BuiltinFunctionType) and (owner is math or isinstance(owner, (str, bytes))):
+        return True
+    return isinstance(function, MethodType) and isinstance(owner, EnumMeta)
+
+
+__all__ = ["Calls", "ModuleType", "TileSyntaxError", "is_constant"]

@@ -1,0 +1,49 @@
+"""The keywords of cuTile's operations."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class PaddingMode(Enum):
+    """What a load gives for elements beyond the bounds of the array."""
+
+    UNDETERMINED = "undetermined"
+    ZERO = "zero"
+    NEG_ZERO = "neg_zero"
+    NAN = "nan"
+    POS_INF = "pos_inf"
+    NEG_INF = "neg_inf"
+
+
+class RoundingMode(Enum):
+    """How a floating-point operation rounds."""
+
+    RN = "nearest_even"
+    RZ = "zero"
+    RM = "negative_inf"
+    RP = "positive_inf"
+    RA = "nearest_away"
+    FULL = "full"
+    APPROX = "approx"
+    RZI = "nearest_int_to_zero"
+
+
+class MemoryOrder(Enum):
+    """The memory order of an access (PTX ISA: Memory Consistency Model)."""
+
+    WEAK = "weak"
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    ACQ_REL = "acq_rel"
+
+
+class MemoryScope(Enum):
+    """The threads among which a memory order holds."""
+
+    NONE = "none"
+    BLOCK = "block"
+    CLUSTER = "cluster"
+    DEVICE = "device"
+    SYS = "sys"

@@ -1,0 +1,382 @@
+"""Expressions of tile code."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import operator
+from collections.abc import Callable, Mapping
+from types import FunctionType, MappingProxyType, MethodType
+from typing import Any
+
+from .arguments import materialize
+from .dtypes import DType, bool_, default_dtype
+from .errors import TileSyntaxError, TileTypeError
+from .ops.arithmetic import SYMBOLS, binary, logical
+from .ops.shapes import subscript
+from .ops.unary import bitwise_not, negative, positive
+from .surface import METHODS, Operation, TileFunction
+from .tracer import Tracer
+from .values import (
+    ArrayValue,
+    BoundFunction,
+    BoundMethod,
+    Closure,
+    Formatted,
+    RangeValue,
+    RawMemoryValue,
+    SliceValue,
+    Strict,
+    TiledViewValue,
+    TileValue,
+    describe,
+    is_constant,
+    plain,
+)
+
+_BINARY: Mapping[type[ast.AST], str] = MappingProxyType({
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor", ast.LShift: "bitwise_lshift", ast.RShift: "bitwise_rshift",
+    ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+})  # fmt: skip
+_PYTHON: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
+    "add": operator.add, "mul": operator.mul, "equal": operator.eq, "not_equal": operator.ne, "less": operator.lt,
+    "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge, "mod": operator.mod,
+})  # fmt: skip
+"""Operators of strings, tuples and dtypes, which are decided while the kernel is compiled."""
+
+UNSUPPORTED: Mapping[type[ast.AST], tuple[str, str]] = MappingProxyType(
+    {
+        ast.List: ("lists", "write a tuple"),
+        ast.Dict: ("dictionaries", "write a tuple, or compute it outside of the kernel"),
+        ast.Set: ("sets", "write a tuple"),
+        ast.ListComp: ("comprehensions", "compute it in `ct.static_eval(…)`, or unroll `for x in ct.static_iter(…)`"),
+        ast.SetComp: ("comprehensions", "compute it in `ct.static_eval(…)`"),
+        ast.DictComp: ("comprehensions", "compute it in `ct.static_eval(…)`"),
+        ast.GeneratorExp: ("generators", "compute it in `ct.static_eval(…)`"),
+        ast.NamedExpr: ("assignments in expressions", "assign in a statement of its own"),
+        ast.Await: ("coroutines", "a kernel is one function"),
+        ast.Yield: ("generators", "a kernel is one function"),
+        ast.YieldFrom: ("generators", "a kernel is one function"),
+    }
+)
+"""What tile code does not have, and what to write instead."""
+
+_STATIC = ("static_eval", "static_assert", "static_iter", "static_exception")
+
+
+class Expressions(Tracer):
+    """Evaluates expressions: now where everything is known, else as operations."""
+
+    def evaluate(self, node: ast.expr) -> Any:
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        with self.at(node):
+            if method is None:
+                what, instead = UNSUPPORTED.get(
+                    type(node), ("such expressions", "see the list of what tile code supports")
+                )
+                raise TileSyntaxError(f"tile code does not support {what}", hint=instead)
+            return method(node)
+
+    def _constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def _name(self, node: ast.Name) -> Any:
+        return self.frame.lookup(node.id)
+
+    def _tuple(self, node: ast.Tuple) -> Any:
+        items: list[Any] = []
+        for item in node.elts:
+            if isinstance(item, ast.Starred):
+                items += self._spread(item)
+            else:
+                items.append(self.evaluate(item))
+        return tuple(items)
+
+    def _spread(self, node: ast.Starred) -> tuple[Any, ...]:
+        value = self.evaluate(node.value)
+        if not isinstance(value, tuple):
+            raise TileTypeError(f"`*` needs a tuple, not {describe(value)}")
+        return value
+
+    def _lambda(self, node: ast.Lambda) -> Any:
+        return Closure(node, self.frame)
+
+    def _slice(self, node: ast.Slice) -> Any:
+        return slice(*(None if part is None else self.evaluate(part) for part in (node.lower, node.upper, node.step)))
+
+    def _binop(self, node: ast.BinOp) -> Any:
+        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        self.emit.block.span = self.emit.span
+        return self.operator(_BINARY[type(node.op)], left, right)
+
+    def operator(self, name: str, x: Any, y: Any) -> Any:
+        """An operator of two values."""
+        if _is_number(x) and _is_number(y):
+            return self._number_operator(name, x, y)
+        dynamic = any(
+            isinstance(v, (TileValue, ArrayValue, TiledViewValue, RawMemoryValue, RangeValue)) for v in (x, y)
+        )
+        if name in ("equal", "not_equal") and not dynamic and isinstance(x, tuple) and isinstance(y, tuple):
+            return self._tuples_equal(name, x, y)
+        if dynamic or name not in _PYTHON:
+            raise TileTypeError(f"`{SYMBOLS[name]}` is not defined for {describe(x)} and {describe(y)}")
+        try:
+            return _PYTHON[name](x if isinstance(x, tuple) else plain(x), y if isinstance(y, tuple) else plain(y))
+        except TypeError:
+            raise TileTypeError(f"`{SYMBOLS[name]}` is not defined for {describe(x)} and {describe(y)}") from None
+
+    def _number_operator(self, name: str, x: Any, y: Any) -> Any:
+        if name == "matmul":
+            return self.call(_operation("matmul"), (x, y), {})
+        if name == "pow":
+            return self.call(_operation("pow"), (x, y), {})
+        return binary(self, name, x, y)
+
+    def _tuples_equal(self, name: str, x: tuple[Any, ...], y: tuple[Any, ...]) -> Any:
+        if len(x) != len(y):
+            return name == "not_equal"
+        found: Any = True
+        for a, b in zip(x, y, strict=True):
+            found = self._both(found, self.operator("equal", a, b))
+        return found if name == "equal" else self._not(found)
+
+    def _both(self, x: Any, y: Any) -> Any:
+        a, b = (self.condition(v, "an operand of `and`") for v in (x, y))
+        if isinstance(a, bool):
+            return b if a else False
+        if isinstance(b, bool):
+            return a if b else False
+        return logical(self, "and", a, b)
+
+    def _not(self, value: Any) -> Any:
+        if isinstance(value, TileValue):
+            return bitwise_not.implementation(self, self.emit.cast(value, bool_))
+        return not self.condition(value, "the operand of `not`")
+
+    def _unaryop(self, node: ast.UnaryOp) -> Any:
+        value = self.evaluate(node.operand)
+        self.emit.block.span = self.emit.span
+        if isinstance(node.op, ast.Not):
+            return self._not(value)
+        if not _is_number(value):
+            raise TileTypeError(f"this operator is not defined for {describe(value)}")
+        if isinstance(node.op, ast.USub):
+            return negative.implementation(self, value)
+        return positive(self, value) if isinstance(node.op, ast.UAdd) else bitwise_not.implementation(self, value)
+
+    def _compare(self, node: ast.Compare) -> Any:
+        left = self.evaluate(node.left)
+        found: Any = True
+        for op, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.evaluate(right_node)
+            self.emit.block.span = self.emit.span
+            step = self._compared(op, left, right)
+            found = step if found is True else self._both(found, step)
+            left = right
+        return found
+
+    def _compared(self, op: ast.cmpop, left: Any, right: Any) -> Any:
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            same = left is right or (is_constant(left) and is_constant(right) and plain(left) is plain(right))
+            return same if isinstance(op, ast.Is) else not same
+        if isinstance(op, (ast.In, ast.NotIn)):
+            return self._contained(left, right, isinstance(op, ast.NotIn))
+        name = _BINARY[type(op)]
+        if name in ("equal", "not_equal") and (left is None or right is None) and not isinstance(left, TileValue):
+            return (plain(left) == plain(right)) is (name == "equal")
+        return self.operator(name, left, right)
+
+    def _contained(self, item: Any, items: Any, negated: bool) -> Any:
+        if isinstance(items, (str, dict, frozenset, set, list)):
+            return (plain(item) in items) is not negated
+        if not isinstance(items, tuple):
+            raise TileTypeError(f"`in` needs a tuple on its right, not {describe(items)}")
+        found: Any = False
+        for candidate in items:
+            step = self.operator("equal", item, candidate)
+            found = step if found is False else self._either(found, step)
+        return self._not(found) if negated else found
+
+    def _either(self, x: Any, y: Any) -> Any:
+        a, b = (self.condition(v, "an operand of `or`") for v in (x, y))
+        if isinstance(a, bool):
+            return True if a else b
+        if isinstance(b, bool):
+            return True if b else a
+        return logical(self, "or", a, b)
+
+    def _boolop(self, node: ast.BoolOp) -> Any:
+        """`and` and `or` of scalars. The right operand is executed only where the left one does not decide."""
+        is_and = isinstance(node.op, ast.And)
+        word = "and" if is_and else "or"
+        value = self.evaluate(node.values[0])
+        for index, right in enumerate(node.values[1:], 1):
+            known = self.condition(value, f"the left operand of `{word}`")
+            if isinstance(known, bool):
+                if known is not is_and:
+                    return value
+                value = self.evaluate(right)
+                continue
+            if _executes_nothing(right):
+                other = self.condition(self.evaluate(right), f"the right operand of `{word}`")
+                value = self._both(known, other) if is_and else self._either(known, other)
+                continue
+            rest = (
+                right
+                if index == len(node.values) - 1
+                else ast.copy_location(ast.BoolOp(node.op, node.values[index:]), right)
+            )
+            return self.choose(node, known, rest if is_and else True, False if is_and else rest)
+        return value
+
+    def _ifexp(self, node: ast.IfExp) -> Any:
+        test = self.condition(self.evaluate(node.test), "the condition of `if … else`")
+        if isinstance(test, bool):
+            return self.evaluate(node.body if test else node.orelse)
+        return self.choose(node, test, node.body, node.orelse)
+
+    def _joinedstr(self, node: ast.JoinedStr) -> Any:
+        parts: list[str | tuple[Any, str]] = []
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                parts.append(str(part.value))
+            elif isinstance(part, ast.FormattedValue):
+                spec = self.evaluate(part.format_spec) if part.format_spec is not None else ""
+                if not isinstance(spec, str):
+                    raise TileTypeError("the format specifier of an f-string must be known when the kernel is compiled")
+                value = self.evaluate(part.value)
+                if part.conversion == ord("r") and not isinstance(value, TileValue):
+                    value = repr(value)
+                parts.append((value, spec))
+        if all(isinstance(p, str) or not _has_tiles(p[0]) for p in parts):
+            return "".join(p if isinstance(p, str) else format(plain(p[0]), p[1]) for p in parts)
+        return Formatted(tuple(parts))
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        value, key = self.evaluate(node.value), self.evaluate(node.slice)
+        if isinstance(value, TileValue):
+            return subscript(self, value, key)
+        if is_constant(value):
+            return subscript(self, materialize(self, value), key)
+        if isinstance(value, tuple):
+            return self._item(value, key)
+        if isinstance(value, ArrayValue):
+            raise TileSyntaxError(
+                f"the array `{value.name}` cannot be indexed",
+                hint="`ct.load(array, index, shape)` loads a tile, `ct.gather(array, indices)` single elements",
+            )
+        try:
+            return value[plain(key)]
+        except (TypeError, KeyError, IndexError) as error:
+            raise TileTypeError(f"{describe(value)} cannot be indexed so: {error}") from None
+
+    def _item(self, value: tuple[Any, ...], key: Any) -> Any:
+        if isinstance(key, slice):
+            return value[slice(plain(key.start), plain(key.stop), plain(key.step))]
+        index = plain(key)
+        if not isinstance(index, int):
+            raise TileTypeError(
+                f"the index of a tuple must be a constant, not {describe(key)}",
+                hint="unroll the loop: `for i in ct.static_iter(range(n))`",
+            )
+        if not -len(value) <= index < len(value):
+            raise TileTypeError(f"the index {index} is out of range for {describe(value)}")
+        return value[index]
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        return self.attribute(self.evaluate(node.value), node.attr)
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        """``owner.name``."""
+        number = is_constant(owner)
+        found = METHODS.get((TileValue if number else type(owner), name))
+        if found is not None:
+            return BoundMethod(found, materialize(self, owner) if number else owner)
+        known = _FIELDS.get(TileValue if number else type(owner))
+        if known is not None:
+            if name not in known:
+                methods = [m for (kind, m) in METHODS if kind is (TileValue if number else type(owner))]
+                raise TileTypeError(
+                    f"{describe(owner)} has no attribute `{name}`",
+                    hint=f"it has {', '.join(sorted([*known, *methods]))}",
+                )
+            return _field(owner, name)
+        if isinstance(owner, (Closure, BoundMethod, Formatted, tuple)) or owner is None:
+            if isinstance(owner, tuple) and name in getattr(type(owner), "_fields", ()):
+                return getattr(owner, name)
+            raise TileTypeError(f"{describe(owner)} has no attribute `{name}`")
+        try:
+            value = getattr(owner, name)
+        except AttributeError as error:
+            raise TileTypeError(str(error)) from None
+        if (
+            isinstance(value, MethodType)
+            and isinstance(value.__func__, FunctionType)
+            and dataclasses.is_dataclass(owner)
+        ):
+            return BoundFunction(value.__func__, owner)
+        return value
+
+    def _call(self, node: ast.Call) -> Any:
+        function = self.evaluate(node.func)
+        if isinstance(function, Operation) and function.__name__ in _STATIC:
+            return self.static(function.__name__, node)
+        args: list[Any] = []
+        for arg in node.args:
+            if isinstance(arg, ast.Starred):
+                args += self._spread(arg)
+            else:
+                args.append(self.evaluate(arg))
+        kwargs: dict[str, Any] = {}
+        for item in node.keywords:
+            if item.arg is None:
+                raise TileSyntaxError("tile code does not support `**` in calls", hint="write the arguments by name")
+            kwargs[item.arg] = self.evaluate(item.value)
+        self.emit.block.span = self.emit.span
+        return self.call(function, args, kwargs)
+
+
+_FIELDS: Mapping[type, tuple[str, ...]] = MappingProxyType({
+    TileValue: ("dtype", "shape", "ndim"),
+    ArrayValue: ("dtype", "shape", "strides", "ndim"),
+    TiledViewValue: ("dtype", "tile_shape", "traversal_steps"),
+    SliceValue: ("start", "length"),
+    RawMemoryValue: (),
+    RangeValue: ("start", "stop", "step"),
+})  # fmt: skip
+
+
+def _field(owner: Any, name: str) -> Any:
+    if is_constant(owner):
+        dtype = owner.dtype if isinstance(owner, Strict) else default_dtype(owner)
+        return {"dtype": dtype, "shape": (), "ndim": 0}[name]
+    if name == "traversal_steps":
+        return owner.steps
+    return getattr(owner, name)
+
+
+def _operation(name: str) -> Operation:
+    from .surface import OPERATIONS
+
+    return OPERATIONS[name]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, TileValue) or is_constant(value)
+
+
+def _has_tiles(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(_has_tiles(v) for v in value)
+    return isinstance(value, (TileValue, Formatted))
+
+
+def _executes_nothing(node: ast.expr) -> bool:
+    """Whether an expression computes with values that exist, and reads no memory."""
+    return not any(isinstance(n, (ast.Call, ast.Subscript)) for n in ast.walk(node))
+
+
+__all__ = ["DType", "Expressions", "TileFunction"]

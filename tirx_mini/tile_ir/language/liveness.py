@@ -1,0 +1,152 @@
+"""Which variables a loop must carry and a branch must merge: those that are read later (live variables)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+Loop = ast.For | ast.While
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+Names = frozenset[str]
+NONE: Names = frozenset()
+
+
+@dataclass
+class Liveness:
+    """Live variables of one function.
+
+    header: for each loop, the names that an iteration or what follows the loop may read.
+    after: for each `if`, the names that what follows it may read.
+    """
+
+    header: dict[ast.stmt, Names] = field(default_factory=dict)
+    after: dict[ast.stmt, Names] = field(default_factory=dict)
+
+
+def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
+    """The live variables of a function. A name that a nested function reads is live everywhere."""
+    found = Liveness()
+    if isinstance(node, ast.FunctionDef):
+        captured = frozenset(
+            name
+            for inner in _nested(node)
+            for name in _reads(inner.body if isinstance(inner.body, list) else [inner.body])
+        )
+        _Analysis(found, captured).block(node.body, captured)
+    return found
+
+
+def assigned(statements: Iterable[ast.stmt]) -> dict[str, ast.AST]:
+    """The names that statements assign, with the place of the first assignment; not those of nested functions."""
+    names: dict[str, ast.AST] = {}
+    for node in _own_nodes(statements):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.setdefault(node.id, node)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.setdefault(node.name, node)
+    return names
+
+
+def exits(statements: Iterable[ast.stmt]) -> bool:
+    """Whether statements may leave their block: by return, or by a break or continue of a loop around them."""
+    for node in statements:
+        if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
+            return True
+        if isinstance(node, ast.If) and (exits(node.body) or exits(node.orelse)):
+            return True
+        if isinstance(node, (ast.For, ast.While)) and returns(node.body):
+            return True
+    return False
+
+
+def returns(statements: Iterable[ast.stmt]) -> list[ast.Return]:
+    """The `return` statements in statements, not those of nested functions."""
+    return [node for node in _own_nodes(statements) if isinstance(node, ast.Return)]
+
+
+def breaks(statements: Iterable[ast.stmt]) -> bool:
+    """Whether a loop with this body has a `break` of its own."""
+    for node in statements:
+        if isinstance(node, ast.Break):
+            return True
+        if isinstance(node, ast.If) and (breaks(node.body) or breaks(node.orelse)):
+            return True
+    return False
+
+
+def _own_nodes(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes of statements, without the insides of nested functions."""
+    for node in statements:
+        yield node
+        if not isinstance(node, _FUNCTIONS):
+            yield from _own_nodes(ast.iter_child_nodes(node))
+
+
+def _nested(node: ast.AST) -> Iterator[ast.FunctionDef | ast.Lambda]:
+    for inner in ast.walk(node):
+        if inner is not node and isinstance(inner, (ast.FunctionDef, ast.Lambda)):
+            yield inner
+
+
+def _reads(nodes: Iterable[ast.AST]) -> Names:
+    return frozenset(
+        n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    )
+
+
+def _stores(nodes: Iterable[ast.AST]) -> Names:
+    return frozenset(
+        n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
+
+
+@dataclass
+class _Analysis:
+    """Backward over structured statements; loops are repeated until nothing changes."""
+
+    found: Liveness
+    captured: Names
+    loops: list[tuple[Names, Names]] = field(default_factory=list)
+    """For each enclosing loop, what is live at its header and after it."""
+
+    def block(self, statements: Sequence[ast.stmt], out: Names) -> Names:
+        for statement in reversed(statements):
+            out = self.statement(statement, out)
+        return out
+
+    def statement(self, node: ast.stmt, out: Names) -> Names:
+        if isinstance(node, (ast.For, ast.While)):
+            return self.loop(node, out)
+        if isinstance(node, ast.If):
+            self.found.after[node] = self.found.after.get(node, NONE) | out
+            return self.block(node.body, out) | self.block(node.orelse, out) | _reads([node.test])
+        if isinstance(node, ast.Return):
+            return _reads([node]) | self.captured
+        if isinstance(node, (ast.Break, ast.Continue)) and self.loops:
+            header, after = self.loops[-1]
+            return after if isinstance(node, ast.Break) else header
+        if isinstance(node, ast.Assign):
+            return (out - _stores(node.targets)) | _reads([node]) | self.captured
+        if isinstance(node, ast.AugAssign):
+            return out | _reads([node]) | _stores([node.target])
+        if isinstance(node, ast.AnnAssign):
+            return (out - _stores([node.target])) | _reads([node]) | self.captured
+        if isinstance(node, ast.FunctionDef):
+            return (out - {node.name}) | self.captured
+        return out | _reads([node])
+
+    def loop(self, node: Loop, out: Names) -> Names:
+        test = _reads([node.test]) if isinstance(node, ast.While) else NONE
+        targets = _stores([node.target]) if isinstance(node, ast.For) else NONE
+        header = out | test
+        while True:
+            self.loops.append((header, out))
+            again = header | (self.block(node.body, header) - targets)
+            self.loops.pop()
+            if again == header:
+                break
+            header = again
+        self.found.header[node] = self.found.header.get(node, NONE) | header
+        return header | (_reads([node.iter]) if isinstance(node, ast.For) else NONE)

@@ -1,0 +1,364 @@
+"""Arithmetic, comparisons and logic of two tiles, with NumPy's broadcasting and cuTile's promotion."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import cast_to, common_dtype, common_shape, constant_bool, keyword, materialize, own_dtype, tile_of
+from ..dtypes import DType, bool_, default_dtype, float32, int32, promote_constant
+from ..enums import RoundingMode
+from ..errors import TileTypeError, TileUnsupportedFeatureError, TileValueError
+from ..surface import operation
+from ..values import Strict, TileValue, describe, is_constant, plain
+
+if TYPE_CHECKING:
+    from ..tracer import Tracer
+
+SYMBOLS: Mapping[str, str] = MappingProxyType({
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "bitwise_lshift": "<<", "bitwise_rshift": ">>",
+    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+})  # fmt: skip
+
+_FOLD: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
+    "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "bitwise_lshift": operator.lshift,
+    "bitwise_rshift": operator.rshift, "equal": operator.eq, "not_equal": operator.ne, "less": operator.lt,
+    "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge, "maximum": max, "minimum": min,
+    "cdiv": lambda x, y: -(-x // y), "atan2": math.atan2,
+})  # fmt: skip
+"""What operations of constants compute while the program is compiled."""
+
+_PREDICATES: Mapping[str, str] = MappingProxyType({
+    "equal": "equal", "not_equal": "not_equal", "less": "less_than", "less_equal": "less_than_or_equal",
+    "greater": "greater_than", "greater_equal": "greater_than_or_equal",
+})  # fmt: skip
+_BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
+_SHIFTS = ("bitwise_lshift", "bitwise_rshift")
+_CORE: Mapping[str, tuple[str, str]] = MappingProxyType({
+    "add": ("addf", "addi"), "sub": ("subf", "subi"), "mul": ("mulf", "muli"), "maximum": ("maxf", "maxi"),
+    "minimum": ("minf", "mini"), "bitwise_and": ("", "andi"), "bitwise_or": ("", "ori"), "bitwise_xor": ("", "xori"),
+})  # fmt: skip
+_SIGNED_OPS = ("maxi", "mini")
+
+
+def binary(tr: Tracer, name: str, x: Any, y: Any, **attrs: Any) -> Any:
+    """``ct.name(x, y)``. Constants are combined now; of anything else the operands are promoted and broadcast."""
+    if is_constant(x) and is_constant(y):
+        return _folded(name, x, y)
+    symbol = SYMBOLS.get(name, f"ct.{name}")
+    for value in (x, y):
+        if not (isinstance(value, TileValue) or is_constant(value)):
+            raise TileTypeError(f"`{symbol}` is not defined for {describe(x)} and {describe(y)}")
+    if name in _SHIFTS:
+        return _shift(tr, name, x, y)
+    dtype = common_dtype(x, y)
+    shape = common_shape(f"`{symbol}`", _shape(x), _shape(y))
+    if name in _BITWISE and dtype.is_float:
+        raise TileTypeError(
+            f"`{symbol}` needs integers or booleans, not {describe(x)} and {describe(y)}",
+            hint="to work on the bits of floats, reinterpret them: `ct.bitcast(x, ct.int32)`",
+        )
+    if name == "truediv" and not dtype.is_float:
+        dtype = float32
+    elif dtype.is_bool and name not in (*_BITWISE, *_PREDICATES):
+        raise TileTypeError(f"`{symbol}` is not defined for booleans", hint="convert one: `x.astype(ct.int32)`")
+    a, b = (_operand(tr, v, dtype, shape) for v in (x, y))
+    if name in _PREDICATES:
+        return compare(tr, _PREDICATES[name], a, b)
+    return arithmetic(tr, name, a, b, **attrs)
+
+
+def arithmetic(tr: Tracer, name: str, a: TileValue, b: TileValue, **attrs: Any) -> TileValue:
+    """An operation on tiles of one dtype and shape."""
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(tr, a, b, **attrs)
+    as_float, as_int = _CORE[name]
+    if a.dtype.is_float:
+        return tr.emit.tile(as_float, a.dtype, a.shape, a, b, **attrs)
+    _no_float_options(name, a.dtype, attrs)
+    sign = {"signedness": a.dtype.signedness} if as_int in _SIGNED_OPS else {}
+    return tr.emit.tile(as_int, a.dtype, a.shape, a, b, **sign)
+
+
+def _no_float_options(name: str, dtype: DType, attrs: Mapping[str, Any]) -> None:
+    for option in ("rounding_mode", "flush_to_zero"):
+        if attrs.get(option):
+            raise TileTypeError(f"{option} of ct.{name} is for floats, not for {dtype}")
+
+
+def compare(tr: Tracer, predicate: str, a: TileValue, b: TileValue) -> TileValue:
+    """A comparison of tiles of one dtype and shape. NaN is unequal to everything, and neither less nor greater."""
+    if a.dtype.is_float:
+        ordering = "unordered" if predicate == "not_equal" else "ordered"
+        return tr.emit.tile("cmpf", bool_, a.shape, a, b, comparison_predicate=predicate, comparison_ordering=ordering)
+    return tr.emit.tile("cmpi", bool_, a.shape, a, b, comparison_predicate=predicate, signedness=a.dtype.signedness)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return value.shape if isinstance(value, TileValue) else ()
+
+
+def _operand(tr: Tracer, value: Any, dtype: DType, shape: tuple[int, ...]) -> TileValue:
+    if is_constant(value):
+        number = plain(value)
+        if isinstance(number, float) and not dtype.is_float:
+            number = int(number)
+        return tr.emit.constant(bool(number) if dtype.is_bool else number, dtype, shape)
+    return tr.emit.broadcast(tr.emit.cast(value, dtype), shape)
+
+
+def _folded(name: str, x: Any, y: Any) -> Any:
+    """The result of constants: strictly typed where one of them is."""
+    fold = _FOLD.get(name)
+    if fold is None:
+        raise TileTypeError(f"ct.{name} is not defined for constants")
+    try:
+        number = fold(plain(x), plain(y))
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise TileValueError(f"`{SYMBOLS.get(name, name)}` of {describe(x)} and {describe(y)}: {error}") from None
+    if isinstance(number, bool) or (own_dtype(x) is None and own_dtype(y) is None):
+        return number
+    dtype = common_dtype(x, y)
+    if isinstance(number, float) and not dtype.is_float:
+        dtype = float32
+    return strict(number, dtype)
+
+
+def strict(number: Any, dtype: DType) -> Strict:
+    """A strictly typed constant; integers wrap around as they do at run time."""
+    if dtype.is_bool:
+        return Strict(bool(number), dtype)
+    if dtype.is_float:
+        return Strict(float(number), dtype)
+    low, _ = dtype.limits
+    return Strict((int(number) - low) % (1 << dtype.bitwidth) + low, dtype)
+
+
+def _shift(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
+    """The result has the type of the left operand."""
+    dtype = own_dtype(x) or default_dtype(x)
+    amount = own_dtype(y) or default_dtype(y)
+    if not dtype.is_integer or not amount.is_integer:
+        raise TileTypeError(f"`{SYMBOLS[name]}` needs integers, not {describe(x)} and {describe(y)}")
+    shape = common_shape(f"`{SYMBOLS[name]}`", _shape(x), _shape(y))
+    a, b = _operand(tr, x, dtype, shape), _operand(tr, y, dtype, shape)
+    if name == "bitwise_lshift":
+        return tr.emit.tile("shli", dtype, shape, a, b)
+    return tr.emit.tile("shri", dtype, shape, a, b, signedness=dtype.signedness)
+
+
+def _truediv(tr: Tracer, a: TileValue, b: TileValue, **attrs: Any) -> TileValue:
+    return tr.emit.tile("divf", a.dtype, a.shape, a, b, **attrs)
+
+
+def divide(tr: Tracer, a: TileValue, b: TileValue, rounding: str) -> TileValue:
+    """Integer division. rounding: "zero", "negative_inf" or "positive_inf"."""
+    if a.dtype.kind == "u" and rounding == "negative_inf":
+        rounding = "zero"
+    mode = None if rounding == "zero" else rounding
+    return tr.emit.tile("divi", a.dtype, a.shape, a, b, signedness=a.dtype.signedness, rounding=mode)
+
+
+def _floordiv(tr: Tracer, a: TileValue, b: TileValue) -> TileValue:
+    if not a.dtype.is_float:
+        return divide(tr, a, b, "negative_inf")
+    return tr.emit.tile("floor", a.dtype, a.shape, _truediv(tr, a, b))
+
+
+def _cdiv(tr: Tracer, a: TileValue, b: TileValue) -> TileValue:
+    if not a.dtype.is_float:
+        return divide(tr, a, b, "positive_inf")
+    return tr.emit.tile("ceil", a.dtype, a.shape, _truediv(tr, a, b))
+
+
+def _mod(tr: Tracer, a: TileValue, b: TileValue) -> TileValue:
+    """Python's remainder, which has the sign of the divisor."""
+    e, dtype, shape = tr.emit, a.dtype, a.shape
+    if dtype.kind == "u":
+        return e.tile("remi", dtype, shape, a, b, signedness="unsigned")
+    zero = e.constant(0, dtype, shape)
+    if dtype.is_float:
+        rest = e.tile("remf", dtype, shape, a, b)
+        added = e.tile("addf", dtype, shape, rest, b)
+    else:
+        rest = e.tile("remi", dtype, shape, a, b, signedness="signed")
+        added = e.tile("addi", dtype, shape, rest, b)
+    wrong = e.tile("xori", bool_, shape, compare(tr, "less_than", rest, zero), compare(tr, "less_than", b, zero))
+    wrong = e.tile("andi", bool_, shape, wrong, compare(tr, "not_equal", rest, zero))
+    return e.tile("select", dtype, shape, wrong, added, rest)
+
+
+def _pow(tr: Tracer, a: TileValue, b: TileValue) -> TileValue:
+    """Integers are raised as float64, which is exact up to 2^53."""
+    if a.dtype.is_float:
+        return tr.emit.tile("pow", a.dtype, a.shape, a, b)
+    from ..dtypes import float64
+
+    x, y = (tr.emit.cast(v, float64) for v in (a, b))
+    return tr.emit.cast(tr.emit.tile("pow", float64, a.shape, x, y), a.dtype)
+
+
+def _atan2(tr: Tracer, a: TileValue, b: TileValue) -> TileValue:
+    if not a.dtype.is_float:
+        raise TileUnsupportedFeatureError(f"ct.atan2 of {a.dtype} is not supported", hint="convert to ct.float32 first")
+    return tr.emit.tile("atan2", a.dtype, a.shape, a, b)
+
+
+_SPECIAL: Mapping[str, Callable[..., TileValue]] = MappingProxyType({
+    "truediv": _truediv, "floordiv": _floordiv, "cdiv": _cdiv, "mod": _mod, "pow": _pow, "atan2": _atan2,
+})  # fmt: skip
+
+
+def small_power(tr: Tracer, x: TileValue, exponent: int) -> TileValue:
+    """An integer power of 1 to 4 by multiplication."""
+    square = binary(tr, "mul", x, x) if exponent > 1 else x
+    if exponent == 4:
+        return binary(tr, "mul", square, square)
+    return binary(tr, "mul", square, x) if exponent == 3 else square
+
+
+def float_options(rounding_mode: Any = None, flush_to_zero: Any = False, *allowed: RoundingMode) -> dict[str, Any]:
+    """The attributes `rounding_mode` and `flush_to_zero` of an operation."""
+    attrs: dict[str, Any] = {}
+    if rounding_mode is not None:
+        attrs["rounding_mode"] = keyword(rounding_mode, RoundingMode, "rounding_mode", *allowed).value
+    if constant_bool(flush_to_zero, "flush_to_zero"):
+        attrs["flush_to_zero"] = True
+    return attrs
+
+
+_IEEE = (RoundingMode.RN, RoundingMode.RZ, RoundingMode.RM, RoundingMode.RP)
+_DIVISION = (*_IEEE, RoundingMode.APPROX, RoundingMode.FULL)
+
+
+@operation("add")
+def add(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+    """The sum of two tiles: ``x + y``."""
+    return binary(tr, "add", x, y, **float_options(rounding_mode, flush_to_zero, *_IEEE))
+
+
+@operation("sub")
+def sub(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+    """The difference of two tiles: ``x - y``."""
+    return binary(tr, "sub", x, y, **float_options(rounding_mode, flush_to_zero, *_IEEE))
+
+
+@operation("mul")
+def mul(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+    """The product of the elements of two tiles: ``x * y``."""
+    return binary(tr, "mul", x, y, **float_options(rounding_mode, flush_to_zero, *_IEEE))
+
+
+@operation("truediv")
+def truediv(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+    """The quotient of two tiles as floats: ``x / y``. Integers become float32."""
+    return binary(tr, "truediv", x, y, **float_options(rounding_mode, flush_to_zero, *_DIVISION))
+
+
+@operation("floordiv")
+def floordiv(tr: Tracer, x: Any, y: Any, /) -> Any:
+    """The quotient rounded down: ``x // y``."""
+    return binary(tr, "floordiv", x, y)
+
+
+@operation("mod")
+def mod(tr: Tracer, x: Any, y: Any, /) -> Any:
+    """The remainder, with the sign of the divisor: ``x % y``."""
+    return binary(tr, "mod", x, y)
+
+
+@operation("divmod")
+def divmod_(tr: Tracer, x: Any, y: Any, /) -> Any:
+    """``(x // y, x % y)`` of integers."""
+    return binary(tr, "floordiv", x, y), binary(tr, "mod", x, y)
+
+
+@operation("pow")
+def pow_(tr: Tracer, x: Any, y: Any, /) -> Any:
+    """``x`` to the power of ``y``: ``x ** y``."""
+    if isinstance(x, TileValue) and not x.dtype.is_bool and isinstance(y, int) and y in (1, 2, 3, 4):
+        return small_power(tr, x, y)
+    return binary(tr, "pow", x, y)
+
+
+@operation("cdiv", host=lambda x, y: -(-x // y))
+def cdiv(tr: Tracer, x: Any, y: Any, /) -> Any:
+    """The quotient of two integers rounded up. The host may call it, too."""
+    return binary(tr, "cdiv", x, y)
+
+
+@operation("atan2")
+def atan2(tr: Tracer, x1: Any, x2: Any, /) -> Any:
+    """The angle of the point ``(x2, x1)`` in radians, from -π to π."""
+    return binary(tr, "atan2", x1, x2)
+
+
+@operation("maximum")
+def maximum(tr: Tracer, x: Any, y: Any, /, *, flush_to_zero: Any = False, propagate_nan: Any = False) -> Any:
+    """The greater of two elements; with one NaN the other, unless `propagate_nan`."""
+    return _extreme(tr, "maximum", x, y, flush_to_zero, propagate_nan)
+
+
+@operation("minimum")
+def minimum(tr: Tracer, x: Any, y: Any, /, *, flush_to_zero: Any = False, propagate_nan: Any = False) -> Any:
+    """The lesser of two elements; with one NaN the other, unless `propagate_nan`."""
+    return _extreme(tr, "minimum", x, y, flush_to_zero, propagate_nan)
+
+
+def _extreme(tr: Tracer, name: str, x: Any, y: Any, flush_to_zero: Any, propagate_nan: Any) -> Any:
+    attrs = float_options(None, flush_to_zero)
+    if constant_bool(propagate_nan, "propagate_nan"):
+        attrs["propagate_nan"] = True
+    return binary(tr, name, x, y, **attrs)
+
+
+def _define(name: str, doc: str) -> None:
+    def implementation(tr: Tracer, x: Any, y: Any, /) -> Any:
+        return binary(tr, name, x, y)
+
+    implementation.__doc__ = doc
+    operation(name)(implementation)
+
+
+for _name in (*_BITWISE, *_SHIFTS, *_PREDICATES):
+    _define(_name, f"``x {SYMBOLS[_name]} y``, element by element.")
+
+
+@operation("where")
+def where(tr: Tracer, cond: Any, x: Any, y: Any, /) -> Any:
+    """The elements of `x` where `cond` is true, those of `y` where it is false; all are broadcast to one shape."""
+    mask = tr.emit.cast(tile_of(tr, cond, "the condition of ct.where"), bool_)
+    for value in (x, y):
+        tile_of(tr, value, "an operand of ct.where")
+    dtype = common_dtype(x, y) if not _storage(x, y) else _storage_dtype(x, y)
+    shape = common_shape("ct.where", mask.shape, _shape(x), _shape(y))
+    a, b = (_operand(tr, v, dtype, shape) for v in (x, y))
+    return tr.emit.tile("select", dtype, shape, tr.emit.broadcast(mask, shape), a, b)
+
+
+def _storage(x: Any, y: Any) -> bool:
+    return any(isinstance(v, TileValue) and not v.dtype.arithmetic for v in (x, y))
+
+
+def _storage_dtype(x: Any, y: Any) -> DType:
+    """Types that are for storage only meet themselves and constants."""
+    own = [d for d in (own_dtype(x), own_dtype(y)) if d is not None]
+    return own[0] if len(set(own)) == 1 else promote_constant(own[0], 0)
+
+
+def logical(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
+    """``x and y``, ``x or y`` of scalars, both of which are computed."""
+    a, b = (tr.condition(v, f"an operand of `{name}`") for v in (x, y))
+    e = tr.emit
+    a, b = (v if isinstance(v, TileValue) else materialize(tr, bool(v)) for v in (a, b))
+    return e.tile("andi" if name == "and" else "ori", bool_, (), a, b)
+
+
+__all__ = ["arithmetic", "binary", "cast_to", "compare", "divide", "float_options", "int32", "logical", "strict"]

@@ -1,0 +1,266 @@
+"""Functions of one tile, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import dtype_of, keyword, materialize, tile_of
+from ..dtypes import DType, bool_, default_dtype, float32, float64, int32, uint8
+from ..enums import RoundingMode
+from ..errors import TileTypeError, TileValueError
+from ..surface import METHODS, operation
+from ..values import Strict, TileValue, describe, is_constant, plain
+from .arithmetic import float_options, strict
+
+if TYPE_CHECKING:
+    from ..tracer import Tracer
+
+_HOST: Mapping[str, Callable[[float], float]] = MappingProxyType({
+    "exp": math.exp, "exp2": lambda x: 2.0**x, "log": math.log, "log2": math.log2, "sqrt": math.sqrt,
+    "rsqrt": lambda x: 1.0 / math.sqrt(x), "sin": math.sin, "cos": math.cos, "tan": math.tan, "sinh": math.sinh,
+    "cosh": math.cosh, "tanh": math.tanh, "floor": math.floor, "ceil": math.ceil,
+})  # fmt: skip
+"""What the functions of constants compute while the program is compiled."""
+_APPROX = (RoundingMode.FULL, RoundingMode.APPROX)
+_WIDENED = ("float8_e4m3fn", "float8_e5m2", "tfloat32")
+
+
+def _float(tr: Tracer, name: str, x: Any, **attrs: Any) -> Any:
+    """A function of floats. Integers become float32; narrow floats are computed as float32."""
+    if is_constant(x):
+        return _folded(name, x)
+    tile = tile_of(tr, x, f"the argument of ct.{name}")
+    if not tile.dtype.is_float:
+        tile = tr.emit.cast(tile, float32)
+    elif not tile.dtype.arithmetic:
+        return tr.emit.cast(_float(tr, name, tr.emit.cast(tile, float32), **attrs), tile.dtype)
+    return tr.emit.tile(name, tile.dtype, tile.shape, tile, **attrs)
+
+
+def _folded(name: str, x: Any) -> Any:
+    try:
+        number = _HOST[name](plain(x))
+    except (ArithmeticError, ValueError) as error:
+        raise TileValueError(f"ct.{name} of {describe(x)}: {error}") from None
+    if isinstance(x, Strict):
+        return strict(number, x.dtype if x.dtype.is_float else float32)
+    return number
+
+
+def _define(name: str, doc: str) -> None:
+    def implementation(tr: Tracer, x: Any, /) -> Any:
+        return _float(tr, name, x)
+
+    implementation.__doc__ = doc
+    operation(name)(implementation)
+
+
+for _name, _doc in {
+    "log": "The natural logarithm.", "log2": "The logarithm to base 2.", "sin": "The sine of an angle in radians.",
+    "cos": "The cosine of an angle in radians.", "tan": "The tangent of an angle in radians.",
+    "sinh": "The hyperbolic sine.", "cosh": "The hyperbolic cosine.",
+}.items():  # fmt: skip
+    _define(_name, _doc)
+
+
+@operation("exp")
+def exp(tr: Tracer, x: Any, /, *, rounding_mode: Any = None) -> Any:
+    """e to the power of `x`."""
+    return _float(tr, "exp", x, **float_options(rounding_mode, False, *_APPROX))
+
+
+@operation("tanh")
+def tanh(tr: Tracer, x: Any, /, *, rounding_mode: Any = None) -> Any:
+    """The hyperbolic tangent."""
+    return _float(tr, "tanh", x, **float_options(rounding_mode, False, *_APPROX))
+
+
+@operation("exp2")
+def exp2(tr: Tracer, x: Any, /, *, flush_to_zero: Any = False) -> Any:
+    """2 to the power of `x`."""
+    return _float(tr, "exp2", x, **float_options(None, flush_to_zero))
+
+
+@operation("rsqrt")
+def rsqrt(tr: Tracer, x: Any, /, *, flush_to_zero: Any = False) -> Any:
+    """The reciprocal of the square root."""
+    return _float(tr, "rsqrt", x, **float_options(None, flush_to_zero))
+
+
+@operation("sqrt")
+def sqrt(tr: Tracer, x: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+    """The square root."""
+    return _float(tr, "sqrt", x, **float_options(rounding_mode, flush_to_zero))
+
+
+def _rounding(tr: Tracer, name: str, x: Any) -> Any:
+    if isinstance(x, TileValue) and not x.dtype.is_float:
+        raise TileTypeError(f"ct.{name} is for floats, not for {describe(x)}")
+    return _float(tr, name, x)
+
+
+@operation("floor")
+def floor(tr: Tracer, x: Any, /) -> Any:
+    """The greatest whole number that is not above `x`."""
+    return _rounding(tr, "floor", x)
+
+
+@operation("ceil")
+def ceil(tr: Tracer, x: Any, /) -> Any:
+    """The least whole number that is not below `x`."""
+    return _rounding(tr, "ceil", x)
+
+
+@operation("abs")
+def abs_(tr: Tracer, x: Any, /) -> Any:
+    """The absolute value."""
+    if is_constant(x):
+        return strict(abs(plain(x)), x.dtype) if isinstance(x, Strict) else abs(x)
+    tile = tile_of(tr, x, "the argument of ct.abs")
+    if tile.dtype.is_bool or tile.dtype.kind == "u":
+        return tile
+    return _plain_unary(tr, "absf", "absi", tile)
+
+
+@operation("negative")
+def negative(tr: Tracer, x: Any, /) -> Any:
+    """``-x``."""
+    if is_constant(x):
+        number = -plain(x)
+        return strict(number, x.dtype) if isinstance(x, Strict) else number
+    tile = tile_of(tr, x, "the operand of `-`")
+    if tile.dtype.is_bool:
+        tile = tr.emit.cast(tile, int32)
+    return _plain_unary(tr, "negf", "negi", tile)
+
+
+def _plain_unary(tr: Tracer, as_float: str, as_int: str, tile: TileValue) -> TileValue:
+    if tile.dtype.is_float and not tile.dtype.arithmetic:
+        wide = tr.emit.cast(tile, float32)
+        return tr.emit.cast(_plain_unary(tr, as_float, as_int, wide), tile.dtype)
+    return tr.emit.tile(as_float if tile.dtype.is_float else as_int, tile.dtype, tile.shape, tile)
+
+
+def positive(tr: Tracer, x: Any) -> Any:
+    """``+x``: booleans become integers."""
+    if isinstance(x, TileValue):
+        return tr.emit.cast(x, int32) if x.dtype.is_bool else x
+    return +x if isinstance(x, (bool, int, float)) else x
+
+
+@operation("bitwise_not")
+def bitwise_not(tr: Tracer, x: Any, /) -> Any:
+    """``~x``: the complement of an integer, the negation of a boolean."""
+    if is_constant(x):
+        number = plain(x)
+        if isinstance(x, bool):
+            return not x
+        return strict(~int(number), x.dtype) if isinstance(x, Strict) else ~number
+    tile = tile_of(tr, x, "the operand of `~`")
+    if tile.dtype.is_float:
+        raise TileTypeError(f"`~` needs integers or booleans, not {describe(x)}")
+    ones = tr.emit.constant(True if tile.dtype.is_bool else -1, tile.dtype, tile.shape)
+    return tr.emit.tile("xori", tile.dtype, tile.shape, tile, ones)
+
+
+@operation("isnan")
+def isnan(tr: Tracer, x: Any, /) -> Any:
+    """Where `x` is NaN."""
+    if is_constant(x):
+        return math.isnan(plain(x))
+    tile = tile_of(tr, x, "the argument of ct.isnan")
+    if not tile.dtype.is_float:
+        raise TileTypeError(f"ct.isnan is for floats, not for {describe(x)}")
+    if not tile.dtype.arithmetic:
+        tile = tr.emit.cast(tile, float32)
+    return tr.emit.tile(
+        "cmpf", bool_, tile.shape, tile, tile, comparison_predicate="not_equal", comparison_ordering="unordered"
+    )
+
+
+@operation("astype")
+def astype(tr: Tracer, x: Any, dtype: Any, /, *, rounding_mode: Any = None) -> Any:
+    """The values of a tile as another dtype."""
+    target = dtype_of(dtype)
+    rounding = None
+    if rounding_mode is not None:
+        rounding = keyword(rounding_mode, RoundingMode, "rounding_mode").value
+    if is_constant(x):
+        return convert_constant(plain(x), target)
+    return tr.emit.cast(tile_of(tr, x, "the argument of ct.astype"), target, rounding)
+
+
+METHODS[TileValue, "astype"] = astype
+
+
+def convert_constant(number: Any, dtype: DType) -> Strict:
+    """``ct.int16(5)``: a strictly typed constant."""
+    if dtype.is_integer and isinstance(number, float):
+        number = int(number)
+    if dtype.is_integer:
+        low, high = dtype.limits
+        if not low <= number <= high:
+            raise TileValueError(f"the constant {number} is out of the range of {dtype}, {low} to {high}")
+    return strict(number, dtype)
+
+
+@operation("bitcast")
+def bitcast(tr: Tracer, x: Any, /, dtype: Any) -> Any:
+    """The bits of a tile, read as another dtype of the same width."""
+    target = dtype_of(dtype)
+    tile = materialize(tr, x) if is_constant(x) else tile_of(tr, x, "the argument of ct.bitcast")
+    if tile.dtype.bitwidth != target.bitwidth:
+        raise TileTypeError(
+            f"ct.bitcast: {tile.dtype} has {tile.dtype.bitwidth} bits and {target} has {target.bitwidth}",
+            hint="ct.pack_to_bytes and ct.unpack_from_bytes change the number of elements",
+        )
+    if tile.dtype.element == target.element:
+        return TileValue(tile.value, target, tile.shape)
+    return tr.emit.tile("bitcast", target, tile.shape, tile)
+
+
+@operation("pack_to_bytes")
+def pack_to_bytes(tr: Tracer, x: Any, /) -> Any:
+    """The bytes of a tile in row-major order, least significant first: a 1-D tile of uint8."""
+    tile = tile_of(tr, x, "the argument of ct.pack_to_bytes")
+    flat = tr.emit.reshape(tile, (math.prod(tile.shape),))
+    bits = flat.shape[0] * flat.dtype.bitwidth
+    if bits % 8 or flat.dtype.is_bool:
+        raise TileTypeError(f"ct.pack_to_bytes: {describe(tile)} does not consist of whole bytes")
+    if flat.dtype.bitwidth == 8:
+        return bitcast.implementation(tr, flat, uint8)
+    return tr.emit.tile("pack", uint8, (bits // 8,), flat)
+
+
+@operation("unpack_from_bytes")
+def unpack_from_bytes(tr: Tracer, x: Any, /, dtype: Any) -> Any:
+    """A 1-D tile of uint8 read as elements of another dtype, least significant byte first."""
+    target = dtype_of(dtype)
+    tile = tile_of(tr, x, "the argument of ct.unpack_from_bytes")
+    if tile.dtype != uint8 or tile.ndim != 1 or tile.shape[0] * 8 % target.bitwidth:
+        raise TileTypeError(
+            f"ct.unpack_from_bytes takes a 1-D tile of uint8 that holds whole elements of {target}, "
+            f"not {describe(tile)}"
+        )
+    if target.bitwidth == 8:
+        return bitcast.implementation(tr, tile, target)
+    return tr.emit.tile("unpack", target, (tile.shape[0] * 8 // target.bitwidth,), tile)
+
+
+def dtype_call(tr: Tracer, dtype: DType, args: tuple[Any, ...]) -> Any:
+    """``ct.int16(x)``: a strictly typed constant, or a conversion of a scalar."""
+    (value,) = args or (0,)
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise TileValueError(f"ct.{dtype}({value!r}): this is no number") from None
+    if is_constant(value):
+        return convert_constant(plain(value), dtype)
+    return tr.emit.cast(tile_of(tr, value, f"the argument of ct.{dtype}"), dtype)
+
+
+__all__ = ["convert_constant", "default_dtype", "dtype_call", "float64", "positive"]

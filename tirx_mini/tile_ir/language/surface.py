@@ -1,0 +1,288 @@
+"""cuTile's names, as programs import them: decorators, annotations, and the functions of tile code."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import FunctionType, MappingProxyType
+from typing import Annotated, Any, TypeVar
+
+from .dtypes import DType, int32, int64
+from .errors import TileSyntaxError, TileTypeError
+
+Implementation = Callable[..., Any]
+
+
+class Operation:
+    """A function of tile code, such as `ct.load`. Only kernels can call it.
+
+    implementation: takes the tracer and the function's arguments, and emits cuda_tile.
+    """
+
+    def __init__(self, name: str, implementation: Implementation, host: Callable[..., Any] | None = None) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = implementation.__doc__
+        self.implementation = implementation
+        self.host = host
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        signature = inspect.signature(self.implementation)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+    def bind(self, args: Iterable[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+        """The arguments by name. Raises `TileTypeError` for arguments that the function does not have."""
+        try:
+            return self.__signature__.bind(*args, **kwargs)
+        except TypeError as error:
+            shown = ", ".join(str(p).split(":")[0].split(" =")[0].split("=")[0] for p in self.parameters)
+            raise TileTypeError(f"{self.__name__}(): {error}", hint=f"it takes ({shown})") from None
+
+    @property
+    def parameters(self) -> tuple[inspect.Parameter, ...]:
+        return tuple(self.__signature__.parameters.values())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.host is not None:
+            return self.host(*args, **kwargs)
+        raise TileSyntaxError(
+            f"ct.{self.__name__} can only be called in tile code",
+            hint="call it in a function that `@ct.kernel` marks, and launch that with `ct.launch`",
+        )
+
+    def __repr__(self) -> str:
+        return f"<function ct.{self.__name__}>"
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""The functions of tile code, by name. The modules of `ops/` fill it while they are imported."""
+METHODS: dict[tuple[type, str], Operation] = {}
+"""Methods of values, by the class of the value and their name."""
+
+
+def operation(name: str, host: Callable[..., Any] | None = None) -> Callable[[Implementation], Operation]:
+    """Define ``ct.name``.
+
+    host: what a call outside of tile code computes, for the few functions that have a meaning there.
+    """
+
+    def define(implementation: Implementation) -> Operation:
+        OPERATIONS[name] = Operation(name, implementation, host)
+        return OPERATIONS[name]
+
+    return define
+
+
+def method(owner: type, name: str) -> Callable[[Implementation], Operation]:
+    """Define a method of values of the class `owner`; its first argument is the value."""
+
+    def define(implementation: Implementation) -> Operation:
+        METHODS[owner, name] = Operation(name, implementation)
+        return METHODS[owner, name]
+
+    return define
+
+
+# -- Decorators --------------------------------------------------------------------------------------------------------
+
+Hint = Any
+"""An option of a kernel: a number, a `ByTarget`, or None to leave it to the compiler."""
+
+
+class ByTarget:
+    """A value that depends on the architecture: ``ct.ByTarget(sm_100=8, default=2)``."""
+
+    def __init__(self, *, default: Any = None, **value_by_target: Any) -> None:
+        self.default = default
+        self.values: Mapping[str, Any] = MappingProxyType(value_by_target)
+
+    def at(self, arch: str) -> Any:
+        """The value for an architecture, "sm_90a" or "sm_90"."""
+        return self.values.get(arch.rstrip("af"), self.default)
+
+
+@dataclass(frozen=True)
+class Hints:
+    """The options of ``@ct.kernel``; None leaves a choice to the compiler."""
+
+    num_ctas: Hint = None
+    occupancy: Hint = None
+    opt_level: Hint = 3
+    num_worker_warps: Hint = None
+
+    def at(self, arch: str) -> Hints:
+        """The options for one architecture."""
+
+        def value(hint: Hint) -> Hint:
+            return hint.at(arch) if isinstance(hint, ByTarget) else hint
+
+        return Hints(
+            *(value(getattr(self, name)) for name in ("num_ctas", "occupancy", "opt_level", "num_worker_warps"))
+        )
+
+
+_LIMITS = {"num_ctas": (1, 16, True), "occupancy": (1, 32, False), "opt_level": (0, 3, False),
+           "num_worker_warps": (1, 32, True)}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TileKernel:
+    """A function that each block of a grid executes; `ct.launch` runs it.
+
+    function: the Python function.
+    """
+
+    function: Any
+    hints: Hints = field(default_factory=Hints)
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self.function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TileSyntaxError(
+            f"the kernel `{self.__name__}` cannot be called",
+            hint=f"launch it: ct.launch(stream, grid, {self.__name__}, (argument, …))",
+        )
+
+    def replace_hints(self, **hints: Any) -> TileKernel:
+        """The same kernel with other options."""
+        _check_hints(hints)
+        return replace(self, hints=replace(self.hints, **hints))
+
+
+def kernel(function: Any = None, /, **hints: Any) -> Any:
+    """Mark a function as a kernel: ``@ct.kernel``, or ``@ct.kernel(num_ctas=2)``.
+
+    num_ctas: CTAs of a cluster that execute one block, a power of two from 1 to 16.
+    occupancy: blocks that are to run on one SM at the same time, 1 to 32.
+    opt_level: 0 to 3.
+    num_worker_warps: warps that compute, a power of two from 1 to 32.
+    """
+    _check_hints(hints)
+    if function is None:
+        return lambda marked: kernel(marked, **hints)
+    if not isinstance(function, FunctionType):
+        raise TileTypeError(f"@ct.kernel marks a function, not {type(function).__name__}")
+    return TileKernel(function, Hints(**hints))
+
+
+def _check_hints(hints: Mapping[str, Any]) -> None:
+    for name, given in hints.items():
+        if name not in _LIMITS:
+            raise TileTypeError(f"@ct.kernel has no option `{name}`", hint=f"its options are {', '.join(_LIMITS)}")
+        low, high, power = _LIMITS[name]
+        values = [*given.values.values(), given.default] if isinstance(given, ByTarget) else [given]
+        for value in values:
+            if value is None:
+                continue
+            whole = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+            if not whole or (power and value & (value - 1)):
+                raise TileTypeError(
+                    f"{name}={value!r}: it is a {'power of two' if power else 'number'} from {low} to {high}"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class TileFunction:
+    """A function that ``@ct.function`` marks for tile code.
+
+    on_host: whether Python may call it as well.
+    """
+
+    function: Any
+    on_host: bool
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.on_host:
+            return self.function(*args, **kwargs)
+        raise TileSyntaxError(
+            f"`{self.__name__}` can only be called in tile code", hint="mark it with `@ct.function(host=True)`"
+        )
+
+
+def function(func: Any = None, /, *, host: bool = False, tile: bool = True) -> Any:
+    """Mark a function as one of tile code: ``@ct.function``. Functions without the mark can be called there, too.
+
+    host: whether Python may call it.
+    tile: whether tile code may call it.
+    """
+    if func is None:
+        return lambda marked: function(marked, host=host, tile=tile)
+    return TileFunction(func, host) if tile else func
+
+
+# -- Types and annotations ---------------------------------------------------------------------------------------------
+
+
+class Array:
+    """An array in global memory: the type of parameters that NumPy arrays and PyTorch tensors are passed for."""
+
+
+class Tile:
+    """A tile: a value with a shape of powers of two that one block computes with."""
+
+
+class TiledView:
+    """An array cut into tiles: what ``array.tiled_view(shape)`` returns."""
+
+
+class RawArrayMemory:
+    """The memory of an array by offsets: what ``array.get_raw_memory()`` returns."""
+
+
+class Slice:
+    """``ct.Slice(start, length)``: an index of `load_advanced_indexing` along a dense dimension."""
+
+    def __init__(self, start: Any, length: Any, /) -> None:
+        self.start, self.length = start, length
+
+
+Scalar = Tile | int | float
+
+
+class ConstantAnnotation:
+    """In ``Annotated[…]``: the parameter is a constant, and each value of it is compiled for itself."""
+
+
+@dataclass(frozen=True)
+class ArrayAnnotation:
+    """In ``Annotated[…]``: how an array is passed.
+
+    index_dtype: the type of its extents and strides, int32 or int64.
+    static_shape_dims, static_stride_dims: dimensions whose extents and strides are constants; here all are.
+    """
+
+    index_dtype: DType = int32
+    static_shape_dims: tuple[int, ...] = ()
+    static_stride_dims: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ListAnnotation:
+    """In ``Annotated[…]``: the parameter is a list of arrays. Such parameters are not supported."""
+
+    element: Any
+
+
+@dataclass(frozen=True)
+class ScalarAnnotation:
+    """In ``Annotated[…]``: the type of a number."""
+
+    dtype: DType
+
+
+_T = TypeVar("_T")
+Constant = Annotated[_T, ConstantAnnotation()]
+IndexedWithInt64 = Annotated[Array, ArrayAnnotation(index_dtype=int64)]
+ScalarInt64 = Annotated[int, ScalarAnnotation(int64)]
