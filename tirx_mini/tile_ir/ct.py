@@ -39,15 +39,16 @@ from .language import (
     function,
     kernel,
 )
+from .run import launch
 
 _NAMES: dict[str, Any] = {**OPERATIONS, **{t.name: t for t in DTYPES}}
 
-_CLASSES = [
+__all__ = [
     "Array", "ArrayAnnotation", "ByTarget", "Constant", "ConstantAnnotation", "DType", "IndexedWithInt64",
     "ListAnnotation", "MemoryOrder", "MemoryScope", "PaddingMode", "RoundingMode", "Scalar", "ScalarInt64", "Slice",
     "StaticException", "Tile", "TileCompilerExecutionError", "TileCompilerTimeoutError", "TileError",
     "TileInternalError", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError", "TileSyntaxError",
-    "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "function", "kernel",
+    "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "function", "kernel", "launch",
 ]  # fmt: skip
 
 
@@ -59,4 +60,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted((*_CLASSES, *_NAMES))
+    return sorted([*__all__, *_NAMES])

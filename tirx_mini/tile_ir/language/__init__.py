@@ -6,13 +6,14 @@ from .compile import (
     ScalarSpec,
     Spec,
     Traced,
+    array_annotation,
     is_constant_parameter,
     metadata,
     parameters,
     scalar_annotation,
     trace,
 )
-from .dtypes import DTYPES, DType, bool_, check_range, float32, from_numpy, int32, int64, numpy_dtype
+from .dtypes import DTYPES, DType, bool_, check_range, float32, from_numpy, int32, int64, numpy_dtype, promote
 from .enums import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
 from .errors import (
     StaticException,
@@ -60,6 +61,6 @@ __all__ = [
     "TileCompilerExecutionError", "TileCompilerTimeoutError", "TileError", "TileFunction", "TileInternalError",
     "TileKernel", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError", "TileSyntaxError",
     "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "Traced",
-    "bool_", "check_range", "float32", "from_numpy", "function", "int32", "int64",
-    "is_constant_parameter", "kernel", "metadata", "numpy_dtype", "parameters", "scalar_annotation", "trace",
+    "array_annotation", "bool_", "check_range", "float32", "from_numpy", "function", "int32", "int64",
+    "is_constant_parameter", "kernel", "metadata", "numpy_dtype", "parameters", "promote", "scalar_annotation", "trace",
 ]  # fmt: skip

@@ -11,14 +11,14 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from enum import EnumMeta
-from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 from tirx_mini.ir import Span
 from tirx_mini.script import FunctionSource, check_function, source_of
 
 from .dtypes import DType
-from .errors import TileError, TileRecursionError, TileSyntaxError, TileTypeError, TileUnsupportedFeatureError
+from .errors import TileError, TileRecursionError, TileTypeError, TileUnsupportedFeatureError
 from .frames import Frame
 from .liveness import assigned
 from .loop_returns import without_loop_returns
@@ -34,7 +34,6 @@ from .values import (
     SliceValue,
     TileValue,
     describe,
-    is_constant,
     plain,
 )
 
@@ -298,6 +297,3 @@ def _computes_constants(function: Any) -> bool:
     if isinstance(function, BuiltinFunctionType) and (owner is math or isinstance(owner, (str, bytes))):
         return True
     return isinstance(function, MethodType) and isinstance(owner, EnumMeta)
-
-
-__all__ = ["Calls", "ModuleType", "TileSyntaxError", "is_constant"]

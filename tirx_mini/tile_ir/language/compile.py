@@ -22,7 +22,7 @@ from .loops import Loops
 from .ordering import Accesses
 from .statements import Statements
 from .statics import Statics
-from .surface import ConstantAnnotation, ScalarAnnotation, TileKernel
+from .surface import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation, TileKernel
 from .values import ArrayValue, Strict, TileValue, describe
 
 
@@ -161,6 +161,11 @@ def metadata(kernel: TileKernel) -> dict[str, tuple[Any, ...]]:
 
 def is_constant_parameter(metadata: tuple[Any, ...]) -> bool:
     return any(isinstance(m, ConstantAnnotation) or m is ConstantAnnotation for m in metadata)
+
+
+def array_annotation(metadata: tuple[Any, ...]) -> DType | None:
+    """The type of extents and strides that an annotation asks for."""
+    return next((m.index_dtype for m in metadata if isinstance(m, ArrayAnnotation)), None)
 
 
 def scalar_annotation(metadata: tuple[Any, ...]) -> DType | None:

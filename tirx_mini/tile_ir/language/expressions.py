@@ -10,12 +10,12 @@ from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 from .arguments import materialize
-from .dtypes import DType, bool_, default_dtype
+from .dtypes import bool_, default_dtype
 from .errors import TileSyntaxError, TileTypeError
 from .ops.arithmetic import SYMBOLS, binary, logical
 from .ops.shapes import subscript
 from .ops.unary import bitwise_not, negative, positive
-from .surface import METHODS, Operation, TileFunction
+from .surface import METHODS, Operation
 from .tracer import Tracer
 from .values import (
     ArrayValue,
@@ -377,6 +377,3 @@ def _has_tiles(value: Any) -> bool:
 def _executes_nothing(node: ast.expr) -> bool:
     """Whether an expression computes with values that exist, and reads no memory."""
     return not any(isinstance(n, (ast.Call, ast.Subscript)) for n in ast.walk(node))
-
-
-__all__ = ["DType", "Expressions", "TileFunction"]

@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from .errors import TileNameError, TileStaticAssertionError, TileSyntaxError, TileTypeError
-from .frames import MISSING
+from .errors import TileStaticAssertionError, TileSyntaxError, TileTypeError
 from .liveness import exits
 from .ops.printing import assert_
 from .surface import Operation
 from .tracer import BREAK, CONTINUE, FALL, Exit, How, Tracer
-from .values import ArrayValue, Closure, Formatted, TileValue, describe
+from .values import Closure, Formatted, TileValue, describe
 
 _UNSUPPORTED: Mapping[type[ast.stmt], tuple[str, str]] = MappingProxyType({
     ast.With: ("`with`", "a kernel has nothing to enter or leave"),
@@ -175,6 +174,3 @@ def _immutable(target: ast.expr) -> TileSyntaxError:
             hint="`ct.store` and `ct.scatter` write to an array, `ct.insert` and `ct.where` make a new tile",
         )
     return TileSyntaxError("attributes cannot be assigned in tile code", hint="assign to a variable")
-
-
-__all__ = ["MISSING", "ArrayValue", "Statements", "TileNameError"]

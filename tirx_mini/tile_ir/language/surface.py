@@ -136,6 +136,8 @@ class TileKernel:
 
     function: Any
     hints: Hints = field(default_factory=Hints)
+    programs: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    """What it was compiled to, by the kinds of its arguments."""
 
     @property
     def __name__(self) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import cast_to, common_dtype, common_shape, constant_bool, keyword, materialize, own_dtype, tile_of
-from ..dtypes import DType, bool_, default_dtype, float32, int32, promote_constant
+from ..arguments import common_dtype, common_shape, constant_bool, keyword, materialize, own_dtype, tile_of
+from ..dtypes import DType, bool_, default_dtype, float32, promote_constant
 from ..enums import RoundingMode
 from ..errors import TileTypeError, TileUnsupportedFeatureError, TileValueError
 from ..surface import operation
@@ -359,6 +359,3 @@ def logical(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
     e = tr.emit
     a, b = (v if isinstance(v, TileValue) else materialize(tr, bool(v)) for v in (a, b))
     return e.tile("andi" if name == "and" else "ori", bool_, (), a, b)
-
-
-__all__ = ["arithmetic", "binary", "cast_to", "compare", "divide", "float_options", "int32", "logical", "strict"]

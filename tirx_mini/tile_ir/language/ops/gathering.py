@@ -274,6 +274,3 @@ def store_offset(
     array, pointers, allowed = _raw(tr, memory, offset, mask, "store_offset")
     tile = spread(tr, value, array, pointers.shape, "the value")
     store_elements(tr, array, pointers, tile, allowed, access_hints(tr, latency, None))
-
-
-__all__ = ["addresses", "spread"]

@@ -19,7 +19,6 @@ from ..arguments import (
     keyword,
     scalar_index,
     shape_of,
-    tile_of,
 )
 from ..dtypes import int32
 from ..emitter import pointer_type
@@ -329,4 +328,3 @@ def foreign(tr: Tracer, *_: Any, **__: Any) -> Any:
 
 
 METHODS[ArrayValue, "from_foreign"] = operation("foreign_pointer_dtype")(foreign)
-__all__ = ["tile_of"]

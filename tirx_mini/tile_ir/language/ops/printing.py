@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tirx_mini.tile_ir.cuda_tile import TOKEN
 
 from ..arguments import tile_of
-from ..dtypes import DType, bool_, float32
+from ..dtypes import DType, float32, int32, uint32
 from ..errors import TileTypeError, TileValueError
 from ..surface import operation
-from ..values import Formatted, Strict, TileValue, describe, is_constant, leaves
+from ..values import Formatted, Strict, TileValue, describe, is_constant
 
 if TYPE_CHECKING:
     from ..tracer import Tracer
@@ -35,8 +35,11 @@ def _placeholder(dtype: DType, spec: str) -> str:
 
 
 def _printable(tr: Tracer, tile: TileValue) -> TileValue:
-    if tile.dtype.is_float and not tile.dtype.arithmetic:
-        return tr.emit.cast(tile, float32)
+    """A tile of a type that C's printf knows: small integers are printed as 32 bits, narrow floats as float32."""
+    if tile.dtype.is_float:
+        return tile if tile.dtype.arithmetic else tr.emit.cast(tile, float32)
+    if tile.dtype.bitwidth in (8, 16):
+        return tr.emit.cast(tile, uint32 if tile.dtype.kind == "u" else int32)
     return tile
 
 
@@ -122,6 +125,3 @@ def assert_(tr: Tracer, cond: Any, /, message: Any = None) -> None:
     if not tile.dtype.is_bool:
         raise TileTypeError(f"the condition of ct.assert_ must be boolean, not {describe(tile)}")
     tr.emit.emit("assert", tile.value, message=message or "assertion failed")
-
-
-__all__ = ["bool_", "leaves"]

@@ -9,9 +9,9 @@ from tirx_mini.tile_ir.cuda_tile import Dense
 from tirx_mini.tile_ir.ssa import Region, Value
 
 from ..arguments import axis_of, common_shape, constant_bool, constant_ints, materialize, own_dtype, tile_of
-from ..dtypes import DType, bool_, float32, int32
+from ..dtypes import DType, bool_, int32
 from ..emitter import tile_type
-from ..errors import TileShapeError, TileTypeError, TileUnsupportedFeatureError
+from ..errors import TileShapeError, TileTypeError
 from ..surface import operation
 from ..values import TileValue, describe, is_constant, plain
 from .arithmetic import arithmetic, compare, float_options
@@ -290,6 +290,3 @@ def reduce(tr: Tracer, x: Any, /, axis: Any, func: Any, identity: Any, *, keepdi
 def scan(tr: Tracer, x: Any, /, axis: Any, func: Any, identity: Any, *, reverse: Any = False) -> Any:
     """As `ct.reduce`, but the result has the combination of all elements up to each one."""
     return _custom(tr, "scan", x, axis, func, identity, reverse=constant_bool(reverse, "reverse"))
-
-
-__all__ = ["TileUnsupportedFeatureError", "float32"]

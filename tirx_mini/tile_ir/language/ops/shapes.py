@@ -16,7 +16,7 @@ from ..arguments import (
     shape_of,
     tile_of,
 )
-from ..dtypes import DType, int32, int64
+from ..dtypes import DType, int32
 from ..errors import TileShapeError, TileSyntaxError, TileTypeError
 from ..surface import METHODS, method, operation
 from ..values import TileValue, describe, is_constant, leaves
@@ -264,5 +264,3 @@ def insert(tr: Tracer, x: Any, /, index: Any, value: Any) -> Any:
 
 
 METHODS[TileValue, "insert"] = insert
-
-__all__ = ["int64", "subscript"]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import dtype_of, keyword, materialize, tile_of
-from ..dtypes import DType, bool_, default_dtype, float32, float64, int32, uint8
+from ..dtypes import DType, bool_, float32, int32, uint8
 from ..enums import RoundingMode
 from ..errors import TileTypeError, TileValueError
 from ..surface import METHODS, operation
@@ -261,6 +261,3 @@ def dtype_call(tr: Tracer, dtype: DType, args: tuple[Any, ...]) -> Any:
     if is_constant(value):
         return convert_constant(plain(value), dtype)
     return tr.emit.cast(tile_of(tr, value, f"the argument of ct.{dtype}"), dtype)
-
-
-__all__ = ["convert_constant", "default_dtype", "dtype_call", "float64", "positive"]

@@ -1,0 +1,150 @@
+"""Arguments of a launch: which kinds they are for the compiler, and as what they are passed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.arguments import ArgumentError, is_tensor
+
+from .language import (
+    ArraySpec,
+    ConstantSpec,
+    DType,
+    ScalarSpec,
+    Spec,
+    TileKernel,
+    array_annotation,
+    bool_,
+    float32,
+    from_numpy,
+    int32,
+    int64,
+    is_constant_parameter,
+    metadata,
+    numpy_dtype,
+    parameters,
+    scalar_annotation,
+)
+
+_ALIGNED = 16
+"""Bytes that TMA and 16-byte accesses need addresses to be multiples of; larger alignments are not distinguished."""
+_VIEWED_AS = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "float8_e8m0fnu": "uint8"}
+"""Types of PyTorch that NumPy lacks, and the integers that hold their bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """The arguments of a launch.
+
+    specs: what the compiler knows of each parameter.
+    values: what is passed for the parameters of the entry function: arrays (NumPy) and numbers, in order.
+    given: the same, with PyTorch tensors as they were given.
+    """
+
+    specs: tuple[Spec, ...]
+    values: tuple[Any, ...]
+    given: tuple[Any, ...]
+
+
+def arguments_of(kernel: TileKernel, args: Sequence[Any]) -> Arguments:
+    """The arguments of a launch. Raises `ArgumentError` for one that no kernel takes, or a wrong number of them."""
+    params = parameters(kernel)
+    if len(args) != len(params):
+        names = ", ".join(p.name for p in params)
+        raise ArgumentError(f"{kernel.__name__} takes {len(params)} arguments ({names}), but {len(args)} were given")
+    annotated = metadata(kernel)
+    specs: list[Spec] = []
+    values: list[Any] = []
+    given: list[Any] = []
+    for parameter, arg in zip(params, args, strict=True):
+        meta = annotated.get(parameter.name, ())
+        named = f"the argument `{parameter.name}` of {kernel.__name__}"
+        specs.append(_spec(named, meta, arg, values, given))
+    return Arguments(tuple(specs), tuple(values), tuple(given))
+
+
+def _spec(named: str, meta: tuple[Any, ...], arg: Any, values: list[Any], given: list[Any]) -> Spec:
+    if is_constant_parameter(meta):
+        return ConstantSpec(_constant(named, arg))
+    if isinstance(arg, tuple):
+        return tuple(_spec(f"item {i} of {named}", meta, item, values, given) for i, item in enumerate(arg))
+    if isinstance(arg, list):
+        raise ArgumentError(f"{named} is a list, which kernels do not take: pass a tuple of arrays")
+    if isinstance(arg, np.ndarray) or is_tensor(arg) or hasattr(arg, "__dlpack__"):
+        array = as_numpy(named, arg)
+        values.append(array)
+        given.append(arg)
+        return _array_spec(named, array, array_annotation(meta))
+    number = arg.item() if isinstance(arg, np.generic) else arg
+    if isinstance(number, (bool, int, float)):
+        spec = ScalarSpec(_scalar_type(named, number, scalar_annotation(meta)))
+        values.append(number)
+        given.append(number)
+        return spec
+    return ConstantSpec(_constant(named, arg))
+
+
+def _constant(named: str, value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, tuple):
+        return tuple(_constant(f"item {i} of {named}", item) for i, item in enumerate(value))
+    try:
+        hash(value)
+    except TypeError:
+        raise ArgumentError(
+            f"{named} is {type(value).__name__}, which is no constant: pass a number or a tuple"
+        ) from None
+    return value
+
+
+def _scalar_type(named: str, value: bool | int | float, wanted: DType | None) -> DType:
+    """The type in which a number is passed: int32, unless it is annotated, float32 or bool_."""
+    dtype = wanted or (bool_ if isinstance(value, bool) else int32 if isinstance(value, int) else float32)
+    if dtype.is_integer and not dtype.limits[0] <= value <= dtype.limits[1]:
+        fix = "annotate the parameter with ct.ScalarInt64" if dtype == int32 else "pass a smaller number"
+        raise ArgumentError(f"{named} is {value}, which is no {dtype}: {fix}")
+    return dtype
+
+
+def _array_spec(named: str, array: np.ndarray, index_dtype: DType | None) -> ArraySpec:
+    dtype = from_numpy(array.dtype)
+    if dtype is None:
+        raise ArgumentError(f"{named} has the dtype {array.dtype}, which kernels do not have")
+    if any(s % array.itemsize or s < 0 for s in array.strides):
+        raise ArgumentError(f"{named} has the strides {array.strides} in bytes: pass a copy")
+    strides = tuple(s // array.itemsize for s in array.strides)
+    longest = max([0, *array.shape, *strides])
+    wide = index_dtype or (int32 if longest <= int32.limits[1] else int64)
+    alignment = math.gcd(array.ctypes.data, _ALIGNED) if array.size else _ALIGNED
+    return ArraySpec(dtype, array.shape, strides, alignment, wide)
+
+
+def as_numpy(named: str, value: Any) -> np.ndarray:
+    """An array that shares the memory of an argument. Raises `ArgumentError` where it is not in main memory."""
+    if isinstance(value, np.ndarray):
+        return value
+    if not is_tensor(value):
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise ArgumentError(f"{named} is {type(value).__name__}, which NumPy cannot read: {error}") from None
+    if value.device.type != "cpu":
+        raise ArgumentError(f"{named} is on {value.device}, but the simulator computes in main memory: pass `.cpu()`")
+    import torch
+
+    name = str(value.dtype).removeprefix("torch.")
+    tensor = value.detach()
+    if name not in _VIEWED_AS:
+        return tensor.numpy()
+    from .language import DTYPES
+
+    dtype = next(t for t in DTYPES if t.name == name)
+    return tensor.view(getattr(torch, _VIEWED_AS[name])).numpy().view(numpy_dtype(dtype))
+
+
+__all__ = ["Arguments", "arguments_of", "as_numpy"]
