@@ -10,9 +10,8 @@ from typing import Any
 from tirx_mini.tile_ir.cuda_tile import TOKEN
 from tirx_mini.tile_ir.ssa import Builder, Region, Value
 
-from .arguments import materialize, own_dtype
+from .arguments import common_dtype, materialize
 from .carrying import Carrying, LoopContext
-from .dtypes import default_dtype
 from .frames import MISSING
 from .ordering import Tokens
 from .tracer import FALL, Exit, How
@@ -137,8 +136,7 @@ class Branches(Carrying):
         if tile is not None:
             return tile
         if is_constant(a) and is_constant(b):
-            first = own_dtype(a) or default_dtype(plain(a))
-            return materialize(self, plain(a), first)
+            return materialize(self, plain(a), common_dtype(a, b))
         return a
 
     def _end(self, arm: Path, how: str, values: list[Value], roots: list[int]) -> None:

@@ -31,6 +31,7 @@ class Memory:
             if array.size
             else 0
         )
+        array = array.view(f"u{array.itemsize}")  # NumPy makes no strided view of an 8-bit float
         first = np.lib.stride_tricks.as_strided(array, (1,) if size else (0,), (array.itemsize,))
         self.spans.append(np.lib.stride_tricks.as_strided(first.view(np.uint8), (size,), (1,)))
         return len(self.spans) * _SPACING

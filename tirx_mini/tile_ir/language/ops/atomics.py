@@ -104,7 +104,10 @@ def atomic_cas(
     tr: Tracer, array: Any, indices: Any, expected: Any, desired: Any, /, *, check_bounds: Any = True,
     memory_order: Any = MemoryOrder.ACQ_REL, memory_scope: Any = MemoryScope.DEVICE,
 ) -> Any:  # fmt: skip
-    """Replace elements that equal `expected` by `desired`, each atomically. Returns what the elements were before."""
+    """Replace elements that equal `expected` by `desired`, each atomically. Returns what the elements were before.
+
+    For an index outside of the array it is `expected`.
+    """
     target = array_of(array, "ct.atomic_cas")
     _mode("xchg", target.dtype)
     pointers, allowed = addresses(tr, target, indices, check_bounds, None, "atomic_cas")
@@ -117,7 +120,10 @@ def atomic_cas(
         types=[tile_type(target.dtype, pointers.shape), TOKEN], memory_ordering_semantics=semantics, memory_scope=where,
     )  # fmt: skip
     fence.done(token)
-    return TileValue(made, target.dtype, pointers.shape)
+    found = TileValue(made, target.dtype, pointers.shape)
+    if allowed is None:
+        return found
+    return tr.emit.tile("select", target.dtype, pointers.shape, allowed, found, old)
 
 
 def _store_reduced(tr: Tracer, name: str, view: TiledViewValue, index: Any, update: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tirx_mini.tile_ir import ct
 from tirx_mini.tile_ir.language import DTYPES, DType, TileError, promote
 
-from .programs import Programs
+from ..programs import Programs
 
 SIGNED, UNSIGNED = (ct.int8, ct.int16, ct.int32, ct.int64), (ct.uint8, ct.uint16, ct.uint32, ct.uint64)
 FLOATS = (ct.float16, ct.bfloat16, ct.float32, ct.float64)

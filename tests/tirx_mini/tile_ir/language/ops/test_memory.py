@@ -1,0 +1,103 @@
+"""Loads, stores, gathers, atomics and views, against NumPy."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from ..programs import Programs
+
+A = np.arange(60, dtype=np.int32).reshape(6, 10)
+
+
+@pytest.mark.parametrize(("index", "shape", "order"), [
+    ((0, 0), (4, 8), "'C'"), ((1, 1), (4, 8), "'C'"), ((0, 1), (2, 4), "'F'"), ((2, 0), (4, 2), "(1, 0)"),
+])  # fmt: skip
+def test_a_load_pads_what_lies_beyond_the_array(
+    programs: Programs, index: tuple[int, ...], shape: tuple[int, ...], order: str
+) -> None:
+    got = programs.value(f"ct.load(a, {index}, {shape}, order={order}, padding_mode=ct.PaddingMode.ZERO)", a=A)
+    source = A if order == "'C'" else A.T
+    padded = np.zeros((64, 64), np.int32)
+    padded[: source.shape[0], : source.shape[1]] = source
+    (i, j), (m, n) = index, shape
+    assert got == str(padded[i * m : (i + 1) * m, j * n : (j + 1) * n].tolist())
+
+
+def test_a_store_leaves_out_what_lies_beyond_the_array(programs: Programs) -> None:
+    a = np.zeros((6, 10), np.float32)
+    programs.run("ct.store(a, (1, 1), ct.ones((4, 8), ct.float32))", a=a)
+    wanted = np.zeros((6, 10))
+    wanted[4:, 8:] = 1
+    np.testing.assert_array_equal(a, wanted)
+
+
+def test_stores_convert(programs: Programs) -> None:
+    a = np.zeros(4, ml_dtypes.bfloat16)
+    programs.run("ct.store(a, 0, ct.arange(4, dtype=ct.int32))", a=a)
+    assert a.tolist() == [0, 1, 2, 3]
+
+
+def test_gather_and_scatter(programs: Programs) -> None:
+    a, b = A.copy(), np.zeros((8, 8), np.int32)
+    body = """
+    rows = ct.arange(8, dtype=ct.int32) - 1
+    columns = ct.arange(4, dtype=ct.int32) * 3
+    t = ct.gather(a, (rows[:, None], columns[None, :]), mask=rows[:, None] != 2, padding_value=-5)
+    ct.scatter(b, (ct.arange(8, dtype=ct.int32)[:, None], ct.arange(4, dtype=ct.int32) * 2 + 1), t)
+    """
+    programs.run(body, a=a, b=b)
+    for i in range(8):
+        for j in range(4):
+            inside = 0 <= i - 1 < 6 and 3 * j < 10 and i - 1 != 2
+            assert b[i, 2 * j + 1] == (A[i - 1, 3 * j] if inside else -5)
+    assert not b[:, ::2].any()
+
+
+def test_slices_and_views_of_arrays(programs: Programs) -> None:
+    body = """
+    part = a.slice(0, n, 5)
+    print(part.shape, ct.load(part, (0, 0), (1, 4)))
+    view = a.tiled_view((2, 4), traversal_steps=(1, 4), padding_mode=ct.PaddingMode.ZERO)
+    print(view.num_tiles(0), view.load((1, 2)))
+    raw = a.get_raw_memory()
+    print(raw.load_offset(ct.arange(4, dtype=ct.int32) * 11))
+    print(ct.num_tiles(a, 1, (2, 4)), a.strides, a.dtype == ct.int32)
+    sparse = ct.load_advanced_indexing(a, (ct.arange(2, dtype=ct.int32) * 3, ct.Slice(n, 4)))
+    print(sparse)
+    """
+    printed = programs.run(body, a=A, n=2).splitlines()
+    assert printed == [
+        "(3, 10) [[20, 21, 22, 23]]", "5 [[18, 19, 0, 0], [28, 29, 0, 0]]", "[0, 11, 22, 33]", "3 (10, 1) True",
+        "[[2, 3, 4, 5], [32, 33, 34, 35]]",
+    ]  # fmt: skip
+
+
+def test_atomics(programs: Programs) -> None:
+    counts, best = np.zeros(4, np.int32), np.full(1, -100, np.int64)
+    body = """
+    ct.atomic_add(counts, ct.arange(8, dtype=ct.int32) % 4, 1)
+    ct.atomic_max(best, 0, ct.bid(0) * 7)
+    old = ct.atomic_cas(counts, 9, 5, 6)
+    print(old)
+    counts.tiled_view(4).atomic_store_add(0, ct.ones((4,), ct.int32))
+    """
+    assert programs.run(body, grid=(3,), counts=counts, best=best) == "5\n5\n5"
+    assert counts.tolist() == [9, 9, 9, 9]
+    assert best[0] == 14
+
+
+def test_arrays_of_every_dtype_come_and_go(programs: Programs) -> None:
+    for dtype in ("bool", "int8", "uint16", "uint32", "int64", "float16", "float64", ml_dtypes.float8_e5m2):
+        a = np.ones(8, dtype)
+        b = np.zeros(8, dtype)
+        programs.run("ct.store(b, 0, ct.load(a, 0, 8))", a=a, b=b)
+        np.testing.assert_array_equal(a, b)
+
+
+def test_strides_are_honoured(programs: Programs) -> None:
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    b = np.zeros((4, 4), np.float32)
+    programs.run("ct.store(b, (0, 0), ct.load(a, (0, 0), (4, 4)))", a=a.T[::2, ::2], b=b)
+    np.testing.assert_array_equal(b, a.T[::2, ::2])

@@ -1,1 +1,0 @@
-"""Kernels with one feature each, traced to cuda_tile and executed by its interpreter."""
