@@ -11,7 +11,6 @@ from tirx_mini.tile_ir.ssa import print_module
 
 from .programs import Programs
 
-
 SKIPS = """
 s = 0
 for i in range(n):
