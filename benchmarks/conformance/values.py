@@ -71,6 +71,29 @@ def functions() -> Built:
     return kernel, (numbers, (4.0**numbers).astype("float32"), blank((6, 64), "float16"))
 
 
+def library() -> Built:
+    """Functions of the mathematical library, rounded to float16, which does not show their last bits."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float32"), P: T.Buffer((64,), "float32"), out: T.Buffer((10, 64), "float16")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        out[0, tx] = T.Cast("float16", T.cuda.sinf(A[tx]))
+        out[1, tx] = T.Cast("float16", T.cuda.cosf(A[tx]))
+        out[2, tx] = T.Cast("float16", T.cuda.tanf(A[tx]))
+        out[3, tx] = T.Cast("float16", T.cuda.sinhf(A[tx]))
+        out[4, tx] = T.Cast("float16", T.cuda.coshf(A[tx]))
+        out[5, tx] = T.Cast("float16", T.cuda.tanhf(A[tx]))
+        out[6, tx] = T.Cast("float16", T.cuda.powf(P[tx], A[tx]))
+        out[7, tx] = T.Cast("float16", T.cuda.atan2f(A[tx], P[tx]))
+        out[8, tx] = T.Cast("float16", T.cuda.floorf(A[tx] / 2.0))
+        out[9, tx] = T.Cast("float16", T.cuda.ceilf(A[tx] / 2.0))
+
+    numbers = small_integers((64,), "float32")
+    return kernel, (numbers, (abs(numbers) + 0.5).astype("float32"), blank((10, 64), "float16"))
+
+
 def lanes_of_their_own(arrive: bool) -> Built:
     """Lanes of a warp come to one barrier on two ways, and to one of the warp with a mask."""
 
@@ -105,6 +128,7 @@ VALUES = (
     ),
     *(Case("arithmetic", f"{op}.f32", lambda op=op: arithmetic(op, "rn")) for op in ("max", "min")),
     Case("arithmetic", "functions", functions),
+    Case("arithmetic", "functions of the library", library),
     Case("bar", "barrier.arrive and barrier.sync", lambda: lanes_of_their_own(True)),
     Case("bar", "bar.warp.sync of 16 lanes", lambda: lanes_of_their_own(False)),
 )

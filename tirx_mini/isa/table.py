@@ -15,6 +15,7 @@ from . import (
     fence,
     grid,
     launch_control,
+    library,
     math,
     matrix,
     mbarrier,
@@ -35,8 +36,8 @@ from .core import BadCombination, Instruction, MissingArgument
 from .facts import Alias
 
 FAMILIES = (
-    memory, mbarrier, fence, sync, grid, warp, vote, math, packed, cvt, tma, cp_async, matrix, mma, wgmma, tcgen05,
-    tcgen05_scaled, launch_control, timer, debug, opaque,
+    memory, mbarrier, fence, sync, grid, warp, vote, math, library, packed, cvt, tma, cp_async, matrix, mma, wgmma,
+    tcgen05, tcgen05_scaled, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 

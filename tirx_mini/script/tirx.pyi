@@ -3708,6 +3708,108 @@ class _Ptx:
     rsqrt: _PtxRsqrt
     sqrt: _PtxSqrt
     fma: _PtxFma
+    def sinf(self, x: Number) -> Expr:
+        """The sine of `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def cosf(self, x: Number) -> Expr:
+        """The cosine of `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def tanf(self, x: Number) -> Expr:
+        """The tangent of `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def sinhf(self, x: Number) -> Expr:
+        """The hyperbolic sine of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def coshf(self, x: Number) -> Expr:
+        """The hyperbolic cosine of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def tanhf(self, x: Number) -> Expr:
+        """The hyperbolic tangent of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def powf(self, x: Number, y: Number) -> Expr:
+        """`x` to the power of `y`.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def atan2f(self, y: Number, x: Number) -> Expr:
+        """The angle of the point (`x`, `y`), in radians.
+
+        y:             a number
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def floorf(self, x: Number) -> Expr:
+        """The greatest whole number up to `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    def ceilf(self, x: Number) -> Expr:
+        """The least whole number from `x` on.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
     add: _PtxAdd
     sub: _PtxSub
     mul: _PtxMul
@@ -4439,6 +4541,108 @@ class _Cuda:
         architectures: sm_80 and later
         cost:          sync, 6 cycles to issue in the simulator's clock
         PTX ISA:       redux.sync
+        """
+
+    def sinf(self, x: Number) -> Expr:
+        """The sine of `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def cosf(self, x: Number) -> Expr:
+        """The cosine of `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def tanf(self, x: Number) -> Expr:
+        """The tangent of `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def sinhf(self, x: Number) -> Expr:
+        """The hyperbolic sine of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def coshf(self, x: Number) -> Expr:
+        """The hyperbolic cosine of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def tanhf(self, x: Number) -> Expr:
+        """The hyperbolic tangent of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def powf(self, x: Number, y: Number) -> Expr:
+        """`x` to the power of `y`.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def atan2f(self, y: Number, x: Number) -> Expr:
+        """The angle of the point (`x`, `y`), in radians.
+
+        y:             a number
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    def floorf(self, x: Number) -> Expr:
+        """The greatest whole number up to `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    def ceilf(self, x: Number) -> Expr:
+        """The least whole number from `x` on.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
         """
 
     def printf(self, format: str, *values: ExprLike) -> None:

@@ -155,6 +155,15 @@ def silu(x: Expr) -> Expr:
     return x / (const(1.0, x.dtype) + _special("ex2.approx", -LOG2_E, ftz=False)(x))
 
 
+def _library(name: str) -> Compute:
+    """A function of CUDA's mathematical library, in float32."""
+
+    def compute(*values: Expr) -> Expr:
+        return cast(values[0].dtype, instruction(name, *(cast(FLOAT32, value) for value in values)))
+
+    return compute
+
+
 _EXP2 = _special("ex2.approx", ftz=False)
 _SQRT = _special("sqrt.rn")
 
@@ -177,11 +186,16 @@ COMPUTE: Mapping[str, Compute] = {
     "math.absf": absolute, "math.absi": absolute, "math.fma": _fma,
     "math.exp": _special("ex2.approx", LOG2_E, ftz=False), "math.exp2": _EXP2,
     "math.log": _special("lg2.approx", factor=math.log(2), ftz=False), "math.log2": _special("lg2.approx", ftz=False),
+    **{f"math.{name}": _library(f"{name}f") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil")},
+    "math.powf": _library("powf"), "math.fpowi": _library("powf"), "math.atan2": _library("atan2f"),
     "math.sqrt": _SQRT, "math.rsqrt": _special("rsqrt.approx", ftz=False),
 }  # fmt: skip
 
 COSTLY: Mapping[str, int] = {
-    **{f"math.{name}": 16 for name in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt")},
+    **{
+        f"math.{name}": 16
+        for name in "exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh powf fpowi atan2 floor ceil".split()
+    },
     **{f"arith.{name}": 16 for name in ("divf", "remf", "divsi", "floordivsi", "ceildivsi", "remsi", "divui", "remui")},
 }  # fmt: skip
 """What operations cost that are worth more than one (`Tile.cost`)."""
