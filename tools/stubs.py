@@ -201,7 +201,7 @@ def _instructions() -> Iterator[str]:
     collective = dict(_collectives())
     for path, overloads in NAMES.items():
         if path not in collective:
-            root.at(path).functions = [_signature(path, *entry) for entry in overloads.entries]
+            root.at(path).functions = [_signature(path, *entry) for entry in _told_apart(overloads.entries)]
     for path, functions in collective.items():
         root.at(path).functions = functions
     for name, group in root.below.items():
@@ -210,6 +210,14 @@ def _instructions() -> Iterator[str]:
             yield f"{name}: {group.name}\n"
         else:
             yield _functions(group, name, "")
+
+
+def _told_apart(entries: list[tuple[Instruction, Alias]]) -> Iterator[tuple[Instruction, Alias]]:
+    """The signatures of a name that a type checker can tell apart: of those with the same parameters the last one."""
+    last = {tuple(alias.order): place for place, (_, alias) in enumerate(entries) if alias.order}
+    yield from (
+        entry for place, entry in enumerate(entries) if not entry[1].order or last[tuple(entry[1].order)] == place
+    )
 
 
 def _class(group: _Group) -> str:
@@ -264,10 +272,14 @@ def _ordered(entry: Instruction, alias: Alias) -> Iterator[str]:
     defaults = dict(parameters(entry, alias))
     for name, meant in alias.order.items():
         if isinstance(meant, tuple):
-            kind = "None" if meant[0] is None else "str"
+            kind = _TYPES.get(type(meant[0]), "Any")
         else:
-            kind = f"list[Any] | {types[meant]}" if meant in several and name[0] != "*" else types[meant]
+            kind = types.get(meant, "Any")
+            kind = f"list[Any] | {kind}" if meant in several and name[0] != "*" else kind
         yield f"{name}: {kind}" + (f" = {defaults[name]!r}" if defaults[name] is not ... else "")
+
+
+_TYPES = {bool: "_bool", int: "int", str: "str"}
 
 
 def _operand_type(operand: Operand) -> str:

@@ -34,8 +34,8 @@ from .operands import REGISTER_TYPES, Attribute, Operand, OperandKind, OperandTy
 _T = TypeVar("_T")
 
 
-class MissingArgument(TirxError):
-    """A call that leaves out a parameter without a default."""
+class OtherSignature(TirxError):
+    """A call with other parameters than those of the instruction."""
 
 
 class BadCombination(TirxError):
@@ -196,21 +196,18 @@ class Instruction(Facts):
         the instruction is called, which may have an order, defaults and values of its own.
         """
         alias = alias or Alias(self.name)
-        given = {**alias.defaults, **self._given(args, kwargs, alias)}
+        given = self._given(args, kwargs, alias)
         fixed = [o for o in self.operands if not o.variadic]
         rest = next((given.pop(o.name, ()) for o in self.operands if o.variadic), ())
         for operand in fixed:
             if operand.name not in given:
-                raise MissingArgument(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
+                raise OtherSignature(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
         for attribute in self.attributes:
             if attribute.required and attribute.name not in given:
-                raise MissingArgument(f"{self.signature()} needs {attribute.name!r}")
+                raise OtherSignature(f"{self.signature()} needs {attribute.name!r}")
         modifiers = ((a, given.get(a.name, a.default)) for a in self.attributes)
         attributes = tuple((a.name, a.convert(self._value(value), self.name)) for a, value in modifiers)
-        if self.scattered:
-            operands = self._register_operands(fixed, given, dict(attributes))
-        else:
-            operands = [o.convert(given[o.name], self.name) for o in fixed]
+        operands = self._fixed_operands(fixed, given, dict(attributes))
         operands += [self.operands[-1].convert(value, self.name) for value in rest]
         if self.typed:
             attributes = tuple(
@@ -236,7 +233,7 @@ class Instruction(Facts):
         first = next((place for place, name in enumerate(shown) if name.startswith("*")), len(shown))
         args = args if alias.order else self._grouped(args, kwargs)
         if len(args) > first == len(shown):
-            raise TirxError(
+            raise OtherSignature(
                 f"{self.signature()} takes {first} argument{'s' * (first != 1)}, but {len(args)} are given"
             )
         named = list(zip(shown, args[:first], strict=False))
@@ -248,19 +245,20 @@ class Instruction(Facts):
         for name, value in [*((name.lstrip("*"), value) for name, value in named), *kwargs.items()]:
             meant = plain.get(name, self._meant.get(name, name))
             if isinstance(meant, tuple):
-                if isinstance(value, Expr) or value not in meant:
+                if meant[0] is not ... and (isinstance(value, Expr) or value not in meant):
                     choices = " or ".join(map(repr, meant))
                     raise TirxError(f"{name!r} of {self.name} is {value!r}; it can only be {choices}")
                 continue
-            if meant not in own.values():
+            if meant not in own.values() and not (alias.adapt and meant in plain.values()):
                 hint = f"its parameters are {', '.join(own.values())}"
-                raise TirxError(f"{self.signature()} has no parameter {name!r}", hint=hint)
+                raise OtherSignature(f"{self.signature()} has no parameter {name!r}", hint=hint)
             if value is None and self.scattered and meant in operands:
                 continue
             if meant in given:
                 raise TirxError(f"{self.signature()} is given {meant!r} twice")
             given[meant] = value
-        return given
+        given = {**alias.defaults, **given}
+        return alias.adapt(given) if alias.adapt else given
 
     def _value(self, value: Any) -> Any:
         return self.values.get(value, value) if isinstance(value, str) else value
@@ -277,10 +275,12 @@ class Instruction(Facts):
         groups: list[tuple[Any, ...]] = [args[end - count : end] for end, count in zip(ends, counts, strict=True)]
         return tuple(group[0] if len(group) == 1 else group for group in groups)
 
-    def _register_operands(
+    def _fixed_operands(
         self, fixed: Sequence[Operand], given: Mapping[str, Any], attrs: Mapping[str, Any]
     ) -> list[Expr]:
         """The operands; where the registers of one of them are not side by side, a pointer to each register of all."""
+        if not self.scattered:
+            return [self._operand(operand, given[operand.name], attrs) for operand in fixed]
         wrong = self.check((), **attrs) if self.check else None
         if wrong:
             raise BadCombination(f"{self.name}: {wrong}")
@@ -298,6 +298,17 @@ class Instruction(Facts):
                 if len(groups[place]) == 1 and operand.name in counts and isinstance(pointer, AddressOf):
                     groups[place] = each_register(pointer, counts[operand.name])
         return [pointer for group in groups for pointer in group]
+
+    def _operand(self, operand: Operand, value: Any, attrs: Mapping[str, Any]) -> Expr:
+        """An operand. Registers that are given one by one must be side by side, where they may not lie anywhere."""
+        if operand.type.kind is not OperandKind.REGISTERS or not isinstance(value, (list, tuple)):
+            return operand.convert(value, self.name)
+        count = self.register_counts(attrs)[operand.name]
+        first, *others = register_pointers(operand, value, count, self.name)
+        if others:
+            needed = "must be side by side in a buffer"
+            raise BadCombination(f"the {count} registers of {operand.name!r} of {self.name} {needed}")
+        return first
 
     def _check_call(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> None:
         """Raises `TirxError` where modifiers do not go together, or name another state space than a pointer's."""

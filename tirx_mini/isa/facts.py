@@ -113,13 +113,16 @@ class Alias:
     defaults: values of others, which replace their defaults.
     order: the parameters of a call by this name in their order, each with the parameter of the instruction that it is,
         as in {"trans": "transpose"}; empty where they are those of the instruction. A star before a name takes the
-        arguments that are left. A parameter that the instruction does not have has the values that it may be given.
+        arguments that are left. A parameter that the instruction does not have has the values that it may be given,
+        with `...` for any.
+    adapt: what makes the instruction's parameters of those of `order`, by name, where these are others.
     """
 
     path: str
     preset: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     order: Mapping[str, str | tuple[Any, ...]] = field(default_factory=dict)
+    adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
 
 Ptx = str | Callable[..., str]

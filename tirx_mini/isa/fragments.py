@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tirx_mini.ir import AddressOf, Expr, TirxError, as_expr, binary, const, int_value, simplify
+from tirx_mini.ir import HANDLE, AddressOf, BufferLoad, Expr, TirxError, as_expr, binary, const, int_value, simplify
 
 from .operands import Operand
 
@@ -14,7 +14,8 @@ from .operands import Operand
 def register_pointers(operand: Operand, value: Any, count: int, instruction: str) -> tuple[AddressOf, ...]:
     """The pointers of an operand of `count` 32-bit registers: one where they lie side by side, else one for each.
 
-    value: a pointer to the first, or a list with a pointer to each. Raises `TirxError`, which names `instruction`.
+    value: a pointer to the first, or a list with a pointer to each, or with each as an element of a buffer. Raises
+        `TirxError`, which names `instruction`.
     """
     given = list(value) if isinstance(value, (list, tuple)) else [value]
     if len(given) not in (1, count):
@@ -35,6 +36,8 @@ def each_register(pointer: AddressOf, count: int) -> tuple[AddressOf, ...]:
 
 
 def _pointer(operand: Operand, value: Any, instruction: str) -> AddressOf:
+    if isinstance(value, BufferLoad) and value.buffer.scope == "local" and not value.buffer.scalar:
+        value = AddressOf(HANDLE, value.buffer, value.indices, span=value.span)
     pointer = operand.convert(value, instruction)
     assert isinstance(pointer, AddressOf)
     name, bits = pointer.buffer.name, pointer.buffer.dtype.bits

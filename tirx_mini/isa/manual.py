@@ -40,13 +40,17 @@ def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple
 
 def _ordered(entry: Instruction, alias: Alias) -> Iterator[tuple[str, Any]]:
     """The same for a name with an order of its own; what comes before a parameter without a default has none."""
-    defaults = {a.name: ... if a.required else a.default for a in entry.attributes}
+    defaults = {a.name: ... if a.required else a.default for a in entry.attributes} | dict(alias.defaults)
     order = [
-        (name, meant[0] if isinstance(meant, tuple) else defaults.get(meant, ...))
+        (name, ... if name[0] == "*" else _first(meant) if isinstance(meant, tuple) else defaults.get(meant, ...))
         for name, meant in alias.order.items()
     ]
     last = max((place for place, (_, default) in enumerate(order) if default is ...), default=-1)
     yield from ((name, default if place > last else ...) for place, (name, default) in enumerate(order))
+
+
+def _first(values: tuple[Any, ...]) -> Any:
+    return None if values[0] is ... else values[0]
 
 
 def literal(value: Any) -> str:

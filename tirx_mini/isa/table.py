@@ -32,7 +32,7 @@ from . import (
     warp,
     wgmma,
 )
-from .core import BadCombination, Instruction, MissingArgument
+from .core import BadCombination, Instruction, OtherSignature
 from .facts import Alias
 
 FAMILIES = (
@@ -73,7 +73,7 @@ class Overloads:
 
 def _fits(refused: TirxError) -> int:
     """How far refused arguments fit a signature. The message of the one that they fit best is shown."""
-    return 2 if isinstance(refused, BadCombination) else 0 if isinstance(refused, MissingArgument) else 1
+    return 2 if isinstance(refused, BadCombination) else 0 if isinstance(refused, OtherSignature) else 1
 
 
 def _written(path: str, entry: Instruction, alias: Alias, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Written:

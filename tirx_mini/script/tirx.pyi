@@ -2164,28 +2164,6 @@ class _PtxCvt:
         PTX ISA:       cvt
         """
     @overload
-    def __call__(self, dtype: Literal['u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str, *values: Integer, atype: Literal['u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str, rounding: Literal['', 'rn', 'rz', 'rm', 'rp', 'rni', 'rzi', 'rmi', 'rpi'] | str = '', ftz: _bool = False, sat: _bool = False, relu: str = False, satfinite: str = False, scaled: str = '', rbits: None = None, scale_factor: None = None) -> Expr:
-        """A value of type `atype` as one of type `dtype`.
-
-        Floating-point numbers that become integers stay in their range, and NaN becomes 0. sat: integers stay in the range
-        of `dtype` instead of wrapping; floating-point numbers are from 0 to 1. ftz: subnormal numbers of f32 are zero.
-
-        PTX:
-            cvt.dtype.atype result, values;
-
-        values:        a value of the instruction's type
-        dtype:         one of "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"
-        atype:         one of "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"
-        rounding:      one of "", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"
-        ftz:           known at compile time
-        sat:           known at compile time
-        returns:       a value of the instruction's type
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          alu, 2 cycles to issue in the simulator's clock
-        PTX ISA:       cvt
-        """
-    @overload
     def __call__(self, *values: Integer, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, relu: _bool = False, satfinite: _bool = False) -> Expr:
         """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
 
@@ -2216,7 +2194,7 @@ class _PtxCvt:
         PTX ISA:         cvt
         """
     @overload
-    def __call__(self, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, *values: Integer, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, ftz: str = False, sat: str = False, relu: _bool = False, satfinite: _bool = False, scaled: str = '', rbits: None = None, scale_factor: None = None) -> Expr:
+    def __call__(self, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, *values: Integer, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, ftz: _bool = False, sat: _bool = False, relu: _bool = False, satfinite: _bool = False, scaled: str = '', rbits: Any = None, scale_factor: Any = None) -> Expr:
         """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
 
         satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
@@ -2722,32 +2700,6 @@ class _PtxMma:
         PTX ISA:       mma
         """
     @overload
-    def __call__(self, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str, a_layout: Literal['row'] | str, b_layout: Literal['col'] | str, d_type: Literal['f32', 'f16', 's32'] | str, a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, c_type: Literal['f32', 'f16', 's32'] | str, d_ptrs: list[Any] | RegisterPointer, a_ptrs: list[Any] | RegisterPointer, b_ptrs: list[Any] | RegisterPointer, c_ptrs: list[Any] | RegisterPointer, saturate: _bool = False, bit_op: None = None) -> None:
-        """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
-
-        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
-
-        PTX:
-            mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
-
-        d_ptrs:        a pointer to a register buffer
-        a_ptrs:        a pointer to a register buffer
-        b_ptrs:        a pointer to a register buffer
-        c_ptrs:        a pointer to a register buffer
-        shape:         one of "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"
-        a_layout:      one of "row"
-        b_layout:      one of "col"
-        d_type:        one of "f32", "f16", "s32"
-        a_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
-        b_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
-        c_type:        one of "f32", "f16", "s32"
-        saturate:      known at compile time
-        issued by:     a warp, all its threads together
-        architectures: sm_90a and later
-        cost:          matrix, 4 cycles to issue in the simulator's clock
-        PTX ISA:       mma
-        """
-    @overload
     def __call__(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str = 'm16n8k16', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
         """As `mma.sync` with zeros for C: D = A B.
 
@@ -2775,7 +2727,7 @@ class _PtxMma:
         PTX ISA:       mma
         """
     @overload
-    def __call__(self, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str, a_layout: Literal['row'] | str, b_layout: Literal['col'] | str, d_type: Literal['f32', 'f16', 's32'] | str, a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, c_type: Literal['f32', 'f16', 's32'] | str, d_ptrs: list[Any] | RegisterPointer, a_ptrs: list[Any] | RegisterPointer, b_ptrs: list[Any] | RegisterPointer, c_ptrs: None = None, saturate: _bool = False, bit_op: None = None) -> None:
+    def __call__(self, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str, a_layout: Literal['row'] | str, b_layout: Literal['col'] | str, d_type: Literal['f32', 'f16', 's32'] | str, a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, c_type: Literal['f32', 'f16', 's32'] | str, d_ptrs: list[Any] | RegisterPointer, a_ptrs: list[Any] | RegisterPointer, b_ptrs: list[Any] | RegisterPointer, c_ptrs: Any = None, saturate: _bool = False, bit_op: Any = None) -> None:
         """As `mma.sync` with zeros for C: D = A B.
 
         PTX:
@@ -2900,6 +2852,7 @@ class _PtxWgmma:
 class _PtxTcgen05Mma:
     """Tx.ptx.tcgen05.mma: instructions."""
 
+    @overload
     def __call__(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
         """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
 
@@ -2923,6 +2876,27 @@ class _PtxTcgen05Mma:
         completion:    asynchronous, observed through tcgen05.commit
         PTX ISA:       tcgen05.mma
         """
+    @overload
+    def __call__(self, d_tmem_addr: TmemAddress, a_operand: TmemAddress, b_desc: Integer, i_desc: Integer, *disable_output_lane: Any, d_dtype: Any = None, a_dtype: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', b_dtype: Any = None, use_a_tmem: _bool = True, cta_group: int = 1, enable_input_d: Condition = True, scale_input_d: int = 0, weight_stationary: _bool = False, pred: Any = None) -> None:
+        """The same with A in tensor memory: row r in lane r, its elements packed along K into columns of 32 bits.
+
+        PTX:
+            tcgen05.mma.cta_group::1.kind::f16 [d], [a], b_desc, idesc, accumulate;
+
+        d_tmem_addr:    an address of tensor memory, as tcgen05.alloc wrote it
+        a_operand:      an address of tensor memory, as tcgen05.alloc wrote it
+        b_desc:         a shared-memory descriptor
+        i_desc:         an instruction descriptor
+        enable_input_d: a condition
+        cta_group:      one of 1, 2
+        a_dtype:        one of "f16", "tf32", "f8f6f4", "i8"
+        issued by:      each active thread
+        architectures:  sm_100a to sm_110a
+        cost:           mma, 20 cycles to issue in the simulator's clock
+        kind="i8":      only on sm_100a and sm_110a
+        completion:     asynchronous, observed through tcgen05.commit
+        PTX ISA:        tcgen05.mma
+        """
 
     def a_in_tmem(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
         """The same with A in tensor memory: row r in lane r, its elements packed along K into columns of 32 bits.
@@ -2945,6 +2919,7 @@ class _PtxTcgen05Mma:
         PTX ISA:       tcgen05.mma
         """
 
+    @overload
     def block_scale(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, sfa: TmemAddress, sfb: TmemAddress, accumulate: Condition, cta_group: int = 1, kind: Literal['mxf8f6f4', 'mxf4', 'mxf4nvf4'] | str = 'mxf8f6f4', scale_vec: int = 1) -> None:
         """One thread issues D = (A · SFA) (B · SFB)ᵀ (+ D where `accumulate`), with `scale_vec` factors a row along K.
 
@@ -2968,6 +2943,31 @@ class _PtxTcgen05Mma:
         cost:          mma, 20 cycles to issue in the simulator's clock
         completion:    asynchronous, observed through tcgen05.commit
         PTX ISA:       tcgen05.mma
+        """
+    @overload
+    def block_scale(self, d_tmem_addr: TmemAddress, a_operand: Integer, b_desc: Integer, sfa_tmem_addr: TmemAddress, sfb_tmem_addr: TmemAddress, i_desc: Integer, d_dtype: Any, a_dtype: Any, b_dtype: Any, sfa_dtype: Any, sfb_dtype: Any = None, use_a_tmem: _bool = False, cta_group: int = 1, enable_input_d: Condition = True) -> None:
+        """One thread issues D = (A · SFA) (B · SFB)ᵀ (+ D where `accumulate`), with `scale_vec` factors a row along K.
+
+        A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. Asynchronous: a commit signals its end.
+
+        PTX:
+            tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [d], a_desc, b_desc, idesc, [sfa], [sfb], accumulate;
+
+        d_tmem_addr:    an address of tensor memory, as tcgen05.alloc wrote it
+        a_operand:      a shared-memory descriptor
+        b_desc:         a shared-memory descriptor
+        i_desc:         an instruction descriptor
+        sfa_tmem_addr:  an address of tensor memory, as tcgen05.alloc wrote it
+        sfb_tmem_addr:  an address of tensor memory, as tcgen05.alloc wrote it
+        enable_input_d: a condition
+        cta_group:      one of 1, 2
+        kind:           one of "mxf8f6f4", "mxf4", "mxf4nvf4"
+        scale_vec:      one of 1, 2, 4
+        issued by:      each active thread
+        architectures:  sm_100a to sm_110a
+        cost:           mma, 20 cycles to issue in the simulator's clock
+        completion:     asynchronous, observed through tcgen05.commit
+        PTX ISA:        tcgen05.mma
         """
 
 
@@ -3076,6 +3076,7 @@ class _PtxTcgen05:
         """
 
     mma: _PtxTcgen05Mma
+    @overload
     def commit(self, bar: SharedPointer, cta_group: int = 1, cta_mask: int | None = None) -> None:
         """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 
@@ -3093,7 +3094,26 @@ class _PtxTcgen05:
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       tcgen05.commit
         """
+    @overload
+    def commit(self, bar: SharedPointer, cta_group: int = 1, cta_mask: int | None = None, pred: Any = None) -> None:
+        """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 
+        With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
+        of the mask.
+
+        PTX:
+            tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        cta_group:     one of 1, 2
+        cta_mask:      a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.commit
+        """
+
+    @overload
     def ld(self, dst: RegisterPointer, addr: TmemAddress, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1) -> None:
         """A warp loads its lanes of tensor memory into registers, which hold the values after tcgen05.wait::ld.
 
@@ -3112,7 +3132,27 @@ class _PtxTcgen05:
         completion:    asynchronous, observed through tcgen05.wait
         PTX ISA:       tcgen05.ld
         """
+    @overload
+    def ld(self, src_addr: TmemAddress, *regs: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, row: Any = 0, col: Any = 0, pack: _bool = False) -> None:
+        """A warp loads its lanes of tensor memory into registers, which hold the values after tcgen05.wait::ld.
 
+        32x32b: register i of thread t is column i of lane t.
+
+        PTX:
+            tcgen05.ld.sync.aligned.32x32b.x1.b32 {dst}, [addr];
+
+        regs:          a pointer to a register buffer
+        src_addr:      an address of tensor memory, as tcgen05.alloc wrote it
+        shape:         one of "32x32b", "16x64b", "16x128b", "16x256b"
+        num:           a whole number, known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_110a
+        cost:          tmem, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through tcgen05.wait
+        PTX ISA:       tcgen05.ld
+        """
+
+    @overload
     def st(self, addr: TmemAddress, src: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1) -> None:
         """A warp stores registers to its lanes of tensor memory, which hold the values after tcgen05.wait::st.
 
@@ -3129,10 +3169,49 @@ class _PtxTcgen05:
         completion:    asynchronous, observed through tcgen05.wait
         PTX ISA:       tcgen05.st
         """
+    @overload
+    def st(self, dst_addr: TmemAddress, *regs: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, row: Any = 0, col: Any = 0, unpack: _bool = False) -> None:
+        """A warp stores registers to its lanes of tensor memory, which hold the values after tcgen05.wait::st.
+
+        PTX:
+            tcgen05.st.sync.aligned.32x32b.x1.b32 [addr], {src};
+
+        dst_addr:      an address of tensor memory, as tcgen05.alloc wrote it
+        regs:          a pointer to a register buffer
+        shape:         one of "32x32b", "16x64b", "16x128b", "16x256b"
+        num:           a whole number, known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_110a
+        cost:          tmem, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through tcgen05.wait
+        PTX ISA:       tcgen05.st
+        """
 
     wait: _PtxTcgen05Wait
     fence: _PtxTcgen05Fence
+    @overload
     def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '') -> None:
+        """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
+
+        Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
+        32x128b write their rows to two, or to all four groups of 32 lanes.
+
+        PTX:
+            tcgen05.cp.cta_group::1.shape [taddr], src_desc;
+
+        taddr:         an address of tensor memory, as tcgen05.alloc wrote it
+        src_desc:      a shared-memory descriptor
+        shape:         one of "128x256b", "4x256b", "128x128b", "64x128b", "32x128b"
+        cta_group:     one of 1, 2
+        multicast:     one of "", "warpx2::02_13", "warpx2::01_23", "warpx4"
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.cp
+        """
+    @overload
+    def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '', decompress: str = '', row: Any = 0, col: Any = 0) -> None:
         """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
 
         Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
