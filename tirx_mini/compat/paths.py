@@ -27,6 +27,7 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "tvm.testing.env": (f"{_COMPAT}.testing_env",),
     "tvm.script": ("tirx_mini.script",),
     "tvm.script.ir": ("tirx_mini.script.ir", "tirx_mini.script"),
+    "tvm.script.tir": ("tirx_mini.script.tir",),
     "tvm.script.tirx": (_TIRX,),
     "tvm.tir": (_NODES, _IR, _TIRX),
     "tvm.tir.layout": (_LAYOUT,),
@@ -72,8 +73,10 @@ _MATHEMATICS = "abs exp exp2 if_then_else log log2 rsqrt sigmoid sqrt tanh"
 NAMES: Mapping[str, Mapping[str, str]] = {
     "tvm": {"lower": "tirx_mini.te:lower", "TVMError": f"{_COMPAT}.error:TVMError"},
     "tvm.ir": {"Range": f"{_NODES}:Range"},
-    "tvm.tir": {name: f"tirx_mini.te:{name}" for name in _MATHEMATICS.split()},
-    "tvm.script": {"tirx": "tvm.script.tirx:", "ir": "tvm.script.ir:"},
+    "tvm.tir": {
+        "Schedule": "tirx_mini.te:TirSchedule", **{name: f"tirx_mini.te:{name}" for name in _MATHEMATICS.split()}
+    },
+    "tvm.script": {"tir": "tvm.script.tir:", "tirx": "tvm.script.tirx:", "ir": "tvm.script.ir:"},
     "tvm.script.tirx": _SCRIPT,
     "tvm.tirx.script": _SCRIPT,
     "tvm.tirx.script.builder": _SCRIPT,
@@ -86,7 +89,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 REFUSED_MODULES: Mapping[str, str] = {
     "tvm.relax": "tirx_mini compiles kernels, not models: call the compiled kernel from PyTorch or NumPy",
     "tvm.topi": "write the operator with te.compute",
-    "tvm.s_tir": "schedules are not part of the language: write the kernel as it is to run",
+    "tvm.s_tir": "schedules are in tvm.te and tvm.tir.Schedule, as before Apache TVM 0.20",
     "tvm.rpc": "kernels run in this process, or in the cloud: `modal run run_modal.py`",
     "tvm.contrib": "for a reference result, use PyTorch or NumPy",
     "tvm.topi.testing": "for a reference result, use PyTorch or NumPy",

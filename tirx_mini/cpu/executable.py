@@ -27,7 +27,7 @@ from tirx_mini.arguments import (
     not_an_array,
 )
 from tirx_mini.ir import PrimFunc, TirxError, Var
-from tirx_mini.passes import flatten_buffers
+from tirx_mini.passes import flatten_buffers, lower_blocks, vectorize
 
 from .module import llvm_module
 
@@ -143,7 +143,7 @@ def build(func: PrimFunc, threads: int | None = None) -> CpuExecutable:
     threads: how many threads share a parallel loop; by default as many as this machine has cores.
     Raises `TirxError` for what only a GPU has, at its line.
     """
-    flat = flatten_buffers(func, aligned=False)
+    flat = flatten_buffers(vectorize(lower_blocks(func)), aligned=False)
     made = CpuExecutable(flat, func) if threads is None else CpuExecutable(flat, func, threads)
     made.llvm_ir  # noqa: B018 - mistakes are reported now
     return made

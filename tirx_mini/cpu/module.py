@@ -109,9 +109,11 @@ class _Statements:
     def _allocbuffer(self, stmt: AllocBuffer) -> list[str]:
         """Memory for a buffer. Returns what is to be freed at the end of the block."""
         buffer = stmt.buffer
-        kind, nbytes = memory_type(buffer.dtype), buffer.nbytes
+        kind = memory_type(buffer.dtype)
+        elements = buffer.size if buffer.layout is None else buffer.layout.cosize()
+        nbytes = elements * buffer.dtype.itemsize
         if nbytes <= MOST_STACK:
-            text = f"alloca [{buffer.size} x {kind}], align {VECTOR_ALIGN}"
+            text = f"alloca [{elements} x {kind}], align {VECTOR_ALIGN}"
             self.expr.places[buffer] = self.out.reserve(text, "local")
             return []
         raw = self.out.value(f"call ptr @malloc(i64 {nbytes + VECTOR_ALIGN})")

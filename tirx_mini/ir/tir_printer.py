@@ -35,6 +35,16 @@ def stmt_text(stmt: Stmt) -> str:
     return "\n".join(printer.stmt(stmt, 0))
 
 
+def _grid(stmt: For) -> list[For]:
+    """The loops that ``T.grid`` stands for: plain ones, each the body of the one before, around a block."""
+    loops: list[For] = []
+    inner: Stmt = stmt
+    while isinstance(inner, For) and (inner.kind, int_value(inner.start), inner.step) == (SERIAL, 0, 1):
+        loops.append(inner)
+        inner = inner.body
+    return loops if isinstance(inner, Block) else []
+
+
 def _is_scheduled(node: Expr | Stmt) -> bool:
     return isinstance(node, Block) or (isinstance(node, For) and node.kind not in (SERIAL, UNROLLED))
 
@@ -67,6 +77,11 @@ class TirPrinter(Printer):
     # -- statements ---------------------------------------------------------------------------------------------
 
     def visit_For(self, stmt: For, depth: int) -> list[str]:
+        nested = _grid(stmt)
+        if len(nested) > 1:
+            names = ", ".join(self.name(loop.var) for loop in nested)
+            head = f"for {names} in Tx.grid({self.list(loop.stop for loop in nested)})"
+            return self._block(head, nested[-1].body, depth, [loop.var for loop in nested])
         if stmt.kind == THREAD:
             head = f'for {self.name(stmt.var)} in Tx.thread_binding({self.expr(stmt.stop)}, thread="{stmt.thread}")'
         else:

@@ -41,6 +41,7 @@ from tirx_mini.ir import (
 )
 
 from .barriers import insert_barriers
+from .vectorize import vectorize
 
 _AXES = "xyz"
 MOST_BYTES = 16
@@ -91,7 +92,7 @@ def bind_loops(func: PrimFunc) -> PrimFunc:
     """
     if func.spelling != TIR:
         return func
-    kernels = split_kernels(func)
+    kernels = split_kernels(vectorize(func))
     if len(kernels.functions) != 1 or kernels.temporaries:
         names = ", ".join(kernel.name for kernel in kernels.functions)
         raise TirxError(

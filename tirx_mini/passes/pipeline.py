@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tirx_mini.ir import PrimFunc, TirxError, symbols
 
 from .bind import bind_loops
+from .blocks import lower_blocks
 from .flatten import flatten_buffers
 from .griddepcontrol import find_grid_dependence
 from .prefetch import prefetch_tensor_maps
@@ -32,6 +33,7 @@ class Pass:
 
 
 PIPELINE: tuple[Pass, ...] = (
+    Pass("LowerBlocks", "blocks become the statements in them, and buffers as small as their use", lower_blocks),
     Pass("BindLoops", "loops that a schedule bound become CTAs and threads, with barriers between them", bind_loops),
     Pass("LowerScopes", "scopes and ids become special registers and conditions; the launch is known", lower_scopes),
     Pass("DispatchTilePrimitives", "tile calls become instructions", dispatch_tile_primitives),

@@ -15,6 +15,7 @@ from tirx_mini.ir import (
     DataType,
     Expr,
     For,
+    If,
     Mutator,
     PrimFunc,
     Ramp,
@@ -65,6 +66,9 @@ class _Lanes:
         if isinstance(body, Seq):
             parts = [self.statement(part) for part in body.stmts]
             return None if None in parts else seq(*parts, span=body.span)
+        if isinstance(body, If) and body.orelse is None and not self.depends(body.cond):
+            then = self.statement(body.then)
+            return None if then is None else replace(body, then=then)
         if not isinstance(body, BufferStore):
             return None
         try:

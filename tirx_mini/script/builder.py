@@ -127,6 +127,9 @@ class Builder:
     rounds: the iterations of loops that run at compile time, so far.
     symbols: the symbolic extents, by their names.
     first_values: the variables whose type is that of their first value, with the place of its assignment.
+    tir_blocks: the open blocks of TIR, outermost first.
+    block_names: the names of all blocks of TIR.
+    loop_extents: the extents of the loops that begin at 0.
     """
 
     name: str
@@ -140,6 +143,9 @@ class Builder:
     inline_depth: int = 0
     scopes: list[str] = field(default_factory=list)
     first_values: dict[Buffer, Span] = field(default_factory=dict)
+    tir_blocks: list[Any] = field(default_factory=list)
+    block_names: set[str] = field(default_factory=set)
+    loop_extents: dict[Var, Expr] = field(default_factory=dict)
     copies: int = 1
     rounds: int = 0
     symbols: dict[str, Var] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import inspect
 import re
@@ -169,3 +170,17 @@ def origin(traceback: TracebackType | None) -> Span | None:
             place = line_span(file, traceback.tb_lineno)
         traceback = traceback.tb_next
     return place
+
+
+def keyword_of(node: ast.stmt) -> str:
+    """The keyword of a statement that kernels cannot have."""
+    return {
+        "Try": "try",
+        "ClassDef": "class",
+        "Match": "match",
+        "Global": "global",
+        "AsyncFor": "async for",
+        "AsyncWith": "async with",
+        "AsyncFunctionDef": "async def",
+        "TryStar": "try",
+    }.get(type(node).__name__, "this")

@@ -168,6 +168,7 @@ class Loop:
     kind: str
     parallel: bool = False
     unroll: bool | None = None
+    thread: str = ""
 
     @property
     def copies(self) -> int:

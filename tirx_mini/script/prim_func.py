@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, overload
 
-from tirx_mini.ir import DIALECT, HANDLE, Buffer, DataType, IRModule, PrimFunc, Span, TirxError, Var
+from tirx_mini.ir import COURSE, DIALECT, HANDLE, Buffer, DataType, IRModule, PrimFunc, Span, TirxError, Var
 
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
@@ -80,12 +80,13 @@ def reading(
     caller: Mapping[str, Any],
     given: Mapping[str, Any] | None = None,
     attrs: Mapping[str, Any] | None = None,
+    spelling: str = COURSE,
 ) -> PrimFunc:
     """`read`, whose errors have no traceback through this package."""
     __tracebackhide__ = True
     try:
         check_function(function, "@Tx.prim_func" if given is None else "@T.jit")
-        return read(function, caller, given, attrs or {})
+        return read(function, caller, given, attrs or {}, spelling)
     except TirxError as error:
         mistake = error.with_traceback(None)
     raise mistake from None
@@ -96,17 +97,19 @@ def read(
     caller: Mapping[str, Any],
     given: Mapping[str, Any] | None,
     attrs: Mapping[str, Any],
+    spelling: str = COURSE,
 ) -> PrimFunc:
     """Read `function` as a kernel.
 
     caller: the local names at its definition.
     given: the values of compile-time parameters, or None for a kernel that cannot have any.
     attrs: its attributes, to which `Tx.func_attr` adds.
+    spelling: the dialect that it is written in.
     """
     source = source_of(function)
     span = source.span(source.node)
     span = replace(span, end_line=span.line, end_column=0)
-    builder = Builder(function.__name__, span, attrs=dict(attrs))
+    builder = Builder(function.__name__, span, attrs=dict(attrs), spelling=spelling)
     env = Env(outer=Outside.of(function, caller), body=source.node.body)
     executor = Executor(source, builder, env)
     with building(builder):

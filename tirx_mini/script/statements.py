@@ -31,8 +31,9 @@ from tirx_mini.ir import (
 )  # fmt: skip
 
 from .assignment import Assigner
+from .blocks import OpenBlock, OpenInit
 from .builder import stamp
-from .diagnostics import did_you_mean, todo_error
+from .diagnostics import did_you_mean, keyword_of, todo_error
 from .environment import Bound, Env, keeps_meaning
 from .expressions import is_runtime, short
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
@@ -40,7 +41,7 @@ from .rounds import read_before_assigned
 
 _MAX_UNROLL, _MAX_ROUNDS = 65536, 1 << 18
 """Iterations that are expanded at most: of one loop with those around it, and of all that run at compile time."""
-_SENTENCE_END = re.compile(r"(?<=[.:!?])\s")
+_OPEN = (OpenScope, OpenRole, OpenHint, OpenBlock, OpenInit)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class StatementExecutor(Assigner):
             self.builder.span = self.span(node)
             handler = getattr(self, f"visit_{type(node).__name__}", None)
             if handler is None:
-                raise self.error(node, f"`{_keyword(node)}` is not supported in a kernel")
+                raise self.error(node, f"`{keyword_of(node)}` is not supported in a kernel")
             try:
                 outcome = handler(node)
             except TirxError as error:
@@ -330,18 +331,18 @@ class StatementExecutor(Assigner):
             if self.builder.copies > _MAX_UNROLL:
                 text = f"this loop is unrolled into {self.builder.copies:,} copies of its body, which are too many"
                 raise self.error(node.iter, text, "use range(…) or Tx.serial(…), which keep one copy")
-            for target, (start, _, _) in zip(targets, ranges, strict=True):
+            for target, (start, stop, _) in zip(targets, ranges, strict=True):
                 if not isinstance(target, ast.Name):
                     raise self.error(target, "a loop variable must be a plain name")
                 variables.append(Var(start.dtype, target.id, span=self.span(target)))
+                self.builder.loop_extents[variables[-1]] = stop
                 self.env.names[target.id] = Bound(variables[-1], self.span(target), "loop variable")
             self.run(node.body)
             self._check_rounds(node.body, [var.name for var in variables])
             inner = body()
         for var, (start, stop, step) in reversed(list(zip(variables, ranges, strict=True))):
-            inner = For(
-                var, start, stop, inner, step, description.kind, description.parallel, description.unroll, span=span
-            )
+            how = (description.kind, description.parallel, description.unroll, description.thread)
+            inner = For(var, start, stop, inner, step, *how, span=span)
         self.builder.emit(inner)
 
     def _check_rounds(self, statements: Sequence[ast.stmt], own: Sequence[str]) -> None:
@@ -397,12 +398,16 @@ class StatementExecutor(Assigner):
             return self.run(node.body)
         item, rest = items[0], items[1:]
         manager = self._manager(item.context_expr)
-        if isinstance(manager, (OpenScope, OpenRole, OpenHint)):
+        if isinstance(manager, _OPEN):
             if item.optional_vars is not None:
                 raise self.error(item.optional_vars, f"`{short(item.context_expr)}` has no value to bind with `as`")
             span = self.span(item.context_expr)
             filtered = isinstance(manager, OpenRole) or (isinstance(manager, OpenScope) and manager.filter is not None)
-            scope = self.builder.in_scope(manager.kind) if isinstance(manager, OpenScope) else nullcontext()
+            scope = nullcontext()
+            if isinstance(manager, (OpenBlock, OpenInit)):
+                scope = manager.opened(self.builder)
+            elif isinstance(manager, OpenScope):
+                scope = self.builder.in_scope(manager.kind)
             with scope, self._inside("branch" if filtered else "scope", self.span(node), node.body) as body:
                 if isinstance(manager, OpenRole) and manager.opening is not None:
                     manager.opening()
@@ -420,7 +425,7 @@ class StatementExecutor(Assigner):
 
     def _manager(self, node: ast.expr) -> Any:
         value = self.eval(node)
-        if isinstance(value, (OpenScope, OpenRole, OpenHint)) or hasattr(type(value), "__enter__"):
+        if isinstance(value, _OPEN) or hasattr(type(value), "__enter__"):
             return value
         hint = f"write `with {short(node)}():`" if callable(value) else None
         raise self.error(node, f"`{short(node)}` is not a scope", hint)
@@ -435,16 +440,3 @@ def _sentence(lines: Sequence[str]) -> str:
 
 def _keep_nothing(value: Any) -> bool:
     return False
-
-
-def _keyword(node: ast.stmt) -> str:
-    return {
-        "Try": "try",
-        "ClassDef": "class",
-        "Match": "match",
-        "Global": "global",
-        "AsyncFor": "async for",
-        "AsyncWith": "async with",
-        "AsyncFunctionDef": "async def",
-        "TryStar": "try",
-    }.get(type(node).__name__, "this")

@@ -4,14 +4,21 @@ from .axis import IterVar, reduce_axis, thread_axis
 from .build import Launches, build
 from .lower import lower
 from .mathematics import abs, exp, exp2, if_then_else, log, log2, rsqrt, sigmoid, sqrt, tanh
+from .prim_func import create_prim_func
 from .reduction import Reduce, comm_reducer, max, max_value, min, min_value, prod, sum
 from .schedule import Schedule, create_schedule
 from .stage import Stage
 from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor, compute, placeholder
+from .tir_schedule import Schedule as TirSchedule
+from .trace import BlockRV, LoopRV, Trace
 
 __all__ = [
     "ComputeOp",
+    "BlockRV",
     "Launches",
+    "LoopRV",
+    "TirSchedule",
+    "Trace",
     "IterVar",
     "Operation",
     "PlaceholderOp",
@@ -23,6 +30,7 @@ __all__ = [
     "build",
     "comm_reducer",
     "compute",
+    "create_prim_func",
     "create_schedule",
     "exp",
     "exp2",

@@ -10,7 +10,7 @@ import numpy as np
 
 from tirx_mini.driver import compile as compile_function
 from tirx_mini.ir import TIR, Buffer, IRModule, PrimFunc
-from tirx_mini.passes import split_kernels
+from tirx_mini.passes import lower_blocks, split_kernels
 from tirx_mini.sim import numpy_dtype
 from tirx_mini.target import Target
 
@@ -60,7 +60,7 @@ def build(
     Raises `TirxError` for what the target does not have, at its line.
     """
     chosen = target or Target.current() or "llvm"
-    func = lower(inputs, args, name).main
+    func = lower_blocks(lower(inputs, args, name).main)
     if str(chosen).startswith("llvm") or func.spelling != TIR:
         return compile_function(func, chosen)
     parts = split_kernels(func)

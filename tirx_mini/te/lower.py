@@ -28,14 +28,12 @@ from tirx_mini.ir import (
     substitute,
     walk,
 )
-from tirx_mini.layout import S, TileLayout
-from tirx_mini.passes import vectorize
+from tirx_mini.passes import Padding, box, padded, vectorize
 from tirx_mini.script import caller_span
 
 from .axis import REDUCTION
 from .nest import Loop, Nest, nest_of, outside
 from .reduction import Reduce
-from .regions import box
 from .schedule import Schedule
 from .stage import At, Inline, Stage
 from .tensor import PlaceholderOp, Tensor, tensors_in
@@ -328,18 +326,6 @@ def _storage(stage: Stage, nest: Nest, scope: str) -> Storage:
     layout = None
     if stage.align:
         named = {stage.compute.axis.index(axis): padding for axis, padding in stage.align.items()}
-        layout = _aligned(shape, {kept.index(dim): padding for dim, padding in named.items()})
+        layout = padded(shape, [Padding(kept.index(dim), *padding) for dim, padding in named.items()])
     buffer = Buffer(stage.op.name, shape, stage.tensor.dtype, scope, layout, span=stage.op.span)
     return Storage(buffer, nest.first, tuple(kept))
-
-
-def _aligned(shape: Sequence[int], padding: Mapping[int, tuple[int, int]]) -> TileLayout:
-    """Row-major strides, each padded to the next one that is ``factor * n + offset``."""
-    strides, stride = [0] * len(shape), 1
-    for dim in reversed(range(len(shape))):
-        if dim in padding:
-            factor, offset = padding[dim]
-            stride += (factor + offset - stride % factor) % factor
-        strides[dim] = stride
-        stride *= shape[dim]
-    return TileLayout(S[tuple(shape) : tuple(strides)])

@@ -1,0 +1,72 @@
+"""`create_prim_func`: a computation as a function with one block for each tensor, for `tir.Schedule`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tirx_mini.ir import (
+    INT32,
+    REDUCE,
+    SPATIAL,
+    TIR,
+    AllocBuffer,
+    Block,
+    Buffer,
+    BufferStore,
+    Expr,
+    PrimFunc,
+    Range,
+    Stmt,
+    TirxError,
+    Var,
+    const,
+    seq,
+    substitute,
+)
+from tirx_mini.script import caller_span
+
+from .reduction import Reduce
+from .schedule import create_schedule
+from .tensor import ComputeOp, PlaceholderOp, Tensor
+from .tree import in_loops
+
+
+def create_prim_func(ops: Sequence[Tensor]) -> PrimFunc:
+    """The function that computes the tensors of `ops`: its parameters, inputs and outputs, in this order."""
+    outputs = [tensor for tensor in ops if not isinstance(tensor.op, PlaceholderOp)]
+    if not outputs:
+        raise TirxError("create_prim_func: none of the tensors is computed", caller_span())
+    buffers: dict[Buffer, Buffer] = {}
+    parts: list[Stmt] = []
+    for stage in create_schedule([tensor.op for tensor in outputs]).stages:
+        tensor = stage.tensor
+        buffers[tensor] = Buffer(tensor.name, tensor.shape, tensor.dtype, span=tensor.span)
+        if tensor not in ops:
+            if isinstance(stage.op, PlaceholderOp):
+                raise TirxError(f"{tensor.name} is read, but is not among the arguments", caller_span())
+            parts.insert(0, AllocBuffer(buffers[tensor], span=tensor.span))
+        if isinstance(stage.op, ComputeOp):
+            parts.append(_nest(stage.op, buffers))
+    params = tuple(buffers[tensor] for tensor in ops)
+    return PrimFunc("main", params, seq(*parts), (("tir.noalias", True),), spelling=TIR, span=outputs[0].span)
+
+
+def _nest(op: ComputeOp, buffers: dict[Buffer, Buffer]) -> Stmt:
+    """The loops and the block of one tensor."""
+    axes = (*op.axis, *op.reduce_axis)
+    loops = [Var(INT32, axis.name) for axis in axes]
+    own = [Var(INT32, f"v_{axis.name}") for axis in axes]
+    names: dict[Var, Expr] = {axis.var: var for axis, var in zip(axes, own, strict=True)}
+    place = tuple(own[: len(op.axis)])
+    target, body = buffers[op.tensor], op.body
+    init = None
+    if isinstance(body, Reduce):
+        init = BufferStore(target, place, substitute(body.identity, names, buffers), span=op.span)
+        body = body.combined(op.tensor[tuple(axis.var for axis in op.axis)])
+    block = Block(
+        op.name, tuple(own), (SPATIAL,) * len(op.axis) + (REDUCE,) * len(op.reduce_axis),
+        tuple(Range(const(axis.first), const(axis.extent or 1)) for axis in axes),
+        tuple(loop + axis.first for loop, axis in zip(loops, axes, strict=True)),
+        BufferStore(target, place, substitute(body, names, buffers), span=op.span), init, span=op.span,
+    )  # fmt: skip
+    return in_loops(block, [(loop, axis.extent or 1) for loop, axis in zip(loops, axes, strict=True)], block)

@@ -1,0 +1,232 @@
+"""Transformations of loops around blocks: the half of `tir.Schedule` that moves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from tirx_mini.ir import (
+    INT32,
+    PARALLEL,
+    REDUCE,
+    THREAD,
+    TIR,
+    UNROLLED,
+    VECTORIZED,
+    Block,
+    Expr,
+    For,
+    IRModule,
+    Mutator,
+    PrimFunc,
+    Stmt,
+    TirxError,
+    Var,
+    binary,
+    const,
+    int_value,
+    substitute,
+    walk,
+)
+from tirx_mini.script import caller_span
+
+from . import tree
+from .trace import BlockRV, LoopRV, Trace, traced
+
+
+class LoopSchedule:
+    """A function with blocks, and transformations of its loops.
+
+    Raises `TirxError`, at the line of the call, for a transformation that would change the result.
+    """
+
+    def __init__(self, mod: IRModule | PrimFunc, debug_mask: object = None) -> None:
+        self.func = mod.main if isinstance(mod, IRModule) else mod
+        self.trace = Trace()
+        if self.func.spelling != TIR:
+            raise TirxError(f"{self.func.name} has no blocks to schedule", caller_span(), "write it with T.block")
+
+    @property
+    def mod(self) -> IRModule:
+        """The function as it is now."""
+        return IRModule({"main": self.func})
+
+    def show(self) -> None:
+        """Print the function, and the trace."""
+        print(self.func.script())
+        print(self.trace)
+
+    # -- finding -------------------------------------------------------------------------------------------------
+
+    @traced
+    def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
+        """The block of a name."""
+        known = [block.name for block in tree.blocks_in(self.func.body)]
+        if name not in known:
+            raise TirxError(f"there is no block {name!r}", caller_span(), f"there are {', '.join(known)}")
+        return BlockRV(name)
+
+    @traced
+    def get_loops(self, block: BlockRV) -> list[LoopRV]:
+        """The loops around a block, outermost first."""
+        return [LoopRV(node.var) for node in self._path(block) if isinstance(node, For)]
+
+    def get(self, rv: BlockRV | LoopRV) -> Stmt:
+        """The statement that a block or loop is now."""
+        return self._block(rv) if isinstance(rv, BlockRV) else self._loop(rv)
+
+    def _path(self, block: BlockRV) -> list[Stmt]:
+        path = tree.path_to(self.func.body, lambda stmt: isinstance(stmt, Block) and stmt.name == block.name)
+        if not path:
+            raise TirxError(f"the block {block.name} is gone", caller_span(), "it was inlined")
+        return path
+
+    def _block(self, block: BlockRV) -> Block:
+        found = self._path(block)[-1]
+        assert isinstance(found, Block)
+        return found
+
+    def _loop(self, loop: LoopRV) -> For:
+        path = tree.path_to(self.func.body, lambda stmt: isinstance(stmt, For) and stmt.var is loop.var)
+        if not path:
+            raise TirxError(f"the loop {loop} is gone", caller_span(), "use the loops that split or fuse returned")
+        assert isinstance(path[-1], For)
+        return path[-1]
+
+    def _set(self, body: Stmt) -> None:
+        self.func = self.func.with_body(body)
+
+    def _swap(self, old: Stmt, new: Stmt) -> None:
+        self._set(tree.replaced(self.func.body, old, new))
+
+    # -- loops ---------------------------------------------------------------------------------------------------
+
+    @traced
+    def split(self, loop: LoopRV, factors: Sequence[int | None]) -> list[LoopRV]:
+        """Nested loops for one, of the extents `factors`, of which one may be None: what is left."""
+        node = self._loop(loop)
+        extent = extent_of(node)
+        known = 1
+        for factor in factors:
+            known *= factor or 1
+        if list(factors).count(None) > 1 or not factors or any(f is not None and f < 1 for f in factors):
+            raise TirxError(f"split by {list(factors)}", caller_span(), "give positive extents, or one of them as None")
+        extents = [-(-extent // known) if factor is None else factor for factor in factors]
+        total = 1
+        for each in extents:
+            total *= each
+        if total < extent:
+            raise TirxError(f"{total} iterations are fewer than the {extent} of {loop}", caller_span())
+        variables = [Var(INT32, f"{loop.var.name}_{number}") for number in range(len(extents))]
+        value: Expr = const(0)
+        for var, each in zip(variables, extents, strict=True):
+            value = value * each + var
+        body = substitute(node.body, {node.var: value})
+        if total > extent:
+            body = _Guarded(binary("<", value, const(extent))).stmt(body)
+        self._swap(node, tree.in_loops(body, list(zip(variables, extents, strict=True)), node))
+        self._tidy()
+        return [LoopRV(var) for var in variables]
+
+    @traced
+    def fuse(self, *loops: LoopRV) -> LoopRV:
+        """One loop for nested ones."""
+        nodes = [self._loop(loop) for loop in loops]
+        for outer, inner in pairwise(nodes):
+            if outer.body is not inner:
+                raise TirxError(f"{inner.var.name} is not the loop directly inside {outer.var.name}", caller_span())
+        var = Var(INT32, "_".join([*(node.var.name for node in nodes), "fused"]))
+        values: dict[Var, Expr] = {}
+        rest: Expr = var
+        total = 1
+        for node in reversed(nodes):
+            total *= extent_of(node)
+            values[node.var] = rest if node is nodes[0] else rest % extent_of(node)
+            rest = rest // extent_of(node)
+        fused = tree.in_loops(substitute(nodes[-1].body, values), [(var, total)], nodes[0])
+        self._swap(nodes[0], fused)
+        self._tidy()
+        return LoopRV(var)
+
+    @traced
+    def reorder(self, *loops: LoopRV) -> None:
+        """Put loops that are nested without anything between them into this order."""
+        wanted = [self._loop(loop) for loop in loops]
+        outermost = next((n for n in wanted if all(m is n or m in tree.loops_in(n) for m in wanted)), None)
+        chain: list[For] = []
+        node: Stmt | None = outermost
+        while isinstance(node, For) and not all(each in chain for each in wanted):
+            chain.append(node)
+            node = node.body
+        if not all(each in chain for each in wanted) or len(set(wanted)) != len(wanted):
+            names = ", ".join(map(str, loops))
+            raise TirxError(f"{names} cannot be reordered: they are not one nest of loops", caller_span())
+        order = iter(wanted)
+        body = chain[-1].body
+        for each in reversed([next(order) if each in wanted else each for each in chain]):
+            body = replace(each, body=body)
+        self._swap(chain[0], body)
+
+    @traced
+    def vectorize(self, loop: LoopRV) -> None:
+        """Compute the iterations as the lanes of a vector."""
+        self._kind(loop, VECTORIZED, "vectorized")
+
+    @traced
+    def parallel(self, loop: LoopRV) -> None:
+        """Share the iterations among the cores of a CPU."""
+        self._kind(loop, PARALLEL, "parallel")
+
+    @traced
+    def unroll(self, loop: LoopRV) -> None:
+        """Write out the iterations."""
+        node = self._loop(loop)
+        self._swap(node, replace(node, kind=UNROLLED))
+
+    @traced
+    def bind(self, loop: LoopRV, thread_axis: str) -> None:
+        """Make the iterations the CTAs or threads that an index counts."""
+        self._kind(loop, THREAD, f"bound to {thread_axis}", thread_axis)
+
+    def _kind(self, loop: LoopRV, kind: str, what: str, thread: str = "") -> None:
+        node = self._loop(loop)
+        for block in tree.blocks_in(node):
+            for of, value in zip(block.kinds, block.values, strict=True):
+                if of == REDUCE and loop.var in set(walk(value)):
+                    raise TirxError(
+                        f"{loop} cannot be {what}: {block.name} reduces over it, so its iterations add to the same "
+                        "elements",
+                        caller_span(),
+                        "choose a loop over its spatial variables",
+                    )
+        self._swap(node, replace(node, kind=kind, thread=thread))
+
+    def _tidy(self) -> None:
+        """Simplify the values of the variables of all blocks."""
+        ranges = tree.ranges_of(self.func.body)
+
+        class Tidy(Mutator):
+            def visit_Block(self, node: Block) -> Stmt:
+                rebuilt = self.rebuild(node)
+                return tree.with_values(rebuilt, rebuilt.values, ranges)
+
+        self._set(Tidy().stmt(self.func.body))
+
+
+class _Guarded(Mutator):
+    """Adds a condition to blocks."""
+
+    def __init__(self, condition: Expr) -> None:
+        self.condition = condition
+
+    def visit_Block(self, node: Block) -> Stmt:
+        both = self.condition if node.predicate is None else binary("and", node.predicate, self.condition)
+        return replace(node, predicate=both)
+
+
+def extent_of(loop: For) -> int:
+    """The number of iterations of a loop."""
+    extent = int_value(loop.stop)
+    assert extent is not None
+    return extent

@@ -1,0 +1,315 @@
+"""`tir.Schedule`: transformations of the loops around blocks, each applied at once, and their trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tirx_mini.ir import (
+    INT32,
+    REDUCE,
+    SPATIAL,
+    AllocBuffer,
+    Block,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    Mutator,
+    Range,
+    Seq,
+    Stmt,
+    TirxError,
+    Var,
+    binary,
+    const,
+    int_value,
+    seq,
+    substitute,
+    walk,
+)
+from tirx_mini.passes import STORAGE_ALIGN, box
+from tirx_mini.script import caller_span
+
+from . import tree
+from .stage import checked_scope
+from .tir_loops import LoopSchedule, extent_of
+from .trace import BlockRV, LoopRV, traced
+
+
+class Schedule(LoopSchedule):
+    """A function with blocks, and transformations of its loops, applied at once.
+
+    Raises `TirxError`, at the line of the call, for a transformation that would change the result.
+    """
+
+    # -- places --------------------------------------------------------------------------------------------------
+
+    @traced
+    def compute_at(self, block: BlockRV, loop: LoopRV) -> None:
+        """Compute, in each iteration of a loop, what this iteration reads of a block."""
+        node, at = self._block(block), self._loop(loop)
+        buffer = self._intermediate(node, "compute_at")
+        readers = [b for b in tree.blocks_in(self.func.body) if b is not node and buffer in tree.reads_of(b)]
+        inside = tree.blocks_in(at)
+        outside = [reader.name for reader in readers if reader not in inside]
+        if outside or not readers:
+            name = outside[0] if outside else "no block"
+            raise TirxError(f"{block.name} cannot be computed at {loop}: {name} reads it outside of it", caller_span())
+        if node in inside:
+            raise TirxError(f"{block.name} is already computed in {loop}", caller_span())
+        region = self._region(buffer, readers, at)
+        moved = self._over(node, _written_by(node, buffer), region)
+        body = tree.without(self.func.body, node)
+        at = next(each for each in tree.loops_in(body) if each.var is loop.var)
+        parts = list(at.body.stmts) if isinstance(at.body, Seq) else [at.body]
+        first = next(n for n, part in enumerate(parts) if any(b.name in _names(readers) for b in tree.blocks_in(part)))
+        parts.insert(first, moved)
+        self._set(tree.replaced(body, at, replace(at, body=seq(*parts))))
+
+    @traced
+    def reverse_compute_at(self, block: BlockRV, loop: LoopRV) -> None:
+        """Compute, in each iteration of a loop, what a block makes of the elements that this iteration produces."""
+        node, at = self._block(block), self._loop(loop)
+        inside = tree.blocks_in(at)
+        made = {buffer: writer for writer in inside for buffer in tree.writes_of(writer)}
+        buffer = next((buffer for buffer in tree.reads_of(node) if buffer in made), None)
+        if buffer is None or node in inside or REDUCE in node.kinds:
+            raise TirxError(
+                f"{block.name} cannot be computed at {loop}: it must read what a block in the loop writes, be outside "
+                "of the loop, and reduce over nothing",
+                caller_span(),
+            )
+        around = [part for part in tree.path_to(self.func.body, lambda s: s is at) if isinstance(part, For)]
+        carried = _reduced(made[buffer])
+        late = next((each.var.name for each in around if each.var in carried), None)
+        if late is not None:
+            raise TirxError(
+                f"{block.name} cannot be computed at {loop}: the elements are not complete before {late} ends",
+                caller_span(),
+            )
+        region = self._region(buffer, [made[buffer]], at)
+        moved = self._over(node, _read_by(node, buffer, block.name), region)
+        body = tree.without(self.func.body, node)
+        at = next(each for each in tree.loops_in(body) if each.var is loop.var)
+        self._set(tree.replaced(body, at, replace(at, body=seq(at.body, moved))))
+
+    @traced
+    def compute_inline(self, block: BlockRV) -> None:
+        """Have the readers of a block compute its elements."""
+        node = self._block(block)
+        buffer = self._intermediate(node, "compute_inline")
+        store = node.body
+        if node.init is not None or REDUCE in node.kinds or not isinstance(store, BufferStore):
+            raise TirxError(f"{block.name} reduces, which its readers cannot do", caller_span(), "use compute_at")
+        places = _written_by(node, buffer)
+        value = store.value
+        body = tree.without(self.func.body, node)
+        self._set(_Inline(buffer, places, value).stmt(body))
+
+    def _intermediate(self, node: Block, what: str) -> Buffer:
+        """The buffer that a block writes for other blocks."""
+        written = tree.writes_of(node)
+        if len(written) != 1 or written[0] in self.func.params:
+            raise TirxError(f"{what}: {node.name} writes an argument, which is to be written in full", caller_span())
+        writers = [each.name for each in tree.blocks_in(self.func.body) if written[0] in tree.writes_of(each)]
+        if len(writers) > 1:
+            raise TirxError(
+                f"{what}: {node.name} is one of several blocks that write {written[0].name}: {', '.join(writers)}",
+                caller_span(),
+                "call it before decompose_reduction",
+            )
+        return written[0]
+
+    def _region(self, buffer: Buffer, blocks: Sequence[Block], at: For) -> tuple[Any, ...]:
+        """The region of a buffer that blocks access in one iteration of the loop `at`."""
+        ranges = tree.ranges_of(self.func.body)
+        around = [part for part in tree.path_to(self.func.body, lambda stmt: stmt is at) if isinstance(part, For)]
+        still = {
+            each.var for each in around if not (buffer.scope == "shared" and each.thread.startswith("threadIdx"))
+        }
+        accesses = [(indices, ranges) for block in blocks for indices in tree.accesses_of(block, buffer)]
+        return box(accesses, buffer.shape, lambda var: var not in still)
+
+    def _over(self, node: Block, places: Sequence[Var | None], region: Sequence[Any]) -> Stmt:
+        """A block in loops of its own over a region: `places` are its variables along the dimensions of the buffer."""
+        ranges = tree.ranges_of(self.func.body)
+        loops: list[tuple[Var, int]] = []
+        values: list[Expr] = []
+        predicate: Expr | None = None
+        for var, domain in zip(node.vars, node.domains, strict=True):
+            size, first = int_value(domain.extent) or 1, domain.start
+            along = [dim for dim, place in enumerate(places) if place is var]
+            if along:
+                part = region[along[0]]
+                size, first = part.size, part.first
+            own = Var(INT32, f"ax{len(loops)}")
+            ranges = ranges.bind(own, 0, size - 1)
+            value = ranges.simplify(first + own) if size > 1 else first
+            if size > 1:
+                loops.append((own, size))
+            inside = ranges.simplify(binary("<", value, domain.start + domain.extent))
+            if getattr(inside, "value", None) is not True:
+                predicate = inside if predicate is None else binary("and", predicate, inside)
+            values.append(value)
+        moved = replace(tree.with_values(node, values, ranges), predicate=predicate)
+        return tree.in_loops(moved, loops, node)
+
+    # -- memory --------------------------------------------------------------------------------------------------
+
+    @traced
+    def cache_read(self, block: BlockRV, read_buffer_index: int, storage_scope: str) -> BlockRV:
+        """A block that copies a buffer into a memory, from which `block` then reads it."""
+        node = self._block(block)
+        buffer = _chosen(tree.reads_of(node), read_buffer_index, block.name, "reads")
+        self._alone(node, buffer, "cache_read", tree.writes_of)
+        copy = self._cached(buffer, checked_scope(storage_scope))
+        self._swap(node, tree.with_buffers(node, {buffer: copy}))
+        return self._copied(self._path(block), buffer, copy, copy.name, before=True)
+
+    @traced
+    def cache_write(self, block: BlockRV, write_buffer_index: int, storage_scope: str) -> BlockRV:
+        """A block that copies what `block` then writes into a memory to where it wrote it before."""
+        node = self._block(block)
+        buffer = _chosen(tree.writes_of(node), write_buffer_index, block.name, "writes")
+        self._alone(node, buffer, "cache_write", lambda each: [*tree.reads_of(each), *tree.writes_of(each)])
+        copy = self._cached(buffer, checked_scope(storage_scope))
+        self._swap(node, tree.with_buffers(node, {buffer: copy}))
+        return self._copied(self._path(block), copy, buffer, copy.name, before=False)
+
+    def _alone(self, node: Block, buffer: Buffer, what: str, uses: Callable[[Block], list[Buffer]]) -> None:
+        """Raises `TirxError` where another block in the nest of loops around `node` uses a buffer."""
+        path = tree.path_to(self.func.body, lambda stmt: stmt is node)
+        nest = path[1] if isinstance(path[0], Seq) else path[0]
+        other = next((each for each in tree.blocks_in(nest) if each is not node and buffer in uses(each)), None)
+        if other is not None:
+            raise TirxError(
+                f"{what}: {other.name}, in the same loops as {node.name}, also uses {buffer.name}, but the copy would "
+                "be outside of them",
+                caller_span(),
+                f"call {what} before the blocks are moved into one nest of loops",
+            )
+
+    def _cached(self, buffer: Buffer, scope: str) -> Buffer:
+        return replace(buffer, name=f"{buffer.name}_{scope}", scope=scope, layout=None)
+
+    def _copied(self, path: list[Stmt], source: Buffer, target: Buffer, name: str, before: bool) -> BlockRV:
+        """Insert the copy of a whole buffer beside the nest of loops that `path` leads into."""
+        known = {block.name for block in tree.blocks_in(self.func.body)}
+        unique = next(n for n in (name, *(f"{name}_{i}" for i in range(1, len(known) + 2))) if n not in known)
+        loops = [(Var(INT32, f"ax{dim}"), extent) for dim, extent in enumerate(source.shape)]
+        own = tuple(Var(INT32, f"v{dim}") for dim in range(source.ndim))
+        copy = Block(
+            unique, own, (SPATIAL,) * len(own), tuple(Range(const(0), const(extent)) for extent in source.shape),
+            tuple(var for var, _ in loops), BufferStore(target, own, source[own]), span=caller_span(),
+        )  # fmt: skip
+        nest = tree.in_loops(copy, loops, copy)
+        top = path[1] if isinstance(path[0], Seq) else path[0]
+        new = seq(nest, top) if before else seq(top, nest)
+        fresh = target if before else source
+        self._set(tree.allocated(tree.replaced(self.func.body, top, new), fresh))
+        return BlockRV(unique)
+
+    @traced
+    def storage_align(self, block: BlockRV, buffer_index: int, axis: int, factor: int, offset: int) -> None:
+        """Pad the rows along dimension `axis` of a buffer that a block writes to ``factor * n + offset`` elements."""
+        node = self._block(block)
+        buffer = _chosen(tree.writes_of(node), buffer_index, block.name, "writes")
+        if buffer in self.func.params:
+            raise TirxError(f"{buffer.name} is an argument, whose memory the caller lays out", caller_span())
+        attrs = dict(node.attrs)
+        attrs[STORAGE_ALIGN] = (*attrs.get(STORAGE_ALIGN, ()), (buffer_index, axis, factor, offset))
+        self._swap(node, replace(node, attrs=tuple(attrs.items())))
+
+    @traced
+    def set_scope(self, block: BlockRV, buffer_index: int, storage_scope: str) -> None:
+        """Keep a buffer that a block writes in a memory."""
+        buffer = _chosen(tree.writes_of(self._block(block)), buffer_index, block.name, "writes")
+        if buffer in self.func.params:
+            raise TirxError(f"{buffer.name} is an argument, which is in global memory", caller_span())
+        moved = replace(buffer, scope=checked_scope(storage_scope))
+        self._set(substitute(self.func.body, {}, {buffer: moved}))
+
+    # -- reductions ----------------------------------------------------------------------------------------------
+
+    @traced
+    def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
+        """The initialisation of a reduction as a block of its own, before `loop`."""
+        node, at = self._block(block), self._loop(loop)
+        inside = [part for part in tree.path_to(at, lambda stmt: stmt is node) if isinstance(part, For)]
+        reduces = _reduced(node)
+        around = [part for part in self._path(block) if isinstance(part, For) and part not in inside]
+        late = next((each.var.name for each in around if each.var in reduces), None)
+        if node.init is None or not inside or late is not None:
+            why = "it has no T.init" if node.init is None else f"{loop} is not around it" if not inside else ""
+            why = why or f"{late}, around {loop}, reduces, so each of its iterations would begin anew"
+            raise TirxError(f"the initialisation of {block.name} cannot stand before {loop}: {why}", caller_span())
+        kept = [n for n, kind in enumerate(node.kinds) if kind == SPATIAL]
+        used = {v for n in kept for v in walk(node.values[n])}
+        own = {each.var: Var(INT32, f"{each.var.name}_init") for each in inside if each.var in used}
+        start = Block(
+            f"{node.name}_init", tuple(node.vars[n] for n in kept), (SPATIAL,) * len(kept),
+            tuple(node.domains[n] for n in kept), tuple(substitute(node.values[n], own) for n in kept), node.init,
+            predicate=None if node.predicate is None else substitute(node.predicate, own), span=node.span,
+        )  # fmt: skip
+        if node.predicate is not None and set(walk(node.predicate)) & reduces:
+            raise TirxError(f"{block.name} leaves out iterations of its reduction, so it begins itself", caller_span())
+        loops = [(own[each.var], extent_of(each)) for each in inside if each.var in own]
+        update = replace(node, init=None, name=f"{node.name}_update")
+        self._swap(at, seq(tree.in_loops(start, loops, node), tree.replaced(at, node, update)))
+        block.name = update.name
+        return BlockRV(start.name)
+
+
+class _Inline(Mutator):
+    """Replaces the loads of a buffer by the value that is stored at their place, and its allocation by nothing."""
+
+    def __init__(self, buffer: Buffer, places: Sequence[Var], value: Expr) -> None:
+        self.inlined, self.places, self.value = buffer, places, value
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        indices = tuple(self.expr(index) for index in node.indices)
+        if node.buffer is not self.inlined:
+            return replace(node, indices=indices)
+        return substitute(self.value, dict(zip(self.places, indices, strict=True)))
+
+    def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
+        return seq() if node.buffer is self.inlined else node
+
+
+def _written_by(node: Block, buffer: Buffer) -> list[Var]:
+    """The variables of a block along the dimensions of the buffer that it writes, one element for each."""
+    stores = [part for part in walk(node.body) if isinstance(part, BufferStore) and part.buffer is buffer]
+    spatial = {var for var, kind in zip(node.vars, node.kinds, strict=True) if kind == SPATIAL}
+    indices = stores[0].indices
+    if not all(isinstance(index, Var) and index in spatial for index in indices) or set(indices) != spatial:
+        raise TirxError(f"{node.name} does not write the element of its variables", caller_span())
+    return [index for index in indices if isinstance(index, Var)]
+
+
+def _read_by(node: Block, buffer: Buffer, name: str) -> list[Var | None]:
+    """The variables of a block along the dimensions of a buffer that it reads at one place."""
+    loads = {tuple(part.indices) for part in walk(node.body) if isinstance(part, BufferLoad) and part.buffer is buffer}
+    indices = loads.pop() if len(loads) == 1 else ()
+    if not indices or not all(isinstance(index, Var) for index in indices) or len(set(indices)) != len(indices):
+        raise TirxError(f"{name} reads {buffer.name} at other elements than that of its variables", caller_span())
+    return [index if isinstance(index, Var) else None for index in indices]
+
+
+def _reduced(node: Block) -> set[Expr | Stmt]:
+    """What the values of the reduction variables of a block consist of."""
+    pairs = zip(node.kinds, node.values, strict=True)
+    return {part for kind, value in pairs if kind == REDUCE for part in walk(value)}
+
+
+def _chosen(buffers: Sequence[Buffer], index: int, name: str, what: str) -> Buffer:
+    if not 0 <= index < len(buffers):
+        listed = ", ".join(f"{n}: {buffer.name}" for n, buffer in enumerate(buffers))
+        raise TirxError(f"{name} {what} no buffer {index}", caller_span(), f"there are {listed}")
+    return buffers[index]
+
+
+def _names(blocks: Sequence[Block]) -> set[str]:
+    return {block.name for block in blocks}

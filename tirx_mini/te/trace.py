@@ -1,0 +1,86 @@
+"""The names of blocks and loops that schedules give out, and the trace of the calls that made a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar
+
+from tirx_mini.ir import Var
+
+
+@dataclass(eq=False)
+class BlockRV:
+    """A block of a schedule, as `get_block` returns it."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class LoopRV:
+    """A loop of a schedule, as `get_loops` returns it."""
+
+    var: Var
+
+    def __repr__(self) -> str:
+        return self.var.name
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def traced(method: _Method) -> _Method:
+    """Note a call in the trace once it has succeeded."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = method(self, *args, **kwargs)
+        self.trace.note(method.__name__, args, kwargs, result)
+        return result
+
+    return call  # type: ignore[return-value]
+
+
+class Trace:
+    """The calls that made a schedule. `str(trace)` is Python that makes it again."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any], Any]] = []
+
+    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        self.calls.append((name, args, kwargs, result))
+
+    def __str__(self) -> str:
+        names: dict[Any, str] = {}
+        lines = []
+        for name, args, kwargs, result in self.calls:
+            given = [_text(arg, names) for arg in args] + [f"{key}={_text(v, names)}" for key, v in kwargs.items()]
+            results = result if isinstance(result, (list, tuple)) else [] if result is None else [result]
+            for each in results:
+                names[each] = f"{'b' if isinstance(each, BlockRV) else 'l'}{len(names)}"
+            target = ", ".join(names[each] for each in results)
+            comma = "," if isinstance(result, (list, tuple)) and len(results) == 1 else ""
+            lines.append(f"{target}{comma} = " if results else "")
+            lines[-1] += f"sch.{name}({', '.join(given)})"
+        return "\n".join(lines)
+
+    def apply_to_schedule(self, schedule: Any) -> None:
+        """Make the same calls on another schedule."""
+        made: dict[Any, Any] = {}
+
+        def of(value: Any) -> Any:
+            if isinstance(value, (list, tuple)):
+                return [of(each) for each in value]
+            return made.get(value, value) if isinstance(value, (BlockRV, LoopRV)) else value
+
+        for name, args, kwargs, result in list(self.calls):
+            again = getattr(schedule, name)(*map(of, args), **{key: of(value) for key, value in kwargs.items()})
+            pairs = zip(result, again, strict=True) if isinstance(result, (list, tuple)) else [(result, again)]
+            made.update((old, new) for old, new in pairs if old is not None)
+
+
+def _text(value: Any, names: dict[Any, str]) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_text(each, names) for each in value)}]"
+    return names.get(value, repr(value)) if isinstance(value, (BlockRV, LoopRV)) else repr(value)

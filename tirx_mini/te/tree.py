@@ -1,0 +1,133 @@
+"""The tree of loops and blocks of a function: where things are, and trees with a part replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tirx_mini.ir import (
+    AllocBuffer,
+    Analyzer,
+    Block,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    Mutator,
+    Seq,
+    Stmt,
+    Var,
+    const,
+    int_value,
+    seq,
+    substitute,
+    walk,
+)
+
+
+def path_to(root: Stmt, found: Callable[[Stmt], bool]) -> list[Stmt]:
+    """The statements from `root` to the first one for which `found` holds; empty if there is none."""
+    if found(root):
+        return [root]
+    parts = root.stmts if isinstance(root, Seq) else [root.body] if isinstance(root, (For, Block)) else []
+    for part in parts:
+        below = path_to(part, found)
+        if below:
+            return [root, *below]
+    return []
+
+
+def blocks_in(stmt: Stmt) -> list[Block]:
+    return [node for node in walk(stmt) if isinstance(node, Block)]
+
+
+def loops_in(stmt: Stmt) -> list[For]:
+    return [node for node in walk(stmt) if isinstance(node, For)]
+
+
+class _Replace(Mutator):
+    def __init__(self, old: Stmt, new: Stmt) -> None:
+        self.old, self.new = old, new
+
+    def stmt(self, node: Stmt) -> Stmt:
+        return self.new if node is self.old else super().stmt(node)
+
+
+def replaced(root: Stmt, old: Stmt, new: Stmt) -> Stmt:
+    """`root` with the statement `old` replaced."""
+    return _Replace(old, new).stmt(root)
+
+
+class _Without(Mutator):
+    def __init__(self, old: Stmt) -> None:
+        self.old = old
+
+    def stmt(self, node: Stmt) -> Stmt:
+        if node is self.old:
+            return seq()
+        rebuilt = super().stmt(node)
+        if rebuilt is not node and isinstance(rebuilt, For) and _is_empty(rebuilt.body):
+            return seq()
+        return rebuilt
+
+
+def _is_empty(stmt: Stmt) -> bool:
+    return isinstance(stmt, Seq) and not stmt.stmts
+
+
+def without(root: Stmt, old: Stmt) -> Stmt:
+    """`root` without the statement `old` and the loops that hold nothing else."""
+    return _Without(old).stmt(root)
+
+
+def allocated(root: Stmt, *buffers: Buffer) -> Stmt:
+    """`root` with allocations at its beginning."""
+    return seq(*(AllocBuffer(buffer, span=buffer.span) for buffer in buffers), root)
+
+
+def in_loops(body: Stmt, loops: Sequence[tuple[Var, int]], like: Stmt) -> Stmt:
+    """`body` in plain loops over variables, outermost first."""
+    for var, extent in reversed(loops):
+        body = For(var, const(0), const(extent), body, span=like.span)
+    return body
+
+
+def ranges_of(root: Stmt) -> Analyzer:
+    """The values of all loop variables."""
+    ranges = Analyzer()
+    for loop in loops_in(root):
+        last = int_value(loop.stop)
+        ranges = ranges.bind(loop.var, 0, last - 1) if last else ranges
+    return ranges
+
+
+def reads_of(block: Block) -> list[Buffer]:
+    """The buffers that a block reads, apart from those that it only updates, in the order of their first mention."""
+    parts = [node for part in (block.init, block.body) if part is not None for node in walk(part)]
+    written = writes_of(block)
+    loads = [node.buffer for node in parts if isinstance(node, BufferLoad)]
+    return list(dict.fromkeys(buffer for buffer in loads if buffer not in written))
+
+
+def writes_of(block: Block) -> list[Buffer]:
+    """The buffers that a block writes."""
+    return list(dict.fromkeys(node.buffer for node in walk(block.body) if isinstance(node, BufferStore)))
+
+
+def accesses_of(block: Block, buffer: Buffer) -> list[tuple[Expr, ...]]:
+    """The indices of all accesses of `buffer` in a block, in the variables of the loops around it."""
+    values = dict(zip(block.vars, block.values, strict=True))
+    nodes = [node for part in (block.init, block.body) if part is not None for node in walk(part)]
+    found = [node.indices for node in nodes if isinstance(node, (BufferLoad, BufferStore)) and node.buffer is buffer]
+    return [tuple(substitute(indices, values)) for indices in found]
+
+
+def with_buffers(block: Block, buffers: dict[Buffer, Buffer]) -> Block:
+    """A block that accesses other buffers of the same shapes."""
+    return substitute(block, {}, buffers)
+
+
+def with_values(block: Block, values: Sequence[Expr], ranges: Analyzer) -> Block:
+    """A block whose variables have other values."""
+    return replace(block, values=tuple(ranges.simplify(value) for value in values))
