@@ -72,6 +72,7 @@ def _loaded(emitter: Emitter, op: Op, tile: Tile) -> None:
 
 def _tiled_load(emitter: Emitter, op: Op) -> None:
     blocks: Blocks = emitter.value(op.view)
+    emitter.touch(blocks.view.buffer, False)
     index = [emitter.scalar(value) for value in op.index]
     if not isinstance(op.tensor.type, Tensor):
         _scalar_load(emitter, op, blocks, index)
@@ -89,6 +90,7 @@ def _scalar_load(emitter: Emitter, op: Op, blocks: Blocks, index: list[Expr]) ->
 
 def _tiled_store(emitter: Emitter, op: Op) -> None:
     blocks, value = emitter.value(op.view), emitter.value(op.value)
+    emitter.touch(blocks.view.buffer, True)
     index = [emitter.scalar(v) for v in op.index]
     emitter.values[op.result_token] = None
     if isinstance(value, Tile):
@@ -108,17 +110,20 @@ def _place(blocks: Blocks, index: list[Expr]) -> Expr:
 
 def _gather_load(emitter: Emitter, op: Op) -> None:
     blocks, index = emitter.value(op.view), [emitter.value(value) for value in op.index]
+    emitter.touch(blocks.view.buffer, False)
     _loaded(emitter, op, load_rows(emitter, blocks, index, layout_of(op.tensor), op.tensor.hint or "rows"))
 
 
 def _scatter_store(emitter: Emitter, op: Op) -> None:
     blocks, index = emitter.value(op.view), [emitter.value(value) for value in op.index]
+    emitter.touch(blocks.view.buffer, True)
     store_rows(emitter, blocks, index, _native(emitter.tile(op.value), blocks.view.buffer.dtype))
     emitter.values[op.result_token] = None
 
 
 def _load(emitter: Emitter, op: Op) -> None:
     pointers: Pointers = emitter.value(op.source)
+    emitter.touch(pointers.buffer, False)
     mask, other = (None if v is None else emitter.value(v) for v in (op.mask, op.other))
     if isinstance(op.tensor.type, Tensor):
         other = None if other is None else _native(other, pointers.buffer.dtype)
@@ -141,6 +146,7 @@ def _store(emitter: Emitter, op: Op) -> None:
     pointers: Pointers = emitter.value(op.destination)
     value, mask = emitter.value(op.value), None if op.mask is None else emitter.value(op.mask)
     emitter.values[op.result_token] = None
+    emitter.touch(pointers.buffer, True)
     if isinstance(value, Tile):
         store_scattered(emitter, pointers, _native(value, pointers.buffer.dtype), mask)
         return
@@ -217,6 +223,7 @@ def _atomic(emitter: Emitter, op: Op, pointers: Pointers, operands: list[Value],
     given = [emitter.value(value) for value in operands]
     mask = None if op.mask is None else emitter.value(op.mask)
     dtype = pointers.buffer.dtype
+    emitter.touch(pointers.buffer, True)
     emitter.values[op.result_token] = None
     layout = layout_of(op.old) if isinstance(op.old.type, Tensor) else _scalar_layout(emitter)
     offsets = pointers.offsets

@@ -22,7 +22,7 @@ from tirx_mini.ir import (
 
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import standard as std
-from ..ssa import Op, OpKind, Value
+from ..ssa import Op, OpKind, Region, Value
 from .emitter import Emitter
 from .tensors import layout_of
 from .values import Pointers, Tile, in_buffer
@@ -115,7 +115,7 @@ def _for(emitter: Emitter, op: Op) -> None:
     lower, upper, step = (emitter.scalar(value) for value in (op.lower, op.upper, op.step))
     outer = emitter.analyzer
     var, start, stop, each = _counted(emitter, index, lower, upper, step)
-    emitter.scratch_may_be_busy()
+    before = _repeated(emitter, op.body)
     with emitter.block() as body:
         if each is None:
             emitter.values[index] = emitter.bind(index.hint or "i", lower + var * step)
@@ -127,7 +127,17 @@ def _for(emitter: Emitter, op: Op) -> None:
     emitter.analyzer = outer
     emitter.add(For(var, start, stop, seq(*body), step=each or 1, span=emitter.span))
     emitter.scratch_may_be_busy()
+    emitter.pending |= before
     _start(emitter, slots, op.results)
+
+
+def _repeated(emitter: Emitter, *bodies: Region) -> set[tuple[Buffer, bool]]:
+    """At the beginning of a loop: what follows may follow the end of its body. Returns what was pending before."""
+    emitter.scratch_may_be_busy()
+    before = set(emitter.pending)
+    for body in bodies:
+        emitter.pending |= set(emitter.effects_of(body))
+    return before
 
 
 def _counted(
@@ -149,8 +159,9 @@ def _if(emitter: Emitter, op: Op) -> None:
     cond = emitter.scalar(op.condition)
     slots: list[Slot] = []
     branches = []
-    outer = emitter.analyzer
+    outer, before, after = emitter.analyzer, set(emitter.pending), set[Any]()
     for region in op.regions:
+        emitter.pending = set(before)
         with emitter.block() as body:
             if region.ops:
                 emitter.region(region)
@@ -159,7 +170,9 @@ def _if(emitter: Emitter, op: Op) -> None:
                     slots = [_late_slot(emitter, v, g) for v, g in zip(op.results, given, strict=True)]
                 _put(emitter, slots, given)
         branches.append(body)
+        after |= emitter.pending
         emitter.analyzer = outer
+    emitter.pending = after
     emitter.declare(slot.buffer for slot in slots if slot.buffer is not None)
     then, orelse = branches
     emitter.add(If(cond, seq(*then), seq(*orelse) if orelse else None, span=emitter.span))
@@ -176,7 +189,7 @@ def _while(emitter: Emitter, op: Op) -> None:
     inits = _values(emitter, op.inits)
     slots = [_slot(emitter, value, init) for value, init in zip(op.before.params, inits, strict=True)]
     _put(emitter, slots, inits)
-    emitter.scratch_may_be_busy()
+    before = _repeated(emitter, op.before, op.after)
     outer = emitter.analyzer
     with emitter.block() as body:
         _start(emitter, slots, op.before.params)
@@ -193,6 +206,7 @@ def _while(emitter: Emitter, op: Op) -> None:
     emitter.declare(slot.buffer for slot in results if slot.buffer is not None)
     emitter.add(While(const(True), seq(*body), span=emitter.span))
     emitter.scratch_may_be_busy()
+    emitter.pending |= before
     _start(emitter, results, op.results)
 
 

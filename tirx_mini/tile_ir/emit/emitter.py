@@ -70,6 +70,10 @@ class Emitter:
         """Where in the grid the CTA is."""
         self.programs: Sequence[int] = ()
         self.rules: Mapping[OpKind, Callable[[Emitter, Op], None]] = {}
+        self.pending: set[tuple[Buffer, bool]] = set()
+        """Arrays that were read, or written, since all threads last synchronised."""
+        self.effects_of: Callable[[Region], Iterable[tuple[Buffer, bool]]] = lambda region: ()
+        """The arrays that a region reads and writes."""
         self.pinned: set[Buffer] = set()
         """Registers that more than one use reads, so that nothing may overwrite them."""
         self.arrives_at: Expr | None = None
@@ -203,8 +207,15 @@ class Emitter:
         """At the beginning of a block that may follow any other: a loop's body, what comes after a branch."""
         self._busy = True
 
+    def touch(self, buffer: Buffer, write: bool) -> None:
+        """An array is read or written here: threads synchronise if another one may have accessed the same element."""
+        if (buffer, True) in self.pending or (write and (buffer, False) in self.pending):
+            self.sync()
+        self.pending.add((buffer, write))
+
     def sync(self) -> None:
         """All computing threads wait for one another."""
+        self.pending = set()
         if self.in_agent:
             self.issue("bar.sync", AGENT_BARRIER, WARP * self.warps)
         else:

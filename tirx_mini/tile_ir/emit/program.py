@@ -15,13 +15,15 @@ from .accesses import ACCESS_OPS
 from .arithmetic import dtype_of
 from .control import CONTROL_OPS
 from .emitter import Emitter
+from .ordering import Effects
+from .output import OUTPUT_OPS
 from .tensors import TENSOR_OPS
 from .values import Pointers
 from .warp_dots import WARP_DOT_OPS
 
 Rules = Mapping[OpKind, Callable[[Emitter, Op], None]]
 
-RULES: Rules = {**TENSOR_OPS, **ACCESS_OPS, **CONTROL_OPS, **WARP_DOT_OPS}
+RULES: Rules = {**TENSOR_OPS, **ACCESS_OPS, **CONTROL_OPS, **WARP_DOT_OPS, **OUTPUT_OPS}
 """What emits each operation. Operations of pipelines and tensor cores are in tables of their own."""
 
 
@@ -46,6 +48,8 @@ def emit_kernel(
     given = params if params is not None else default_params(func)
     for value, param in zip(func.body.params, given, strict=True):
         emitter.values[value] = Pointers(param, const(0)) if isinstance(param, Buffer) else param
+    effects = Effects(func.body)
+    emitter.effects_of = lambda region: ((emitter.values[root].buffer, write) for root, write in effects.of(region))
     emitter.region(func.body)
     return PrimFunc(func.sym_name, tuple(given), emitter.kernel_body(ids, tuple(extents[: len(ids)])), span=func.span)
 
