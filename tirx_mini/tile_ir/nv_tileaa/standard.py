@@ -144,7 +144,7 @@ def _cast(
     after: Callable[[str], Verify],
     fixed: Mapping[str, Any] = _NONE,
 ) -> OpKind:
-    attrs: dict[str, Codec] = {"rounding_mode": attributes.ROUNDING} if of == "itof" else {}
+    attrs: dict[str, Codec] = {"rounding_mode": attributes.NEAREST} if of == "itof" else {}
     kind = ARITH.op(
         name,
         "source",

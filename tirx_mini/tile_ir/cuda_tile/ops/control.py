@@ -55,6 +55,12 @@ def _parse_entry(p: Parser, kind: OpKind) -> Op:
     return make(kind, attrs=attrs, regions=(_closed(p.region(params), return_),))
 
 
+def _entry(op: Op) -> Iterator[str]:
+    for param in op.body.params:
+        if not isinstance(param.type, Tile) or param.type.rank:
+            yield f"the parameters of a kernel are scalars and pointers (tiles of rank 0), not {param.type}"
+
+
 def _closed(region: Region, terminator: OpKind) -> Region:
     """The region with its terminator, which the text may leave out."""
     if region.ops and region.ops[-1].kind.terminator:
@@ -252,6 +258,7 @@ entry = CUDA_TILE.op(
     "",
     "",
     Syntax(_print_entry, _parse_entry),
+    verify=_entry,
     attrs={"sym_name": SYMBOL, "optimization_hints": HINTS},
     regions="body",
 )

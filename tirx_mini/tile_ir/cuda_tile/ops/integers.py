@@ -9,9 +9,9 @@ from ..attributes import (
     CONVERSION_ROUNDING,
     DIVISION_ROUNDING,
     INTEGER_ROUNDING,
+    NEAREST,
     OVERFLOW,
     PREDICATE,
-    ROUNDING,
     SIGNEDNESS,
 )
 from ..dialect import CUDA_TILE, floats, integers, pointers, rules, same_elements, same_shape, same_type
@@ -93,7 +93,7 @@ ftoi = _conversion(
     "ftoi", floats("source"), integers("result"),
     attrs=_SIGN | {"rounding_mode": INTEGER_ROUNDING, "saturating": FLAG},
 )  # fmt: skip
-itof = _conversion("itof", integers("source"), floats("result"), attrs=_SIGN | {"rounding_mode": ROUNDING})
+itof = _conversion("itof", integers("source"), floats("result"), attrs=_SIGN | {"rounding_mode": NEAREST})
 bitcast = _conversion("bitcast", _same_width)
 int_to_ptr = _conversion("int_to_ptr", integers("source"), pointers("result"))
 ptr_to_int = _conversion("ptr_to_int", pointers("source"), integers("result"))

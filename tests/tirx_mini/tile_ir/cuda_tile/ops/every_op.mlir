@@ -1,6 +1,8 @@
 cuda_tile.module @every_op {
   global @table alignment = 16 <f32: [1.0, 2.0]> : tile<2xf32>
-  entry @floats(%a: tile<4xf32>, %b: tile<4xf32>, %h: tile<f16>) optimization_hints=<sm_90 = {num_cta_in_cga = 2}, sm_100 = {occupancy = 1}> {
+  entry @floats(%h: tile<f16>) optimization_hints=<sm_90 = {num_cta_in_cga = 2}, sm_100 = {occupancy = 1}> {
+    %a = constant <f32: [1.0, 2.0, -3.5, 0.0]> : tile<4xf32>
+    %b = constant <f32: 0.1> : tile<4xf32>
     %0 = absf %a : tile<4xf32>
     %1 = negf %0 : tile<4xf32>
     %2 = addf %0, %1 : tile<4xf32>
@@ -37,7 +39,9 @@ cuda_tile.module @every_op {
     %33 = addf %h, %32 : tile<f16>
     return
   }
-  entry @integers(%a: tile<2x4xi32>, %b: tile<2x4xi32>) {
+  entry @integers() {
+    %a = constant <i32: -5> : tile<2x4xi32>
+    %b = constant <i32: 3> : tile<2x4xi32>
     %0 = absi %a : tile<2x4xi32>
     %1 = negi %0 overflow<no_signed_wrap> : tile<2x4xi32>
     %2 = addi %1, %b : tile<2x4xi32>
@@ -57,13 +61,14 @@ cuda_tile.module @every_op {
     %16 = cmpi greater_than %15, %b, unsigned : tile<2x4xi32> -> tile<2x4xi1>
     %17 = exti %15 signed : tile<2x4xi32> -> tile<2x4xi64>
     %18 = trunci %17 overflow<no_signed_wrap> : tile<2x4xi64> -> tile<2x4xi8>
-    %19 = itof %18 signed rounding<zero> : tile<2x4xi8> -> tile<2x4xf16>
+    %19 = itof %18 signed : tile<2x4xi8> -> tile<2x4xf16>
     %20 = int_to_ptr %17 : tile<2x4xi64> -> tile<2x4xptr<f16>>
     %21 = ptr_to_ptr %20 : tile<2x4xptr<f16>> -> tile<2x4xptr<i16>>
     %22 = ptr_to_int %21 : tile<2x4xptr<i16>> -> tile<2x4xi64>
     return
   }
-  entry @core(%t: tile<4x8xf16>, %p: tile<ptr<f32>>) {
+  entry @core(%p: tile<ptr<f32>>) {
+    %t = constant <f16: 1.0> : tile<4x8xf16>
     %x, %y, %z = get_tile_block_id : tile<i32>
     %gx, %gy, %gz = get_num_tile_blocks : tile<i32>
     %0 = permute %t [1, 0] : tile<4x8xf16> -> tile<8x4xf16>
@@ -88,7 +93,11 @@ cuda_tile.module @every_op {
     %18 = constant <bf16: 1.50204e-05> : tile<8xbf16>
     return
   }
-  entry @memory(%p: tile<8xptr<i32>>, %m: tile<8xi1>, %v: tile<8xi32>) {
+  entry @memory(%base: tile<ptr<i32>>) {
+    %row = reshape %base : tile<ptr<i32>> -> tile<1xptr<i32>>
+    %p = broadcast %row : tile<1xptr<i32>> -> tile<8xptr<i32>>
+    %m = constant <i1: true> : tile<8xi1>
+    %v = iota : tile<8xi32>
     %0 = make_token : token
     %1, %2 = load_ptr_tko weak %p : tile<8xptr<i32>> -> tile<8xi32>, token
     %3, %4 = load_ptr_tko acquire device %p, %m, %v token = %0 optimization_hints = <sm_90 = {latency = 4}> : tile<8xptr<i32>>, tile<8xi1>, tile<8xi32> -> tile<8xi32>, token
@@ -101,7 +110,8 @@ cuda_tile.module @every_op {
     %13 = gdc_launch_dependents_tko -> token
     return
   }
-  entry @views(%p: tile<ptr<f16>>, %n: tile<i32>, %rows: tile<4xi32>) {
+  entry @views(%p: tile<ptr<f16>>, %n: tile<i32>) {
+    %rows = iota : tile<4xi32>
     %0 = make_tensor_view %p, shape = [%n, 64], strides = [64, 1] : tile<i32> -> tensor_view<?x64xf16, strides=[64,1]>
     %1 = make_partition_view %0 : partition_view<tile=(16x32), padding_value = zero, tensor_view<?x64xf16, strides=[64,1]>>
     %2 = make_strided_view %0 : strided_view<tile=(16x32), traversal_strides=[8,32], tensor_view<?x64xf16, strides=[64,1]>, dim_map=[1,0]>
@@ -114,12 +124,19 @@ cuda_tile.module @every_op {
     %13 = atomic_red_view_tko relaxed device %1[%n, %n], addf, %8 token = %12 : tile<16x32xf16>, partition_view<tile=(16x32), padding_value = zero, tensor_view<?x64xf16, strides=[64,1]>>, tile<i32> -> token
     return
   }
-  entry @products(%a: tile<4x8xf16>, %b: tile<8x16xf16>, %c: tile<4x16xf32>, %i: tile<2x4x8xi8>, %j: tile<2x8x4xi8>, %k: tile<2x4x4xi32>) {
+  entry @products() {
+    %a = constant <f16: 1.0> : tile<4x8xf16>
+    %b = constant <f16: 2.0> : tile<8x16xf16>
+    %c = constant <f32: 0.0> : tile<4x16xf32>
+    %i = constant <i8: 1> : tile<2x4x8xi8>
+    %j = constant <i8: -1> : tile<2x8x4xi8>
+    %k = constant <i32: 0> : tile<2x4x4xi32>
     %0 = mmaf %a, %b, %c : tile<4x8xf16>, tile<8x16xf16>, tile<4x16xf32>
     %1 = mmai %i, %j, %k signed unsigned : tile<2x4x8xi8>, tile<2x8x4xi8>, tile<2x4x4xi32>
     return
   }
-  entry @control(%n: tile<i32>, %c: tile<i1>, %x: tile<8x16xf32>) {
+  entry @control(%n: tile<i32>, %c: tile<i1>) {
+    %x = constant <f32: 1.0> : tile<8x16xf32>
     %zero = constant <i32: 0> : tile<i32>
     %one = constant <i32: 1> : tile<i32>
     %sum, %last = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %x, %t = %zero) -> (tile<8x16xf32>, tile<i32>) {
