@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tirx_mini.ir import Binary as OwnBinary
+from tirx_mini.ir import Buffer, Const, DataType, Expr, as_expr, binary, cast, const, select, simplify, unary
 from tirx_mini.ir import Cast as OwnCast
-from tirx_mini.ir import Const, DataType, Expr, as_expr, binary, cast, const, select, simplify, unary
 from tirx_mini.ir import Select as OwnSelect
 from tirx_mini.ir import Str as OwnStr
 from tirx_mini.ir import Unary as OwnUnary
 from tirx_mini.ir import Var as OwnVar
+from tirx_mini.script import is_reading, tirx
 
 _BINARY = {
     "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%", "FloorDiv": "//", "FloorMod": "%", "Min": "min",
@@ -53,6 +54,16 @@ def _number(node: Any, kind: str) -> bool:
     return isinstance(node, Const) and (node.dtype.is_float if kind == "float" else not node.dtype.is_float)
 
 
+def decl_buffer(
+    shape: Any, dtype: Any = "float32", name: str = "buffer", *args: Any, scope: str = "", **options: Any
+) -> Buffer:
+    """A buffer: outside a kernel of itself, in a kernel `Tx.decl_buffer`."""
+    if is_reading():
+        return tirx.decl_buffer(shape, dtype, *args, scope=scope or None, **options)
+    extents = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    return Buffer(name, extents, DataType(str(dtype)), scope or "global")
+
+
 class Range:
     """``Range(end)``, ``Range(begin, end)``: the numbers from `min` on, `extent` of them."""
 
@@ -73,7 +84,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_KINDS, "Range"])
+    return sorted([*_KINDS, "Range", "decl_buffer"])
 
 
 _KINDS: dict[str, Any] = {name: _binary(name, op) for name, op in _BINARY.items()} | {

@@ -1,7 +1,7 @@
 """The front end: translates a Python function to IR and records the source location of every node."""
 
 from . import ir, tirx
-from .builder import in_dialect_of_tvm
+from .builder import in_dialect_of_tvm, is_reading
 from .diagnostics import caller_span, did_you_mean, explained
 from .from_source import from_source
 from .functions import inline
@@ -26,6 +26,7 @@ __all__ = [
     "inline",
     "ir",
     "ir_module",
+    "is_reading",
     "prim_func",
     "refusal",
     "source_of",

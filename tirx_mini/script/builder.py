@@ -68,6 +68,11 @@ def in_native_dialect() -> bool:
     return builder is not None and builder.spelling == NATIVE
 
 
+def is_reading() -> bool:
+    """Whether a kernel is being read."""
+    return _CURRENT.get() is not None
+
+
 def current(what: str) -> Builder:
     """The builder of the kernel being read. Raises `TirxError` outside a kernel."""
     builder = _CURRENT.get()
@@ -126,6 +131,8 @@ class Builder:
     copies: how often the enclosing unrolled loops repeat the current location.
     rounds: the iterations of loops that run at compile time, so far.
     symbols: the symbolic extents, by their names.
+    threads: the indices of `T.launch_thread`, by their names.
+    branches: the branches that are being built by `T.If`, outermost first.
     first_values: the variables whose type is that of their first value, with the place of its assignment.
     tir_blocks: the open blocks of TIR, outermost first.
     block_names: the names of all blocks of TIR.
@@ -149,6 +156,8 @@ class Builder:
     copies: int = 1
     rounds: int = 0
     symbols: dict[str, Var] = field(default_factory=dict)
+    threads: dict[str, Any] = field(default_factory=dict)
+    branches: list[Any] = field(default_factory=list)
     _local_bytes: int = 0
     _once: list[_Once] = field(default_factory=list)
     _names: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ import ast
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import CodeType, TracebackType
 from typing import Any
@@ -184,3 +184,10 @@ def keyword_of(node: ast.stmt) -> str:
         "AsyncFunctionDef": "async def",
         "TryStar": "try",
     }.get(type(node).__name__, "this")
+
+
+def first_sentence(lines: Sequence[str]) -> str:
+    """The first sentence of a TODO comment."""
+    text = " ".join(" ".join(lines).split())
+    text = text[text.index("TODO") + len("TODO") :].lstrip(" :-–—.")
+    return re.split(r"(?<=[^.][.:])\s", text)[0].rstrip(":")

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tirx_mini.ir import SERIAL, UNROLLED, ExprLike
+from tirx_mini.ir import SERIAL, UNROLLED, ExprLike, int_value
 
+from .builder import in_dialect_of_tvm, in_native_dialect
 from .handles import Loop, loop
 
 
@@ -34,8 +35,14 @@ def serial(
 def unroll(
     *bounds: ExprLike, step: int | None = None, annotations: Mapping[str, Any] | None = None, parallel: bool = False
 ) -> Loop:
-    """A loop that is fully unrolled; its bounds are constants."""
-    return loop(UNROLLED, _stepped(bounds, step), parallel)
+    """A loop that is fully unrolled; its bounds are constants.
+
+    In TVM's dialects they may be known at run time: then CUDA's compiler is asked to unroll the loop.
+    """
+    ends = _stepped(bounds, step)
+    if any(int_value(end) is None for end in ends) and (in_native_dialect() or in_dialect_of_tvm()):
+        return replace(loop(SERIAL, ends, parallel), unroll=True)
+    return loop(UNROLLED, ends, parallel)
 
 
 def vectorized(*bounds: ExprLike) -> Loop:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, overload
 
-from tirx_mini.ir import COURSE, DIALECT, HANDLE, Buffer, DataType, IRModule, PrimFunc, Span, TirxError, Var
+from tirx_mini.ir import COURSE, DIALECT, HANDLE, NATIVE, Buffer, DataType, IRModule, PrimFunc, Span, TirxError, Var
 
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
 from .functions import Executor
 from .handles import BufferType, ConstexprMarker, DType, OptionalType, data_type
 from .source import FunctionSource, check_function, source_of
+from .threads import with_indices
 
 _DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "bool", "handle")
 
@@ -115,7 +116,10 @@ def read(
     with building(builder):
         _Parameters(function, source, executor, given).declare()
         executor.run(source.node.body)
-        return builder.finish(span)
+        func = builder.finish(span)
+        if builder.threads:
+            func = replace(func, body=with_indices(func.body), spelling=NATIVE)
+        return func
 
 
 @dataclass(frozen=True)

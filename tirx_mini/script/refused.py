@@ -93,8 +93,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "statements as functions",
-        "Assert Bind Break Continue Else If Let Return Then While break_loop continue_loop buffer_decl env_thread "
-        "launch_thread parallel selector thread_binding thread_return BufferLoad undef assume void",
+        "Assert Return parallel selector thread_binding thread_return BufferLoad undef assume void",
         "it builds a statement of TVM's IR that the language writes as a statement of Python",
         "write `if`, `while`, `for`, `break`, an assignment, `Tx.cta_id([n])`, `Tx.thread_id([n])`",
     ),
@@ -108,7 +107,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "pointers and raw memory",
-        "ptr tvm_access_ptr tvm_storage_sync buffer buffer_var decl_scalar isnullptr smem tmem var",
+        "ptr tvm_access_ptr buffer buffer_var decl_scalar isnullptr smem tmem var",
         "a pointer to bytes has no buffer whose bounds and types could be checked",
         "declare a buffer: `Tx.alloc_local`, `Tx.alloc_shared`, `pool.alloc`, `Tx.decl_buffer`; `buf.ptr_to([i])` is "
         "an address, and `Tx.cuda.cta_sync()` synchronises",
@@ -184,7 +183,7 @@ REFUSALS: Sequence[Refusal] = (
         "parts of TVM's compiler",
         "CallEffectKind Call DtypeConstructor LetAnnotation LocalVectorAnnotation ExecScope ScopeIdDef StringImm "
         "add_to_parent scalar_wrapper register_script_namespace tile.BufferRegion tile.is_buffer_var "
-        "type_annotation buffer_store scope_id Range Var",
+        "type_annotation scope_id Range Var",
         "it builds or describes TVM's own IR",
         "write the statement itself; annotate arguments with `Tx.Buffer((M, N), dtype)`",
     ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -33,7 +32,7 @@ from tirx_mini.ir import (
 from .assignment import Assigner
 from .blocks import OpenBlock, OpenInit
 from .builder import stamp
-from .diagnostics import did_you_mean, keyword_of, todo_error
+from .diagnostics import did_you_mean, first_sentence, keyword_of, todo_error
 from .environment import Bound, Env, keeps_meaning
 from .expressions import is_runtime, short
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
@@ -129,7 +128,8 @@ class StatementExecutor(Assigner):
     def _declares(self, value: Expr) -> bool:
         """Whether the statement was a declaration of ids that names none of them, as ``T.cta_id([1])``."""
         stmts = self.builder.blocks[-1].stmts
-        return bool(stmts) and isinstance(stmts[-1], ScopeIds) and value in stmts[-1].vars
+        named = any(value is index.var for index in self.builder.threads.values())
+        return named or (bool(stmts) and isinstance(stmts[-1], ScopeIds) and value in stmts[-1].vars)
 
     def visit_Pass(self, node: ast.Pass) -> Outcome:
         comment = self.source.comment(node)
@@ -144,7 +144,7 @@ class StatementExecutor(Assigner):
             return todo_error(None, self.span(node))
         lines = comment[1].splitlines()
         first = next(i for i, line in enumerate(lines) if "TODO" in line)
-        text = _sentence(lines[first:]) or "this part of the kernel"
+        text = first_sentence(lines[first:]) or "this part of the kernel"
         line = comment[0] + first
         return todo_error(text, self.source.line(line, self.inlined_at))
 
@@ -427,15 +427,10 @@ class StatementExecutor(Assigner):
         value = self.eval(node)
         if isinstance(value, _OPEN) or hasattr(type(value), "__enter__"):
             return value
+        if isinstance(value, Var) and isinstance(node, ast.Call):  # with T.launch_thread("threadIdx.x", 128) as tx:
+            return nullcontext(value)
         hint = f"write `with {short(node)}():`" if callable(value) else None
         raise self.error(node, f"`{short(node)}` is not a scope", hint)
-
-
-def _sentence(lines: Sequence[str]) -> str:
-    """The first sentence of a TODO comment."""
-    text = " ".join(" ".join(lines).split())
-    text = text[text.index("TODO") + len("TODO") :].lstrip(" :-–—.")
-    return re.split(r"(?<=[^.][.:])\s", text)[0].rstrip(":")
 
 
 def _keep_nothing(value: Any) -> bool:

@@ -17,6 +17,7 @@ from tirx_mini.tile import OPS, SPELLINGS, op_of
 
 from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean, unknown
+from .frames import Bind, Else, If, Let, Then, While, break_loop, buffer_store, continue_loop, tvm_storage_sync
 from .functions import inline
 from .handles import DType, Ptr, bind, hint, let, meta_class, meta_var
 from .instructions import Path, elsewhere, namespace, raw_call
@@ -59,6 +60,7 @@ from .scopes import (
     warpgroup_id,
 )  # fmt: skip
 from .stored import STORED
+from .threads import env_thread, launch_thread
 from .values import (
     Cast,
     ceildiv,
@@ -73,15 +75,17 @@ from .values import (
 )
 
 __all__ = [
-    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "bind", "Buffer", "call",
-    "Cast", "cdiv", "ceildiv", "cluster_id", "ComposeLayout", "const", "constexpr", "cta_id", "cta_id_in_cluster",
-    "cta_id_in_pair", "decl_buffer", "device_entry", "evaluate", "filter", "func_attr", "grid",
-    "handle_add_byte_offset", "hint", "if_then_else", "inline", "Iter", "jit", "lane_id", "launch", "Layout", "let",
-    "likely", "local_cell", "local_scalar", "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node",
-    "Optional", "PoolAllocator", "prim_func", "print_buffer", "Ptr", "ptr_byte_offset", "R", "ramp", "reinterpret",
-    "S", "Select", "select", "serial", "shared_scalar", "SMEMPool", "static_assert", "tensor_map", "thread_id",
+    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "Bind", "bind",
+    "Break", "break_loop", "Buffer", "buffer_decl", "buffer_store", "call", "Cast", "cdiv", "ceildiv",
+    "cluster_id", "ComposeLayout", "const", "constexpr", "Continue", "continue_loop", "cta_id",
+    "cta_id_in_cluster", "cta_id_in_pair", "decl_buffer", "device_entry", "Else", "env_thread", "evaluate",
+    "filter", "func_attr", "grid", "handle_add_byte_offset", "hint", "If", "if_then_else", "inline", "Iter",
+    "jit", "lane_id", "launch", "launch_thread", "Layout", "let", "Let", "likely", "local_cell", "local_scalar",
+    "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "PoolAllocator",
+    "prim_func", "print_buffer", "Ptr", "ptr_byte_offset", "R", "ramp", "reinterpret", "S", "select", "Select",
+    "serial", "shared_scalar", "SMEMPool", "static_assert", "tensor_map", "tvm_storage_sync", "Then", "thread_id",
     "thread_id_in_wg", "TileLayout", "unroll", "variable_name", "vectorized", "warp_id", "warp_id_in_wg",
-    "warpgroup_id", "wg_reg_tile",
+    "warpgroup_id", "wg_reg_tile", "While",
 ]  # fmt: skip
 
 Buffer = buffer_type
@@ -90,6 +94,9 @@ call = raw_call
 cdiv = ceildiv
 local_cell = local_scalar = alloc_scalar
 macro = inline
+buffer_decl = decl_buffer
+Break = break_loop
+Continue = continue_loop
 select = Select = if_then_else
 
 

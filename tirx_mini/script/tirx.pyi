@@ -17,6 +17,16 @@ from tirx_mini.layout import S as S
 from tirx_mini.layout import TileLayout as TileLayout
 
 from .annotations import LanguageDType, ScopeName
+from .frames import Bind as Bind
+from .frames import Else as Else
+from .frames import If as If
+from .frames import Let as Let
+from .frames import Then as Then
+from .frames import While as While
+from .frames import break_loop as break_loop
+from .frames import buffer_store as buffer_store
+from .frames import continue_loop as continue_loop
+from .frames import tvm_storage_sync as tvm_storage_sync
 from .functions import inline as inline
 from .handles import OpenScope
 from .handles import Ptr as Ptr
@@ -66,6 +76,8 @@ from .scopes import thread_id_in_wg as thread_id_in_wg
 from .scopes import warp_id as warp_id
 from .scopes import warp_id_in_wg as warp_id_in_wg
 from .scopes import warpgroup_id as warpgroup_id
+from .threads import env_thread as env_thread
+from .threads import launch_thread as launch_thread
 from .values import Cast as Cast
 from .values import ceildiv as ceildiv
 from .values import evaluate as evaluate
@@ -77,9 +89,12 @@ from .values import ramp as ramp
 from .values import reinterpret as reinterpret
 from .values import static_assert as static_assert
 
+Break = break_loop
 Buffer = _buffer_type
+Continue = continue_loop
 SMEMPool = PoolAllocator
 Select = if_then_else
+buffer_decl = decl_buffer
 call = _raw_call
 cdiv = ceildiv
 local_cell = alloc_scalar

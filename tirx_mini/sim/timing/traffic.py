@@ -184,5 +184,7 @@ def _sectors(where: Any, width: int) -> int:
     """The sectors that each instruction touches, added up; lanes side by side share one."""
     if not isinstance(where, np.ndarray):
         return 1
+    if not where.size:  # the condition of a loop that all lanes have left by `break`
+        return 0
     sector = where * width // SECTOR
     return int(np.count_nonzero(sector[..., 1:] != sector[..., :-1])) + sector.size // sector.shape[-1]

@@ -1,0 +1,138 @@
+"""Statements as functions: what plain Python code that builds a part of a kernel writes instead of syntax.
+
+    with T.If(tx == 0):
+        with T.Then():
+            T.buffer_store(A, 1.0, [0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tirx_mini.ir import (
+    Break,
+    Buffer,
+    BufferStore,
+    Continue,
+    Expr,
+    ExprLike,
+    Stmt,
+    TirxError,
+    Var,
+    as_bool,
+    as_expr,
+    cast,
+    int_value,
+    seq,
+    substitute,
+)  # fmt: skip
+from tirx_mini.ir import (
+    If as IfStmt,
+)
+from tirx_mini.ir import (
+    While as WhileStmt,
+)
+
+from .builder import current
+from .instructions import namespace
+
+
+class _Branches:
+    """The branch under construction: the statements of its two sides."""
+
+    def __init__(self) -> None:
+        self.then: Stmt | None = None
+        self.orelse: Stmt | None = None
+
+
+@contextmanager
+def If(condition: ExprLike) -> Iterator[None]:
+    """A branch, whose sides are the blocks ``with T.Then():`` and ``with T.Else():`` in it."""
+    builder = current("T.If")
+    branches, known = _Branches(), int_value(condition)
+    builder.branches.append(branches)
+    try:
+        yield
+    finally:
+        builder.branches.pop()
+    taken = branches.then if known or branches.then is None else branches.orelse
+    if known is None:
+        builder.emit(IfStmt(as_bool(condition), branches.then or seq(), branches.orelse))
+    elif taken is not None:
+        builder.emit(taken)
+
+
+@contextmanager
+def _side(name: str) -> Iterator[None]:
+    builder = current(f"T.{name}")
+    if not builder.branches:
+        raise TirxError(f"`T.{name}()` is a side of `with T.If(condition):`", hint="open it inside that block")
+    branches = builder.branches[-1]
+    with builder.block() as block, builder.read_once("branch"):
+        yield
+        setattr(branches, "then" if name == "Then" else "orelse", builder.body(block))
+
+
+def Then() -> Any:
+    """The side of ``T.If`` that is executed where the condition holds."""
+    return _side("Then")
+
+
+def Else() -> Any:
+    """The side of ``T.If`` that is executed where the condition does not hold."""
+    return _side("Else")
+
+
+@contextmanager
+def While(condition: ExprLike) -> Iterator[None]:
+    """A loop that is repeated while the condition holds."""
+    builder = current("T.While")
+    with builder.block() as block, builder.read_once("loop"):
+        yield
+        body = builder.body(block)
+    builder.emit(WhileStmt(as_bool(condition), body))
+
+
+def break_loop() -> None:
+    """Leave the innermost loop."""
+    current("T.break_loop").emit(Break())
+
+
+def continue_loop() -> None:
+    """Go on with the next iteration of the innermost loop."""
+    current("T.continue_loop").emit(Continue())
+
+
+def tvm_storage_sync(storage_scope: str, is_load: bool = False, num_blocks: int = -1) -> None:
+    """Synchronise the threads that share a memory: those of the CTA for "shared", those of a warp for "warp"."""
+    names = {"shared": "cta_sync", "shared.dyn": "cta_sync", "warp": "warp_sync"}
+    if storage_scope not in names:
+        raise TirxError(
+            f'tvm_storage_sync synchronises "shared" or "warp", not {storage_scope!r}',
+            hint="use T.cuda.grid_sync() for all CTAs",
+        )
+    group: Any = namespace().cuda
+    getattr(group, names[storage_scope])()
+
+
+def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], predicate: Any = None) -> None:
+    """``buffer[indices] = value``."""
+    if predicate is not None:
+        raise TirxError("T.buffer_store has no predicate here", hint="write an `if` around it")
+    places = tuple(as_expr(index) for index in (indices if isinstance(indices, (list, tuple)) else (indices,)))
+    lanes = getattr(places[-1], "lanes", 1)
+    stored = cast(buffer.dtype.with_lanes(lanes), as_expr(value))
+    current("T.buffer_store").emit(BufferStore(buffer, places, stored))
+
+
+def Bind(value: ExprLike, type_annotation: Any = None, *, var: Any = None) -> Expr:
+    """A new variable that stands for `value`."""
+    builder = current("T.Bind")
+    return builder.bind(builder.take_name(getattr(var, "name", "v")), as_expr(value))
+
+
+def Let(expr: ExprLike, where: Mapping[Var, ExprLike]) -> Expr:
+    """`expr` with variables replaced by values."""
+    return substitute(as_expr(expr), {var: as_expr(value) for var, value in where.items()})
