@@ -30,6 +30,8 @@ SECTIONS: Mapping[str, str] = {
     "Buffers": "Buffer match_buffer alloc_local wg_reg_tile alloc_shared alloc_buffer alloc_scalar shared_scalar "
     "decl_buffer address_of Ptr ptr_byte_offset handle_add_byte_offset",
     "Values": "if_then_else min max ceildiv Cast reinterpret const ramp likely static_assert evaluate",
+    "Statements as functions": "If Then Else While break_loop continue_loop buffer_store Bind Let tvm_storage_sync",
+    "Indices of a launch": "launch_thread env_thread",
     "Output and CUDA C++": "print_buffer",
     "Lowered kernels": "launch tensor_map node call",
 }
@@ -54,6 +56,12 @@ _TEXTS: Mapping[str, str] = {
         The pool of shared memory, `Tx.PoolAllocator` or `Tx.SMEMPool`, is on the page on [lang](lang.md#poolallocator).
         `Tx.S`, `Tx.R`, `Tx.TileLayout`, `Tx.ComposeLayout`, `Tx.Layout` and `Tx.Iter` are those of
         [layouts](layout.md).
+    """,
+    "Statements as functions": """
+        Plain Python code that builds a part of a kernel has these instead of syntax, as in TVM.
+    """,
+    "Indices of a launch": """
+        Functions that TVM has scheduled declare their ids one by one, and have no `device_entry`.
     """,
     "Values": """
         Python's operators work on values, and so do `and`, `or`, `not`, chained comparisons, ternaries, `min`, `max`
