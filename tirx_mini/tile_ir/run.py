@@ -1,92 +1,110 @@
-"""Tile programs compiled and launched: `compile`, `launch`, `simulate`."""
+"""Tile programs compiled and launched: `compile`, `launch`, `simulate`, `interpret`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tirx_mini.arguments import ArgumentError
+from tirx_mini import driver
+from tirx_mini.arguments import ArgumentError, is_tensor
+from tirx_mini.diagnose import Report, SimulationError
+from tirx_mini.hardware import DEFAULT_GPU, nearest_gpu
+from tirx_mini.target import Target
 
 from .arguments import Arguments, arguments_of
-from .cuda_tile import AssertionFailed, OutOfBounds, interpret
-from .language import Spec, TileError, TileKernel, TileTypeError, trace
-from .ssa import Module, print_module
-
-STAGES = ("cuda_tile",)
-"""The levels whose text `TileProgram.text` gives."""
+from .language import TileKernel, TileTypeError
+from .program import TileProgram, as_passed, flat_specs
 
 
-@dataclass(frozen=True, eq=False)
-class TileProgram:
-    """A kernel compiled for the kinds of its arguments.
+@dataclass(frozen=True)
+class Launches:
+    """How launches are simulated, and what came of them.
 
-    module: the program as cuda_tile.
+    gpu: a name of `hardware.GPUS`. options: those of `tirx_mini.simulate`.
+    reports: one for each launch, in order.
     """
 
-    kernel: TileKernel
-    specs: tuple[Spec, ...]
-    module: Module
-
-    def text(self, stage: str = "cuda_tile") -> str:
-        """The program at a level, one of `STAGES`. Raises `ValueError` for another one."""
-        if stage not in STAGES:
-            raise ValueError(f"there is no stage {stage!r}; the stages are {', '.join(STAGES)}")
-        return print_module(self.module)
-
-    def interpret(self, grid: Sequence[int], values: Sequence[Any]) -> None:
-        """Execute the program in NumPy, one block after another: the meaning of cuda_tile, without a GPU.
-
-        values: as `Arguments.values`. Raises `TileRunError` for an access out of bounds, and a failed assertion.
-        """
-        arrays = [_signless(value) for value in values]
-        try:
-            interpret(self.module, self.kernel.__name__, arrays, grid)
-        except (OutOfBounds, AssertionFailed) as error:
-            raise TileRunError(f"{self.kernel.__name__}: {error}") from error
+    gpu: str
+    options: Mapping[str, Any]
+    reports: list[Report] = field(default_factory=list)
 
 
-class TileRunError(TileError):
-    """A kernel that did something wrong while it ran."""
-
-    default_kind = "tile-unsupported"
+_INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
+_SIMULATED: ContextVar[Launches | None] = ContextVar("simulated", default=None)
 
 
-def _signless(value: Any) -> Any:
-    """Arrays of unsigned integers as the interpreter reads them: cuda_tile's integers have no sign."""
-    if isinstance(value, np.ndarray) and value.dtype.kind == "u":
-        return value.view(np.dtype(f"i{value.itemsize}"))
-    return value
-
-
-def compile(kernel: TileKernel, args: Sequence[Any], arch: str = "sm_100") -> TileProgram:
+def compile(kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU) -> TileProgram:
     """A kernel for arguments of these kinds: their dtypes, shapes and strides, and the values of constants.
 
-    args: as they are passed to `launch`.
+    args: as they are passed to `launch`. gpu: a name of `hardware.GPUS`.
     Raises `TileError` for what the kernel does wrong, and `ArgumentError` for arguments that no kernel takes.
     """
-    return _compiled(_kernel(kernel), arguments_of(kernel, args), arch)
+    return _compiled(_kernel(kernel), arguments_of(_kernel(kernel), args), gpu)
 
 
-def _compiled(kernel: TileKernel, arguments: Arguments, arch: str) -> TileProgram:
-    key = (arguments.specs, arch)
+def _compiled(kernel: TileKernel, arguments: Arguments, gpu: str) -> TileProgram:
+    key = (arguments.specs, gpu)
     if key not in kernel.programs:
-        kernel.programs[key] = TileProgram(kernel, arguments.specs, trace(kernel, arguments.specs, arch).module)
+        kernel.programs[key] = TileProgram(kernel, arguments.specs, gpu)
     return kernel.programs[key]
 
 
+def interpret(grid: Any, kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU) -> None:
+    """Execute a kernel in NumPy, one block after another: what its program means, without a GPU."""
+    arguments = arguments_of(_kernel(kernel), args)
+    _compiled(kernel, arguments, gpu).interpret(_grid(grid), arguments.values)
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Within the block, `launch` interprets programs in NumPy."""
+    token = _INTERPRETED.set(True)
+    try:
+        yield
+    finally:
+        _INTERPRETED.reset(token)
+
+
+@contextmanager
+def simulated(gpu: str = DEFAULT_GPU, **options: Any) -> Iterator[list[Report]]:
+    """Within the block, `launch` simulates a GPU, with the options of `tirx_mini.simulate`. Gives the reports."""
+    launches = Launches(gpu, options)
+    token = _SIMULATED.set(launches)
+    try:
+        yield launches.reports
+    finally:
+        _SIMULATED.reset(token)
+
+
+def simulate(grid: Any, kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU, **options: Any) -> Report:
+    """Execute a kernel on a simulated GPU, and report what is wrong with it and how long it takes.
+
+    options: those of `tirx_mini.simulate`: schedules, trace, ….
+    """
+    arguments = arguments_of(_kernel(kernel), args)
+    program = _compiled(kernel, arguments, gpu)
+    specs = flat_specs(program.specs)
+    passed = [as_passed(spec, value) for spec, value in zip(specs, arguments.values, strict=True)]
+    return driver.simulate(program.func(_grid(grid)), *passed, gpu=gpu, **options)
+
+
 def launch(
-    stream: Any, grid: Sequence[int], kernel: Any, kernel_args: Sequence[Any], /, *,
-    programmatic_dependent_launch: bool = False,
-) -> None:  # fmt: skip
+    stream: Any, grid: Any, kernel: Any, kernel_args: Sequence[Any], /, *, programmatic_dependent_launch: bool = False
+) -> None:
     """Execute a kernel for each block of a grid. Results are written into the arrays among its arguments.
 
-    stream: a stream of the GPU; without one, launches are executed in order.
+    It runs on the GPU where an argument is there, else in the simulator. ``with simulated("h100", schedules=20):``
+    chooses its GPU and options, and ``with interpreted():`` the interpreter of cuda_tile.
+
+    stream: a stream of the GPU; in the simulator, a launch is complete when the call returns.
     grid: one to three numbers of blocks.
     kernel_args: the arguments: arrays (NumPy or PyTorch), numbers, tuples of them, and constants.
+    Raises `SimulationError` for what the simulator finds wrong with the compiled kernel.
     """
     function = _kernel(kernel)
     blocks = _grid(grid)
@@ -95,13 +113,35 @@ def launch(
             f"the arguments of {function.__name__} must be a tuple, not {type(kernel_args).__name__}: "
             f"write ct.launch(stream, grid, {function.__name__}, (a, b))"
         )
-    arguments = arguments_of(function, kernel_args)
-    program = _compiled(function, arguments, ARCH.get())
-    program.interpret(blocks, arguments.values)
+    if _INTERPRETED.get():
+        interpret(blocks, function, kernel_args)
+        return
+    if any(is_tensor(arg) and arg.device.type == "cuda" for arg in kernel_args):
+        _launch_on_gpu(blocks, function, kernel_args)
+        return
+    launches = _SIMULATED.get()
+    if launches is None:
+        target = Target.current() or Target("sim")
+        report = simulate(blocks, function, kernel_args, target.detail or DEFAULT_GPU)
+    else:
+        report = simulate(blocks, function, kernel_args, launches.gpu, **launches.options)
+        launches.reports.append(report)
+    if not report.ok:
+        raise SimulationError(report)
 
 
-ARCH: ContextVar[str] = ContextVar("arch", default="sm_100")
-"""The architecture that launches are compiled for."""
+def _launch_on_gpu(grid: tuple[int, ...], kernel: TileKernel, args: Sequence[Any]) -> None:
+    """Compile for the GPU of this machine, and launch."""
+    import torch
+
+    from tirx_mini.runtime import device_arch
+
+    arguments = arguments_of(kernel, args)
+    program = _compiled(kernel, arguments, nearest_gpu(device_arch(), torch.cuda.get_device_name()).name.lower())
+    if grid not in program.executables:
+        program.executables[grid] = driver.compile(program.func(grid), Target("cuda"))
+    specs = flat_specs(program.specs)
+    program.executables[grid](*(as_passed(s, v) for s, v in zip(specs, arguments.given, strict=True)))
 
 
 def _kernel(kernel: Any) -> TileKernel:

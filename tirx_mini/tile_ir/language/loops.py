@@ -120,19 +120,25 @@ class Loops(Carrying):
     def _after(self, node: ast.For | ast.While, context: LoopContext, names: dict[str, Any], results: Any) -> None:
         """Continue after a loop: what it does not carry has no value."""
         self.frame.names = names
-        lost = dict(assigned(node.body))
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-            lost[node.target.id] = node.target
-        for name, place in lost.items():
-            if name not in context.names:
-                names[name] = Undefined(self.frame.span(place), "after the loop, which may make no iteration")
+        names.update((name, lost) for name, lost in self._lost(node).items() if name not in context.names)
         values = results if isinstance(results, tuple) else (results,)
         for value, hint in zip(values, self._hints(context), strict=False):
             value.hint = hint
         self._continue_with(context, values)
 
+    def _lost(self, node: ast.For | ast.While) -> dict[str, Undefined]:
+        """The variables that a loop assigns, as they are where it has made no iteration."""
+        places = dict(assigned(node.body))
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            places[node.target.id] = node.target
+        why = "after the loop, which may make no iteration"
+        return {name: Undefined(self.frame.span(place), why) for name, place in places.items()}
+
     def _for(self, node: ast.For, variable: str, values: RangeValue) -> None:
         start, stop, step = self._bounds(values)
+        if all(is_constant(v) for v in (values.start, values.stop)) and plain(values.start) >= plain(values.stop):
+            self.frame.names = {**self._lost(node), **self.frame.names}
+            return
         names = self.frame.names
         context, initial = self._context(node)
         as_loop = breaks(node.body)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tirx_mini.course import load_module
 from tirx_mini.tile_ir import ct
+from tirx_mini.tile_ir.run import interpreted
 
 HEAD = "import math\nimport operator\nfrom dataclasses import dataclass\nfrom tirx_mini.tile_ir import ct\n\n"
 
@@ -38,7 +37,8 @@ class Programs:
         """What a kernel prints; the names of its parameters are those of `arguments`."""
         kernel = self.kernel(body, ", ".join(arguments), before)
         self.capsys.readouterr()
-        ct.launch(None, grid, kernel, tuple(arguments.values()))
+        with interpreted():
+            ct.launch(None, grid, kernel, tuple(arguments.values()))
         return self.capsys.readouterr().out.strip()
 
     def value(self, expression: str, before: str = "", **arguments: Any) -> str:
@@ -50,7 +50,3 @@ class Programs:
         with pytest.raises(ct.TileError) as caught:
             self.run(body, before=before, **arguments)
         return str(caught.value)
-
-
-def arrays(**given: Any) -> Mapping[str, np.ndarray]:
-    return {name: np.asarray(value) for name, value in given.items()}

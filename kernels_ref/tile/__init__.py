@@ -1,0 +1,1 @@
+"""Tile programs: kernels for whole blocks, in the language of cuTile."""

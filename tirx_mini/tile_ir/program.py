@@ -1,0 +1,167 @@
+"""A tile program compiled for the kinds of its arguments, with its text at every level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import Buffer, DataType, PrimFunc, Var
+
+from .context import Context, Options, context_for
+from .cuda_tile import AssertionFailed, OutOfBounds, interpret
+from .emit import emit_kernel
+from .language import ArraySpec, DType, ScalarSpec, Spec, TileError, TileKernel, trace
+from .nv_tileaa import convert_cudatile_to_tileaa
+from .nv_tileas import passes
+from .ssa import Module, Pass, Watch, print_module, run_passes
+
+STAGES = ("cuda_tile", "nv_tileaa", "nv_tileas")
+"""The levels of tile programs, in order."""
+
+_PASSES: tuple[Pass[Context], ...] = tuple(
+    Pass(run.__name__.replace("_", "-"), run)
+    for run in (
+        convert_cudatile_to_tileaa,
+        passes.convert_tileaa_to_tileas,
+        passes.plan_cta,
+        passes.assign_load_store_layouts,
+        passes.assign_dot_layouts,
+        passes.remove_layout_conversions,
+    )
+)
+
+
+class TileRunError(TileError):
+    """A kernel that did something wrong while it ran."""
+
+    default_kind = "tile-unsupported"
+
+
+@dataclass(frozen=True, eq=False)
+class TileProgram:
+    """A kernel compiled for the kinds of its arguments, on one GPU.
+
+    specs: what is known of each parameter.
+    gpu: a name of `hardware.GPUS`.
+    """
+
+    kernel: TileKernel
+    specs: tuple[Spec, ...]
+    gpu: str
+    executables: dict[tuple[int, ...], Any] = field(default_factory=dict, init=False, repr=False)
+    """What it was compiled to for this machine's GPU, by the grid."""
+    _kernels: dict[tuple[int, ...], PrimFunc] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def context(self) -> Context:
+        """What the passes chose, and what the kernel's decorator fixes."""
+        context = context_for(self.gpu)
+        hints = self.kernel.hints.at(context.arch)
+        options = Options(num_warps=hints.num_worker_warps, num_ctas=hints.num_ctas, occupancy=hints.occupancy)
+        return context_for(self.gpu, options)
+
+    @cached_property
+    def cuda_tile(self) -> Module:
+        """The program as its author wrote it. Raises `TileError` for what is wrong with it."""
+        return trace(self.kernel, self.specs, self.context.arch.rstrip("af")).module
+
+    @cached_property
+    def nv_tileas(self) -> Module:
+        """The program with layouts, as it is emitted."""
+        return self.passes()
+
+    def passes(self, watch: Watch | None = None) -> Module:
+        """Run the passes. watch: called after each one, with its name and the modules before and after it."""
+        return run_passes(self.cuda_tile, _PASSES, self.context, watch)
+
+    def text(self, stage: str = "cuda_tile") -> str:
+        """The program at a level, one of `STAGES`. Raises `ValueError` for another one."""
+        if stage not in STAGES:
+            raise ValueError(f"there is no stage {stage!r}; the stages are {', '.join(STAGES)}")
+        if stage == "nv_tileaa":
+            return print_module(_PASSES[0].run(self.cuda_tile, self.context))
+        return print_module(self.cuda_tile if stage == "cuda_tile" else self.nv_tileas)
+
+    def func(self, grid: Sequence[int]) -> PrimFunc:
+        """The kernel of tirx_mini.ir for a grid."""
+        x, y, z = (*grid, 1, 1)[:3]
+        key = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
+        if key not in self._kernels:
+            self._kernels[key] = emit_kernel(self.nv_tileas, key, self._parameters())
+        return self._kernels[key]
+
+    def _parameters(self) -> list[Buffer | Var]:
+        """The parameters of `func`: a buffer for each array, a variable for each number."""
+        (entry,) = self.cuda_tile.ops
+        names = [value.hint for value in entry.body.params]
+        params: list[Buffer | Var] = []
+        for name, spec in zip(names, flat_specs(self.specs), strict=True):
+            if isinstance(spec, ScalarSpec):
+                params.append(Var(DataType(_stored(spec.dtype)), name))
+            else:
+                params.append(Buffer(name, passed_shape(spec), DataType(_stored(spec.dtype)), span=entry.span))
+        return params
+
+    def interpret(self, grid: Sequence[int], values: Sequence[Any]) -> None:
+        """Execute the program in NumPy, one block after another: the meaning of cuda_tile, without a GPU.
+
+        values: as `Arguments.values`. Raises `TileRunError` for an access out of bounds, and a failed assertion.
+        """
+        arrays = [_signless(value) for value in values]
+        try:
+            interpret(self.cuda_tile, self.kernel.__name__, arrays, grid)
+        except (OutOfBounds, AssertionFailed) as error:
+            raise TileRunError(f"{self.kernel.__name__}: {error}") from error
+
+
+def flat_specs(specs: Sequence[Any]) -> list[ArraySpec | ScalarSpec]:
+    """The parameters of the entry function: without constants, and with tuples taken apart."""
+    flat: list[ArraySpec | ScalarSpec] = []
+    for spec in specs:
+        if isinstance(spec, tuple):
+            flat += flat_specs(spec)
+        elif isinstance(spec, (ArraySpec, ScalarSpec)):
+            flat.append(spec)
+    return flat
+
+
+def is_dense(spec: ArraySpec) -> bool:
+    """Whether the elements of an array lie in memory in row-major order, without gaps."""
+    dense = [math.prod(spec.shape[axis + 1 :]) for axis in range(len(spec.shape))]
+    return all(n == 1 or s == d for n, s, d in zip(spec.shape, spec.strides, dense, strict=True))
+
+
+def passed_shape(spec: ArraySpec) -> tuple[int, ...]:
+    """The shape of an array as it is passed to `func`: its own, or that of the memory that it spans."""
+    if spec.shape and is_dense(spec):
+        return spec.shape
+    return (1 + sum((n - 1) * s for n, s in zip(spec.shape, spec.strides, strict=True)),)
+
+
+def as_passed(spec: ArraySpec | ScalarSpec, value: Any) -> Any:
+    """An argument as `func` takes it: arrays that share its memory."""
+    if isinstance(spec, ScalarSpec):
+        return value
+    if isinstance(value, np.ndarray):
+        array = value
+        if not (spec.shape and is_dense(spec)):
+            array = np.lib.stride_tricks.as_strided(array, passed_shape(spec), (array.itemsize,))
+        return _signless(array)
+    return value if spec.shape and is_dense(spec) else value.as_strided(passed_shape(spec), (1,))
+
+
+def _stored(dtype: DType) -> str:
+    """A dtype as tirx_mini.ir names it; integers have a sign there, and a boolean is a byte."""
+    return f"int{dtype.bitwidth}" if dtype.kind == "u" else "bool" if dtype.is_bool else dtype.name
+
+
+def _signless(value: Any) -> Any:
+    """Arrays of unsigned integers as cuda_tile reads them: its integers have no sign."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "u":
+        return value.view(np.dtype(f"i{value.itemsize}"))
+    return value
