@@ -76,6 +76,8 @@ class Emitter:
         """The arrays that a region reads and writes."""
         self.pinned: set[Buffer] = set()
         """Registers that more than one use reads, so that nothing may overwrite them."""
+        self.tmem: Buffer | None = None
+        self.tmem_columns = 0
         self.arrives_at: Expr | None = None
         """The barrier at which copies arrive that are being emitted."""
         self._blocks: list[list[Stmt]] = [[]]

@@ -8,22 +8,42 @@ from collections.abc import Callable, Mapping, Sequence
 from tirx_mini.ir import INT32, Buffer, DataType, PrimFunc, TirxError, Var, const
 
 from ..cuda_tile import Ptr
+from ..layouts import SharedLayout
 from ..nv_tileaa import Memref
 from ..nv_tileaa import ops as aa
+from ..nv_tileas import ops
 from ..ssa import Module, Op, OpKind, Region, Value, flat
 from .accesses import ACCESS_OPS
 from .arithmetic import dtype_of
 from .control import CONTROL_OPS
+from .dots import DOT_OPS, IN_SHARED, dot
 from .emitter import Emitter
 from .ordering import Effects
 from .output import OUTPUT_OPS
+from .pipelines import PIPELINE_OPS, other_warps
 from .tensors import TENSOR_OPS
 from .values import Pointers
 from .warp_dots import WARP_DOT_OPS
 
 Rules = Mapping[OpKind, Callable[[Emitter, Op], None]]
 
-RULES: Rules = {**TENSOR_OPS, **ACCESS_OPS, **CONTROL_OPS, **WARP_DOT_OPS, **OUTPUT_OPS}
+SERIAL_RULES: Rules = {**TENSOR_OPS, **ACCESS_OPS, **CONTROL_OPS, **WARP_DOT_OPS, **OUTPUT_OPS}
+
+
+def _by_place(kind: OpKind) -> Callable[[Emitter, Op], None]:
+    """The rule of an operation whose result may be in shared memory, or that the tensor core may compute."""
+    in_registers, in_shared = SERIAL_RULES[kind], IN_SHARED.get(kind, dot)
+
+    def rule(emitter: Emitter, op: Op) -> None:
+        elsewhere = op.mma == ops.WGMMA if kind is ops.dot else isinstance(op.result.type.layout, SharedLayout)
+        (in_shared if elsewhere else in_registers)(emitter, op)
+
+    return rule
+
+
+RULES: Rules = {
+    **SERIAL_RULES, **PIPELINE_OPS, **DOT_OPS, **{kind: _by_place(kind) for kind in (*IN_SHARED, ops.dot)},
+}  # fmt: skip
 """What emits each operation. Operations of pipelines and tensor cores are in tables of their own."""
 
 
@@ -36,7 +56,7 @@ def emit_kernel(
         they follow from the types, and from the arrays that pointers are made into.
     """
     func = next(op for op in module.ops if op.kind is aa.func)
-    emitter = Emitter(func.num_warps or 4)
+    emitter = Emitter(func.num_warps or 4, other_warps(func))
     emitter.rules = rules
     emitter.again, emitter.used = _uses(func.body)
     ids = tuple(Var(INT32, f"block_{axis}") for axis in "xyz"[: max(1, len(grid))])

@@ -1,11 +1,16 @@
 """nv_tileas: tile programs for one architecture, with layouts, asynchronous copies, pipelines and agents."""
 
-from . import ops, pipeline_ops
+from . import ops, passes, pipeline_ops
+from .accumulation import optimize_dot_accumulation
+from .agents import materialize_schedule
 from .dialect import NV_TILEAS
 from .pipeline_ops import COMPUTE, MATRIX, PRODUCER, pipeline_of
 from .pipeline_types import ASYNC, ITERATOR, MMA, STAGE, THREADS, TMA, TMA_DESC, WGMMA, Pipeline
+from .pipelining import materialize_async
+from .tma import lower_tma_load_store_to_async
 
 __all__ = [
     "ASYNC", "COMPUTE", "ITERATOR", "MATRIX", "MMA", "NV_TILEAS", "PRODUCER", "Pipeline", "STAGE", "THREADS", "TMA",
-    "TMA_DESC", "WGMMA", "ops", "pipeline_of", "pipeline_ops",
+    "TMA_DESC", "WGMMA", "lower_tma_load_store_to_async", "materialize_async", "materialize_schedule", "ops",
+    "optimize_dot_accumulation", "passes", "pipeline_of", "pipeline_ops",
 ]  # fmt: skip

@@ -6,17 +6,17 @@ Each takes a module and the context of the compilation, and returns a module.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..context import Context
 from ..layouts import LinearLayout, bits_of, blocked, mma_accumulator, mma_operand
-from ..nv_tileaa import BlockTile, Tensor
+from ..nv_tileaa import BlockTile, Layout, Tensor
 from ..nv_tileaa import ops as aa
 from ..ssa import Module, Op, Rewriter, Scalar, Value
-from . import ops
+from . import ops, tensor_cores
 from .ops import FMA, MIRRORS, MMA_SYNC
 from .relayout import Chosen, flow, relayout
 
@@ -135,12 +135,19 @@ DEPTHS: Mapping[str, tuple[int, tuple[str, ...]]] = {
 
 def assign_dot_layouts(module: Module, context: Context) -> Module:
     """Dots get an instruction, and their operands the fragments that it takes."""
-    chosen = Rewriter({ops.dot: lambda op, rw: rw.copy(op, mma=_instruction(op)).results}).module(module)
-    return relayout(chosen, _with_dots, warps_of)
+    functions = tuple(_with_instructions(op, context) if op.kind is aa.func else op for op in module.ops)
+    return relayout(Module(module.name, functions), _with_dots, warps_of)
 
 
-def _instruction(op: Op) -> str:
-    return op.mma if op.mma != "none" else MMA_SYNC if _fits(op) else FMA
+def _with_instructions(func: Op, context: Context) -> Op:
+    on_core = tensor_cores.instructions(func, context, warps_of(func))
+
+    def dot(op: Op, rw: Rewriter) -> Sequence[Value]:
+        chosen = op.mma if op.mma != "none" else on_core.get(op) or (MMA_SYNC if _fits(op) else FMA)
+        return rw.copy(op, mma=chosen).results
+
+    body = Rewriter({ops.dot: dot}).region(func.body, func.body.params)
+    return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
 
 def _fits(op: Op) -> bool:
@@ -181,10 +188,13 @@ def _with_dots(func: Op) -> Chosen:
     warps = warps_of(func)
     memory = _memory_layouts(func)
     values: dict[Value, LinearLayout] = {}
-    wanted = dict(memory.wanted)
+    wanted: dict[Op, Sequence[Layout | None]] = dict(memory.wanted)
+    defs = tensor_cores.definitions(func.body)
     for op in func.body.walk():
-        if op.kind is ops.dot and op.mma == MMA_SYNC:
-            a, b, acc = dot_layouts(op, warps)
+        if op.kind is ops.dot and op.mma != FMA:
+            on_core = op.mma in tensor_cores.ROWS
+            a, b, acc = tensor_cores.layouts(op, warps, defs) if on_core else dot_layouts(op, warps)
+            assert isinstance(acc, LinearLayout)
             values[op.result] = acc
             wanted[op] = [a, b, acc]
     return Chosen({**values, **memory.values}, memory.soft, wanted)

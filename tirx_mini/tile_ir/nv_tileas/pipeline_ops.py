@@ -49,6 +49,10 @@ producer_write = _op(
     infer=lambda op: STAGE, regions="body", verify=_written,
     doc="Begin the copies of the region into the tensors of the stage, which are its parameters.",
 )  # fmt: skip
+producer_room = _op(
+    _PIPELINE + "producer_room", "pipeline stage", "*tensors", "$pipeline, $stage",
+    infer=lambda op: pipeline_of(op).tensors, doc="The tensors of an acquired stage, for MMAs that accumulate in them.",
+)  # fmt: skip
 producer_commit = _op(
     _PIPELINE + "producer_commit", "pipeline stage", "", "$pipeline, $stage",
     doc="The stage is full when the copies that were begun are complete.",
@@ -90,10 +94,23 @@ tiled_tma_store = _op(
     "$view, $buffer, $desc, $indices : type($view), type($buffer), type($indices)", infer=lambda op: ASYNC,
     doc="Begin a TMA store of a tile in shared memory to the place at `indices` of a block_tile.",
 )  # fmt: skip
+alloc_tensor = _op(
+    "alloc_tensor", "", "tensor", ": type($tensor)", doc="Room for a tensor in shared or tensor memory.",
+)  # fmt: skip
+wait_tma = _op(
+    "async.wait_tma", "token buffer", "tensor", "$token, $buffer : type($buffer)", infer="buffer",
+    doc="The tensor in `buffer`, once the load of the token is complete.",
+)  # fmt: skip
 async_dot = _op(
-    "async.dot", "lhs rhs acc", "result", "$lhs, $rhs, $acc attr-dict : type($lhs), type($rhs), type($acc)",
+    "async.dot", "lhs rhs acc adds?", "result",
+    "$lhs, $rhs, $acc [[if $adds]] attr-dict : type($lhs), type($rhs), type($acc)",
     infer="acc", attrs={"mma": STRING("wgmma")},
-    doc="Begin acc + lhs · rhs. Until an async.wait, only further MMAs may use the result.",
+    doc="Begin acc + lhs · rhs; where `adds` does not hold, lhs · rhs. Until it was waited for, only MMAs may use the "
+    "result. An accumulator in tensor memory is updated in place.",
+)  # fmt: skip
+copy = _op(
+    "copy", "source", "result", "$source : type($source) -> type($result)",
+    doc="The elements of a tensor in tensor memory, in registers.",
 )  # fmt: skip
 async_wait = _op(
     "async.wait", "*values", "*results", "[[$values]] attr-dict [[: type($values)]]",

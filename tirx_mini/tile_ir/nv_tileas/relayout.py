@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..layouts import LinearLayout, blocked
-from ..nv_tileaa import Tensor
+from ..nv_tileaa import Layout, Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
 from ..ssa import KEEP, Module, Op, Region, Rewriter, Value
@@ -19,7 +19,7 @@ from . import ops
 from .relations import all_ties, is_tile, only, tensors
 
 Layouts = dict[Value, LinearLayout]
-Wanted = Callable[[Op], Sequence[LinearLayout | None]]
+Wanted = Callable[[Op], Sequence[Layout | None]]
 """The layouts in which an operation wants its tensor operands, one for each; None where it takes any."""
 
 
@@ -32,7 +32,7 @@ class Chosen:
 
     values: Mapping[Value, LinearLayout]
     soft: Mapping[Value, LinearLayout] = field(default_factory=dict)
-    wanted: Mapping[Op, Sequence[LinearLayout | None]] = field(default_factory=dict)
+    wanted: Mapping[Op, Sequence[Layout | None]] = field(default_factory=dict)
 
 
 def default_layout(shape: Sequence[int], warps: int) -> LinearLayout:
@@ -102,7 +102,7 @@ class _Relayout(Rewriter):
         super().__init__(default=lambda op, _: self.placed(op))
         self.chosen, self.warps = chosen, warps
         self.layouts: Layouts = {}
-        self.converted: list[dict[tuple[Value, LinearLayout], Value]] = [{}]
+        self.converted: list[dict[tuple[Value, Layout], Value]] = [{}]
 
     def function(self, op: Op) -> Op:
         self.layouts = flow(op.body, self.chosen, self.warps)
@@ -139,7 +139,7 @@ class _Relayout(Rewriter):
         self.add(Op(op.kind, args, results, op.attrs, regions, op.span))
         return [self._in(new, self.layouts.get(old)) for old, new in zip(op.results, results, strict=True)]
 
-    def _in(self, value: Value, layout: LinearLayout | None) -> Value:
+    def _in(self, value: Value, layout: Layout | None) -> Value:
         """The new value of an old one, or a new one itself, in `layout`."""
         value = self[value]
         if layout is None or not isinstance(value.type, Tensor) or value.type.layout == layout:
@@ -180,7 +180,7 @@ class _Relayout(Rewriter):
             return op.results if region is op.before else op.before.params
         return op.results
 
-    def _needs(self, op: Op) -> list[LinearLayout | None]:
+    def _needs(self, op: Op) -> Sequence[Layout | None]:
         """The layouts of the operands, by the layouts that the results are to have."""
         layouts, kind = self.layouts, op.kind
         wanted = self.chosen.wanted.get(op)

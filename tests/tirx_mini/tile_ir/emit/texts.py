@@ -8,10 +8,17 @@ import numpy as np
 
 import tirx_mini as tvm
 from tirx_mini.ir import PrimFunc
-from tirx_mini.tile_ir.context import context_for
+from tirx_mini.tile_ir.context import Options, context_for
 from tirx_mini.tile_ir.emit import emit_kernel
 from tirx_mini.tile_ir.nv_tileaa import NV_TILEAA, STANDARD
-from tirx_mini.tile_ir.nv_tileas import NV_TILEAS, passes
+from tirx_mini.tile_ir.nv_tileas import (
+    NV_TILEAS,
+    lower_tma_load_store_to_async,
+    materialize_async,
+    materialize_schedule,
+    optimize_dot_accumulation,
+    passes,
+)
 from tirx_mini.tile_ir.ssa import Module, parse_module, print_module, verify
 
 TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32", "int8": "i8", "int64": "i64"}
@@ -21,14 +28,20 @@ PASSES = (
     passes.assign_load_store_layouts,
     passes.assign_dot_layouts,
     passes.remove_layout_conversions,
+    lower_tma_load_store_to_async,
+    materialize_async,
+    optimize_dot_accumulation,
+    materialize_schedule,
 )
 
 
 class Program:
     """A program over arrays: its lines, its parameters, and what they are called with."""
 
-    def __init__(self, grid: Sequence[int] = (1,)) -> None:
+    def __init__(self, grid: Sequence[int] = (1,), options: Options | None = None) -> None:
         self.grid = tuple(grid)
+        self.options = options or Options()
+        self.context = context_for("h100", self.options)
         self.params: list[str] = []
         self.arrays: list[np.ndarray] = []
         self.lines = [
@@ -36,8 +49,11 @@ class Program:
             *(f"%c{n} = arith.constant {n} : i32" for n in range(8)),
         ]
 
-    def array(self, name: str, values: np.ndarray, *tile: int, padding: str = "") -> str:
-        """A parameter; with `tile`, cut into tiles: the type of %NAME_tiles."""
+    def array(self, name: str, values: np.ndarray, *tile: int, padding: str = "", order: Sequence[int] = ()) -> str:
+        """A parameter; with `tile`, cut into tiles: the type of %NAME_tiles.
+
+        order: the dimension of the array that each dimension of a tile runs along.
+        """
         element = TYPES[str(values.dtype)]
         self.params.append(f"%{name}: ptr<{element}>")
         self.arrays.append(values)
@@ -45,7 +61,8 @@ class Program:
         strides = ",".join(str(s // values.itemsize) for s in values.strides)
         memref = f"memref<{dims}{element}, strides=[{strides}]>"
         self.lines.append(f"%{name}_ref = make_memref %{name} : ptr<{element}> -> {memref}")
-        padded = f", padding={padding}" if padding else ""
+        padded = f", order=[{','.join(map(str, order))}]" if order else ""
+        padded += f", padding={padding}" if padding else ""
         blocks = f"btile<tile=({'x'.join(map(str, tile))}){padded}, {memref}>"
         if tile:
             self.lines.append(f"%{name}_tiles = block_tile %{name}_ref : {memref} -> {blocks}")
@@ -77,7 +94,8 @@ class Program:
 
     def module(self, gpu: str) -> Module:
         """After all passes, each of whose results is read back from its text."""
-        module, context = parse_module(self.text(), [NV_TILEAA, *STANDARD]), context_for(gpu)
+        module = parse_module(self.text(), [NV_TILEAA, *STANDARD])
+        self.context = context = context_for(gpu, self.options)
         for step in PASSES:
             module = verify(step(verify(module), context), step.__name__)
             text = print_module(module, "nv_tileas")

@@ -1,0 +1,203 @@
+"""Code of matrix products on the tensor core: wgmma on Hopper, tcgen05 on Blackwell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tirx_mini.hardware import TMEM_LANES
+from tirx_mini.ir import Buffer, BufferLoad, BufferStore, Expr, Ramp, Region
+from tirx_mini.layout import S, TileLayout, tid_in_wg, wgmma_accumulator_layout
+from tirx_mini.tile import OPS
+
+from ..layouts import LinearLayout
+from ..nv_tileas import ops as serial
+from ..nv_tileas import pipeline_ops as ops
+from ..ssa import Op, OpKind
+from .emitter import Emitter
+from .places import SharedTile, TmemTile, shared_tile
+from .values import Tile, in_buffer
+
+ROWS = 64
+"""Rows of one wgmma."""
+WARPS_OF_GROUP = 4
+
+
+def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile) -> None:
+    """Begin acc += lhs · rhs, as a group of MMAs. `acc` is held in registers, in the layout of accumulators.
+
+    Each warpgroup multiplies the rows, and columns, that it holds of `acc`.
+    """
+    assert acc.buffer is not None
+    rows, cols = acc.shape[-2:]
+    along_m, along_n = _groups(acc.layout)
+    own_rows, own_cols = rows // along_m, cols // along_n
+    group = emitter.warp // WARPS_OF_GROUP
+    m_group, n_group = group % along_m if along_m > 1 else 0, group // along_m if along_n > 1 else 0
+    registers = _as_tile(acc.buffer, own_rows, own_cols)
+    emitter.issue("wgmma.fence")
+    b = _matrix(rhs, (0, rhs.shape[-2]), (n_group * own_cols, own_cols))
+    for block in range(own_rows // ROWS):
+        own = (block * ROWS, ROWS)
+        if isinstance(lhs, Tile):
+            assert lhs.buffer is not None
+            a = _box(_as_tile(lhs.buffer, own_rows, lhs.shape[-1]), own)
+        else:
+            a = _matrix(lhs, (m_group * own_rows + block * ROWS, ROWS), (0, lhs.shape[-1]))
+        turned_a = isinstance(lhs, SharedTile) and lhs.contiguous(len(lhs.shape) - 2)
+        turned_b = rhs.contiguous(len(rhs.shape) - 1)
+        emitter.add(
+            OPS["gemm_async"].build(
+                _box(registers, own), a, b, transA=turned_a, transB=turned_b, accum=True, dispatch="wgmma",
+                scope="warpgroup", span=emitter.span,
+            )
+        )  # fmt: skip
+    emitter.issue("wgmma.commit_group")
+
+
+def _groups(layout: LinearLayout) -> tuple[int, int]:
+    """Warpgroups along M and along N."""
+    columns = layout.shape[-1]
+    along_m = sum(basis >= columns for basis in layout.warp[2:])
+    return 1 << along_m, 1 << len(layout.warp[2:]) - along_m
+
+
+def _as_tile(registers: Buffer, rows: int, cols: int) -> Buffer:
+    """Registers as a tile of the warpgroup."""
+    name, layout = f"{registers.name}_tile", wgmma_accumulator_layout(cols, rows)
+    return Buffer(name, (rows, cols), registers.dtype, "local", layout, registers)
+
+
+def _box(tile: Buffer, rows: tuple[int, int]) -> Region:
+    start, extent = rows
+    found = tile[start : start + extent, :]
+    assert isinstance(found, Region)
+    return found
+
+
+def _matrix(tile: SharedTile, rows: tuple[Expr | int, int], cols: tuple[Expr | int, int]) -> Region:
+    """A part of the last two dimensions, in the order of memory."""
+    return tile.region(*((0, 1) for _ in tile.shape[:-2]), rows, cols)
+
+
+def _operand(emitter: Emitter, value: object) -> SharedTile | Tile:
+    found = emitter.value(value)  # type: ignore[arg-type]
+    return emitter.held(found, "a") if isinstance(found, Tile) else found
+
+
+def tcgen05(emitter: Emitter, lhs: SharedTile, rhs: SharedTile, sums: TmemTile, adds: Expr | bool) -> None:
+    """Begin sums (+)= lhs · rhs: one thread issues the MMAs of each block of 128 rows."""
+    turned_a, turned_b = lhs.contiguous(len(lhs.shape) - 2), rhs.contiguous(len(rhs.shape) - 1)
+    for block in range(sums.shape[-2] // TMEM_LANES):
+        a = _matrix(lhs, (block * TMEM_LANES, TMEM_LANES), (0, lhs.shape[-1]))
+        b = _matrix(rhs, (0, rhs.shape[-2]), (0, rhs.shape[-1]))
+        emitter.add(
+            OPS["gemm_async"].build(
+                sums.block(block), a, b, transA=turned_a, transB=turned_b, accum=adds, dispatch="tcgen05",
+                scope="thread", span=emitter.span,
+            )
+        )  # fmt: skip
+
+
+def from_tensor_memory(emitter: Emitter, sums: TmemTile, layout: LinearLayout, name: str) -> Tile:
+    """Sums in registers: each warp loads its 32 lanes (PTX ISA: "tcgen05.ld", access restrictions)."""
+    rows, cols = sums.shape[-2:]
+    registers = emitter.local(name, layout.registers, "float32")
+    along_m, along_n = _groups(layout)
+    group = emitter.warp // WARPS_OF_GROUP
+    own_cols = cols // along_n
+    first = group // along_m * own_cols if along_n > 1 else 0
+    own_blocks = rows // TMEM_LANES // along_m
+    fragment = TileLayout(S[(TMEM_LANES, own_blocks * own_cols) : (1 @ tid_in_wg, 1)])
+    tile = Buffer(f"{name}_rows", (TMEM_LANES, own_blocks * own_cols), registers.dtype, "local", fragment, registers)
+    for i in range(own_blocks):
+        block = group % along_m * own_blocks + i if along_m > 1 else i
+        emitter.add(
+            OPS["copy"].build(
+                tile[:, i * own_cols : (i + 1) * own_cols], sums.block(block, first, own_cols), scope="warpgroup",
+                span=emitter.span,
+            )
+        )  # fmt: skip
+    return in_buffer(registers, layout)
+
+
+def _copy(emitter: Emitter, op: Op) -> None:
+    sums: TmemTile = emitter.value(op.source)
+    emitter.set(op.result, from_tensor_memory(emitter, sums, op.result.type.linear, op.result.hint or "sums"))
+
+
+def _async_dot(emitter: Emitter, op: Op) -> None:
+    if op.mma == serial.TCGEN05:
+        adds = True if op.adds is None else emitter.scalar(op.adds)
+        tcgen05(emitter, emitter.value(op.lhs), emitter.value(op.rhs), emitter.value(op.acc), adds)
+        emitter.set(op.result, emitter.value(op.acc))
+        return
+    lhs, rhs = _operand(emitter, op.lhs), emitter.value(op.rhs)
+    acc = emitter.take(op.acc)
+    wgmma(emitter, lhs, rhs, acc)
+    emitter.set_held(op.result, acc)
+
+
+def dot(emitter: Emitter, op: Op) -> None:
+    """A product that is complete when the next operation begins."""
+    _async_dot(emitter, op)
+    emitter.issue("wgmma.wait_group", n=0)
+
+
+def to_shared(emitter: Emitter, op: Op) -> None:
+    """A tile from registers to shared memory, where the tensor core reads it through the async proxy."""
+    source, layout = emitter.held(emitter.tile(op.source), op.result.hint or "x"), op.result.type.layout
+    memory = shared_tile(emitter, op.result.hint or "tile", source.shape, str(source.dtype), layout)
+    rank = len(memory.buffer.shape)
+    axes = [memory.dims.index(place) for place in range(rank)]
+    width = source.layout.vector(16 // source.dtype.itemsize, axes[-1])
+    emitter.sync()
+
+    def store(step: Expr) -> None:
+        first = step * width
+        indices = [emitter.coordinate(source.layout, axis, first) for axis in axes]
+        value = source.at(first)
+        if width > 1:
+            assert source.buffer is not None
+            indices[-1] = Ramp(indices[-1].dtype, indices[-1], width)
+            value = BufferLoad(source.dtype.with_lanes(width), source.buffer, (Ramp(first.dtype, first, width),))
+        emitter.add(BufferStore(memory.buffer, tuple(indices), value, span=emitter.span))
+
+    with emitter.when(emitter.owner(source.layout)):
+        emitter.loop(source.registers // width, store)
+    emitter.issue("fence.proxy.async", "shared::cta")
+    emitter.sync()
+    emitter.set(op.result, memory)
+
+
+def _view(emitter: Emitter, op: Op) -> None:
+    """The same shared memory for another shape."""
+    tile: SharedTile = emitter.value(op.source)
+    made = tile.reshaped(op.result.type.shape)
+    assert made is not None, f"{op.source.type} as {op.result.type}"
+    emitter.set(op.result, made)
+
+
+def _permute(emitter: Emitter, op: Op) -> None:
+    tile: SharedTile = emitter.value(op.source)
+    emitter.set(op.result, tile.permuted(op.permutation))
+
+
+def _async_wait(emitter: Emitter, op: Op) -> None:
+    emitter.issue("wgmma.wait_group", n=op.pending)
+    for value, result in zip(op.values, op.results, strict=True):
+        emitter.set(result, emitter.value(value))
+
+
+DOT_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
+    ops.async_dot: _async_dot,
+    ops.async_wait: _async_wait,
+    ops.copy: _copy,
+}
+
+IN_SHARED: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
+    serial.convert_layout: to_shared,
+    serial.view: _view,
+    serial.expand_dims: _view,
+    serial.permute: _permute,
+}
+"""Operations whose result is in shared memory."""

@@ -1,0 +1,298 @@
+"""Code of pipelines and agents: rings of tiles in shared memory, mbarriers, TMA.
+
+A stage has two mbarriers (PTX ISA: "mbarrier"). Its producer waits for `empty` and fills it, which completes a phase of
+`full`; consumers wait for `full` and arrive at `empty` when they have read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.ir import BOOL, Buffer, Expr, If, TileCall, binary, const, seq, special
+from tirx_mini.tile import OPS
+
+from ..layouts import SharedLayout, TmemLayout
+from ..nv_tileaa import Tensor
+from ..nv_tileas import COMPUTE, MMA, TMA, WGMMA, Pipeline
+from ..nv_tileas import pipeline_ops as ops
+from ..ssa import Op, OpKind
+from .arithmetic import dtype_of
+from .emitter import Emitter
+from .places import SharedTile, TmemTile, allocate, shared_tile, tile_region, tmem_tile
+from .values import Blocks
+
+WARPS_OF_GROUP = 4
+NOTHING = -1
+"""What an iterator that has left no stage has in `left`."""
+
+
+@dataclass(frozen=True)
+class Ring:
+    """A pipeline. tiles: one for each tensor of a stage, without the stage. full, empty: mbarriers by stage."""
+
+    type: Pipeline
+    tiles: tuple[SharedTile | TmemTile, ...]
+    full: Buffer
+    empty: Buffer
+
+    @property
+    def stage_bytes(self) -> int:
+        return sum(tensor.size * dtype_of(tensor.element).itemsize for tensor in self.type.tensors)
+
+    @property
+    def of_tensor_core(self) -> bool:
+        """Whether the tensor core of Blackwell fills or empties its stages."""
+        return MMA in (self.type.producer, self.type.consumer)
+
+
+@dataclass(frozen=True)
+class Position:
+    """An iterator: variables of the executing threads, which `inc_iter` changes.
+
+    left: the stage whose release was deferred, or `NOTHING`.
+    """
+
+    ring: Ring
+    stage: Buffer
+    phase: Buffer
+    left: Buffer
+
+
+@dataclass(frozen=True)
+class Held:
+    """A stage that an agent has acquired or waited for."""
+
+    position: Position
+    stage: Expr
+
+    @property
+    def ring(self) -> Ring:
+        return self.position.ring
+
+
+# -- pipelines -----------------------------------------------------------------------------------------------------
+
+
+def _create_pipeline(emitter: Emitter, op: Op) -> None:
+    kind = op.result.type
+    assert isinstance(kind, Pipeline)
+    name = op.label or op.result.hint or "pipe"
+    tiles = tuple(
+        _room(emitter, f"{name}{i if len(kind.tensors) > 1 else ''}", tensor, kind.stages)
+        for i, tensor in enumerate(kind.tensors)
+    )
+    full, empty = (emitter.shared(f"{name}_{state}", (kind.stages,), "uint64", align=8) for state in ("full", "empty"))
+    counts = {full: 1, empty: _consumers(emitter, kind)}
+    inits = [
+        emitter.instruction("mbarrier.init", barrier.ptr_to([stage]), count)
+        for barrier, count in counts.items()
+        for stage in range(kind.stages)
+    ]
+    emitter.prologue.append(If(special("threadIdx.x") < 1, seq(*inits), span=op.span))
+    emitter.set(op.result, Ring(kind, tiles, full, empty))
+
+
+def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int) -> SharedTile | TmemTile:
+    """Memory for a tensor in each stage."""
+    if isinstance(tensor.layout, TmemLayout):
+        return tmem_tile(emitter, tensor.shape, stages)
+    assert isinstance(tensor.layout, SharedLayout), f"a pipeline of {tensor}"
+    return shared_tile(emitter, name, tensor.shape, str(dtype_of(tensor.element)), tensor.layout, stages)
+
+
+def _consumers(emitter: Emitter, kind: Pipeline) -> int:
+    """Arrivals that say that a stage is empty."""
+    return {WGMMA: emitter.warps // WARPS_OF_GROUP, MMA: 1}.get(kind.consumer, emitter.warps)
+
+
+def _create_iterator(emitter: Emitter, op: Op) -> None:
+    ring: Ring = emitter.value(op.pipeline)
+    name = ring.full.name.removesuffix("_full")
+    stage, phase, left = (emitter.local(f"{name}_{part}", 1, "int32") for part in ("stage", "phase", "left"))
+    emitter.store(stage, 0, const(0))
+    emitter.store(phase, 0, const(int(op.producer)))
+    emitter.store(left, 0, const(NOTHING))
+    emitter.set(op.result, Position(ring, stage, phase, left))
+
+
+def _inc_iter(emitter: Emitter, op: Op) -> None:
+    at: Position = emitter.value(op.iterator)
+    stages = at.ring.type.stages
+    flipped = at.phase[0] ^ 1
+    if stages == 1:
+        emitter.store(at.phase, 0, flipped)
+    else:
+        emitter.store(at.stage, 0, (at.stage[0] + 1) % stages)
+        with emitter.when(binary("==", at.stage[0], 0)):
+            emitter.store(at.phase, 0, flipped)
+    emitter.set(op.result, at)
+
+
+def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
+    """Wait for the phase of an iterator, and hold its stage."""
+    at: Position = emitter.value(op.iterator)
+    stage = emitter.bind("stage", at.stage[0])
+    emitter.issue("mbarrier.try_wait", getattr(at.ring, barrier).ptr_to([stage]), at.phase[0])
+    if at.ring.of_tensor_core:
+        emitter.issue("tcgen05.fence.after_thread_sync")
+    emitter.set(op.result, Held(at, stage))
+
+
+def _producer_write(emitter: Emitter, op: Op) -> None:
+    held: Held = emitter.value(op.stage)
+    ring = held.ring
+    assert ring.type.producer == TMA, ring.type
+    barrier = ring.full.ptr_to([held.stage])
+    emitter.issue("mbarrier.arrive.expect_tx", barrier, ring.stage_bytes)
+    for param, tile in zip(op.body.params, ring.tiles, strict=True):
+        emitter.set(param, tile.at_stage(held.stage))
+    outer, emitter.arrives_at = emitter.arrives_at, barrier
+    emitter.region(op.body)
+    emitter.arrives_at = outer
+    emitter.set(op.result, held)
+
+
+def _commit(emitter: Emitter, barrier: Expr) -> None:
+    """Arrive at a barrier when the MMAs of the executing thread are complete."""
+    emitter.issue("tcgen05.commit", barrier)
+
+
+def _producer_commit(emitter: Emitter, op: Op) -> None:
+    """Bytes of TMA complete the phase by themselves."""
+    held: Held = emitter.value(op.stage)
+    if held.ring.type.producer == MMA:
+        _commit(emitter, held.ring.full.ptr_to([held.stage]))
+
+
+def _tensors(emitter: Emitter, op: Op) -> None:
+    """The tensors of a stage."""
+    held: Held = emitter.value(op.stage)
+    for result, tile in zip(op.results, held.ring.tiles, strict=True):
+        emitter.set(result, tile.at_stage(held.stage))
+
+
+def _consumer_release(emitter: Emitter, op: Op) -> None:
+    held: Held = emitter.value(op.stage)
+    if op.deferred:
+        _release_left(emitter, held.position)
+        emitter.store(held.position.left, 0, held.stage)
+    else:
+        _arrive_empty(emitter, held.ring, held.stage)
+
+
+def _consumer_drain(emitter: Emitter, op: Op) -> None:
+    at: Position = emitter.value(op.iterator)
+    _release_left(emitter, at)
+    emitter.store(at.left, 0, const(NOTHING))
+
+
+def _release_left(emitter: Emitter, at: Position) -> None:
+    with emitter.when(at.left[0] >= 0):
+        _arrive_empty(emitter, at.ring, at.left[0])
+
+
+def _arrive_empty(emitter: Emitter, ring: Ring, stage: Expr) -> None:
+    barrier = ring.empty.ptr_to([stage])
+    if ring.type.consumer == MMA:
+        _commit(emitter, barrier)
+        return
+    if ring.of_tensor_core:
+        emitter.issue("tcgen05.fence.before_thread_sync")
+    if ring.type.consumer == WGMMA:
+        leader = binary("and", binary("==", emitter.warp % WARPS_OF_GROUP, 0), binary("==", emitter.lane, 0))
+    else:
+        emitter.issue("bar.warp.sync")
+        leader = binary("==", emitter.lane, 0)
+    with emitter.when(leader):
+        emitter.issue("mbarrier.arrive", barrier)
+
+
+def _yield(emitter: Emitter, op: Op) -> None:
+    """The copies of the region have been begun."""
+
+
+# -- TMA -----------------------------------------------------------------------------------------------------------
+
+
+def _make_desc(emitter: Emitter, op: Op) -> None:
+    """Copies that use it make the tensor map."""
+    emitter.set(op.result, emitter.value(op.memref))
+
+
+def _tma_load(emitter: Emitter, op: Op) -> None:
+    tile: SharedTile = emitter.value(op.buffer)
+    blocks: Blocks = emitter.value(op.view)
+    source = tile_region(emitter, blocks, [emitter.scalar(index) for index in op.indices])
+    emitter.add(copy_async(emitter, tile.region(), source, mbar=emitter.arrives_at))
+    emitter.set(op.result, None)
+
+
+def _tma_store(emitter: Emitter, op: Op) -> None:
+    tile: SharedTile = emitter.value(op.buffer)
+    blocks: Blocks = emitter.value(op.view)
+    target = tile_region(emitter, blocks, [emitter.scalar(index) for index in op.indices])
+    emitter.add(copy_async(emitter, target, tile.region()))
+    emitter.set(op.result, None)
+
+
+def copy_async(emitter: Emitter, dst: Any, src: Any, **options: Any) -> TileCall:
+    """A TMA copy, by the thread that executes it."""
+    return OPS["copy_async"].build(dst, src, dispatch="tma", span=emitter.span, scope="thread", **options)
+
+
+# -- agents --------------------------------------------------------------------------------------------------------
+
+
+def other_warps(func: Op) -> int:
+    """Warps of agents that do not compute."""
+    switches = (op for op in func.body.ops if op.kind is ops.agent_switch)
+    return sum(warps for op in switches for name, warps in op.agents if name != COMPUTE)
+
+
+def _agent_switch(emitter: Emitter, op: Op) -> None:
+    if emitter.tmem_columns:
+        allocate(emitter)
+        emitter.prologue.append(emitter.instruction("fence.proxy.async", "shared::cta"))
+    emitter.prologue.append(emitter.instruction("fence.mbarrier_init"))
+    emitter.prologue.append(emitter.instruction("bar.sync.all", 0))
+    first = emitter.warps
+    compute: list[Any] = []
+    others: list[tuple[Expr, Any]] = []
+    for (name, warps), region in zip(op.agents, op.regions, strict=True):
+        with emitter.block() as stmts:
+            if name == COMPUTE:
+                emitter.in_agent = True
+                emitter.region(region)
+                emitter.in_agent = False
+                compute = stmts
+            else:
+                with emitter.when(emitter.value_of("elect.sync", str(BOOL))):
+                    emitter.region(region)
+                others.append((binary("==", emitter.warp, first), stmts))
+                first += warps
+    stmt = seq(*compute)
+    for cond, stmts in reversed(others):
+        stmt = If(cond, seq(*stmts), stmt, span=op.span)
+    emitter.add(stmt)
+
+
+PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
+    ops.create_pipeline: _create_pipeline,
+    ops.create_iterator: _create_iterator,
+    ops.inc_iter: _inc_iter,
+    ops.producer_acquire: lambda emitter, op: _wait(emitter, "empty", op),
+    ops.producer_write: _producer_write,
+    ops.producer_commit: _producer_commit,
+    ops.consumer_wait: lambda emitter, op: _wait(emitter, "full", op),
+    ops.producer_room: _tensors,
+    ops.consumer_read: _tensors,
+    ops.consumer_release: _consumer_release,
+    ops.consumer_drain: _consumer_drain,
+    ops.pipeline_yield: _yield,
+    ops.make_tiled_tma_desc: _make_desc,
+    ops.tiled_tma_load: _tma_load,
+    ops.tiled_tma_store: _tma_store,
+    ops.agent_switch: _agent_switch,
+}

@@ -1,0 +1,199 @@
+"""Tiles in shared memory and in tensor memory, and the arrays that TMA copies them from and to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.ir import (
+    Buffer,
+    BufferLoad,
+    DataType,
+    DeclBuffer,
+    Expr,
+    If,
+    Region,
+    as_expr,
+    binary,
+    const,
+    int_value,
+    seq,
+    special,
+)
+from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tma_shared_layout
+
+from ..layouts import SharedLayout
+from .emitter import Emitter
+from .values import Blocks, View
+
+SWIZZLES = {
+    0: SwizzleMode.SWIZZLE_NONE, 32: SwizzleMode.SWIZZLE_32B_ATOM,
+    64: SwizzleMode.SWIZZLE_64B_ATOM, 128: SwizzleMode.SWIZZLE_128B_ATOM,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SharedTile:
+    """A tile in shared memory.
+
+    shape: of the tile.
+    dims: for each dimension of the tile, the dimension of the memory that it runs along; None for one of extent 1 that
+        the memory does not have. The memory's dimensions are counted after the stage.
+    stage: the index of the stage, where the buffer has stages as its first dimension.
+    """
+
+    buffer: Buffer
+    shape: tuple[int, ...]
+    dims: tuple[int | None, ...]
+    stage: Expr | None = None
+
+    def at_stage(self, stage: Expr) -> SharedTile:
+        return SharedTile(self.buffer, self.shape, self.dims, stage)
+
+    def region(self, *ranges: tuple[Expr | int, int]) -> Region:
+        """A box of the tile: (start, extent) along each dimension; by default all of it."""
+        wanted = ranges or tuple((0, extent) for extent in self.shape)
+        first = 0 if self.stage is None else 1
+        keys: list[Expr | slice] = [slice(None)] * self.buffer.ndim
+        if self.stage is not None:
+            keys[0] = self.stage
+        for along, (start, extent) in zip(self.dims, wanted, strict=True):
+            if along is not None:
+                keys[first + along] = slice(start, start + extent)
+        found = self.buffer[tuple(keys)]
+        assert isinstance(found, Region)
+        return found
+
+    def contiguous(self, dim: int) -> bool:
+        """Whether neighbours along a dimension of the tile are neighbours in memory."""
+        rank = self.buffer.ndim - (self.stage is not None)
+        return self.dims[dim] == rank - 1
+
+    def permuted(self, dims: Sequence[int]) -> SharedTile:
+        """The same memory for the permuted tile, whose dimension i is dimension dims[i] of this one."""
+        shape, along = tuple(self.shape[d] for d in dims), tuple(self.dims[d] for d in dims)
+        return SharedTile(self.buffer, shape, along, self.stage)
+
+    def reshaped(self, shape: Sequence[int]) -> SharedTile | None:
+        """The same memory for a shape that differs in dimensions of extent 1; None for other shapes."""
+        kept = [along for extent, along in zip(self.shape, self.dims, strict=True) if extent > 1]
+        if [extent for extent in shape if extent > 1] != [extent for extent in self.shape if extent > 1]:
+            return None
+        rest = iter(kept)
+        return SharedTile(
+            self.buffer, tuple(shape), tuple(next(rest) if extent > 1 else None for extent in shape), self.stage
+        )
+
+
+@dataclass(frozen=True)
+class TmemTile:
+    """A tile of accumulators in tensor memory: block b of 128 rows is in columns b · N to (b + 1) · N of the stage.
+
+    memory: all columns of the kernel. first: the first column of the tile, or of its first stage. columns: of a stage.
+    """
+
+    memory: Buffer
+    shape: tuple[int, ...]
+    first: Expr
+    columns: int
+
+    def at_stage(self, stage: Expr) -> TmemTile:
+        return TmemTile(self.memory, self.shape, self.first + stage * self.columns, self.columns)
+
+    def block(self, block: Expr | int, start: Expr | int = 0, extent: int | None = None) -> Region:
+        """128 rows, and all columns or `extent` of them from `start` on."""
+        columns = self.shape[-1]
+        begin = self.first + as_expr(block) * columns + start
+        found = self.memory[:, begin : begin + (extent or columns)]
+        assert isinstance(found, Region)
+        return found
+
+
+def shared_tile(
+    emitter: Emitter, name: str, shape: Sequence[int], dtype: str, layout: SharedLayout, stages: int | None = None
+) -> SharedTile:
+    """New shared memory for a tile, or for one in each stage. Dimensions of extent 1 take no part in the layout."""
+    slow = [axis for axis in layout.dims(len(shape)) if shape[axis] > 1] or [len(shape) - 1]
+    extents = (*((stages,) if stages is not None else ()), *(shape[axis] for axis in slow))
+    buffer = emitter.shared(name, extents, dtype, tma_shared_layout(dtype, SWIZZLES[layout.swizzle], extents))
+    dims = tuple(slow.index(axis) if axis in slow else None for axis in range(len(shape)))
+    return SharedTile(buffer, tuple(shape), dims)
+
+
+def tmem_tile(emitter: Emitter, shape: Sequence[int], stages: int) -> TmemTile:
+    """New columns of tensor memory for a tile in each stage."""
+    rows, cols = shape[-2:]
+    columns = cols * max(1, rows // TMEM_LANES)
+    first = emitter.tmem_columns
+    emitter.tmem_columns = first + columns * stages
+    if emitter.tmem_columns > TMEM_COLUMNS:
+        raise emitter.refuse(
+            f"the accumulators need {emitter.tmem_columns} columns of tensor memory, which has {TMEM_COLUMNS}",
+            "make the tiles smaller",
+        )
+    return TmemTile(_tensor_memory(emitter), tuple(shape), const(first), columns)
+
+
+def _tensor_memory(emitter: Emitter) -> Buffer:
+    """All columns of tensor memory, from the address on that tcgen05.alloc writes."""
+    if emitter.tmem is None:
+        address = emitter.shared("tmem_addr", (1,), "uint32", align=16)
+        layout = TileLayout(S[(TMEM_LANES, TMEM_COLUMNS) : (1 @ TLane, 1 @ TCol)])
+        emitter.tmem = Buffer(
+            "tmem", (TMEM_LANES, TMEM_COLUMNS), DataType("float32"), "tmem", layout, allocated_addr=address[0]
+        )
+    return emitter.tmem
+
+
+def allocate(emitter: Emitter) -> None:
+    """Tensor memory for all tiles: the first warp allocates it, and frees it when all warps are done with it."""
+    assert emitter.tmem is not None
+    count = next(size for size in TMEM_ALLOCATIONS if size >= emitter.tmem_columns)
+    word = emitter.tmem.allocated_addr
+    assert isinstance(word, BufferLoad)
+    first = binary("==", special("warp_id_in_cta"), 0)
+    emitter.prologue.append(
+        If(first, emitter.instruction("tcgen05.alloc", word.buffer.ptr_to([0]), n_cols=count, cta_group=1))
+    )
+    emitter.add(DeclBuffer(emitter.tmem))
+    emitter.epilogue += [
+        emitter.instruction("bar.sync.all", 0),
+        If(first, seq(emitter.instruction("tcgen05.relinquish_alloc_permit", cta_group=1),
+                      emitter.instruction("tcgen05.dealloc", word, n_cols=count, cta_group=1))),
+    ]  # fmt: skip
+
+
+def array_of(emitter: Emitter, view: View) -> tuple[Buffer, tuple[int, ...]]:
+    """The array of a view as TMA sees it, and its dimensions from the slowest to the fastest.
+
+    Raises TirxError for a view whose extents, strides or base are only known at run time.
+    """
+    shape, strides = [int_value(n) for n in view.shape], [int_value(n) for n in view.strides]
+    if None in shape or None in strides or int_value(view.base) != 0:
+        raise emitter.refuse("TMA needs an array whose extents and strides are known when the program is compiled")
+    known = [(stride or 0, extent or 0) for stride, extent in zip(strides, shape, strict=True)]
+    dims = tuple(sorted(range(len(known)), key=lambda d: (-known[d][0], known[d][1] > 1, d)))
+    extents, steps = tuple(known[d][1] for d in dims), tuple(known[d][0] for d in dims)
+    source = view.buffer
+    if source.shape == extents and steps == tuple(math.prod(extents[i + 1 :]) for i in range(len(extents))):
+        return source, dims
+    layout = TileLayout(S[extents:steps])
+    array = Buffer(f"{source.name}_array", extents, source.dtype, "global", layout, source)
+    emitter.add(DeclBuffer(array, span=emitter.span))
+    return array, dims
+
+
+def tile_region(emitter: Emitter, blocks: Blocks, indices: Sequence[Expr]) -> Region:
+    """The part of an array that the tile at `indices` is, in the array's dimensions."""
+    array, dims = array_of(emitter, blocks.view)
+    keys: list[slice] = [slice(0, 1)] * len(dims)
+    for axis, (index, extent) in enumerate(zip(indices, blocks.tile, strict=True)):
+        place = dims.index(blocks.order[axis])
+        start = as_expr(index) * extent
+        keys[place] = slice(start, start + extent)
+    found = array[tuple(keys)]
+    assert isinstance(found, Region)
+    return found
+

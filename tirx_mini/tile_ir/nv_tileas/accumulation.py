@@ -1,0 +1,85 @@
+"""tileas-optimize-dot-accumulation: sums that stay with the tensor core from one iteration to the next.
+
+On Hopper, a dot whose result only the next iteration's dot uses need not be waited for. The loop then waits for the
+dot before it, and releases the stage that that one has read; the sums are there after the loop.
+
+On Blackwell, sums are in tensor memory, and tileas-materialize-async makes a pipeline of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..context import Context
+from ..nv_tileaa import ops as aa
+from ..nv_tileaa import standard as std
+from ..ssa import Module, Op, Rewriter, Value, uses
+from . import ops
+from . import pipeline_ops as pipe
+from .operands import definitions
+from .sums import simple_sum
+
+
+def optimize_dot_accumulation(module: Module, context: Context) -> Module:
+    """Dots of loops that only add up products are left in flight for one iteration."""
+    return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
+
+
+def _function(func: Op) -> Op:
+    used, defs = uses(func.body), definitions(func.body)
+    found = ((op, simple_sum(op, used)) for op in func.body.walk() if op.kind is std.for_)
+    loops = {loop: dot for loop, dot in found if dot is not None and _may_be_left(dot, defs)}
+    if not loops:
+        return func
+    body = _Deferred(loops).region(func.body, func.body.params)
+    return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
+
+
+def _may_be_left(dot: Op, defs: Mapping[Value, Op]) -> bool:
+    """Whether nothing overwrites the operands of a dot of Hopper before the next one: they are in stages."""
+    return dot.mma == ops.WGMMA and all(_stage_of(value, defs) for value in (dot.lhs, dot.rhs))
+
+
+def _stage_of(value: Value, defs: Mapping[Value, Op]) -> bool:
+    while (op := defs.get(value)) is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
+        value = op.source
+    return op is not None and op.kind is pipe.consumer_read
+
+
+class _Deferred(Rewriter):
+    def __init__(self, loops: dict[Op, Op]) -> None:
+        super().__init__({std.for_: self._loop, ops.dot: self._dot, pipe.consumer_release: self._release})
+        self.loops = loops
+        self.dots = set(loops.values())
+        self.current: Op | None = None
+
+    def _loop(self, op: Op, rw: Rewriter) -> Any:
+        outer, self.current = self.current, self.loops.get(op)
+        made = self.copy(op)
+        dot, self.current = self.current, outer
+        if dot is None:
+            return made.results
+        results = list(made.results)
+        index = op.body.params[1:].index(dot.acc)
+        results[index] = self.emit(pipe.async_wait, [results[index]])
+        for released in (inner for inner in made.body.ops if inner.kind is pipe.consumer_release and inner.deferred):
+            self._drain(made, released, results)
+        return results
+
+    def _drain(self, loop: Op, released: Op, results: list[Value]) -> None:
+        """Release the stage that the last iteration has read."""
+        wait = next(op for op in loop.body.ops if op.kind is pipe.consumer_wait and op.result is released.stage)
+        position = results[loop.body.params[1:].index(wait.iterator)]
+        self.emit(pipe.consumer_drain, released.pipeline, position)
+
+    def _dot(self, op: Op, rw: Rewriter) -> Any:
+        if op not in self.dots:
+            return self.copy(op).results
+        result = self.emit(pipe.async_dot, self[op.lhs], self[op.rhs], self[op.acc], hint=op.result.hint, mma=op.mma)
+        self.emit(pipe.async_wait, [], pending=1)
+        return result
+
+    def _release(self, op: Op, rw: Rewriter) -> Any:
+        return self.copy(op, deferred=self.current is not None).results
+

@@ -1,0 +1,219 @@
+"""tileas-materialize-schedule: producers and consumers of pipelines become agents, warps with programs of their own.
+
+Each agent gets the slice of the program that it needs: its own operations, the loops around them, and the numbers that
+these depend on. Numbers are computed again in each agent (tileas-resolve-agent-boundary); tiles pass through pipelines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..context import UNSPECIALIZED, Context
+from ..nv_tileaa import Tensor
+from ..nv_tileaa import ops as aa
+from ..nv_tileaa import standard as std
+from ..ssa import Module, Op, Region, Rewriter, Value, flat
+from . import ops
+from . import pipeline_ops as pipe
+from .pipeline_ops import COMPUTE, MATRIX, PRODUCER
+from .pipeline_types import MMA
+
+_FILLS = (pipe.producer_acquire, pipe.producer_room, pipe.producer_write, pipe.producer_commit)
+_EMPTIES = (pipe.consumer_wait, pipe.consumer_read, pipe.consumer_release, pipe.consumer_drain)
+_FREE = (pipe.create_iterator, pipe.inc_iter, pipe.pipeline_yield)
+"""Operations that belong to whoever needs them."""
+
+
+def agent_of(op: Op) -> str | None:
+    """The agent that executes an operation; None for those that each agent executes which needs their values."""
+    if op.kind in _FILLS:
+        return MATRIX if pipe.pipeline_of(op).producer == MMA else PRODUCER
+    if op.kind in _EMPTIES:
+        return MATRIX if pipe.pipeline_of(op).consumer == MMA else COMPUTE
+    if op.kind is pipe.tiled_tma_load:
+        return PRODUCER
+    if op.kind is pipe.async_dot and op.mma == ops.TCGEN05:
+        return MATRIX
+    return None if op.kind.pure or op.kind.terminator or op.regions or op.kind in _FREE else COMPUTE
+
+
+def materialize_schedule(module: Module, context: Context) -> Module:
+    """A function with pipelines is split into agents: one warp that loads, and the warps that compute."""
+    if context.options.agents == UNSPECIALIZED:
+        return module
+    return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
+
+
+def _function(func: Op) -> Op:
+    body = func.body
+    if not any(op.kind is pipe.create_pipeline for op in body.ops):
+        return func
+    common = [op for op in body.ops if _is_common(op)]
+    rest = Region((), tuple(op for op in body.ops if op not in common and op.kind is not aa.return_))
+    ends = [op for op in body.ops if op.kind is aa.return_]
+    inside = {agent_of(op) for op in rest.walk()}
+    agents = [(PRODUCER, 1), *([(MATRIX, 1)] if MATRIX in inside else []), (COMPUTE, func.num_warps or 4)]
+    regions = tuple(slice_of(rest, lambda op, name=name: agent_of(op) == name) for name, _ in agents)
+    switch = Op(pipe.agent_switch, (), (), {"agents": tuple(agents)}, regions)
+    made = Region(body.params, (*_after_pipelines(common), switch, *ends))
+    return Op(func.kind, func.args, func.results, func.attrs, (made,), func.span)
+
+
+def _after_pipelines(common: Sequence[Op]) -> Iterator[Op]:
+    """Numbers first, then the pipelines."""
+    yield from (op for op in common if op.kind is not pipe.create_pipeline)
+    yield from (op for op in common if op.kind is pipe.create_pipeline)
+
+
+def _is_common(op: Op) -> bool:
+    """Whether all threads may execute an operation before the agents part: it makes numbers, views or pipelines."""
+    if op.kind is pipe.create_pipeline:
+        return True
+    tiles = any(isinstance(v.type, Tensor) for v in (*op.results, *op.operands))
+    return not tiles and not op.regions and (op.kind.pure or op.kind is ops.load) and bool(op.results)
+
+
+# -- slices --------------------------------------------------------------------------------------------------------
+
+
+def slice_of(region: Region, is_root: Callable[[Op], bool]) -> Region:
+    """The part of a region that its root operations need, with only the values that loops then have to carry."""
+    needs = _Needs(region)
+    for op in region.walk():
+        if is_root(op):
+            needs.op(op)
+    return _Slice(needs).region(region, region.params)
+
+
+class _Needs:
+    """What a slice consists of: operations, and values, among them those that loops carry."""
+
+    def __init__(self, region: Region) -> None:
+        self.ops: set[Op] = set()
+        self.values: set[Value] = set()
+        self.defs: dict[Value, tuple[Op, int]] = {}
+        self.params: dict[Value, tuple[Op, int]] = {}
+        self.parents: dict[Op, Op] = {}
+        self._record(region, None)
+
+    def _record(self, region: Region, parent: Op | None) -> None:
+        for op in region.ops:
+            if parent is not None:
+                self.parents[op] = parent
+            self.defs |= {value: (op, i) for i, value in enumerate(op.results)}
+            for inner in op.regions:
+                self.params |= {value: (op, i) for i, value in enumerate(inner.params)}
+                self._record(inner, op)
+
+    def op(self, op: Op) -> None:
+        """The operation, what it is inside of, and what it uses."""
+        if op in self.ops:
+            return
+        self.ops.add(op)
+        if op in self.parents:
+            self.op(self.parents[op])
+        operands = op.operands[:3] if op.kind is std.for_ else () if op.kind is std.while_ else op.operands
+        if op.kind is std.while_:
+            self.op(op.before.ops[-1])
+            self.value(op.before.ops[-1].condition)
+        elif op.kind not in (std.yield_, std.condition):
+            for value in operands:
+                self.value(value)
+        if op.kind in (pipe.producer_write, ops.reduce, ops.scan):
+            for inner in (inner for region in op.regions for inner in region.walk()):
+                self.op(inner)
+
+    def value(self, value: Value) -> None:
+        if value in self.values:
+            return
+        self.values.add(value)
+        if value in self.defs:
+            op, index = self.defs[value]
+            self.op(op)
+            if op.kind is std.for_:
+                self._carried(op, index)
+            elif op.kind is std.if_:
+                for region in op.regions:
+                    self.value(region.ops[-1].operands[index])
+            elif op.kind is std.while_:
+                self._all_carried(op)
+        elif value in self.params:
+            op, index = self.params[value]
+            self.op(op)
+            if op.kind is std.for_ and index > 0:
+                self._carried(op, index - 1)
+            elif op.kind is std.while_:
+                self._all_carried(op)
+
+    def _carried(self, loop: Op, index: int) -> None:
+        for value in (loop.args[3][index], loop.body.params[index + 1], loop.body.ops[-1].operands[index]):  # type: ignore[index]
+            self.value(value)
+
+    def _all_carried(self, loop: Op) -> None:
+        """A while loop carries all of its values: its condition may depend on each."""
+        for region in loop.regions:
+            for value in (*region.params, *region.ops[-1].operands):
+                self.value(value)
+        for value in loop.operands:
+            self.value(value)
+
+    def carried(self, loop: Op) -> list[int]:
+        """Which of the values that a loop carries the slice needs."""
+        return [
+            i
+            for i, (param, result) in enumerate(zip(loop.body.params[1:], loop.results, strict=True))
+            if param in self.values or result in self.values
+        ]
+
+
+class _Slice(Rewriter):
+    def __init__(self, needs: _Needs) -> None:
+        super().__init__(default=self.kept)
+        self.needs = needs
+
+    def kept(self, op: Op, _: Rewriter) -> Any:
+        if op.kind in (std.yield_, std.condition):
+            return self.copy(op).results  # `_for` and `_if` write those of their own regions
+        if op not in self.needs.ops:
+            return op.results
+        if op.kind is std.for_:
+            return self._for(op)
+        if op.kind is std.if_:
+            return self._if(op)
+        return self.copy(op).results
+
+    def _for(self, op: Op) -> Sequence[Value]:
+        kept = self.needs.carried(op)
+        body = op.body
+        params = tuple(Value(body.params[i].type, body.params[i].hint) for i in (0, *(i + 1 for i in kept)))
+        self.bind([body.params[0], *(body.params[i + 1] for i in kept)], params)
+        inner = self._block(body, [body.ops[-1].operands[i] for i in kept])
+        results = {i: Value(op.results[i].type, op.results[i].hint) for i in kept}
+        inits = tuple(self[op.args[3][i]] for i in kept)  # type: ignore[index]
+        args = (*(self[a] for a in op.args[:3]), inits)
+        self.add(Op(op.kind, args, tuple(results.values()), op.attrs, (Region(params, inner),), op.span))
+        return [results.get(i, old) for i, old in enumerate(op.results)]
+
+    def _if(self, op: Op) -> Sequence[Value]:
+        kept = [i for i, value in enumerate(op.results) if value in self.needs.values]
+        regions = tuple(
+            Region((), self._block(region, [region.ops[-1].operands[i] for i in kept])) for region in op.regions
+        )
+        results = {i: Value(op.results[i].type, op.results[i].hint) for i in kept}
+        self.add(Op(op.kind, (self[op.condition],), tuple(results.values()), op.attrs, regions, op.span))
+        return [results.get(i, old) for i, old in enumerate(op.results)]
+
+    def _block(self, region: Region, yielded: Sequence[Value]) -> tuple[Op, ...]:
+        """The operations of a block that are kept, and the end of it."""
+        outer, self.ops = self.ops, []
+        for op in region.ops[:-1]:
+            self.op(op)
+        self.emit(std.yield_, [self[value] for value in yielded])
+        made, self.ops = tuple(self.ops), outer
+        return made
+
+
+def values_of(args: Any) -> Mapping[Value, None]:
+    """Operands without repetition, in order."""
+    return dict.fromkeys(flat(args))

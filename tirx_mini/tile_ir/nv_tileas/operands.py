@@ -1,0 +1,148 @@
+"""Operands of the tensor core in shared memory: the loads that they come from, their layouts, what TMA can load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tirx_mini.hardware import MAX_TMA_BOX, MAX_TMA_RANK, TMA_GLOBAL_ALIGN
+
+from ..layouts import SharedLayout
+from ..nv_tileaa import BlockTile, Tensor
+from ..nv_tileaa import ops as aa
+from ..ssa import Op, Region, Scalar, Value
+from . import ops
+
+MOST_SPAN, LEAST_SPAN = 128, 32
+"""Swizzle spans, in bytes."""
+STORES = (ops.tiled_store, ops.store, ops.scatter_store, ops.tiled_atomic_rmw, aa.atomic_rmw, aa.atomic_cas)
+
+
+def definitions(region: Region) -> dict[Value, Op]:
+    """What defines each value of a region or module; values that regions have as parameters are not in it."""
+    return {value: op for op in region.walk() for value in op.results}
+
+
+def chain_of(value: Value, defs: Mapping[Value, Op]) -> list[Op]:
+    """The operations between a load and `value` that only rename its elements, the load first; [] if there are others.
+
+    They are reshapes by dimensions of extent 1, permutations and conversions of layouts.
+    """
+    chain: list[Op] = []
+    while (op := defs.get(value)) is not None:
+        chain.append(op)
+        if op.kind is ops.tiled_load:
+            return chain[::-1]
+        renames = op.kind in (ops.view, ops.expand_dims) and _same_but_ones(op.source.type, op.result.type)
+        if renames or op.kind in (ops.permute, ops.convert_layout):
+            value = op.source
+        else:
+            break
+    return []
+
+
+def load_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
+    """The tiled_load whose elements `value` has."""
+    chain = chain_of(value, defs)
+    return chain[0] if chain else None
+
+
+def _same_but_ones(a: Tensor, b: Tensor) -> bool:
+    return [n for n in a.shape if n > 1] == [n for n in b.shape if n > 1]
+
+
+def shared_layout(value: Value, defs: Mapping[Value, Op]) -> SharedLayout:
+    """A tile in shared memory in the order of the array that it is loaded from; row-major if it is computed."""
+    chain = chain_of(value, defs)
+    if not chain:
+        tensor = value.type
+        return laid_out(tensor, tuple(reversed(range(tensor.rank))))
+    layout = loaded_layout(chain[0])
+    for op in chain[1:]:
+        layout = carried(op, layout)
+    return layout
+
+
+def loaded_layout(load: Op) -> SharedLayout:
+    """Where TMA puts the tile of a tiled_load: in the order of the array."""
+    return laid_out(load.tensor.type, by_stride(load.view.type))
+
+
+def laid_out(tensor: Tensor, order: Sequence[int]) -> SharedLayout:
+    """The layout of a tensor with its dimensions in `order`, the fastest first, and the widest swizzle that fits."""
+    fastest = next((axis for axis in order if tensor.shape[axis] > 1), order[0])
+    assert isinstance(tensor.element, Scalar)
+    width = tensor.shape[fastest] * tensor.element.bits // 8
+    swizzle = min(MOST_SPAN, width) if width >= LEAST_SPAN else 0
+    plain = tuple(order) == tuple(reversed(range(tensor.rank)))
+    return SharedLayout(swizzle, () if plain else tuple(order))
+
+
+def carried(op: Op, layout: SharedLayout) -> SharedLayout:
+    """The layout of the result of a view, a permutation or a conversion for that of its source."""
+    source, result = op.source.type, op.result.type
+    if op.kind is ops.convert_layout:
+        return layout
+    order = layout.dims(source.rank)[::-1]
+    if op.kind is ops.permute:
+        return laid_out(result, [tuple(op.permutation).index(axis) for axis in order])
+    wide = [axis for axis, extent in enumerate(source.shape) if extent > 1]
+    kept = [wide.index(axis) for axis in order if source.shape[axis] > 1]
+    places = [axis for axis, extent in enumerate(result.shape) if extent > 1]
+    ones = [axis for axis in reversed(range(result.rank)) if result.shape[axis] == 1]
+    return laid_out(result, [*(places[i] for i in kept), *ones])
+
+
+def by_stride(blocks: BlockTile) -> tuple[int, ...]:
+    """The dimensions of a tile, the one with the smallest stride first."""
+    strides, shape = blocks.memref.strides, blocks.memref.shape
+
+    def key(axis: int) -> tuple[bool, int, bool, int]:
+        along = blocks.order[axis]
+        stride = strides[along]
+        return stride is None, stride or 0, shape[along] == 1, -axis
+
+    return tuple(sorted(range(len(blocks.tile)), key=key))
+
+
+# -- TMA -----------------------------------------------------------------------------------------------------------
+
+
+def reasons(load: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
+    """Why TMA cannot do a tiled_load (PTX ISA: "Tensors"; CUDA driver API: cuTensorMapEncodeTiled)."""
+    blocks: BlockTile = load.view.type
+    memref = blocks.memref
+    size = memref.element.bits // 8
+    if not load.allow_tma:
+        yield "the program says allow_tma=False"
+    if blocks.padding not in (None, "zero"):
+        yield f"elements out of bounds are {blocks.padding}, and TMA fills in zeros"
+    if blocks.steps != blocks.tile or blocks.gather is not None:
+        yield "its tiles do not lie side by side"
+    if None in memref.shape or None in memref.strides:
+        yield "the array's extents and strides are only known at run time"
+        return
+    if len(memref.shape) > MAX_TMA_RANK:
+        yield f"a tensor map has at most {MAX_TMA_RANK} dimensions"
+    order = by_stride(blocks)
+    if memref.strides[blocks.order[order[0]]] != 1:
+        yield "no dimension of the array is contiguous"
+    for axis in order[1:]:
+        step = (memref.strides[blocks.order[axis]] or 0) * size
+        if step % TMA_GLOBAL_ALIGN and memref.shape[blocks.order[axis]] != 1:
+            yield f"the array's rows are {step} bytes apart, which is no multiple of {TMA_GLOBAL_ALIGN}"
+    if any(extent > MAX_TMA_BOX for extent in blocks.tile[:-2]):
+        yield f"a box has at most {MAX_TMA_BOX} elements along a dimension"
+    base = base_of(load.view, defs)
+    if base is None or any(base is base_of(op.operands[0], defs, op) for op in func.body.walk() if op.kind in STORES):
+        yield "the array is also written"
+
+
+def base_of(value: Value, defs: Mapping[Value, Op], store: Op | None = None) -> Value | None:
+    """The parameter whose array a view, a memref or a pointer belongs to; None where several could be meant."""
+    if store is not None and "view" in store.kind.members:
+        value = store.view
+    while (op := defs.get(value)) is not None:
+        if op.kind not in (aa.block_tile, aa.make_memref, aa.assume, aa.addptr, aa.splat, ops.broadcast, ops.view):
+            return None
+        value = op.operands[0]
+    return value

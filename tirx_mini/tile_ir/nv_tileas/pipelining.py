@@ -1,0 +1,425 @@
+"""tileas-materialize-async: loads become the producers of pipelines, and the dots that read them their consumers.
+
+A group is the loads of a block that the same operations read: they share the stages of one pipeline. Before its first
+reader the block acquires a stage, begins the loads and waits for them; after its last reader it releases the stage.
+
+On Blackwell, a loop that only adds up products is the producer of another pipeline: its tensor is the sums, in tensor
+memory, and what follows the loop copies them to registers.
+
+The order is that of the program until tileas-materialize-schedule gives producers and consumers to different agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.ir import TirxError
+
+from ..context import Context
+from ..layouts import LinearLayout, Move, TmemLayout, conversion
+from ..nv_tileaa import Tensor
+from ..nv_tileaa import ops as aa
+from ..nv_tileaa import standard as std
+from ..ssa import Module, Op, Region, Rewriter, Value, flat, make, uses
+from . import ops
+from . import pipeline_ops as pipe
+from .operands import definitions
+from .pipeline_types import MMA, THREADS, TMA, WGMMA, Pipeline
+from .sums import simple_sum
+
+MOST_STAGES = 8
+"""More stages do not hide more: a load takes as long as a few MMAs."""
+OTHERS = 6 << 10
+"""Bytes of shared memory that are left for barriers, reductions and alignment."""
+
+
+LOOPS = (std.for_, std.while_)
+
+
+@dataclass(eq=False)
+class Group:
+    """Loads that share a pipeline. waits: the operations that stand for their tensors. block: the region's owner.
+
+    readers: the operations of the block that read them. looped: whether a loop repeats them.
+    """
+
+    waits: list[Op]
+    block: Region
+    readers: list[Op]
+    looped: bool
+    consumer: str
+    pipeline: Value | None = None
+    producer = TMA
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return tuple(op.result.type for op in self.waits)
+
+    @property
+    def label(self) -> str:
+        return "_".join(op.result.hint for op in self.waits if op.result.hint)
+
+    @property
+    def bytes(self) -> int:
+        """Of a stage."""
+        return sum(t.size * t.element.bits // 8 for t in self.tensors)  # type: ignore[attr-defined]
+
+
+@dataclass(eq=False)
+class Sum:
+    """A loop that adds up products in tensor memory. dot: the only one. index: of the sums among what the loop carries.
+
+    block: the region that the loop is in. looped: whether another loop repeats it.
+    """
+
+    loop: Op
+    dot: Op
+    index: int
+    block: Region
+    looped: bool
+    pipeline: Value | None = None
+    producer, consumer = MMA, THREADS
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return (self.dot.acc.type.with_layout(TmemLayout()),)
+
+    @property
+    def label(self) -> str:
+        return self.dot.acc.hint or "sums"
+
+    @property
+    def columns(self) -> int:
+        """Columns of tensor memory that a stage takes."""
+        rows, cols = self.dot.acc.type.shape
+        return cols * max(1, rows // TMEM_LANES)
+
+
+Ring = Group | Sum
+"""What a pipeline is made of."""
+
+
+def materialize_async(module: Module, context: Context) -> Module:
+    """Asynchronous loads become pipelines with as many stages as there is shared memory for."""
+    return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
+
+
+def _function(func: Op, context: Context) -> Op:
+    groups, sums = list(_groups(func.body, False)), list(_sums(func.body, False, uses(func.body)))
+    if not groups:
+        return func
+    stages = {**stages_of(func, groups, context), **columns_of(sums)}
+    rewriter = _Pipelined(groups, sums, stages)
+    body = rewriter.function(func.body)
+    return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
+
+
+def _groups(region: Region, looped: bool) -> Iterator[Group]:
+    """The groups of a region and those inside it, in program order."""
+    found: dict[tuple[Op, ...], Group] = {}
+    for op in region.ops:
+        if op.kind is pipe.wait_tma:
+            names, readers = _readers(op.result, region)
+            consumer = _consumer(names, readers)
+            group = found.setdefault(tuple(readers), Group([], region, readers, looped, consumer))
+            group.waits.append(op)
+    yield from found.values()
+    for op in region.ops:
+        for inner in op.regions:
+            yield from _groups(inner, looped or op.kind in LOOPS)
+
+
+def _sums(region: Region, looped: bool, used: Mapping[Value, list[Op]]) -> Iterator[Sum]:
+    """The loops of a region, and those inside it, whose sums are to be in tensor memory."""
+    for op in region.ops:
+        dot = simple_sum(op, used) if op.kind is std.for_ else None
+        if dot is not None and dot.mma == ops.TCGEN05:
+            yield Sum(op, dot, op.body.params[1:].index(dot.acc), region, looped)
+            continue
+        for inner in op.regions:
+            yield from _sums(inner, looped or op.kind in LOOPS, used)
+
+
+def _consumer(names: set[Value], readers: Sequence[Op]) -> str:
+    """What reads a tensor: the tensor core of Blackwell, that of Hopper, or threads."""
+    inner = [op for reader in readers for op in (reader, *(o for r in reader.regions for o in r.walk()))]
+    dots = {op.mma for op in inner if op.kind is ops.dot and names & set(op.operands)}
+    return MMA if ops.TCGEN05 in dots else WGMMA if dots else THREADS
+
+
+def _readers(value: Value, region: Region) -> tuple[set[Value], list[Op]]:
+    """The names of a tensor in shared memory, through views and permutations, and the operations that use it.
+
+    One that is used in a region inside is used by the operation of the block that has the region.
+    """
+    names, found = {value}, list[Op]()
+    for op in region.ops:
+        inside = any(names & set(flat(inner.args)) for r in op.regions for inner in r.walk())
+        if not inside and not names & set(op.operands):
+            continue
+        if op.kind in (ops.view, ops.expand_dims, ops.permute):
+            names.add(op.result)
+        else:
+            found.append(op)
+    return names, found
+
+
+# -- stages --------------------------------------------------------------------------------------------------------
+
+
+def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Group, int]:
+    """Stages of each pipeline: those in loops share the memory that the others leave, evenly.
+
+    Raises TirxError, at the load, where one stage of each does not fit.
+    """
+    room = context.gpu.architecture.smem_per_cta // (context.options.occupancy or 1) - OTHERS - exchanged(func)
+    once = sum(group.bytes for group in groups if not group.looped)
+    each = sum(group.bytes for group in groups if group.looped)
+    most = max(1, (room - once) // each) if each else 1
+    wanted = context.options.num_stages or _hint(func) or MOST_STAGES
+    count = min(most, wanted)
+    if once + each * count > room:
+        _too_large(groups, once + each, room)
+    if count < (context.options.num_stages or _hint(func) or 1):
+        context.note(f"{wanted} stages of {each:,} bytes do not fit into shared memory: there are {count}", func.span)
+    return {group: count if group.looped else 1 for group in groups}
+
+
+def columns_of(sums: Sequence[Sum]) -> Mapping[Sum, int]:
+    """Stages of sums in tensor memory: two where a loop repeats them; one is read while the next is added up."""
+    total = sum(each.columns for each in sums)
+    twice = sum(each.columns for each in sums if each.looped)
+    return {each: 2 if each.looped and total + twice <= TMEM_COLUMNS else 1 for each in sums}
+
+
+def _hint(func: Op) -> int:
+    """The largest number of stages that a loop of the program asks for; 0 where none does."""
+    return max((int(op.num_stages or 0) for op in func.body.walk() if op.kind is std.for_), default=0)
+
+
+def _too_large(groups: Sequence[Group], needed: int, room: int) -> None:
+    largest = max(groups, key=lambda group: group.bytes)
+    tiles = ", ".join(f"{'×'.join(map(str, t.shape))} {t.element}" for t in largest.tensors)
+    raise TirxError(
+        f"the tiles that are loaded need {needed:,} bytes of shared memory, but {room:,} are left: the largest are "
+        f"{tiles}",
+        largest.waits[0].span,
+        "make the tiles smaller, along K for example",
+    )
+
+
+def exchanged(func: Op) -> int:
+    """Bytes of shared memory through which the largest tile changes its layout."""
+    return max((_bytes(op) for op in func.body.walk() if op.kind is ops.convert_layout), default=0)
+
+
+def _bytes(op: Op) -> int:
+    source, target = op.source.type, op.result.type
+    size = source.size * source.element.bits // 8
+    if not isinstance(source.layout, LinearLayout) or not isinstance(target.layout, LinearLayout):
+        return size
+    return size * 9 // 8 if conversion(source.layout, target.layout).move is Move.SHARED else 0
+
+
+# -- rewriting -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Iterators:
+    """The current iterators of both sides of each pipeline."""
+
+    producer: dict[Ring, Value] = field(default_factory=dict)
+    consumer: dict[Ring, Value] = field(default_factory=dict)
+
+    def values(self, groups: Sequence[Ring]) -> list[Value]:
+        return [side[group] for group in groups for side in (self.producer, self.consumer)]
+
+    def set(self, groups: Sequence[Ring], values: Sequence[Value]) -> None:
+        found = iter(values)
+        for group in groups:
+            self.producer[group], self.consumer[group] = next(found), next(found)
+
+
+class _Pipelined(Rewriter):
+    def __init__(self, groups: Sequence[Group], sums: Sequence[Sum], stages: Mapping[Ring, int]) -> None:
+        super().__init__(default=self.placed)
+        self.groups, self.stages = groups, stages
+        self.sums = {each.loop: each for each in sums}
+        self.dots = {each.dot: each for each in sums}
+        self.rings: list[Ring] = [*groups, *sums]
+        self.first_iteration: Value | None = None
+        self.at = _Iterators()
+        self.first = {group.readers[0] for group in groups}
+        self.rooms = {op.buffer for group in groups for op in group.waits}
+        self.renames = {op for group in groups for op in _renaming(group)}
+        self.held: dict[Group, Value] = {}
+        self.defs: dict[Value, Op] = {}
+
+    def function(self, body: Region) -> Region:
+        """The body, which begins with the pipelines and their iterators."""
+        self.defs = definitions(body)
+        outer, self.ops = self.ops, []
+        for number, group in enumerate(self.rings):
+            kind = Pipeline(self.stages[group], group.producer, group.consumer, group.tensors)
+            label = group.label or f"pipe{number}"
+            group.pipeline = self.emit(pipe.create_pipeline, types=[kind], label=label, hint=label)
+            self.at.producer[group] = self.emit(pipe.create_iterator, group.pipeline, producer=True)
+            self.at.consumer[group] = self.emit(pipe.create_iterator, group.pipeline)
+        created, self.ops = tuple(self.ops), outer
+        made = self.region(body, body.params)
+        return Region(made.params, created + made.ops)
+
+    def placed(self, op: Op, _: Rewriter) -> Any:
+        if op.kind in (pipe.wait_tma, pipe.tiled_tma_load) or op in self.renames or set(op.results) & self.rooms:
+            return op.results  # stands where its first reader does
+        inside = [ring for ring in self.rings if any(ring.block is r for r in _regions(op))]
+        if op in self.first:
+            for group in self.groups:
+                if group.readers[0] is op:
+                    self._begin(group)
+        if op in self.dots:
+            made: Any = self._added(op)
+        elif op in self.sums:
+            made = self._summed(self.sums[op], inside)
+        else:
+            made = self._loop(op, inside) if inside else self.copy(op).results
+        for group in self.groups:
+            if group.readers[-1] is op:
+                self._release(group)
+        return made
+
+    def _begin(self, group: Group) -> None:
+        """Fill a stage and wait for it."""
+        assert group.pipeline is not None
+        stage = self.emit(pipe.producer_acquire, group.pipeline, self.at.producer[group])
+        loads = [self.defs[op.token] for op in group.waits]
+        room = tuple(Value(op.result.type, op.result.hint) for op in group.waits)
+        outer, self.ops = self.ops, []
+        for load, buffer in zip(loads, room, strict=True):
+            self.emit(
+                pipe.tiled_tma_load, self[load.view], buffer, self[load.desc], [self[i] for i in load.indices],
+                span=load.span,
+            )  # fmt: skip
+        self.emit(pipe.pipeline_yield, [])
+        body, self.ops = Region(room, tuple(self.ops)), outer
+        written = self.emit(pipe.producer_write, group.pipeline, stage, regions=(body,))
+        self.emit(pipe.producer_commit, group.pipeline, written)
+        self.at.producer[group] = self.emit(pipe.inc_iter, self.at.producer[group])
+        self.held[group] = self.emit(pipe.consumer_wait, group.pipeline, self.at.consumer[group])
+        read = self.emit(pipe.consumer_read, group.pipeline, self.held[group])
+        tensors = (read,) if isinstance(read, Value) else tuple(read)
+        self.bind([op.result for op in group.waits], tensors)
+        for op in _renaming(group):
+            self.env[op.result] = self.copy(op).result
+
+    def _release(self, group: Group) -> None:
+        self.emit(pipe.consumer_release, group.pipeline, self.held[group])
+        self.at.consumer[group] = self.emit(pipe.inc_iter, self.at.consumer[group])
+
+    def _loop(self, op: Op, inside: list[Ring], sums: int | None = None, room: Value | None = None) -> list[Value]:
+        """A loop that carries the iterators of the pipelines inside it.
+
+        sums: which of the values that it carries is in tensor memory, at `room`, instead.
+        """
+        assert op.kind is std.for_, op.kind.name
+        before = self.at.values(inside)
+        body = op.body
+        kept = [i for i in range(len(op.results)) if i != sums]
+        carried = tuple(Value(v.type, v.hint or "it") for v in before)
+        params = {i: Value(body.params[i + 1].type, body.params[i + 1].hint) for i in kept}
+        index = Value(body.params[0].type, body.params[0].hint)
+        self.bind([body.params[0], *(body.params[i + 1] for i in kept)], [index, *params.values()])
+        if sums is not None and room is not None:
+            self.env[body.params[sums + 1]] = room
+        self.at.set(inside, carried)
+        outer, self.ops = self.ops, []
+        for inner in body.ops[:-1]:
+            self.op(inner)
+        yielded = [self[body.ops[-1].operands[i]] for i in kept]
+        self.emit(std.yield_, [*yielded, *self.at.values(inside)])
+        made, self.ops = tuple(self.ops), outer
+        results = {i: Value(op.results[i].type, op.results[i].hint) for i in kept}
+        after = tuple(Value(v.type, v.hint) for v in carried)
+        inits = tuple(self[op.args[3][i]] for i in kept)  # type: ignore[index]
+        args = (*(self[a] for a in op.args[:3]), (*inits, *before))
+        region = Region((index, *params.values(), *carried), made)
+        self.add(Op(op.kind, args, (*results.values(), *after), op.attrs, (region,), op.span))
+        self.at.set(inside, after)
+        return [results.get(i, old) for i, old in enumerate(op.results)]
+
+    # -- sums in tensor memory -------------------------------------------------------------------------------------
+
+    def _summed(self, each: Sum, inside: list[Ring]) -> list[Value]:
+        """The loop as producer of a stage, which is copied to registers after it."""
+        at, loop = self.at, each.loop
+        stage = self.emit(pipe.producer_acquire, each.pipeline, at.producer[each])
+        room = self.emit(pipe.producer_room, each.pipeline, stage, hint=each.label)
+        at.producer[each] = self.emit(pipe.inc_iter, at.producer[each])
+        results = self._loop(loop, inside, each.index, room)
+        self.emit(pipe.producer_commit, each.pipeline, stage)
+        held = self.emit(pipe.consumer_wait, each.pipeline, at.consumer[each])
+        read = self.emit(pipe.consumer_read, each.pipeline, held)
+        results[each.index] = self._in_registers(each, read)
+        self.emit(pipe.consumer_release, each.pipeline, held)
+        at.consumer[each] = self.emit(pipe.inc_iter, at.consumer[each])
+        return results
+
+    def _in_registers(self, each: Sum, read: Value) -> Value:
+        """The sums, added to what the loop begins with; that alone where it has no iteration."""
+        loop = each.loop
+        initial: Value = loop.args[3][each.index]  # type: ignore[index,assignment]
+        lower, upper = (_number(self.defs.get(v)) for v in (loop.lower, loop.upper))
+        if lower is not None and upper is not None and lower < upper:
+            return self._total(each, read, initial)
+        runs = self.emit(std.cmpi, self[loop.lower], self[loop.upper], predicate="slt")
+        outer, self.ops = self.ops, []
+        self.emit(std.yield_, [self._total(each, read, initial)])
+        then, self.ops = Region((), tuple(self.ops)), outer
+        orelse = Region((), (make(std.yield_, ((self[initial],),)),))
+        return self.emit(std.if_, runs, regions=(then, orelse), types=[initial.type], hint=each.label)
+
+    def _total(self, each: Sum, read: Value, initial: Value) -> Value:
+        sums = self.emit(pipe.copy, read, types=[initial.type], hint=each.label)
+        return sums if _is_zero(self.defs.get(initial)) else self.emit(std.addf, sums, self[initial], hint=each.label)
+
+    def _added(self, op: Op) -> Value:
+        """A product, added to the sums except in the first iteration."""
+        loop = self.dots[op].loop
+        adds = self.emit(std.cmpi, self[loop.body.params[0]], self[loop.lower], predicate="ne")
+        room = self[op.acc]
+        self.emit(pipe.async_dot, self[op.lhs], self[op.rhs], room, adds, mma=op.mma, types=[room.type])
+        return room
+
+
+def _number(op: Op | None) -> int | None:
+    """The integer that an operation gives; None where it is no constant."""
+    if op is None or op.kind is not std.constant or isinstance(op.result.type, Tensor):
+        return None
+    return op.value.item()
+
+
+def _is_zero(op: Op | None) -> bool:
+    return op is not None and op.kind is std.constant and not np.any(op.value.values)
+
+
+def _renaming(group: Group) -> list[Op]:
+    """The views and permutations of a group's tensors."""
+    names, found = {op.result for op in group.waits}, list[Op]()
+    for op in group.block.ops:
+        if op.kind in (ops.view, ops.expand_dims, ops.permute) and op.source in names:
+            names.add(op.result)
+            found.append(op)
+    return found
+
+
+def _regions(op: Op) -> Iterator[Region]:
+    """The regions of an operation, and those inside."""
+    for region in op.regions:
+        yield region
+        for inner in region.ops:
+            yield from _regions(inner)

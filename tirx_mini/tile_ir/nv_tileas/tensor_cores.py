@@ -1,0 +1,79 @@
+"""Dots on the tensor core of an SM: where wgmma and tcgen05 want their operands and leave their results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..context import UNSPECIALIZED, Context
+from ..layouts import LinearLayout, SharedLayout, tmem_rows, wgmma_accumulator, wgmma_operand
+from ..nv_tileaa import Tensor
+from ..nv_tileaa import standard as std
+from ..ssa import Op, Value, uses
+from . import ops
+from .operands import definitions, load_of, reasons, shared_layout
+from .sums import simple_sum
+
+WARPGROUP = 4
+"""Warps of a warpgroup."""
+ROWS: Mapping[str, int] = {ops.WGMMA: 64, ops.TCGEN05: 128}
+"""Rows of one instruction."""
+MOST_COLUMNS, LEAST_COLUMNS = 256, 16
+DEPTH = 16
+"""K of one instruction for elements of 16 bits."""
+
+
+def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
+    """The dots of a function that wgmma or tcgen05 computes, and which of the two.
+
+    Operands of 16 bits, accumulated in float32: those can be read along either dimension. tcgen05 is for loops that
+    only add up products of tiles that TMA loads.
+    """
+    defs, used = definitions(func.body), uses(func.body)
+    kind = ops.TCGEN05 if context.has_tensor_memory else ops.WGMMA
+    if kind == ops.WGMMA:
+        return {op: kind for op in func.body.walk() if op.kind is ops.dot and _fits(op, kind, warps)}
+    if context.options.agents == UNSPECIALIZED:
+        return {}
+    dots = (simple_sum(op, used) for op in func.body.walk() if op.kind is std.for_)
+    return {
+        op: kind
+        for op in dots
+        if op is not None and _fits(op, kind, warps) and all(_by_tma(v, func, defs) for v in (op.lhs, op.rhs))
+    }
+
+
+def _by_tma(value: Value, func: Op, defs: Mapping[Value, Op]) -> bool:
+    load = load_of(value, defs)
+    return load is not None and next(reasons(load, func, defs), None) is None
+
+
+def _fits(op: Op, kind: str, warps: int) -> bool:
+    """Whether an instruction computes a dot of these types and shapes."""
+    lhs, acc = op.lhs.type, op.acc.type
+    if str(lhs.element) not in ("f16", "bf16") or str(acc.element) != "f32" or lhs.rank != 2:
+        return False
+    (rows, inner), cols = lhs.shape, acc.shape[1]
+    if warps % WARPGROUP or rows % ROWS[kind] or inner < DEPTH or cols < LEAST_COLUMNS:
+        return False
+    along_m, along_n = groups_along(acc, warps, kind)
+    return rows // along_m >= ROWS[kind] and cols // along_n >= LEAST_COLUMNS and cols <= MOST_COLUMNS
+
+
+def groups_along(acc: Tensor, warps: int, kind: str) -> tuple[int, int]:
+    """Warpgroups side by side along M and along N: along M where each has the rows of an instruction."""
+    groups = warps // WARPGROUP
+    along_m = min(groups, max(1, acc.shape[0] // ROWS[kind]))
+    return along_m, groups // along_m
+
+
+def layouts(op: Op, warps: int, defs: Mapping[Value, Op]) -> list[LinearLayout | SharedLayout]:
+    """The layouts of A, B and the accumulator of a dot by wgmma or tcgen05. defs: what defines each value."""
+    shape = op.acc.type.shape
+    along_m, _ = groups_along(op.acc.type, warps, op.mma)
+    b = shared_layout(op.rhs, defs)
+    if op.mma == ops.TCGEN05:
+        return [shared_layout(op.lhs, defs), b, tmem_rows(shape, warps=warps)]
+    acc = wgmma_accumulator(shape, warps=warps, warpgroups_m=along_m)
+    if load_of(op.lhs, defs) is not None:
+        return [shared_layout(op.lhs, defs), b, acc]
+    return [wgmma_operand(op.lhs.type.shape, bits=16, warps=warps, warpgroups_m=along_m), b, acc]

@@ -1,0 +1,101 @@
+"""tileas lower-tma-load-store-to-async: tiles that the tensor core reads are loaded by TMA into shared memory."""
+
+from __future__ import annotations
+
+from ..context import UNSPECIALIZED, Context
+from ..layouts import SharedLayout
+from ..nv_tileaa import Tensor
+from ..nv_tileaa import ops as aa
+from ..ssa import KEEP, Module, Op, Region, Rewriter, Value, remove_dead, uses
+from . import ops
+from . import pipeline_ops as pipe
+from .operands import carried, chain_of, definitions, loaded_layout, reasons
+
+
+def lower_tma_load_store_to_async(module: Module, context: Context) -> Module:
+    """A tiled_load whose elements go to shared memory becomes an asynchronous TMA load.
+
+    One that TMA cannot do stays what it is, and its elements pass through registers; a note says why. So do all of a
+    program without a warp that loads.
+    """
+    if context.options.agents == UNSPECIALIZED:
+        return module
+    return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
+
+
+def _function(func: Op, context: Context) -> Op:
+    defs = definitions(func.body)
+    rewriter = _Lower(defs)
+    for op in func.body.walk():
+        if op.kind is ops.convert_layout and isinstance(op.result.type.layout, SharedLayout):
+            chain = chain_of(op.result, defs)
+            if not chain:
+                continue
+            why = next(reasons(chain[0], func, defs), None)
+            if why is None:
+                rewriter.chains[op] = chain
+            else:
+                context.note(f"this tile is loaded through registers, without TMA: {why}", chain[0].span)
+    if not rewriter.chains:
+        return func
+    body = without_unused_loads(rewriter.region(func.body))
+    return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
+
+
+def without_unused_loads(region: Region) -> Region:
+    """Without loads whose elements nothing uses; what waits for them waits for what they waited for."""
+    live = Region(region.params, remove_dead(Module("", region.ops)).ops)
+    used = uses(live)
+
+    def unused(op: Op, rw: Rewriter) -> object:
+        if op.tensor in used:
+            return KEEP
+        token = rw[op.token] if op.token is not None else rw.emit(aa.create_mem_token)
+        return op.tensor, token
+
+    return Rewriter({ops.tiled_load: unused}).region(live, live.params)
+
+
+class _Lower(Rewriter):
+    """chains: for each conversion to shared memory, the operations from the load to it. descs: tensor maps by array."""
+
+    def __init__(self, defs: dict[Value, Op]) -> None:
+        super().__init__(default=self.lowered)
+        self.defs = defs
+        self.chains: dict[Op, list[Op]] = {}
+        self.descs: dict[Value, Value] = {}
+
+    def lowered(self, op: Op, _: Rewriter) -> object:
+        if op.kind is aa.make_memref:
+            return self._array(op)
+        chain = self.chains.get(op)
+        if chain is None:
+            return KEEP
+        load, *rest = chain
+        value = self._load(load)
+        layout = loaded_layout(load)
+        for step in rest[:-1]:
+            layout = carried(step, layout)
+            if step.kind is not ops.convert_layout:
+                value = self.copy_with(step, value, step.result.type.with_layout(layout))
+        return value
+
+    def _array(self, op: Op) -> Value:
+        """An array, and its tensor map where a load needs it."""
+        array = self.copy(op).result
+        if any(self.defs[chain[0].view].source is op.result for chain in self.chains.values()):
+            self.descs[op.result] = self.emit(pipe.make_tiled_tma_desc, array, tmaIdx=len(self.descs), hint="tma_desc")
+        return array
+
+    def copy_with(self, op: Op, source: Value, type: Tensor) -> Value:
+        """A copy of a view or a permutation of shared memory."""
+        made = Op(op.kind, (source,), (Value(type, op.result.hint),), op.attrs, (), op.span)
+        return self.add(made).result
+
+    def _load(self, load: Op) -> Value:
+        desc = self.descs[self.defs[load.view].source]
+        tensor = load.tensor.type.with_layout(loaded_layout(load))
+        room = self.emit(pipe.alloc_tensor, types=[tensor], hint=load.tensor.hint, span=load.span)
+        indices = [self[index] for index in load.index]
+        token = self.emit(pipe.tiled_tma_load, self[load.view], room, desc, indices, span=load.span)
+        return self.emit(pipe.wait_tma, token, room, hint=load.tensor.hint, span=load.span)
