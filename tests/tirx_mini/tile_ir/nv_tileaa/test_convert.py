@@ -8,8 +8,10 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tests.tirx_mini.tile_ir import programs
+from tests.tirx_mini.tile_ir import programs, random_programs
 from tests.tirx_mini.tile_ir.programs import Program
 from tirx_mini.ir import TirxError
 from tirx_mini.tile_ir import cuda_tile, nv_tileaa
@@ -155,3 +157,12 @@ def test_what_has_no_counterpart_is_refused():
     program = Program("", "%p = alloca {num_elem = 4, alignment = 16} : tile<ptr<f32>>")
     with pytest.raises(TirxError, match=r"cuda_tile.alloca is not supported"):
         converted(program)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@given(random_programs.modules(), st.integers(-3, 3))
+def test_random_programs_mean_the_same(module, n):
+    made = verify(convert_cudatile_to_tileaa(verify(module), context_for("H100")))
+    assert random_programs.run(nv_tileaa.interpret, made, n) == random_programs.run(cuda_tile.interpret, module, n)
+    text = print_module(made)
+    assert print_module(parse_module(text, [NV_TILEAA, *STANDARD])) == text

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis import HealthCheck, given, settings
+
+from tests.tirx_mini.tile_ir import random_programs
 from tirx_mini.tile_ir.cuda_tile import CUDA_TILE
 from tirx_mini.tile_ir.ssa import parse_module, print_module, verify
 
@@ -34,3 +37,10 @@ def test_the_text_has_every_operation():
     module = parse_module(EVERY_OP, [CUDA_TILE])
     untested = {"pack", "unpack", "mmaf_scaled", "alloca"}
     assert {op.kind.mnemonic for op in module.walk()} | untested == set(CUDA_TILE.ops)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@given(random_programs.modules())
+def test_random_programs_go_through_text_unchanged(module):
+    text = print_module(verify(module))
+    assert print_module(verify(parse_module(text, [CUDA_TILE]))) == text
