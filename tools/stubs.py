@@ -201,7 +201,7 @@ def _instructions() -> Iterator[str]:
     collective = dict(_collectives())
     for path, overloads in NAMES.items():
         if path not in collective:
-            root.at(path).functions = [_signature(path, *entry) for entry in _told_apart(overloads.entries)]
+            root.at(path).functions = _signatures(path, overloads.entries)
     for path, functions in collective.items():
         root.at(path).functions = functions
     for name, group in root.below.items():
@@ -212,12 +212,26 @@ def _instructions() -> Iterator[str]:
             yield _functions(group, name, "")
 
 
-def _told_apart(entries: list[tuple[Instruction, Alias]]) -> Iterator[tuple[Instruction, Alias]]:
-    """The signatures of a name that a type checker can tell apart: of those with the same parameters the last one."""
-    last = {tuple(alias.order): place for place, (_, alias) in enumerate(entries) if alias.order}
-    yield from (
-        entry for place, entry in enumerate(entries) if not entry[1].order or last[tuple(entry[1].order)] == place
-    )
+def _signatures(path: str, entries: list[tuple[Instruction, Alias]]) -> list[str]:
+    """The signatures of a name. Those with the same parameters in an order of their own are one."""
+    alike: dict[tuple[str, ...], list[tuple[Instruction, Alias]]] = {}
+    for entry, alias in entries:
+        if alias.order:
+            alike.setdefault(tuple(alias.order), []).append((entry, alias))
+    own = [_signature(path, *entry) for entry in entries if not entry[1].order]
+    return own + [_signature(path, *group[0], _merged(group)) for group in alike.values()]
+
+
+def _merged(group: list[tuple[Instruction, Alias]]) -> list[str]:
+    """The parameters that several instructions have by one name: any, where their types or defaults differ."""
+    each = [list(_ordered(*entry)) for entry in group]
+    return [_any_of(texts) for texts in zip(*each, strict=True)]
+
+
+def _any_of(texts: tuple[str, ...]) -> str:
+    if len(set(texts)) == 1:
+        return texts[0]
+    return f"{texts[0].partition(':')[0]}: Any{' = ...' * any(' = ' in text for text in texts)}"
 
 
 def _class(group: _Group) -> str:
@@ -247,8 +261,8 @@ def _escaped(text: str) -> str:
     return escaped.replace("NAME(FIRST", "{name}({first}", 1)
 
 
-def _signature(path: str, entry: Instruction, alias: Alias) -> str:
-    shown = ", ".join(_ordered(entry, alias) if alias.order else _parameters(entry, alias))
+def _signature(path: str, entry: Instruction, alias: Alias, ordered: Iterable[str] = ()) -> str:
+    shown = ", ".join(ordered or _parameters(entry, alias))
     returned = "None" if entry.result is None else "Expr"
     summary, _, rest = manual(path, [(entry, alias)]).partition("\n\n")[2].partition("\n")
     return f"def NAME(FIRST{shown}) -> {returned}:\n{_docstring(summary, [rest])}"

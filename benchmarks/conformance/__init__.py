@@ -6,6 +6,7 @@ from .copies import COPIES
 from .mbarriers import MBARRIERS
 from .memory import MEMORY
 from .scalars import SCALARS
+from .signals import SIGNALS
 from .sync import SYNC
 from .tensor_core import TENSOR_CORE
 from .tma import TMA
@@ -14,7 +15,8 @@ from .warp_matrix import WARP_MATRIX
 from .warps import WARPS
 
 CASES: tuple[Case, ...] = (
-    *MBARRIERS, *SYNC, *MEMORY, *VALUES, *WARPS, *SCALARS, *CONVERSIONS, *COPIES, *TMA, *TENSOR_CORE, *WARP_MATRIX,
+    *MBARRIERS, *SIGNALS, *SYNC, *MEMORY, *VALUES, *WARPS, *SCALARS, *CONVERSIONS, *COPIES, *TMA, *TENSOR_CORE,
+    *WARP_MATRIX,
 )  # fmt: skip
 
 __all__ = ["CASES", "Case"]

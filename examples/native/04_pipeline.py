@@ -40,7 +40,7 @@ def column_sums(A_ptr: T.handle, out_ptr: T.handle):
             # The preceding phase of a new barrier counts as complete, so the first use of a stage does not block.
             T.ptx.mbarrier.try_wait(empty.ptr_to([k % DEPTH]), (k // DEPTH + 1) % 2)
             T.ptx.cp_async(ring.ptr_to([k % DEPTH, column]), A.ptr_to([bx, k, column]), bytes=16)
-            T.ptx.cp_async.mbarrier.arrive(full.ptr_to([k % DEPTH]))
+            T.ptx.cp_async.mbarrier.arrive.noinc(full.ptr_to([k % DEPTH]))
     else:
         total: T.float32 = 0.0
         for k in T.serial(TILES):

@@ -230,6 +230,10 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     # -- addresses, mbarriers
 
+    def complete_bytes(self, thread: ThreadT, bar: int, nbytes: int, /) -> None:
+        """Take bytes off the tx-count of the mbarrier at an address, as a copy does that has brought them."""
+        ...
+
     def mbarrier(self, thread: ThreadT, bar: int, /) -> MbarrierT:
         """The mbarrier at an address of shared memory; a fault where there is no such memory."""
         ...
@@ -313,12 +317,16 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """Arrive at a named barrier that `threads` threads complete."""
         ...
 
+    def bar_count(self, thread: ThreadT, number: int, holds: Any, /) -> Generator[object, None, int]:
+        """Arrive, block until all threads of the CTA have, and count those for which a condition holds."""
+        ...
+
     def grid_sync(self, thread: ThreadT, /) -> Blocking:
         """Arrive, and block until all threads of the grid have, with all that they did visible."""
         ...
 
-    def cluster_arrive(self, thread: ThreadT, /) -> None:
-        """Arrive at the barrier of the cluster, releasing."""
+    def cluster_arrive(self, thread: ThreadT, /, *, releases: bool = True) -> None:
+        """Arrive at the barrier of the cluster."""
         ...
 
     def cluster_wait(self, thread: ThreadT, /) -> Blocking:
@@ -445,8 +453,11 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """Wait until at most `count` groups of each lane are unfinished."""
         ...
 
-    def cp_async_arrive(self, thread: ThreadT, bar: int, /) -> None:
-        """Let each active lane arrive at `bar` when its earlier copies are done."""
+    def cp_async_arrive(self, thread: ThreadT, bar: int, more: bool, /) -> None:
+        """Let each active lane arrive at `bar` when its earlier copies are done.
+
+        more: whether these arrivals are pending from now on, besides those that the barrier expects.
+        """
         ...
 
     # -- the rest
@@ -459,6 +470,14 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """The time since the launch, in ns."""
         ...
 
+    def cycles(self, thread: ThreadT, /) -> int:
+        """The time since the launch, in cycles of the SM's clock."""
+        ...
+
+    def sleep(self, thread: ThreadT, nanoseconds: int, /) -> None:
+        """Let the warp do nothing for a while."""
+        ...
+
     def set_max_registers(self, thread: ThreadT, count: int, increase: bool, /) -> Blocking:
         """Set the registers of each thread of the warp; blocks until the CTA has enough for an increase."""
         ...
@@ -469,7 +488,7 @@ Mbarrier = MbarrierVerbs[Thread]
 Machine = MachineVerbs[Thread, Mbarrier, RegisterOperand]
 
 MBARRIER_VERBS = frozenset({
-    "mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "bulk_load", "bulk_copy", "cancel_cluster",
-    "cp_async_arrive",
+    "mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "complete_bytes", "bulk_load", "bulk_copy",
+    "cancel_cluster", "cp_async_arrive",
 })  # fmt: skip
 """The verbs of a machine that are given the address of an mbarrier: no body touches one without them."""

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from .core import instruction
-from .facts import BarrierEffect, CudaName, Scope
+from .facts import Alias, BarrierEffect, CudaName, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import CtaRank, MbarrierAddress, pred, u32
+
+_OWN = {
+    "sem": ("", "release"), "scope": ("", "cta"), "space": (None, "shared", "shared::cta"), "remote": (None,),
+    "pred": (None,),
+}  # fmt: skip
+_REMOTE = {
+    "sem": ("", "release"), "scope": ("", "cta", "cluster"), "space": (None, "shared::cluster"), "remote": "cta_id",
+    "pred": "pred",
+}  # fmt: skip
+"""The last parameters of arrivals in TVM 0.26, at the CTA's own barrier and at another one's."""
+
+
+def _arrival(more: Mapping[str, Any], last: Mapping[str, Any], name: str = "ptx.mbarrier.arrive") -> Alias:
+    return Alias(name, defaults={"pred": True} if last is _REMOTE else {}, order={"bar": "bar", **more, **last})
 
 
 @instruction(
@@ -39,6 +56,7 @@ def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 @instruction(
     "mbarrier.arrive.release.cta.shared::cta.b64 _, [{bar}];",
     name="mbarrier.arrive",
+    api=(_arrival({"count": (None, 1)}, _OWN),),
     implied=("release", "cta"),
     issued_by=Scope.THREAD,
     min_sm=90,
@@ -48,6 +66,64 @@ def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """Each thread arrives once at `bar`, and releases its earlier accesses."""
     gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).arrive(thread, thread.mask.count)
+
+
+@instruction(
+    "mbarrier.arrive.release.cta.shared::cta.b64 _, [{bar}], {count};",
+    name="mbarrier.arrive.count",
+    api=(_arrival({"count": "count"}, _OWN),),
+    implied=("release", "cta"),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mbarrier.arrive",
+    cost="smem_atomic",
+    barrier=BarrierEffect.ARRIVE,
+)
+def mbarrier_arrive_count(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
+    """Each thread arrives `count` times at `bar`, and releases its earlier accesses."""
+    gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).arrive(thread, count * thread.mask.count)
+
+
+@instruction(
+    "mbarrier.arrive.noComplete.release.cta.shared::cta.b64 _, [{bar}], {count};",
+    name="mbarrier.arrive.no_complete",
+    api=(Alias("ptx.mbarrier.arrive.no_complete", order={
+        "bar": "bar", "count": "count", "space": ("shared", "shared::cta"), "pred": (None,),
+    }),),
+    implied=("release", "cta"),
+    issued_by=Scope.THREAD,
+    min_sm=80,
+    isa="mbarrier.arrive",
+    cost="smem_atomic",
+    barrier=BarrierEffect.ARRIVE,
+)
+def mbarrier_arrive_no_complete(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
+    """As `mbarrier.arrive.count`, for arrivals that do not complete the phase. What happens if they do is undefined.
+
+    The simulator completes the phase then.
+    """
+    gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).arrive(thread, count * thread.mask.count)
+
+
+@instruction(
+    "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [{bar}], {bytes};",
+    name="mbarrier.complete_tx",
+    api=(Alias("ptx.mbarrier.complete_tx", order={
+        "bar": "bar", "tx_count": "bytes", "sem": ("relaxed",), "scope": ("cluster", "cta"),
+        "space": ("shared::cluster", "shared::cta", "shared"), "remote": (None,), "pred": (None,),
+    }),),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    cost="smem_atomic",
+    barrier=BarrierEffect.COMPLETE_TX,
+)
+def mbarrier_complete_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> None:
+    """Take `bytes` off the bytes that the current phase of `bar` expects, as if a copy had brought them.
+
+    `bar` may be another CTA's, at an address of `map_shared_rank`. It releases nothing.
+    """
+    for _ in range(thread.mask.count):
+        gpu.complete_bytes(thread, bar, bytes)
 
 
 @instruction(
@@ -67,6 +143,7 @@ def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes
 @instruction(
     "mbarrier.arrive.expect_tx.shared::{bar_space}.b64 _, [{bar}], {bytes};",
     name="mbarrier.arrive.expect_tx",
+    api=(_arrival({"byte_count": "bytes"}, _OWN, "ptx.mbarrier.arrive.expect_tx"),),
     implied=("release", "cta"),
     issued_by=Scope.THREAD,
     min_sm=90,
@@ -89,7 +166,7 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress
     @{pred} mbarrier.arrive.shared::cluster.b64 _, [remote];
 }""",
     name="mbarrier.arrive.remote",
-    api=("ptx.mbarrier.arrive",),
+    api=("ptx.mbarrier.arrive", _arrival({"count": (None, 1)}, _REMOTE)),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive; mapa",
@@ -102,6 +179,30 @@ def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, c
     if pred:
         remote = gpu.map_shared_rank(thread, bar, cta_id)
         gpu.mbarrier(thread, remote).arrive(thread, thread.mask.count)
+
+
+@instruction(
+    """{
+    .reg .b32 remote;
+    @{pred} mapa.shared::cluster.u32 remote, {bar}, {cta_id};
+    @{pred} mbarrier.arrive.expect_tx.shared::cluster.b64 _, [remote], {bytes};
+}""",
+    name="mbarrier.arrive.expect_tx.remote",
+    api=(_arrival({"byte_count": "bytes"}, _REMOTE, "ptx.mbarrier.arrive.expect_tx"),),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mbarrier.arrive; mapa",
+    cost="smem_atomic",
+    barrier=BarrierEffect.ARRIVE_EXPECT_TX,
+)
+def mbarrier_arrive_expect_tx_remote(
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32, cta_id: CtaRank, pred: pred
+) -> None:
+    """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds."""
+    if pred:
+        barrier = gpu.mbarrier(thread, gpu.map_shared_rank(thread, bar, cta_id))
+        if barrier.expect(thread, bytes * thread.mask.count):
+            barrier.arrive(thread, thread.mask.count)
 
 
 @instruction(
@@ -130,8 +231,34 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 
 
 @instruction(
+    """{
+    .reg .pred complete;
+    WAIT:
+    mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [{bar}], {phase};
+    @complete bra DONE;
+    bra WAIT;
+    DONE:
+}""",
+    name="mbarrier.try_wait.cluster",
+    api=("ptx.mbarrier.try_wait_acquire_cluster",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    isa="mbarrier.try_wait",
+    cost="wait",
+    barrier=BarrierEffect.WAIT,
+)
+def mbarrier_try_wait_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> Blocking:
+    """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too."""
+    yield from gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
+
+
+@instruction(
     "mbarrier.test_wait.parity.shared::cta.b64 {result}, [{bar}], {phase};",
     name="mbarrier.test_wait",
+    api=(Alias("ptx.mbarrier_test_wait_parity", order={
+        "barrier": "bar", "phase": "phase", "sem": ("", "acquire"), "scope": ("", "cta"),
+        "space": ("shared::cta", "shared"),
+    }),),
     implied=("acquire", "cta"),
     issued_by=Scope.THREAD,
     min_sm=80,

@@ -13,7 +13,7 @@ NOT_IN_TABLE = frozenset(
     """
     activemask applypriority barrier.cta bfind bmsk brev brkpt clz copysign
     cp.async.bulk.prefetch createpolicy discard dp2a dp4a fns getctarank isspacep istypep ldu lop3 mad match
-    membar mma.sp movmatrix multimem nanosleep pmevent popc prefetch prefetchu prmt setp shf sin stackrestore
+    membar mma.sp movmatrix multimem pmevent popc prefetch prefetchu prmt setp shf sin stackrestore
     stacksave suld sured sust szext tanh tcgen05.mma.sp tcgen05.mma.ws tcgen05.shift tensormap testp tex tld4
     trap txq wmma
     """.split()
@@ -23,9 +23,9 @@ NOT_IN_TABLE = frozenset(
 
 CUDA_NOT_IN_TABLE = frozenset(
     """
-    bfloat162float cvta_generic_to_shared fdividef ffs_u32 float22half2 float8tohalf8
-    fmul2_rn get_tmem_addr half2float half8tofloat8 nano_sleep
-    runtime_instr_desc smem_addr_from_uint64 syncthreads_and syncthreads_or
+    bfloat162float fdividef ffs_u32 float22half2 float8tohalf8
+    fmul2_rn get_tmem_addr half2float half8tofloat8
+    runtime_instr_desc smem_addr_from_uint64
     trap_when_assert_failed
     """.split()
 )

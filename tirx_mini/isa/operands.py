@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, Flag
 from typing import Annotated, Any
@@ -95,7 +95,8 @@ def _operand(
 _SHARED = "a pointer to shared memory, as in bar.ptr_to([0])"
 _REGISTERS = "a pointer to a register buffer"
 
-u32 = Annotated[int, _operand(OperandKind.U32, "uint32", "an integer")]
+_U32 = _operand(OperandKind.U32, "uint32", "an integer")
+u32 = Annotated[int, _U32]
 s32 = Annotated[int, _operand(OperandKind.S32, "int32", "an integer")]
 u64 = Annotated[int, _operand(OperandKind.U64, "uint64", "a 64-bit integer")]
 Tcgen05Descriptor = Annotated[
@@ -104,7 +105,8 @@ Tcgen05Descriptor = Annotated[
 WgmmaDescriptor = Annotated[int, _operand(OperandKind.WGMMA_DESCRIPTOR, "uint64", "a matrix descriptor")]
 InstructionWord = Annotated[int, _operand(OperandKind.INSTRUCTION_DESCRIPTOR, "uint32", "an instruction descriptor")]
 f32 = Annotated[float, _operand(OperandKind.F32, "float32", "a number")]
-pred = Annotated[bool, _operand(OperandKind.PREDICATE, "bool", "a condition")]
+_PREDICATE = _operand(OperandKind.PREDICATE, "bool", "a condition")
+pred = Annotated[bool, _PREDICATE]
 any_value = Annotated[Any, _operand(OperandKind.ANY, None, "a value")]
 SharedAddress = Annotated[int, _operand(OperandKind.SHARED, None, _SHARED)]
 MbarrierAddress = Annotated[int, _operand(OperandKind.MBARRIER, None, _SHARED, spellings=("ptr", "mbar"))]
@@ -116,6 +118,9 @@ MemoryAddress = Annotated[
     int, _operand(OperandKind.MEMORY, None, "a pointer to global or shared memory", spellings=("addr", "ptr"))
 ]
 typed_value = Annotated[Any, _operand(OperandKind.TYPED, None, "a value of the instruction's type")]
+waited_pred = Annotated[Generator[object, None, bool], _PREDICATE]
+waited_u32 = Annotated[Generator[object, None, int], _U32]
+"""Results of instructions that block."""
 TmemAddress = Annotated[
     int, _operand(OperandKind.TMEM, "uint32", "an address of tensor memory, as tcgen05.alloc wrote it")
 ]

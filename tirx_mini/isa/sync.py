@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from .core import instruction
 from .facts import Alias, CudaName, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import u32
+from .operands import pred, u32, waited_pred, waited_u32
 
 
 @instruction(
@@ -22,6 +26,49 @@ from .operands import u32
 def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     """Wait until every thread of the CTA has arrived at the barrier (`__syncthreads`)."""
     yield from gpu.bar_sync(thread, barrier_id, None)
+
+
+def _for_all(result: Any, condition: Any) -> Any:
+    """A result that all lanes get, as an array where the operand is one."""
+    return np.full(32, result) if isinstance(condition, np.ndarray) else result
+
+
+def _named(function: str) -> tuple[Alias, ...]:
+    """The name in CUDA C++, for barrier 0."""
+    return (Alias(f"cuda.{function}", {"barrier_id": 0}, order={"cond": "condition"}),)
+
+
+@instruction(
+    "bar.red.and.pred {result}, {barrier_id}, {condition};",
+    name="bar.red.and", api=_named("syncthreads_and"),
+    issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier", awaits="bar.sync",
+)  # fmt: skip
+def bar_red_and(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -> waited_pred:
+    """Wait until every thread of the CTA has arrived; whether the condition holds in all of them."""
+    count = yield from gpu.bar_count(thread, barrier_id, np.logical_not(condition))
+    return _for_all(count == 0, condition)
+
+
+@instruction(
+    "bar.red.or.pred {result}, {barrier_id}, {condition};",
+    name="bar.red.or", api=_named("syncthreads_or"),
+    issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier", awaits="bar.sync",
+)  # fmt: skip
+def bar_red_or(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -> waited_pred:
+    """Wait until every thread of the CTA has arrived; whether the condition holds in some of them."""
+    count = yield from gpu.bar_count(thread, barrier_id, condition)
+    return _for_all(count > 0, condition)
+
+
+@instruction(
+    "bar.red.popc.u32 {result}, {barrier_id}, {condition};",
+    name="bar.red.popc", api=_named("syncthreads_count"),
+    issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier", awaits="bar.sync",
+)  # fmt: skip
+def bar_red_popc(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -> waited_u32:
+    """Wait until every thread of the CTA has arrived; in how many of them the condition holds."""
+    count = yield from gpu.bar_count(thread, barrier_id, condition)
+    return _for_all(count, condition)
 
 
 @instruction(
@@ -138,7 +185,9 @@ def grid_sync(gpu: Machine, thread: Thread) -> Blocking:
     "barrier.cluster.arrive.release.aligned;",
     name="barrier.cluster.arrive",
     implied=("release",),
-    api=("cuda.cluster_arrive",),
+    api=("cuda.cluster_arrive", Alias("ptx.barrier.cluster.arrive", order={
+        "sem": ("", "release"), "aligned": (True,),
+    })),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",
@@ -150,10 +199,26 @@ def barrier_cluster_arrive(gpu: Machine, thread: Thread) -> None:
 
 
 @instruction(
+    "barrier.cluster.arrive.relaxed.aligned;",
+    name="barrier.cluster.arrive.relaxed",
+    api=(Alias("ptx.barrier.cluster.arrive", order={"sem": ("relaxed",), "aligned": (True,)}),),
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="barrier.cluster",
+    cost="barrier",
+)
+def barrier_cluster_arrive_relaxed(gpu: Machine, thread: Thread) -> None:
+    """As `barrier.cluster.arrive`, without releasing anything: for threads that only say that they are there."""
+    gpu.cluster_arrive(thread, releases=False)
+
+
+@instruction(
     "barrier.cluster.wait.acquire.aligned;",
     name="barrier.cluster.wait",
     implied=("acquire",),
-    api=("cuda.cluster_wait",),
+    api=("cuda.cluster_wait", Alias("ptx.barrier.cluster.wait", order={
+        "acquire": (False, True), "aligned": (True,),
+    })),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",

@@ -44,6 +44,22 @@ def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: CtaRank) -> u
 
 
 @instruction(
+    "mov.u32 {result}, {ptr};",
+    name="cvta.shared",
+    api=("cuda.cvta_generic_to_shared",),
+    issued_by=Scope.THREAD,
+    min_sm=70,
+    isa="cvta",
+    cost="alu",
+    pure=True,
+    lanewise=True,
+)
+def cvta_shared(gpu: Machine, thread: Thread, ptr: SharedAddress) -> u32:
+    """The address of a place in shared memory, as an integer of 32 bits."""
+    return ptr
+
+
+@instruction(
     "shfl.sync.bfly.b32 {result}, {value}, {lane_mask}, 31, 0xffffffff;",
     name="shfl.xor",
     api=("cuda.shfl_xor",),

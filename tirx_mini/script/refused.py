@@ -157,8 +157,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "further forms of mbarriers and stores",
-        "ptx.mbarrier.arrive.no_complete ptx.mbarrier.complete_tx ptx.mbarrier.try_wait_acquire_cluster "
-        "ptx.mbarrier_test_wait_parity ptx.ld_global_acquire ptx.st_bulk cuda.syncthreads_and cuda.syncthreads_or",
+        "ptx.ld_global_acquire ptx.st_bulk",
         "the table has other forms of it",
         "use `Tx.ptx.mbarrier.arrive`, `.try_wait`, `.test_wait`, `Tx.ptx.ld_acquire`, `Tx.fill(tile, 0)`, and "
         '`Tx.cuda.cta_reduce(value, "max", …)` for a condition of all threads',
@@ -172,8 +171,8 @@ REFUSALS: Sequence[Refusal] = (
     _row(
         "functions of CUDA C++",
         "cuda.bfloat* cuda.float2* cuda.float8tohalf8 cuda.half* cuda.make_float2 cuda.fp8x4_e4m3_from_float4 "
-        "cuda.fdividef cuda.ffs_u32 cuda.clock64 cuda.nano_sleep cuda.trap_when_assert_failed cuda.hmax2 cuda.hmin2 "
-        "cuda.cvta_generic_to_shared cuda.fadd2_rn cuda.fmul2_rn ptx.fetch_register ptx.fns_b32 ptx.ldg32 ptx.ld_mmio "
+        "cuda.fdividef cuda.ffs_u32 cuda.trap_when_assert_failed cuda.hmax2 cuda.hmin2 "
+        "cuda.fadd2_rn cuda.fmul2_rn ptx.fetch_register ptx.fns_b32 ptx.ldg32 ptx.ld_mmio "
         "ptx.st_mmio",
         "the table of instructions does not have it",
         "convert with `Tx.cast(value, dtype)`, reinterpret with `Tx.reinterpret(dtype, value)`; "

@@ -1020,6 +1020,59 @@ class _PtxAtom:
         """
 
 
+class _PtxMbarrierArriveExpect_tx:
+    """Tx.ptx.mbarrier.arrive.expect_tx: instructions."""
+
+    @overload
+    def __call__(self, bar: SharedPointer, bytes: Integer) -> None:
+        """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's.
+
+        PTX:
+            mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], bytes;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bytes:         an integer (also byte_count, tx_count)
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive, .expect_tx
+        """
+    @overload
+    def __call__(self, bar: SharedPointer, byte_count: Integer, sem: Any = ..., scope: Any = ..., space: Any = ..., remote: Any = ..., pred: Any = ...) -> None:
+        """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's.
+
+        PTX:
+            mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], bytes;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        byte_count:    an integer (also byte_count, tx_count)
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive, .expect_tx
+        """
+
+    def remote(self, bar: SharedPointer, bytes: Integer, cta_id: Integer, pred: Condition) -> None:
+        """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds.
+
+        PTX:
+            {
+                .reg .b32 remote;
+                @pred mapa.shared::cluster.u32 remote, bar, cta_id;
+                @pred mbarrier.arrive.expect_tx.shared::cluster.b64 _, [remote], bytes;
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bytes:         an integer
+        cta_id:        the rank of a CTA in the cluster, an integer
+        pred:          a condition
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive; mapa
+        """
+
+
 class _PtxMbarrierArrive:
     """Tx.ptx.mbarrier.arrive: instructions."""
 
@@ -1055,21 +1108,68 @@ class _PtxMbarrierArrive:
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       mbarrier.arrive; mapa
         """
-
-    def expect_tx(self, bar: SharedPointer, bytes: Integer) -> None:
-        """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's.
+    @overload
+    def __call__(self, bar: SharedPointer, count: Any = ..., sem: Any = ..., scope: Any = ..., space: Any = ..., remote: Any = ..., pred: Any = ...) -> None:
+        """Each thread arrives once at `bar`, and releases its earlier accesses.
 
         PTX:
-            mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], bytes;
+            mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];
 
         bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        bytes:         an integer (also byte_count, tx_count)
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
-        PTX ISA:       mbarrier.arrive, .expect_tx
+        PTX ISA:       mbarrier.arrive
         """
 
+    def count(self, bar: SharedPointer, count: Integer) -> None:
+        """Each thread arrives `count` times at `bar`, and releases its earlier accesses.
+
+        PTX:
+            mbarrier.arrive.release.cta.shared::cta.b64 _, [bar], count;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        count:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive
+        """
+
+    @overload
+    def no_complete(self, bar: SharedPointer, count: Integer) -> None:
+        """As `mbarrier.arrive.count`, for arrivals that do not complete the phase. What happens if they do is undefined.
+
+        The simulator completes the phase then.
+
+        PTX:
+            mbarrier.arrive.noComplete.release.cta.shared::cta.b64 _, [bar], count;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        count:         an integer
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive
+        """
+    @overload
+    def no_complete(self, bar: SharedPointer, count: Integer, space: str = 'shared', pred: Any = None) -> None:
+        """As `mbarrier.arrive.count`, for arrivals that do not complete the phase. What happens if they do is undefined.
+
+        The simulator completes the phase then.
+
+        PTX:
+            mbarrier.arrive.noComplete.release.cta.shared::cta.b64 _, [bar], count;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        count:         an integer
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive
+        """
+
+    expect_tx: _PtxMbarrierArriveExpect_tx
     def remote(self, bar: SharedPointer, cta_id: Integer, pred: Condition) -> None:
         """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
 
@@ -1103,6 +1203,27 @@ class _PtxMbarrierTry_wait:
                 .reg .pred complete;
                 WAIT:
                 mbarrier.try_wait.parity.shared::cta.b64 complete, [bar], phase;
+                @complete bra DONE;
+                bra WAIT;
+                DONE:
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.try_wait
+        """
+
+    def cluster(self, bar: SharedPointer, phase: Integer) -> None:
+        """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too.
+
+        PTX:
+            {
+                .reg .pred complete;
+                WAIT:
+                mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [bar], phase;
                 @complete bra DONE;
                 bra WAIT;
                 DONE:
@@ -1166,6 +1287,39 @@ class _PtxMbarrier:
         """
 
     arrive: _PtxMbarrierArrive
+    @overload
+    def complete_tx(self, bar: SharedPointer, bytes: Integer) -> None:
+        """Take `bytes` off the bytes that the current phase of `bar` expects, as if a copy had brought them.
+
+        `bar` may be another CTA's, at an address of `map_shared_rank`. It releases nothing.
+
+        PTX:
+            mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [bar], bytes;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bytes:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.complete_tx
+        """
+    @overload
+    def complete_tx(self, bar: SharedPointer, tx_count: Integer, sem: str = 'relaxed', scope: str = 'cluster', space: str = 'shared::cluster', remote: Any = None, pred: Any = None) -> None:
+        """Take `bytes` off the bytes that the current phase of `bar` expects, as if a copy had brought them.
+
+        `bar` may be another CTA's, at an address of `map_shared_rank`. It releases nothing.
+
+        PTX:
+            mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [bar], bytes;
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        tx_count:      an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.complete_tx
+        """
+
     def expect_tx(self, bar: SharedPointer, bytes: Integer) -> None:
         """The current phase of `bar` completes only when `bytes` more bytes have landed.
 
@@ -1191,6 +1345,27 @@ class _PtxMbarrier:
                 .reg .pred complete;
                 WAIT:
                 mbarrier.try_wait.parity.shared::cta.b64 complete, [bar], phase;
+                @complete bra DONE;
+                bra WAIT;
+                DONE:
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.try_wait
+        """
+
+    def try_wait_acquire_cluster(self, bar: SharedPointer, phase: Integer) -> None:
+        """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too.
+
+        PTX:
+            {
+                .reg .pred complete;
+                WAIT:
+                mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [bar], phase;
                 @complete bra DONE;
                 bra WAIT;
                 DONE:
@@ -1389,6 +1564,25 @@ class _PtxBarSync:
         """
 
 
+class _PtxBarRed:
+    """Tx.ptx.bar.red: instructions."""
+
+    def popc(self, barrier_id: Integer, condition: Condition) -> Expr:
+        """Wait until every thread of the CTA has arrived; in how many of them the condition holds.
+
+        PTX:
+            bar.red.popc.u32 result, barrier_id, condition;
+
+        barrier_id:    an integer
+        condition:     a condition
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+
 class _PtxBarWarpSync:
     """Tx.ptx.bar.warp.sync: instructions."""
 
@@ -1441,6 +1635,37 @@ class _PtxBar:
     """Tx.ptx.bar: instructions."""
 
     sync: _PtxBarSync
+    def red_and(self, barrier_id: Integer, condition: Condition) -> Expr:
+        """Wait until every thread of the CTA has arrived; whether the condition holds in all of them.
+
+        PTX:
+            bar.red.and.pred result, barrier_id, condition;
+
+        barrier_id:    an integer
+        condition:     a condition
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    def red_or(self, barrier_id: Integer, condition: Condition) -> Expr:
+        """Wait until every thread of the CTA has arrived; whether the condition holds in some of them.
+
+        PTX:
+            bar.red.or.pred result, barrier_id, condition;
+
+        barrier_id:    an integer
+        condition:     a condition
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    red: _PtxBarRed
     def arrive(self, barrier_id: Integer, threads: Integer) -> None:
         """Arrive at barrier `barrier_id` without waiting.
 
@@ -1483,10 +1708,23 @@ class _PtxBar:
         """
 
 
-class _PtxBarrierCluster:
-    """Tx.ptx.barrier.cluster: instructions."""
+class _PtxBarrierClusterArrive:
+    """Tx.ptx.barrier.cluster.arrive: instructions."""
 
-    def arrive(self, ) -> None:
+    @overload
+    def __call__(self, ) -> None:
+        """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
+
+        PTX:
+            barrier.cluster.arrive.release.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       barrier.cluster
+        """
+    @overload
+    def __call__(self, sem: Any = ..., aligned: _bool = True) -> None:
         """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
 
         PTX:
@@ -1498,7 +1736,37 @@ class _PtxBarrierCluster:
         PTX ISA:       barrier.cluster
         """
 
+    def relaxed(self, ) -> None:
+        """As `barrier.cluster.arrive`, without releasing anything: for threads that only say that they are there.
+
+        PTX:
+            barrier.cluster.arrive.relaxed.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       barrier.cluster
+        """
+
+
+class _PtxBarrierCluster:
+    """Tx.ptx.barrier.cluster: instructions."""
+
+    arrive: _PtxBarrierClusterArrive
+    @overload
     def wait(self, ) -> None:
+        """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
+
+        PTX:
+            barrier.cluster.wait.acquire.aligned;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       barrier.cluster
+        """
+    @overload
+    def wait(self, acquire: _bool = False, aligned: _bool = True) -> None:
         """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
 
         PTX:
@@ -1619,6 +1887,24 @@ class _PtxElect:
         architectures: sm_90a and later
         cost:          sync, 6 cycles to issue in the simulator's clock
         PTX ISA:       elect.sync
+        """
+
+
+class _PtxCvta:
+    """Tx.ptx.cvta: instructions."""
+
+    def shared(self, ptr: SharedPointer) -> Expr:
+        """The address of a place in shared memory, as an integer of 32 bits.
+
+        PTX:
+            mov.u32 result, ptr;
+
+        ptr:           a pointer to shared memory, as in bar.ptr_to([0])
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       cvta
         """
 
 
@@ -2209,34 +2495,26 @@ class _PtxCvt:
         PTX ISA:         cvt
         """
     @overload
-    def __call__(self, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, *values: Integer, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, ftz: _bool = False, sat: _bool = False, relu: _bool = False, satfinite: _bool = False, scaled: str = '', rbits: Any = None, scale_factor: Any = None) -> Expr:
-        """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
+    def __call__(self, dtype: Any, *values: Integer, atype: Any, rounding: Any = ..., ftz: _bool = False, sat: _bool = False, relu: _bool = False, satfinite: _bool = False, scaled: str = '', rbits: Any = None, scale_factor: Any = None) -> Expr:
+        """A value of type `atype` as one of type `dtype`.
 
-        satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
-        NaN; in formats without NaN it becomes the largest number.
+        Floating-point numbers that become integers stay in their range, and NaN becomes 0. sat: integers stay in the range
+        of `dtype` instead of wrapping; floating-point numbers are from 0 to 1. ftz: subnormal numbers of f32 are zero.
 
         PTX:
-            cvt.rounding.dtype.atype result, values;
+            cvt.dtype.atype result, values;
 
-        values:          a value of the instruction's type
-        dtype:           one of "f16", "bf16", "tf32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
-        atype:           one of "f32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
-        rounding:        one of "rn", "rna", "rz", "rp"
-        relu:            known at compile time
-        satfinite:       known at compile time
-        returns:         a value of the instruction's type
-        issued by:       each active thread
-        architectures:   sm_90a and later
-        cost:            alu, 2 cycles to issue in the simulator's clock
-        dtype="e2m1x2":  only on sm_100a and sm_103a and sm_110a
-        dtype="e2m3x2":  only on sm_100a and sm_103a and sm_110a
-        dtype="e3m2x2":  only on sm_100a and sm_103a and sm_110a
-        dtype="ue8m0x2": only on sm_100a and sm_103a and sm_110a
-        atype="e2m1x2":  only on sm_100a and sm_103a and sm_110a
-        atype="e2m3x2":  only on sm_100a and sm_103a and sm_110a
-        atype="e3m2x2":  only on sm_100a and sm_103a and sm_110a
-        atype="ue8m0x2": only on sm_100a and sm_103a and sm_110a
-        PTX ISA:         cvt
+        values:        a value of the instruction's type
+        dtype:         one of "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"
+        atype:         one of "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"
+        rounding:      one of "", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"
+        ftz:           known at compile time
+        sat:           known at compile time
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       cvt
         """
 
     def packed(self, *values: Integer, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, relu: _bool = False, satfinite: _bool = False) -> Expr:
@@ -2452,7 +2730,23 @@ class _PtxCp_asyncBulk:
 class _PtxCp_asyncMbarrierArrive:
     """Tx.ptx.cp_async.mbarrier.arrive: instructions."""
 
+    @overload
     def __call__(self, bar: SharedPointer) -> None:
+        """As `cp.async.mbarrier.arrive.noinc`, with an arrival that is pending besides those that `bar` expects.
+
+        The phase can then not complete before the copies are done, but it needs other arrivals to complete at all.
+
+        PTX:
+            cp.async.mbarrier.arrive.shared::cta.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.mbarrier.arrive
+        """
+    @overload
+    def __call__(self, bar: SharedPointer, noinc: Any = ..., space: str = 'shared') -> None:
         """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival.
 
         PTX:
@@ -2742,19 +3036,18 @@ class _PtxMma:
         PTX ISA:       mma
         """
     @overload
-    def __call__(self, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str, a_layout: Literal['row'] | str, b_layout: Literal['col'] | str, d_type: Literal['f32', 'f16', 's32'] | str, a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, c_type: Literal['f32', 'f16', 's32'] | str, d_ptrs: list[Any] | RegisterPointer, a_ptrs: list[Any] | RegisterPointer, b_ptrs: list[Any] | RegisterPointer, c_ptrs: Any = None, saturate: _bool = False, bit_op: Any = None) -> None:
-        """As `mma.sync` with zeros for C: D = A B.
+    def __call__(self, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str, a_layout: Literal['row'] | str, b_layout: Literal['col'] | str, d_type: Literal['f32', 'f16', 's32'] | str, a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, c_type: Literal['f32', 'f16', 's32'] | str, d_ptrs: list[Any] | RegisterPointer, a_ptrs: list[Any] | RegisterPointer, b_ptrs: list[Any] | RegisterPointer, c_ptrs: Any = ..., saturate: _bool = False, bit_op: Any = None) -> None:
+        """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
+
+        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
 
         PTX:
-            {
-                .reg .b32 zero;
-                mov.b32 zero, 0;
-                mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {zero, zero, zero, zero};
-            }
+            mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
 
         d_ptrs:        a pointer to a register buffer
         a_ptrs:        a pointer to a register buffer
         b_ptrs:        a pointer to a register buffer
+        c_ptrs:        a pointer to a register buffer
         shape:         one of "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"
         a_layout:      one of "row"
         b_layout:      one of "col"
@@ -2892,14 +3185,17 @@ class _PtxTcgen05Mma:
         PTX ISA:       tcgen05.mma
         """
     @overload
-    def __call__(self, d_tmem_addr: TmemAddress, a_operand: TmemAddress, b_desc: Integer, i_desc: Integer, *disable_output_lane: Any, d_dtype: Any = None, a_dtype: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', b_dtype: Any = None, use_a_tmem: _bool = True, cta_group: int = 1, enable_input_d: Condition = True, scale_input_d: int = 0, weight_stationary: _bool = False, pred: Any = None) -> None:
-        """The same with A in tensor memory: row r in lane r, its elements packed along K into columns of 32 bits.
+    def __call__(self, d_tmem_addr: TmemAddress, a_operand: Any, b_desc: Integer, i_desc: Integer, *disable_output_lane: Any, d_dtype: Any = None, a_dtype: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', b_dtype: Any = None, use_a_tmem: Any = ..., cta_group: int = 1, enable_input_d: Condition = True, scale_input_d: int = 0, weight_stationary: _bool = False, pred: Any = None) -> None:
+        """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
+
+        Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
+        and of D's.
 
         PTX:
-            tcgen05.mma.cta_group::1.kind::f16 [d], [a], b_desc, idesc, accumulate;
+            tcgen05.mma.cta_group::1.kind::f16 [d], a_desc, b_desc, idesc, accumulate;
 
         d_tmem_addr:    an address of tensor memory, as tcgen05.alloc wrote it
-        a_operand:      an address of tensor memory, as tcgen05.alloc wrote it
+        a_operand:      a shared-memory descriptor
         b_desc:         a shared-memory descriptor
         i_desc:         an instruction descriptor
         enable_input_d: a condition
@@ -3291,6 +3587,36 @@ class _PtxClusterlaunchcontrol:
         architectures:  sm_100a and later
         cost:           alu, 2 cycles to issue in the simulator's clock
         PTX ISA:        clusterlaunchcontrol.query_cancel
+        """
+
+
+class _PtxNanosleep:
+    """Tx.ptx.nanosleep: instructions."""
+
+    def __call__(self, time: Integer) -> None:
+        """Let the thread sleep for about `time` ns, at most 1 ms; on a chip it is between 0 and twice as long.
+
+        PTX:
+            nanosleep.u32 time;
+
+        time:          an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       nanosleep
+        """
+
+    def u32(self, time: Integer) -> None:
+        """Let the thread sleep for about `time` ns, at most 1 ms; on a chip it is between 0 and twice as long.
+
+        PTX:
+            nanosleep.u32 time;
+
+        time:          an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       nanosleep
         """
 
 
@@ -3713,6 +4039,21 @@ class _Ptx:
         """
 
     mbarrier: _PtxMbarrier
+    def mbarrier_test_wait_parity(self, barrier: SharedPointer, phase: Integer, sem: str = '', scope: str = '', space: str = 'shared::cta') -> Expr:
+        """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
+
+        PTX:
+            mbarrier.test_wait.parity.shared::cta.b64 result, [bar], phase;
+
+        barrier:       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        phase:         an integer
+        returns:       a condition
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.test_wait
+        """
+
     fence: _PtxFence
     bar: _PtxBar
     barrier: _PtxBarrier
@@ -3762,6 +4103,7 @@ class _Ptx:
         PTX ISA:       mapa
         """
 
+    cvta: _PtxCvta
     shfl: _PtxShfl
     setmaxnreg: _PtxSetmaxnreg
     vote: _PtxVote
@@ -4196,6 +4538,20 @@ class _Ptx:
         PTX ISA:       Special Registers: %globaltimer
         """
 
+    def clock64(self, ) -> Expr:
+        """The cycles that the SM has counted. In the simulator all SMs begin with 0 at the launch.
+
+        PTX:
+            mov.u64 result, %clock64;
+
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       Special Registers: %clock64
+        """
+
+    nanosleep: _PtxNanosleep
     def printf(self, *values: Number, format: str) -> None:
         """Each thread writes its values to standard output in `format`, as C does; one call is written in one piece.
 
@@ -4397,6 +4753,54 @@ class _Cuda:
         PTX ISA:       bar, barrier
         """
 
+    def syncthreads_and(self, cond: Condition) -> Expr:
+        """Wait until every thread of the CTA has arrived; whether the condition holds in all of them.
+
+        With barrier_id = 0.
+
+        PTX:
+            bar.red.and.pred result, barrier_id, condition;
+
+        cond:          a condition
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    def syncthreads_or(self, cond: Condition) -> Expr:
+        """Wait until every thread of the CTA has arrived; whether the condition holds in some of them.
+
+        With barrier_id = 0.
+
+        PTX:
+            bar.red.or.pred result, barrier_id, condition;
+
+        cond:          a condition
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
+    def syncthreads_count(self, cond: Condition) -> Expr:
+        """Wait until every thread of the CTA has arrived; in how many of them the condition holds.
+
+        With barrier_id = 0.
+
+        PTX:
+            bar.red.popc.u32 result, barrier_id, condition;
+
+        cond:          a condition
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          barrier, 8 cycles to issue in the simulator's clock
+        PTX ISA:       bar, barrier
+        """
+
     def warpgroup_sync(self, barrier_id: Integer) -> None:
         """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have arrived, in whole warps.
 
@@ -4496,6 +4900,20 @@ class _Cuda:
         architectures: sm_90a and later
         cost:          sync, 6 cycles to issue in the simulator's clock
         PTX ISA:       elect.sync
+        """
+
+    def cvta_generic_to_shared(self, ptr: SharedPointer) -> Expr:
+        """The address of a place in shared memory, as an integer of 32 bits.
+
+        PTX:
+            mov.u32 result, ptr;
+
+        ptr:           a pointer to shared memory, as in bar.ptr_to([0])
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       cvta
         """
 
     def shfl_xor(self, value: Number, lane_mask: Integer) -> Expr:
@@ -4737,6 +5155,32 @@ class _Cuda:
         issued by:     each active thread
         architectures: sm_70 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    def clock64(self, ) -> Expr:
+        """The cycles that the SM has counted. In the simulator all SMs begin with 0 at the launch.
+
+        PTX:
+            mov.u64 result, %clock64;
+
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       Special Registers: %clock64
+        """
+
+    def nano_sleep(self, time: Integer) -> None:
+        """Let the thread sleep for about `time` ns, at most 1 ms; on a chip it is between 0 and twice as long.
+
+        PTX:
+            nanosleep.u32 time;
+
+        time:          an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       nanosleep
         """
 
     def printf(self, format: str, *values: ExprLike) -> None:

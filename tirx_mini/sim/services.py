@@ -38,6 +38,7 @@ from .engines import (
 )
 from .facts import Fact, FactLog, Fault
 from .machine import (
+    LANES,
     WINDOW_BITS,
     BarrierOfEndedCta,
     BarrierUse,
@@ -228,11 +229,16 @@ class Services:
         threads = w.uniform(threads, "the number of threads")
         w.cta.named.arrive(w, w.uniform(number, "the barrier"), threads, aligned)
 
+    def bar_count(self, w: RunningWarp, number: int, holds: Any) -> Generator[Wait, None, int]:
+        """bar.red: how many threads of the CTA say that it holds."""
+        lanes = np.broadcast_to(np.asarray(holds, bool), LANES)[w.mask.lanes]
+        return w.cta.named.count(w, w.uniform(number, "the barrier"), int(lanes.sum()))
+
     def grid_sync(self, w: RunningWarp) -> Blocking:
         return self.grid_barrier.sync(w)
 
-    def cluster_arrive(self, w: RunningWarp) -> None:
-        w.cta.cluster.barrier.arrive(w)
+    def cluster_arrive(self, w: RunningWarp, *, releases: bool = True) -> None:
+        w.cta.cluster.barrier.arrive(w, releases)
 
     def cluster_wait(self, w: RunningWarp) -> Blocking:
         return w.cta.cluster.barrier.wait(w)
@@ -439,8 +445,17 @@ class Services:
     def cp_async_wait(self, w: RunningWarp, count: int) -> None:
         self.cp_async_groups.of(w).wait(w, count)
 
-    def cp_async_arrive(self, w: RunningWarp, bar: int) -> None:
-        self.cp_async_groups.of(w).arrive(w, self.own_mbarrier(w, bar, BarrierEffect.ARRIVE))
+    def cp_async_arrive(self, w: RunningWarp, bar: int, more: bool) -> None:
+        self.cp_async_groups.of(w).arrive(w, self.own_mbarrier(w, bar, BarrierEffect.ARRIVE), more)
+
+    def complete_bytes(self, w: RunningWarp, bar: int, nbytes: int) -> None:
+        """mbarrier.complete_tx, which releases nothing."""
+        barrier = self.mbarrier(w, bar)
+        if barrier.usable(w, BarrierUse.EXPECT):
+            agent = w.cta.cluster.causality.fork(w.agent, "complete_tx")
+            time = w.time + (self.spec.remote_latency if barrier.cta is not w.cta else 0)
+            barrier.complete_tx(w.cta, agent, nbytes, time, w.place, w.span)
+            w.cta.cluster.causality.finish(agent)
 
     # -- lanes ---------------------------------------------------------------------------------------------------
 
@@ -452,6 +467,14 @@ class Services:
     def nanoseconds(self, w: RunningWarp) -> int:
         """%globaltimer, from the launch on."""
         return int(w.time / self.spec.clock_ghz)
+
+    def cycles(self, w: RunningWarp) -> int:
+        """%clock64, from the launch on."""
+        return int(w.time)
+
+    def sleep(self, w: RunningWarp, nanoseconds: int) -> None:
+        """nanosleep."""
+        w.time += float(np.max(nanoseconds)) * self.spec.clock_ghz
 
     def set_max_registers(self, w: RunningWarp, count: int, increase: bool) -> Blocking:
         """setmaxnreg."""

@@ -270,7 +270,23 @@ def cp_async(w: RunningWarp) -> Any:
     yield from finish(w)
 
 
+def cp_async_and_another(w: RunningWarp) -> Any:
+    """Arrivals of copies that are pending besides the one that the barrier expects."""
+    yield from ready(w)
+    lane = np.arange(32)
+    do(w, "cp.async", address(w, "tile") + lane * 16, w.global_address(buffer(w, "A"), lane * 8))
+    do(w, "cp.async.mbarrier.arrive", address(w, "bar"))
+    one_lane(w)
+    do(w, "mbarrier.arrive", address(w, "bar"))
+    all_lanes(w)
+    yield from block(w, "mbarrier.try_wait.cluster", address(w, "bar"), 0)
+    np.testing.assert_array_equal(w.load(buffer(w, "tile"), lane * 8, 8), SOURCE.reshape(-1, 8)[:32])
+    yield from finish(w)
+
+
 def cluster(w: RunningWarp) -> Any:
+    do(w, "barrier.cluster.arrive.relaxed")
+    yield from block(w, "barrier.cluster.wait")
     do(w, "barrier.cluster.arrive")
     yield from block(w, "barrier.cluster.wait")
     yield from block(w, "barrier.cluster.sync")
@@ -282,6 +298,20 @@ def value(op: str, expected: Any, *operands: Any, **attrs: Any) -> Callable[[Run
         yield from ()
 
     return program
+
+
+def sleeps(w: RunningWarp) -> Any:
+    first = do(w, "clock64")
+    do(w, "nanosleep.u32", 100)
+    assert do(w, "clock64") >= first + int(100 * w.gpu.spec.clock_ghz)
+    yield from ()
+
+
+def conditions_of_a_cta(w: RunningWarp) -> Any:
+    assert not (yield from block(w, "bar.red.and", 1, LANE < 31)).any()
+    assert (yield from block(w, "bar.red.and", 1, True))
+    assert (yield from block(w, "bar.red.or", 1, LANE == 3)).all()
+    assert (yield from block(w, "bar.red.popc", 1, LANE < 5)).tolist() == [5] * 32
 
 
 def clock(w: RunningWarp) -> Any:
@@ -330,6 +360,10 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("mbarrier.init", "mbarrier.arrive", "fence.mbarrier_init"): arrives(("mbarrier.arrive",)),
     ("mbarrier.arrive.remote",): arrives(("mbarrier.arrive.remote", 0, True)),
     ("mbarrier.arrive.expect_tx",): arrives(("mbarrier.arrive.expect_tx", 0)),
+    ("mbarrier.arrive.count",): arrives(("mbarrier.arrive.count", 1)),
+    ("mbarrier.arrive.no_complete",): arrives(("mbarrier.arrive.no_complete", 1)),
+    ("mbarrier.arrive.expect_tx.remote",): arrives(("mbarrier.arrive.expect_tx.remote", 0, 0, True)),
+    ("mbarrier.complete_tx",): arrives(("mbarrier.arrive.expect_tx", 48), ("mbarrier.complete_tx", 48)),
     ("mbarrier.expect_tx",): arrives(("mbarrier.expect_tx", 0), ("mbarrier.arrive",)),
     ("mbarrier.inval",): arrives(("mbarrier.inval",), ("mbarrier.init", 1), ("mbarrier.arrive",)),
     ("mbarrier.test_wait", "mbarrier.try_wait.once"): polls,
@@ -361,11 +395,15 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("griddepcontrol.wait",): simple("griddepcontrol.wait"),
     ("griddepcontrol.launch_dependents",): simple("griddepcontrol.launch_dependents"),
     ("globaltimer",): clock,
+    ("clock64", "nanosleep.u32"): sleeps,
+    ("bar.red.and", "bar.red.or", "bar.red.popc"): conditions_of_a_cta,
+    ("cvta.shared",): value("cvta.shared", 64, 64),
     ("bar.sync",): simple("bar.sync", 1, 32),
     ("bar.sync.all",): simple("bar.sync.all", 0),
     ("bar.arrive",): simple("bar.arrive", 1, 32),
     ("bar.warp.sync",): simple("bar.warp.sync"),
-    ("barrier.cluster.arrive", "barrier.cluster.wait", "barrier.cluster.sync"): cluster,
+    ("barrier.cluster.arrive", "barrier.cluster.arrive.relaxed", "barrier.cluster.wait",
+     "barrier.cluster.sync"): cluster,
     ("elect.sync",): value("elect.sync", LANE == 0),
     ("mapa",): value("mapa", 16, 16, 0),
     ("ex2.approx",): value("ex2.approx", np.float32(8), np.float32(3)),
@@ -395,6 +433,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("cp.async.bulk.copy",): bytes_to_the_cluster,
     ("clusterlaunchcontrol.try_cancel", "clusterlaunchcontrol.query_cancel"): asks_for_a_cluster,
     ("cp.async", "cp.async.commit_group", "cp.async.wait_group", "cp.async.mbarrier.arrive.noinc"): cp_async,
+    ("cp.async.mbarrier.arrive", "mbarrier.try_wait.cluster"): cp_async_and_another,
     ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.mma", "tcgen05.commit",
      "tcgen05.ld", "tcgen05.st", "tcgen05.wait.ld", "tcgen05.wait.st", "tcgen05.fence.before_thread_sync",
      "tcgen05.fence.after_thread_sync", "fence.proxy.async"): mma,

@@ -127,10 +127,12 @@ class CpAsyncGroups:
             w.cta.smem.view(copy.nbytes)[copy.items] = copy.memory[copy.sources]
         w.cta.cluster.causality.finish(copy.agent)
 
-    def arrive(self, w: Warp, barrier: Mbarrier) -> None:
-        """cp.async.mbarrier.arrive.noinc: each thread's arrival follows all its copies so far."""
+    def arrive(self, w: Warp, barrier: Mbarrier, more: bool) -> None:
+        """cp.async.mbarrier.arrive: each thread's arrival follows all its copies so far. more: it is one more."""
         if not barrier.usable(w, BarrierUse.ARRIVE):
             return
+        if more:
+            barrier.pending += w.mask.count
         copies = [copy for group in [*self._groups, self._open] for copy in group]
         causality = w.cta.cluster.causality
         agent = causality.fork(w.agent, "cp.async arrival")  # its own: who knows what the thread did knows no arrival

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -56,12 +57,14 @@ class Round:
     """Who arrived in one round. epochs: of each agent. places: who, and where. everyone: whether it was for the CTA.
 
     apart: the lanes that came so far of warps whose lanes come on ways of their own.
+    holding: threads for which the condition of a reduction holds.
     """
 
     epochs: dict[int, int] = field(default_factory=dict)
     places: list[tuple[str, Span | None]] = field(default_factory=list)
     everyone: bool = False
     apart: dict[Warp, int] = field(default_factory=dict)
+    holding: int = 0
 
     @property
     def twice(self) -> str:
@@ -94,11 +97,12 @@ class CountingBarrier:
         self.current = Round()
         self.previous: Round | None = None
 
-    def arrive(self, w: Warp, threads: int) -> None:
-        """`threads` threads of `w` arrive and release."""
+    def arrive(self, w: Warp, threads: int, releases: bool = True) -> None:
+        """`threads` threads of `w` arrive, and release."""
         self.current.epochs[w.agent.index] = w.agent.epoch
         self.current.places.append((w.place, w.span))
-        w.release(self.released)
+        if releases:
+            w.release(self.released)
         self.arrived += threads
         if w.time > self.time:
             self.time = w.time
@@ -147,6 +151,14 @@ class NamedBarriers:
             barrier.complete(w.gpu.spec.bar_latency)
         else:
             yield barrier.enqueue(NamedBarrierWait(w, w.time, w.span, barrier, number, barrier.expected))
+
+    def count(self, w: Warp, number: int, holding: int) -> Generator[Wait, None, int]:
+        """bar.red: as `sync` of the whole CTA; the sum of what its warps give."""
+        barrier = self._barrier(w, number, None)
+        current = barrier.current
+        current.holding += holding
+        yield from self.sync(w, number, None)
+        return current.holding
 
     def arrive(self, w: Warp, number: int, threads: int, aligned: bool = True) -> None:
         """bar.arrive: arrive without waiting."""
@@ -217,13 +229,13 @@ class ClusterBarrier:
         self._released: SyncClock = causality.sync_clock()
         self._joined: dict[Warp, int] = {}
 
-    def arrive(self, w: Warp) -> None:
-        """Arrive once in this round, with release semantics."""
+    def arrive(self, w: Warp, releases: bool = True) -> None:
+        """Arrive once in this round, with release semantics unless the arrival is relaxed."""
         w.converged("barrier.cluster.arrive")
         if self._joined.get(w) == self.barrier.rounds:
             raise Fault(UnpairedClusterBarrier(w.origin, ClusterBarrierMisuse.ARRIVES_TWICE))
         self._joined[w] = self.barrier.rounds
-        self.barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count)
+        self.barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count, releases)
         self.check()
 
     def check(self) -> None:
