@@ -103,7 +103,7 @@ class _Writer:
         shape = x.type.shape
         ways = (
             ["reshape"]
-            + ["permute"] * bool(shape)
+            + ["permute"] * (len(shape) > 1)
             + ["broadcast"] * (1 in shape)
             + ["cat"] * (0 < prod(shape) <= 32 and bool(shape))
         )

@@ -47,7 +47,9 @@ def _broadcast(op: Op) -> Iterator[str]:
 
 def _permute(op: Op) -> Iterator[str]:
     order, shape = op.permutation, op.source.type.shape
-    if sorted(order) != list(range(len(shape))):
+    if len(shape) < 2:
+        yield f"it permutes at least two dimensions, not those of {op.source.type}"
+    elif sorted(order) != list(range(len(shape))):
         yield f"{list(order)} is no permutation of {len(shape)} dimensions"
     elif op.result.type.shape != tuple(shape[i] for i in order):
         yield f"{op.result.type} is not {op.source.type} permuted by {list(order)}"

@@ -60,6 +60,7 @@ def test_the_values_of_these_cases_are_right():
         ("%x = reshape %f : tile<4x8xf32> -> tile<16xf32>", "have different numbers of elements"),
         ("%x = broadcast %f : tile<4x8xf32> -> tile<8x8xf32>", "only extents of 1 are broadcast"),
         ("%x = permute %f [0, 0] : tile<4x8xf32> -> tile<4x4xf32>", r"\[0, 0\] is no permutation of 2 dimensions"),
+        ("%y = iota : tile<4xi32> %x = permute %y [0] : tile<4xi32> -> tile<4xi32>", "at least two dimensions"),
         (
             "%x = cat %f, %g dim = 0 : tile<4x8xf32>, tile<8x4xf32> -> tile<8x8xf32>",
             "only the concatenated extents may differ",
