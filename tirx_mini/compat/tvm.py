@@ -14,17 +14,16 @@ from __future__ import annotations
 import atexit
 import importlib
 import importlib.util
-import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .paths import NAMES, PATHS, REFUSED_MODULES
+from .scripts import run_script
 
 __all__ = ["NAMES", "PATHS", "REFUSED_MODULES", "imports", "install", "main"]
 
@@ -189,57 +188,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Without a GPU, PyTorch's "cuda" is host memory, and kernels run in the simulator. A mistake in a kernel prints its
     error page and returns 1. The exit status is 2 where no script is named, or none is there.
     """
-    from tirx_mini.diagnose import SimulationError
-    from tirx_mini.ir import TirxError
-    from tirx_mini.layout import LayoutError
-    from tirx_mini.script import explained
-
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] in (["-h"], ["--help"]):
-        print(f"usage: {PROGRAM} SCRIPT [ARGUMENT …]\n       {PROGRAM} -m MODULE [ARGUMENT …]\n\n{main.__doc__}")
-        return 0
-    problem = _problem(given)
-    if problem is not None:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    argv, path = sys.argv, list(sys.path)
-    try:
-        with imports(), gpu_or_simulator():
-            if given[0] == "-m":
-                sys.argv = given[1:]
-                runpy.run_module(given[1], run_name="__main__", alter_sys=True)
-            else:
-                sys.argv = given
-                sys.path.insert(0, str(Path(given[0]).resolve().parent))  # as Python does for a script
-                runpy.run_path(given[0], run_name="__main__")
-    except (TirxError, LayoutError) as error:
-        print(explained(error), file=sys.stderr)
-        return 1
-    except SimulationError as error:
-        print(error, file=sys.stderr)
-        return 1
-    finally:
-        sys.argv, sys.path[:] = argv, path
-    return 0
+    return run_script(given, PROGRAM, main.__doc__, _instead_of_tvm())
 
 
-def _problem(given: Sequence[str]) -> str | None:
-    """Why nothing can be run, as a sentence, or None."""
-    if not given:
-        return f"which script? Write for example: {PROGRAM} gemm_kernels.py"
-    if given[0] == "-m":
-        if len(given) < 2:
-            return f"which module? Write for example: {PROGRAM} -m pytest tests"
-        try:
-            found = importlib.util.find_spec(given[1])
-        except ImportError:
-            found = None
-        return None if found is not None else f"the module {given[1]} is not installed"
-    if given[0].startswith("-"):
-        return f"{given[0]} is not an option. Write {PROGRAM} SCRIPT, or {PROGRAM} -m MODULE"
-    if not Path(given[0]).is_file():
-        return f"the script {given[0]} {'is a folder' if Path(given[0]).is_dir() else 'does not exist'}"
-    return None
+@contextmanager
+def _instead_of_tvm() -> Iterator[None]:
+    with imports(), gpu_or_simulator():
+        yield
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import tune
 from .language import (
     DTYPES,
     OPERATIONS,
@@ -49,6 +50,7 @@ __all__ = [
     "StaticException", "Tile", "TileCompilerExecutionError", "TileCompilerTimeoutError", "TileError",
     "TileInternalError", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError", "TileSyntaxError",
     "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "function", "kernel", "launch",
+    "tune",
 ]  # fmt: skip
 
 

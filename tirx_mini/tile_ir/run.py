@@ -13,7 +13,7 @@ import numpy as np
 from tirx_mini import driver
 from tirx_mini.arguments import ArgumentError, is_tensor
 from tirx_mini.diagnose import Report, SimulationError
-from tirx_mini.hardware import DEFAULT_GPU, nearest_gpu
+from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, nearest_gpu
 from tirx_mini.target import Target
 
 from .arguments import Arguments, arguments_of
@@ -71,9 +71,12 @@ def interpreted() -> Iterator[None]:
 
 
 @contextmanager
-def simulated(gpu: str = DEFAULT_GPU, **options: Any) -> Iterator[list[Report]]:
-    """Within the block, `launch` simulates a GPU, with the options of `tirx_mini.simulate`. Gives the reports."""
-    launches = Launches(gpu, options)
+def simulated(gpu: str = DEFAULT_GPU, *, reports: list[Report] | None = None, **options: Any) -> Iterator[list[Report]]:
+    """Within the block, `launch` simulates a GPU, with the options of `tirx_mini.simulate`. Gives the reports.
+
+    reports: the list that they are appended to.
+    """
+    launches = Launches(gpu, options, [] if reports is None else reports)
     token = _SIMULATED.set(launches)
     try:
         yield launches.reports
@@ -120,14 +123,21 @@ def launch(
         _launch_on_gpu(blocks, function, kernel_args)
         return
     launches = _SIMULATED.get()
-    if launches is None:
-        target = Target.current() or Target("sim")
-        report = simulate(blocks, function, kernel_args, target.detail or DEFAULT_GPU)
-    else:
-        report = simulate(blocks, function, kernel_args, launches.gpu, **launches.options)
+    options = launches.options if launches is not None else {}
+    report = simulate(blocks, function, kernel_args, current_gpu(), **options)
+    if launches is not None:
         launches.reports.append(report)
     if not report.ok:
         raise SimulationError(report)
+
+
+def current_gpu() -> str:
+    """The GPU that launches simulate: that of ``with simulated(…):``, or of ``with Target("sim:h100"):``."""
+    launches = _SIMULATED.get()
+    if launches is not None:
+        return launches.gpu
+    target = Target.current()
+    return (target.detail if target is not None and target.kind == "sim" else None) or DEFAULT_GPU
 
 
 def _launch_on_gpu(grid: tuple[int, ...], kernel: TileKernel, args: Sequence[Any]) -> None:
@@ -137,7 +147,8 @@ def _launch_on_gpu(grid: tuple[int, ...], kernel: TileKernel, args: Sequence[Any
     from tirx_mini.runtime import device_arch
 
     arguments = arguments_of(kernel, args)
-    program = _compiled(kernel, arguments, nearest_gpu(device_arch(), torch.cuda.get_device_name()).name.lower())
+    gpu = nearest_gpu(device_arch() or DEFAULT_ARCH, torch.cuda.get_device_name())
+    program = _compiled(kernel, arguments, gpu.name.lower())
     if grid not in program.executables:
         program.executables[grid] = driver.compile(program.func(grid), Target("cuda"))
     specs = flat_specs(program.specs)

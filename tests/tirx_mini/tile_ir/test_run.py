@@ -1,0 +1,87 @@
+"""Tile programs compiled, interpreted, simulated and tuned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels_ref.tile import gemm, vector_add
+from tirx_mini import Target
+from tirx_mini.diagnose import SimulationError
+from tirx_mini.tile_ir import ct, tune
+from tirx_mini.tile_ir.run import compile, current_gpu, interpret, interpreted, simulate, simulated
+
+A, B = np.arange(100, dtype=np.float32), np.ones(100, np.float32)
+
+
+def test_a_launch_simulates_a_gpu() -> None:
+    c = np.zeros(100, np.float32)
+    with simulated("h100", schedules=3) as reports:
+        ct.launch(None, (4,), vector_add.vector_add, (A, B, c, 32))
+    (report,) = reports
+    assert report.ok and report.time_us > 0 and report.gpu == "H100"
+    np.testing.assert_array_equal(c, A + B)
+
+
+def test_the_target_chooses_the_gpu() -> None:
+    assert current_gpu() == "b200"
+    with Target("sim:h100"):
+        assert current_gpu() == "h100"
+        with simulated("h200"):
+            assert current_gpu() == "h200"
+
+
+def test_every_level_has_a_text() -> None:
+    program = compile(gemm.gemm_tile, tuple(np.zeros((64, 64), np.float16) for _ in range(3)) + (32, 32, 32))
+    assert "mmaf" in program.text("cuda_tile")
+    assert "nv_tileaa.dot" in program.text("nv_tileaa") or " dot " in program.text("nv_tileaa")
+    assert "#linear" in program.text("nv_tileas") or "#" in program.text("nv_tileas")
+    with pytest.raises(ValueError, match="no stage 'sas'"):
+        program.text("sas")
+
+
+def test_a_program_is_compiled_once_for_each_kind_of_arguments() -> None:
+    c = np.zeros(100, np.float32)
+    first = compile(vector_add.vector_add, (A, B, c, 32))
+    assert compile(vector_add.vector_add, (B, A, c, 32)) is first
+    assert compile(vector_add.vector_add, (A, B, c, 64)) is not first
+    assert first.func((4,)) is first.func((4, 1, 1))
+
+
+def test_the_interpreter_and_the_simulator_agree() -> None:
+    made = []
+    for execute in (interpret, simulate):
+        c = np.zeros(100, np.float32)
+        execute((4,), vector_add.vector_add, (A, B, c, 32))
+        made.append(c)
+    np.testing.assert_array_equal(*made)
+
+
+@ct.kernel
+def wild(x, n):
+    ct.store(x, (0,), ct.gather(x, ct.arange(4, dtype=ct.int32) + n, check_bounds=False))
+
+
+def test_an_access_out_of_bounds_is_found() -> None:
+    with interpreted(), pytest.raises(ct.TileError, match="out of the bounds"):
+        ct.launch(None, (1,), wild, (np.zeros(8, np.float32), 1000))
+    with pytest.raises(SimulationError):
+        ct.launch(None, (1,), wild, (np.zeros(8, np.float32), 1000))
+
+
+def test_tuning_names_the_fastest_and_says_what_failed() -> None:
+    found = tune.exhaustive_search(
+        [16, 24, 64], None, lambda n: (ct.cdiv(100, n),), vector_add.vector_add,
+        lambda n: (A, B, np.zeros(100, np.float32), n), quiet=True,
+    )  # fmt: skip
+    assert [m.config for m in found.successes] == [16, 64]
+    ((config, kind, message),) = found.failures
+    assert config == 24 and issubclass(kind, ct.TileTypeError) and "power of two" in message
+    assert found.best.mean_us == min(m.mean_us for m in found.successes)
+
+
+def test_strided_and_unsigned_arrays_are_passed_as_they_are() -> None:
+    base = np.arange(200, dtype=np.uint32)
+    c = np.zeros(100, np.uint32)
+    ct.launch(None, (4,), vector_add.vector_add, (base[::2], base[1::2], c, 32))
+    np.testing.assert_array_equal(c, base[::2] + base[1::2])
