@@ -87,7 +87,7 @@ def test_nothing_stays_behind() -> None:
 
 
 def test_a_module_that_is_not_provided_says_what_to_use() -> None:
-    with cuda_tile.imports(), pytest.raises(ImportError, match="does not provide `cuda.tile.compilation`") as caught:
+    with cuda_tile.imports(), pytest.raises(ImportError, match="does not provide") as caught:
         import cuda.tile.compilation  # noqa: F401
     assert isinstance(caught.value, TirxError)
     assert "tirx_mini tileir" in str(caught.value)

@@ -32,7 +32,8 @@ def test_the_target_chooses_the_gpu() -> None:
 
 
 def test_every_level_has_a_text() -> None:
-    program = compile(gemm.gemm_tile, tuple(np.zeros((64, 64), np.float16) for _ in range(3)) + (32, 32, 32))
+    matrix = np.zeros((64, 64), np.float16)
+    program = compile(gemm.gemm_tile, (matrix, matrix, matrix, 32, 32, 32))
     assert "mmaf" in program.text("cuda_tile")
     assert "nv_tileaa.dot" in program.text("nv_tileaa") or " dot " in program.text("nv_tileaa")
     assert "#linear" in program.text("nv_tileas") or "#" in program.text("nv_tileas")
