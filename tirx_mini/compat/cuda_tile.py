@@ -21,7 +21,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from tirx_mini.tile_ir.run import simulated
+from tirx_mini.tile_ir import simulated
 
 from .host import CLOCK, simulated_gpu
 from .scripts import run_script

@@ -20,7 +20,7 @@ from kernels_ref.tile import (
     transpose,
     vector_add,
 )
-from tirx_mini.tile_ir.run import interpreted, simulated
+from tirx_mini.tile_ir import interpreted, simulated
 
 GPUS = ("b200", "h100")
 SCHEDULES = 20

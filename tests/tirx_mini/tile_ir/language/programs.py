@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tirx_mini.course import load_module
-from tirx_mini.tile_ir import ct
-from tirx_mini.tile_ir.run import interpreted
+from tirx_mini.tile_ir import ct, interpreted
 
 HEAD = "import math\nimport operator\nfrom dataclasses import dataclass\nfrom tirx_mini.tile_ir import ct\n\n"
 
