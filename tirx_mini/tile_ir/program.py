@@ -17,7 +17,13 @@ from .cuda_tile import AssertionFailed, OutOfBounds, interpret
 from .emit import emit_kernel
 from .language import ArraySpec, DType, ScalarSpec, Spec, TileError, TileKernel, trace
 from .nv_tileaa import convert_cudatile_to_tileaa
-from .nv_tileas import passes
+from .nv_tileas import (
+    lower_tma_load_store_to_async,
+    materialize_async,
+    materialize_schedule,
+    optimize_dot_accumulation,
+    passes,
+)
 from .ssa import Module, Pass, Watch, print_module, run_passes
 
 STAGES = ("cuda_tile", "nv_tileaa", "nv_tileas")
@@ -32,6 +38,10 @@ _PASSES: tuple[Pass[Context], ...] = tuple(
         passes.assign_load_store_layouts,
         passes.assign_dot_layouts,
         passes.remove_layout_conversions,
+        lower_tma_load_store_to_async,
+        materialize_async,
+        optimize_dot_accumulation,
+        materialize_schedule,
     )
 )
 

@@ -84,6 +84,8 @@ class Emitter:
         self._shared: list[Buffer] = []
         self._scratch: dict[tuple[DataType, int, int], Buffer] = {}
         self._busy = False
+        self.alone = False
+        """Whether one thread executes what is emitted: the agent that loads, or issues MMAs."""
         self.in_agent = False
         """Whether only the computing warps execute what is emitted."""
 
@@ -205,6 +207,12 @@ class Emitter:
         """From here on scratch memory is read: all threads have written to it."""
         self.sync()
 
+    def part(self) -> None:
+        """Before agents part: all threads have read what scratch memory holds, since agents do not wait for others."""
+        if self._busy:
+            self.sync()
+        self._busy = False
+
     def scratch_may_be_busy(self) -> None:
         """At the beginning of a block that may follow any other: a loop's body, what comes after a branch."""
         self._busy = True
@@ -318,6 +326,9 @@ class Emitter:
         if isinstance(value := tile.at(const(0)), Const) and not tile.reads:
             return value
         size = tile.layout.size
+        if self.alone:
+            assert size == 1, "a single thread does not have the elements of a tile"
+            return self.bind(name, value)
         buffer = self.scratch(tile.dtype, size)
         self.fill()
         with self.when(self.owner(tile.layout)):

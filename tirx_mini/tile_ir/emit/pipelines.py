@@ -257,6 +257,7 @@ def _agent_switch(emitter: Emitter, op: Op) -> None:
         emitter.prologue.append(emitter.instruction("fence.proxy.async", "shared::cta"))
     emitter.prologue.append(emitter.instruction("fence.mbarrier_init"))
     emitter.prologue.append(emitter.instruction("bar.sync.all", 0))
+    emitter.part()
     first = emitter.warps
     compute: list[Any] = []
     others: list[tuple[Expr, Any]] = []
@@ -268,8 +269,10 @@ def _agent_switch(emitter: Emitter, op: Op) -> None:
                 emitter.in_agent = False
                 compute = stmts
             else:
+                emitter.alone = True
                 with emitter.when(emitter.value_of("elect.sync", str(BOOL))):
                     emitter.region(region)
+                emitter.alone = False
                 others.append((binary("==", emitter.warp, first), stmts))
                 first += warps
     stmt = seq(*compute)

@@ -132,9 +132,28 @@ def reasons(load: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
             yield f"the array's rows are {step} bytes apart, which is no multiple of {TMA_GLOBAL_ALIGN}"
     if any(extent > MAX_TMA_BOX for extent in blocks.tile[:-2]):
         yield f"a box has at most {MAX_TMA_BOX} elements along a dimension"
+    if any(_is_tile(value) for index in load.index for value in _computed_from(index, defs)):
+        yield "its index is computed from a tile, which the warp that loads does not have"
     base = base_of(load.view, defs)
     if base is None or any(base is base_of(op.operands[0], defs, op) for op in func.body.walk() if op.kind in STORES):
         yield "the array is also written"
+
+
+def _is_tile(value: Value) -> bool:
+    return isinstance(value.type, Tensor) and value.type.size > 1
+
+
+def _computed_from(value: Value, defs: Mapping[Value, Op]) -> Iterator[Value]:
+    """A value and all that it is computed from, within its block and the blocks around it."""
+    seen, todo = {value}, [value]
+    while todo:
+        current = todo.pop()
+        yield current
+        op = defs.get(current)
+        for operand in op.operands if op is not None else ():
+            if operand not in seen:
+                seen.add(operand)
+                todo.append(operand)
 
 
 def base_of(value: Value, defs: Mapping[Value, Op], store: Op | None = None) -> Value | None:

@@ -52,13 +52,15 @@ def _planned(func: Op, context: Context) -> Op:
 
 
 MOST_ELEMENTS = 128
-"""Elements of the largest tensor that a thread is to hold; 8 warps share tensors that are larger."""
+"""Elements of the largest tensor, or of all sums of a loop, that a thread is to hold; 8 warps share larger ones."""
 
 
 def _warps_for(func: Op) -> int:
     """1, 2, 4 or 8 warps: 4, fewer where a tensor has no element for each thread, more for large ones."""
     sizes = [v.type.size for op in func.body.walk() for v in op.results if isinstance(v.type, Tensor)]
-    largest = max(sizes, default=1)
+    regions = (region for op in func.body.walk() for region in op.regions)
+    sums = (sum(op.acc.type.size for op in region.ops if op.kind is ops.dot) for region in (func.body, *regions))
+    largest = max(*sizes, *sums, 1)
     if largest > MOST_ELEMENTS * 4 * WARP:
         return 8
     return min(4, 1 << max(0, bits_of(max(1, largest // WARP))))

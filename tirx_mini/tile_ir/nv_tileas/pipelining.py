@@ -29,6 +29,7 @@ from ..ssa import Module, Op, Region, Rewriter, Value, flat, make, uses
 from . import ops
 from . import pipeline_ops as pipe
 from .operands import definitions
+from .passes import element_bits
 from .pipeline_types import MMA, THREADS, TMA, WGMMA, Pipeline
 from .sums import simple_sum
 
@@ -39,6 +40,8 @@ OTHERS = 6 << 10
 
 
 LOOPS = (std.for_, std.while_)
+RENAMING = (ops.view, ops.expand_dims, ops.permute)
+"""Operations that give a tensor in shared memory another name."""
 
 
 @dataclass(eq=False)
@@ -67,7 +70,7 @@ class Group:
     @property
     def bytes(self) -> int:
         """Of a stage."""
-        return sum(t.size * t.element.bits // 8 for t in self.tensors)  # type: ignore[attr-defined]
+        return sum(t.size * element_bits(t) // 8 for t in self.tensors)
 
 
 @dataclass(eq=False)
@@ -157,14 +160,14 @@ def _readers(value: Value, region: Region) -> tuple[set[Value], list[Op]]:
 
     One that is used in a region inside is used by the operation of the block that has the region.
     """
-    names, found = {value}, list[Op]()
-    for op in region.ops:
-        inside = any(names & set(flat(inner.args)) for r in op.regions for inner in r.walk())
-        if not inside and not names & set(op.operands):
-            continue
-        if op.kind in (ops.view, ops.expand_dims, ops.permute):
+    names = {value}
+    for op in region.walk():
+        if op.kind in RENAMING and op.source in names:
             names.add(op.result)
-        else:
+    found: list[Op] = []
+    for op in region.ops:
+        inner = (o for r in op.regions for o in r.walk())
+        if op.kind not in RENAMING and any(names & set(o.operands) for o in (op, *inner)):
             found.append(op)
     return names, found
 
@@ -220,7 +223,7 @@ def exchanged(func: Op) -> int:
 
 def _bytes(op: Op) -> int:
     source, target = op.source.type, op.result.type
-    size = source.size * source.element.bits // 8
+    size = source.size * element_bits(source) // 8
     if not isinstance(source.layout, LinearLayout) or not isinstance(target.layout, LinearLayout):
         return size
     return size * 9 // 8 if conversion(source.layout, target.layout).move is Move.SHARED else 0
@@ -411,7 +414,7 @@ def _renaming(group: Group) -> list[Op]:
     """The views and permutations of a group's tensors."""
     names, found = {op.result for op in group.waits}, list[Op]()
     for op in group.block.ops:
-        if op.kind in (ops.view, ops.expand_dims, ops.permute) and op.source in names:
+        if op.kind in RENAMING and op.source in names:
             names.add(op.result)
             found.append(op)
     return found

@@ -34,6 +34,7 @@ def _function(func: Op, context: Context) -> Op:
             why = next(reasons(chain[0], func, defs), None)
             if why is None:
                 rewriter.chains[op] = chain
+                rewriter.loads.add(chain[0])
             else:
                 context.note(f"this tile is loaded through registers, without TMA: {why}", chain[0].span)
     if not rewriter.chains:
@@ -63,17 +64,22 @@ class _Lower(Rewriter):
         super().__init__(default=self.lowered)
         self.defs = defs
         self.chains: dict[Op, list[Op]] = {}
+        self.loads: set[Op] = set()
+        self.loaded: dict[Op, Value] = {}
         self.descs: dict[Value, Value] = {}
 
     def lowered(self, op: Op, _: Rewriter) -> object:
         if op.kind is aa.make_memref:
             return self._array(op)
+        if op in self.loads:
+            made = self.copy(op).results
+            self.loaded[op] = self._load(op)
+            return made
         chain = self.chains.get(op)
         if chain is None:
             return KEEP
         load, *rest = chain
-        value = self._load(load)
-        layout = loaded_layout(load)
+        value, layout = self.loaded[load], loaded_layout(load)
         for step in rest[:-1]:
             layout = carried(step, layout)
             if step.kind is not ops.convert_layout:
