@@ -25,7 +25,7 @@ from ..layouts import LinearLayout, Move, TmemLayout, conversion
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import Module, Op, Region, Rewriter, Value, flat, make, uses
+from ..ssa import Module, Op, Region, Rewriter, Value, make, uses
 from . import ops
 from . import pipeline_ops as pipe
 from .operands import definitions
