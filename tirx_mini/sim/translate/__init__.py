@@ -32,6 +32,7 @@ from tirx_mini.isa import addressed_widths, grid_wide, written_params
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .clock_only import ClockStatements
+from .leading import Led
 from .needed import needed
 from .pressure import registers_of
 from .repeats import Cut, Repeats, repeats
@@ -176,6 +177,6 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
 
 
 __all__ = [
-    "Cut", "DivisionByZero", "EndlessLoop", "Poll", "Repeats", "RunawayLoop", "Translation", "registers_of", "repeats",
-    "selected", "thread_values", "translate",
+    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "registers_of",
+    "repeats", "selected", "thread_values", "translate",
 ]  # fmt: skip

@@ -6,8 +6,10 @@ text is dropped. An access to memory becomes a `passes` of the warp, which takes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from tirx_mini.ir import (
     Binary,
@@ -27,9 +29,8 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
-from tirx_mini.isa import TABLE
 
-from .leading import WARPS, for_whole_cta, moved_scalars, only_accesses
+from .leading import WARPS, Loop, joins_warpgroup, moved_scalars
 from .needed import Needed, is_kept
 from .repeats import Cut
 from .sameness import Samenesses
@@ -62,18 +63,24 @@ class ClockStatements(Statements):
         return self.out.object("K", (*whole[:first], *whole[stop:]))
 
     def _For(self, stmt: For) -> None:
-        if stmt in self.cut.led:
-            self._led(stmt)
+        if stmt in self.cut.led.loops:
+            self._led(stmt, super()._For)
         elif is_series(stmt):
             self._series(stmt)
         else:
             super()._For(stmt)
 
-    def _led(self, stmt: For) -> None:
-        """A loop that the first warp of each warpgroup goes round for the others."""
-        moved = [self.storage.place(buffer) for buffer in moved_scalars(stmt)]
+    def _While(self, stmt: While) -> None:
+        if stmt in self.cut.led.loops:
+            self._led(stmt, super()._While)
+        else:
+            super()._While(stmt)
+
+    def _led(self, stmt: Loop, executed: Callable[[Any], None]) -> None:
+        """A loop that the first warp of each warpgroup goes round for the others. executed: translates it."""
+        moved = [self.storage.place(buffer) for buffer in moved_scalars(stmt, self.needed)]
         if any(place.kind != "scalar" for place in moved):
-            super()._For(stmt)
+            executed(stmt)
             return
         names = "".join(f"{place.name}, " for place in moved)
         self.out.settle()
@@ -83,7 +90,7 @@ class ClockStatements(Statements):
         with self.out.block("else:"):
             self.out.line("yield from w.gpu.leads.begin(w)")
             self.leading = True
-            super()._For(stmt)
+            executed(stmt)
             self.leading = False
             self.out.settle()
             self.out.line(f"w.gpu.leads.end(w, ({names}))")
@@ -111,21 +118,31 @@ class ClockStatements(Statements):
         assert isinstance(stmt.cond, Binary)
         return replace(stmt.cond, b=const(self.cut.tiles[stmt], stmt.cond.b.dtype))
 
+    def stmt(self, stmt: Stmt | None) -> None:
+        if stmt is not None and self._is_repeated(stmt):
+            self._repeat([stmt])
+        else:
+            super().stmt(stmt)
+
     def _sequence(self, stmts: list[Stmt]) -> None:
-        if not self.leading or self.each:
+        for repeated, group in groupby(stmts, self._is_repeated):
+            if repeated:
+                self._repeat(list(group))
+            else:
+                super()._sequence(list(group))
+
+    def _is_repeated(self, stmt: Stmt) -> bool:
+        return self.leading and not self.each and self.cut.led.for_each_warp(stmt)
+
+    def _repeat(self, stmts: list[Stmt]) -> None:
+        """Statements that the first warp executes once for each warp of its warpgroup."""
+        self.each = self.out.fresh("own")
+        with self.out.block(f"for {self.each} in w.gpu.leads.each(w):"):
             super()._sequence(stmts)
-            return
-        for accesses, group in groupby(stmts, only_accesses):
-            if not accesses:
-                super()._sequence(list(group))
-                continue
-            self.each = self.out.fresh("own")
-            with self.out.block(f"for {self.each} in w.gpu.leads.each(w):"):
-                super()._sequence(list(group))
-            self.each = ""
+        self.each = ""
 
     def _Evaluate(self, stmt: Evaluate) -> None:
-        if not self.leading or not for_whole_cta(TABLE[stmt.call.op]):
+        if not self.leading or not joins_warpgroup(stmt.call):
             super()._Evaluate(stmt)
             return
         with self.out.dropped():

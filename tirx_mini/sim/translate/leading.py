@@ -1,16 +1,15 @@
 """Loops that one warp can go round for its whole warpgroup, in a run of a part of a launch.
 
-The warps of a warpgroup issue the same wgmma and wait for the same barriers, so in a loop that does little else they
-are all at the same place at the same time. What only the first of them does, such as to release a stage, it does as
-before.
-Where a CTA is one warpgroup, its first warp may also access memory for the others, and needs no barrier between them.
-A loop in which another warp does something of its own, or in which each of them arrives at an mbarrier, is executed by
-all of them.
+The warps of a warpgroup issue the same wgmma, wait for the same barriers and write back the same shapes, so in a loop
+that does little else they are all at the same place at the same time. What only the first of them does, such as to
+release a stage, it does as before; what each of them does to an mbarrier or to memory, the first one does four times.
+A loop in which another warp does something of its own is executed by all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,67 +30,134 @@ from tirx_mini.ir import (
     Special,
     Stmt,
     Var,
+    While,
     children,
+    int_value,
     walk,
 )
 from tirx_mini.isa import TABLE, BarrierEffect, Completion, Instruction, Scope
 
+from ..machine import LANES
+from .needed import Needed, needed
 from .threads import selected, thread_values
+
+Loop = For | While
 
 WARPS = 4
 """Of a warpgroup."""
-THREADS = ("threadIdx.x", "warp_id_in_cta")
+OWN_COSTS = ("matrix", "tmem")
+"""Of instructions with which a warp moves its own registers."""
 
 
-def led_loops(func: PrimFunc, loops: Iterable[For]) -> frozenset[For]:
-    """Those of the loops that one warp of each warpgroup can go round for all four."""
+@dataclass(frozen=True)
+class Led:
+    """What one warp does for its warpgroup.
+
+    loops: the outermost ones that it goes round for all four. repeated: accesses to memory and arrivals there, which it
+    executes once for each warp.
+    """
+
+    loops: frozenset[Loop] = frozenset()
+    repeated: frozenset[Stmt] = frozenset()
+
+    def for_each_warp(self, stmt: Stmt) -> bool:
+        """Whether the first warp executes a statement once for each warp."""
+        parts = [node for node in walk(stmt) if isinstance(node, Stmt)]
+        rest = (part.call.op for part in parts if isinstance(part, Evaluate) and part not in self.repeated)
+        return not self.repeated.isdisjoint(parts) and all(TABLE[op].fence == "proxy" for op in rest)
+
+
+def led_loops(func: PrimFunc) -> Led:
+    """The outermost loops that one warp of each warpgroup can go round for all four."""
     assert func.launch is not None
-    found = _Leading(func, func.launch.warps)
-    return frozenset(loop for loop in loops if found.may_lead(loop))
+    wanted = needed(func)
+    groups = [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPS)]
+    found = dict(_outermost(func.body, groups))
+    return Led(frozenset(found), frozenset().union(*found.values()))
 
 
-def moved_scalars(loop: For) -> tuple[Buffer, ...]:
-    """The registers that a loop stores to."""
-    stores = (node for node in walk(loop.body) if isinstance(node, BufferStore))
-    return tuple(dict.fromkeys(store.buffer for store in stores if store.buffer.scope == "local"))
+def _outermost(stmt: Stmt, groups: Sequence[_Leading]) -> Iterator[tuple[Loop, frozenset[Stmt]]]:
+    """The outermost loops that may be led, with what is repeated in each."""
+    if isinstance(stmt, (For, While)):
+        ways = {group.leads(stmt) for group in groups if stmt in group.reached}
+        way = ways.pop() if len(ways) == 1 else None
+        if way is not None:
+            yield stmt, way
+            return
+    for child in children(stmt):
+        if isinstance(child, Stmt):
+            yield from _outermost(child, groups)
 
 
-def only_accesses(stmt: Stmt) -> bool:
-    """Whether a statement accesses memory, and at most fences that."""
-    nodes = list(walk(stmt))
-    calls = [node.op for node in nodes if isinstance(node, Call)]
-    return any(map(_is_access, nodes)) and all(TABLE[op].fence == "proxy" for op in calls)
+def moved_scalars(loop: Loop, wanted: Needed) -> tuple[Buffer, ...]:
+    """The registers that a loop stores to, and that are computed in a run without data."""
+    stores = (node.buffer for node in walk(loop.body) if isinstance(node, BufferStore))
+    return tuple(dict.fromkeys(buffer for buffer in stores if buffer.scope == "local" and wanted.has(buffer)))
 
 
-def for_whole_cta(entry: Instruction) -> bool:
-    """Whether an instruction synchronises all threads of the CTA: it names a barrier, and not how many threads."""
-    return entry.blocking and [operand.name for operand in entry.operands] == ["barrier_id"]
+def joins_warpgroup(call: Call) -> bool:
+    """Whether an instruction is a barrier for as many threads as a warpgroup has, or for all of the CTA."""
+    entry = TABLE[call.op]
+    names = [operand.name for operand in entry.operands]
+    if not entry.blocking or names[:1] != ["barrier_id"]:
+        return False
+    return names == ["barrier_id"] or int_value(call.args[1]) == WARPS * LANES
 
 
 def _is_access(node: object) -> bool:
     return isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope != "local"
 
 
+def _arrives(entry: Instruction) -> bool:
+    """Whether each thread arrives at an mbarrier."""
+    return entry.barrier is BarrierEffect.ARRIVE and entry.issued_by is Scope.THREAD
+
+
+def _takes_own_time(entry: Instruction) -> bool:
+    """Whether an instruction of a warp changes nothing but the time of that warp, in a run without data."""
+    if entry.awaits in TABLE:
+        return TABLE[entry.awaits].completion is Completion.TCGEN05_WAIT
+    return entry.issued_by is Scope.WARP and entry.cost in OWN_COSTS
+
+
 class _Leading:
-    def __init__(self, func: PrimFunc, warps: int) -> None:
-        self._warps = warps
+    """What the warps of the warpgroup that begins with warp `first` do alike.
+
+    reached: the loops that they come to.
+    """
+
+    def __init__(self, func: PrimFunc, first: int, wanted: Needed) -> None:
+        assert func.launch is not None
+        self._warps = func.launch.warps
+        self._whole = (first + WARPS) * LANES <= func.launch.threads
+        self._group = slice(first, first + WARPS)
         self._own: set[Var | Buffer] = set()
         """What may have another value in another warp of the warpgroup."""
-        self._apart: set[For] = set()
-        """Loops that only some warps of a warpgroup go round, or some of their lanes."""
+        self._apart: set[Loop] = set()
+        """Loops that only some warps of the warpgroup go round, or some of their lanes."""
+        self._repeated: set[Stmt] = set()
+        self._wanted = wanted
+        self._copies = any(
+            TABLE[node.op].completion is Completion.CP_ASYNC_GROUP for node in walk(func.body) if isinstance(node, Call)
+        )
+        """Whether there are arrivals that wait for the copies of each warp."""
+        self.reached: set[Loop] = set()
         known = -1
         while known != (known := len(self._own)):
             self._note(func.body, False)
 
-    def may_lead(self, loop: For) -> bool:
-        """Whether all of a loop is waits and wgmma of all warps, and what the first warp does alone."""
-        if loop in self._apart or self._differs(loop.start) or self._differs(loop.stop):
+    def leads(self, loop: Loop) -> frozenset[Stmt] | None:
+        """What is repeated in a loop that is all what one warp can do for all, and what the first warp does alone; None
+        for any other loop."""
+        self._repeated = set()
+        return frozenset(self._repeated) if self._may_lead(loop) else None
+
+    def _may_lead(self, loop: Loop) -> bool:
+        if not self._whole or loop in self._apart or any(map(self._differs, _conditions(loop))):
             return False
-        if any(buffer.size != 1 or buffer in self._own for buffer in moved_scalars(loop)):
+        if any(buffer.size != 1 or buffer in self._own for buffer in moved_scalars(loop, self._wanted)):
             return False
-        calls = [TABLE[node.op] for node in walk(loop.body) if isinstance(node, Call)]
-        commits = any(entry.completion is Completion.WGMMA_GROUP for entry in calls)
-        return (self._warps == WARPS or commits) and self._is_shared(loop.body)
+        return any(isinstance(node, Call) for node in walk(loop.body)) and self._is_shared(loop.body)
 
     def _is_shared(self, stmt: Stmt | None) -> bool:
         """Whether what the warps of a warpgroup do in a statement is done when its first warp has done it."""
@@ -99,78 +165,117 @@ class _Leading:
             return True
         if isinstance(stmt, Seq):
             return all(map(self._is_shared, stmt.stmts))
-        if isinstance(stmt, (Hint, For)):
-            return self._is_shared(stmt.body)
+        if isinstance(stmt, (Hint, For, While)):
+            differs = not isinstance(stmt, Hint) and any(map(self._differs, _conditions(stmt)))
+            return not differs and self._is_shared(stmt.body)
         if isinstance(stmt, Evaluate):
-            return self._for_all(TABLE[stmt.call.op])
+            return self._for_all(stmt)
         if isinstance(stmt, If):
-            if not self._differs(stmt.cond):
-                return not _chooses_lanes(stmt.cond) and self._is_shared(stmt.then) and self._is_shared(stmt.orelse)
-            return stmt.orelse is None and self._by_first(stmt.cond)
+            if not self._differs(stmt.cond) and not _chooses_lanes(stmt.cond):
+                return self._is_shared(stmt.then) and self._is_shared(stmt.orelse)
+            if stmt.orelse is not None:
+                return False
+            return self._by_first(stmt.cond) or (self._same_lanes(stmt.cond) and self._only_arrives(stmt.then))
         if isinstance(stmt, (Bind, BufferStore)):
             return self._may_access(stmt)
         return False
 
-    def _for_all(self, entry: Instruction) -> bool:
+    def _for_all(self, stmt: Evaluate) -> bool:
         """Whether the first warp can execute an instruction for the others: a wait or a fence changes nothing in a run
         without data."""
-        if entry.issued_by is Scope.WARPGROUP or entry.barrier is BarrierEffect.WAIT or entry.fence:
+        call, entry = stmt.call, TABLE[stmt.call.op]
+        if entry.issued_by is Scope.WARPGROUP or entry.fence or _takes_own_time(entry):
             return True
-        return self._warps == WARPS and for_whole_cta(entry)
+        if any(map(self._differs, call.args)):
+            return False
+        if _arrives(entry) and not self._copies:
+            self._repeated.add(stmt)
+            return True
+        named = len(entry.operands) > 1
+        return entry.barrier is BarrierEffect.WAIT or (joins_warpgroup(call) and (named or self._warps == WARPS))
+
+    def _only_arrives(self, stmt: Stmt) -> bool:
+        """Whether each warp does nothing but arrive at the same mbarriers."""
+        if isinstance(stmt, Seq):
+            return all(map(self._only_arrives, stmt.stmts))
+        return isinstance(stmt, Evaluate) and _arrives(TABLE[stmt.call.op]) and self._for_all(stmt)
 
     def _may_access(self, stmt: Bind | BufferStore) -> bool:
-        """Whether the first warp can do for the others what a statement does to memory, if anything."""
+        """Whether the first warp can do for the others what a statement does to memory, if anything.
+
+        The time of an access to shared memory does not depend on its place.
+        """
         nodes = list(walk(stmt))
         if any(isinstance(node, Call) for node in nodes):
             return False
-        places = [node.indices for node in nodes if isinstance(node, (BufferLoad, BufferStore)) and _is_access(node)]
-        indices = [node for place in places for index in place for node in walk(index)]
+        accesses = [node for node in nodes if isinstance(node, (BufferLoad, BufferStore)) and _is_access(node)]
+        if accesses:
+            self._repeated.add(stmt)
+        if all(node.buffer.scope == "shared" for node in accesses):
+            return True
+        indices = [node for access in accesses for index in access.indices for node in walk(index)]
         by_warp = any(isinstance(node, Special) and node.name == "warp_id_in_cta" for node in indices)
         own = any(node in self._own for node in indices if isinstance(node, Var))
-        return not places or (self._warps == WARPS and not by_warp and not own)
+        return self._warps == WARPS and not by_warp and not own
 
     def _by_first(self, cond: Expr) -> bool:
-        """Whether a condition can only hold in the first warps of warpgroups."""
-        holds = selected(cond, self._warps)[0]
-        return not any(holds[warp].any() for warp in range(self._warps) if warp % WARPS)
+        """Whether a condition can only hold in the first warp of the warpgroup."""
+        return not selected(cond, self._warps)[0][self._group][1:].any()
+
+    def _same_lanes(self, cond: Expr) -> bool:
+        """Whether a condition on numbers of threads holds in the same lanes of each warp."""
+        values = thread_values(cond, self._warps)
+        return values is not None and self._alike(values)
+
+    def _alike(self, values: np.ndarray) -> bool:
+        """Whether values by warp and lane are the same in all warps of the warpgroup."""
+        rows = np.broadcast_to(values, (self._warps, LANES))[self._group]
+        return bool((rows == rows[0]).all())
 
     # -- what differs ----------------------------------------------------------------------------------------------
 
     def _note(self, stmt: Stmt, under: bool) -> None:
         """Find what has another value in another warp. under: whether only some warps of a warpgroup come here."""
+        if isinstance(stmt, If):
+            then, orelse = selected(stmt.cond, self._warps)
+            under = under or self._differs(stmt.cond) or _chooses_lanes(stmt.cond)
+            for arm, holds in ((stmt.then, then), (stmt.orelse, orelse)):
+                if arm is not None and holds[self._group].any():
+                    self._note(arm, under)
+            return
         if isinstance(stmt, Bind) and (under or self._differs(stmt.value)):
             self._own.add(stmt.var)
         elif isinstance(stmt, BufferStore) and (under or self._differs(stmt.value)):
             self._own.add(stmt.buffer)
-        elif isinstance(stmt, For) and under:
-            self._apart.add(stmt)
-        elif isinstance(stmt, If):
-            under = under or self._differs(stmt.cond) or _chooses_lanes(stmt.cond)
+        elif isinstance(stmt, (For, While)):
+            self.reached.add(stmt)
+            if under:
+                self._apart.add(stmt)
         for child in children(stmt):
             if isinstance(child, Stmt):
                 self._note(child, under)
 
     def _differs(self, expr: Expr) -> bool:
         """Whether a value may differ among the warps of a warpgroup."""
-        if isinstance(expr, Const):
-            return False
-        if any(isinstance(node, Special) and node.name in THREADS for node in walk(expr)):
+        if isinstance(expr, (Const, Special)):
             values = thread_values(expr, self._warps)
-            return values is None or not _same_in_warpgroups(values, self._warps)
-        return any(
-            node in self._own
-            if isinstance(node, Var)
-            else isinstance(node, BufferLoad) and (node.buffer.scope != "local" or node.buffer in self._own)
-            for node in walk(expr)
-        )
+            return values is not None and not self._alike(values)
+        if isinstance(expr, Var):
+            return expr in self._own
+        if isinstance(expr, BufferLoad) and (expr.buffer.scope != "local" or expr.buffer in self._own):
+            return True
+        values = thread_values(expr, self._warps)
+        if values is not None:
+            return not self._alike(values)
+        return any(self._differs(child) for child in children(expr) if isinstance(child, Expr))
+
+
+def _conditions(loop: Loop) -> tuple[Expr, ...]:
+    """What a loop's number of iterations depends on."""
+    return (loop.cond,) if isinstance(loop, While) else (loop.start, loop.stop)
 
 
 def _chooses_lanes(cond: Expr) -> bool:
     """Whether a condition may choose lanes of each warp, which then do something of their own."""
     nodes = list(walk(cond))
     return any(isinstance(node, Call) or (isinstance(node, Special) and node.name == "threadIdx.x") for node in nodes)
-
-
-def _same_in_warpgroups(values: np.ndarray, warps: int) -> bool:
-    rows = np.broadcast_to(values, (warps, 32))
-    return all(np.array_equal(rows[warp], rows[warp // WARPS * WARPS]) for warp in range(warps))

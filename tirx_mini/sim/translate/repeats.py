@@ -30,7 +30,7 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .leading import led_loops
+from .leading import Led, led_loops
 
 LEAST = 8
 """Iterations of a loop that is worth being shortened."""
@@ -50,7 +50,7 @@ class Cut:
     middle: dict[For, tuple[int, int]] = field(default_factory=dict)
     tiles: dict[While, int] = field(default_factory=dict)
     skips: dict[BufferStore, int] = field(default_factory=dict)
-    led: frozenset[For] = frozenset()
+    led: Led = field(default_factory=Led)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Repeats:
         outside of its loop, comes again after two rounds.
     skips: where a role moves its state on over the stages of another role, by as many as that has iterations.
     tiles: what the persistent loops count to; step: how far all their roles are after whole rounds.
-    led: the long loops that one warp can go round for its warpgroup.
+    led: what one warp can do for its warpgroup.
     """
 
     loops: dict[For, int]
@@ -89,7 +89,7 @@ class Repeats:
     tiles: int = 0
     step: int = 0
     skips: tuple[Skip, ...] = ()
-    led: frozenset[For] = frozenset()
+    led: Led = field(default_factory=Led)
 
     @property
     def trips(self) -> int:
@@ -121,7 +121,7 @@ def repeats(func: PrimFunc) -> Repeats:
     persistent, tiles, step = _persistent(func.body)
     longest = max((ring.size for ring in rings), default=1)
     period = 2 * lcm(*fixed) if fixed else 1
-    return Repeats(loops, longest, period, persistent, tiles, step, tuple(skips), led_loops(func, loops))
+    return Repeats(loops, longest, period, persistent, tiles, step, tuple(skips), led_loops(func))
 
 
 def _long_loops(body: Stmt) -> dict[For, int]:
