@@ -38,6 +38,7 @@ from .machine import (
     Locator,
     Mbarrier,
     Multiprocessor,
+    PartMbarrier,
     RepeatedWait,
     ResidentCluster,
     ResidentCta,
@@ -180,7 +181,8 @@ class Gpu(Services):
         self.spend = self.budget.spend
         self.spec = spec
         self.checks = checks and data
-        self.mbarrier_type = RecordedMbarrier if trace else Mbarrier if self.checks else UncheckedMbarrier
+        unchecked = PartMbarrier if part is not None else UncheckedMbarrier
+        self.mbarrier_type = RecordedMbarrier if trace else Mbarrier if self.checks else unchecked
         self.data = data
         self.causality = Causality() if self.checks and image.grid_wide else None
         self.footprints: dict[Hashable, Any] = {}

@@ -21,6 +21,7 @@ from .budget import BUDGET
 from .doubts import Ends
 from .facts import Entry, Origin
 from .gpu import Gpu, Outcome, Size, Standing, Watch
+from .machine import MbarrierFact
 from .outputs import NothingWritten, unwritten
 from .sampling import Sampling
 from .timing import Clock
@@ -158,12 +159,16 @@ class Simulation:
         return Sampling(self.func, self.image, self.spec)
 
     def part(self, size: Size, seed: int | None, budget: int) -> Outcome | None:
-        """The outcome of a part of the launch, without data; None where it does not come to its end."""
+        """The outcome of a part of the launch, without data.
+
+        None where it does not come to its end, or uses an mbarrier wrongly: such a run keeps nothing to explain that.
+        """
         cut, part = self._sampling.part(size)
         image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
         with np.errstate(all="ignore"), _unscanned():
             outcome = Gpu(image, self._arrays, self.spec, seed=seed, budget=budget, data=False, part=part).run()
-        return None if outcome.fault is not None or outcome.blocked else outcome
+        wrong = any(isinstance(entry.fact, MbarrierFact) for entry in outcome.facts)
+        return None if wrong or outcome.fault is not None or outcome.blocked else outcome
 
     def _no_effect(self, machine: Gpu) -> tuple[Entry, ...]:
         """The fact that a run wrote no argument, for a kernel that computes with some and has one for the result.

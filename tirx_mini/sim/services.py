@@ -138,6 +138,9 @@ class Services:
 
     def cta_at(self, w: RunningWarp, address: int) -> tuple[HostCta, int]:
         """(CTA, byte) of a shared::cluster address; a fault where no CTA of the cluster has it."""
+        offset = address - w.window
+        if 0 <= offset < w.cta.smem.size:
+            return w.cta, offset
         rank, offset = address >> WINDOW_BITS, offset_of(address)
         ctas = w.cta.cluster.ctas
         if not 0 <= rank < len(ctas) or offset >= w.cta.smem.size:
@@ -146,6 +149,9 @@ class Services:
 
     def mbarrier(self, w: RunningWarp, address: int) -> Mbarrier:
         """The mbarrier at a shared address."""
+        own = w.cta.mbarriers.get(address - w.window)
+        if own is not None:
+            return own
         cta, offset = self.cta_at(w, address)
         if offset % 8:
             raise Fault(MisalignedBarrier(w.origin, offset))
@@ -155,6 +161,9 @@ class Services:
 
     def own_mbarrier(self, w: RunningWarp, address: int, effect: BarrierEffect) -> Mbarrier:
         """The mbarrier at a shared address, which must be the warp's own CTA's; where it is not, the run goes on."""
+        own = w.cta.mbarriers.get(address - w.window)
+        if own is not None:
+            return own
         barrier = self.mbarrier(w, address)
         if barrier.cta is not w.cta:
             self.facts.record(ForeignBarrier(w.origin, barrier.element, barrier.cta.name, effect))

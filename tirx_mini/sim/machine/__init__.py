@@ -77,7 +77,7 @@ from .registers import (
     UninitialisedRegister,
     WideRegisters,
 )
-from .unchecked import UncheckedMbarrier
+from .unchecked import PartMbarrier, UncheckedMbarrier
 from .warp import HostCluster, HostCta, LanesDiffer, PartialWarp, RunningWarp
 
 __all__ = [
@@ -88,9 +88,9 @@ __all__ = [
     "HostCluster", "HostCta", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator",
     "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier",
     "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait",
-    "NoSuchBarrier", "OFFSET_MASK", "POLL_CYCLES", "PartialSetmaxnreg", "PartialWarp", "PendingRegister",
-    "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool", "RegisterWait", "Registers",
-    "Reinitialised", "RemoteSignal", "RepeatedWait", "ResidentCluster", "ResidentCta", "RoundsUnordered",
+    "NoSuchBarrier", "OFFSET_MASK", "POLL_CYCLES", "PartMbarrier", "PartialSetmaxnreg", "PartialWarp",
+    "PendingRegister", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool", "RegisterWait",
+    "Registers", "Reinitialised", "RemoteSignal", "RepeatedWait", "ResidentCluster", "ResidentCta", "RoundsUnordered",
     "RunningWarp", "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit", "Sm",
     "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow", "UncheckedMbarrier", "UniformArray",
     "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier",

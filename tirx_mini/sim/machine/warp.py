@@ -184,7 +184,7 @@ class RunningWarp:
         if mask is self.mask:
             return
         self.mask = mask
-        if not mask:
+        if not mask or self.lanes.together:
             return
         loads, stores = self.loads, self.stores
         self.agent = loads.agent = stores.agent = self.lanes.of(mask.word)

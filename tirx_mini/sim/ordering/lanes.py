@@ -36,25 +36,28 @@ class Part:
 
 
 class Lanes:
-    """The agents of one warp. whole: of all lanes. word: all lanes that it has."""
+    """The agents of one warp. whole: of all lanes. word: all lanes that it has.
 
-    __slots__ = ("_causality", "_most", "_parts", "_spare", "whole", "word")
+    together: whether they are never told apart, as accesses are not checked.
+    """
+
+    __slots__ = ("_causality", "_parts", "_spare", "together", "whole", "word")
 
     def __init__(self, causality: Causality, whole: Agent, word: int) -> None:
         self.whole = whole
         self.word = word
         self._causality = causality
-        self._most = 0 if isinstance(causality, UncheckedCausality) else MOST_PARTS
+        self.together = isinstance(causality, UncheckedCausality)
         self._parts: dict[int, Part] = {}
         self._spare: list[Agent] = []
 
     def of(self, word: int) -> Agent:
         """The agent of a set of lanes, which knows what each of them knows."""
-        if word == self.word:
+        if word == self.word or self.together:
             return self.whole
         part = self._parts.get(word)
         if part is None:
-            if len(self._parts) == self._most:
+            if len(self._parts) == MOST_PARTS:
                 return self.whole
             agent = self._spare.pop() if self._spare else self._causality.agent(f"lanes of {self.whole.name}")
             agent.warp = self.whole.warp

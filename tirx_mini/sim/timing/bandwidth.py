@@ -28,14 +28,14 @@ class Bandwidth:
     def take(self, time: float, nbytes: float, now: float = 0.0) -> float:
         """Carry `nbytes` from `time` on; when the last of them has passed. No later request is for before `now`."""
         window = int(time // WINDOW)
-        if window in self._full:
+        used, full, capacity = self._used, self._full, self._capacity
+        if window in full:
             window = self._first_free(window)
-        used, capacity = self._used, self._capacity
         filled = used.get(window, 0.0) + nbytes
         while filled >= capacity:
             used[window] = capacity
-            self._full[window] = window + 1
-            window = self._first_free(window + 1)
+            after = full[window] = window + 1
+            window = self._first_free(after) if after in full else after
             filled = used.get(window, 0.0) + (filled - capacity)
         used[window] = filled
         if len(used) > self._kept:

@@ -98,10 +98,9 @@ def moved_scalars(loop: Loop, wanted: Needed) -> tuple[Buffer, ...]:
 def joins_warpgroup(call: Call) -> bool:
     """Whether an instruction is a barrier for as many threads as a warpgroup has, or for all of the CTA."""
     entry = TABLE[call.op]
-    names = [operand.name for operand in entry.operands]
-    if not entry.blocking or names[:1] != ["barrier_id"]:
+    if not entry.waits_at_named_barrier:
         return False
-    return names == ["barrier_id"] or int_value(call.args[1]) == WARPS * LANES
+    return len(entry.operands) == 1 or int_value(call.args[1]) == WARPS * LANES
 
 
 def _is_access(node: object) -> bool:

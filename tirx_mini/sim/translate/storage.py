@@ -144,15 +144,18 @@ class Storage:
     def _shared_address(self, expr: AddressOf, place: Place, at: Value) -> Value:
         """cluster_ctarank << 24 | byte offset; bounds are checked where they are not known."""
         top = (1 << 28) - 1
-        if at.low < 0 or at.high >= expr.buffer.size:
-            return Value(f"w.shared_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, top)
+        inside = at.low >= 0 and at.high < expr.buffer.size
+        checked = f"w.shared_address({place.name}, {at.code})"
+        if not inside and (at.lanes or not at.code.isidentifier()):
+            return Value(checked, expr.dtype, at.lanes, 0, top)
         buffer = self.out.namespace[place.name]
         size, offset = buffer.dtype.itemsize, buffer.byte_offset
-        if at.known is not None:
+        if at.known is not None and inside:
             offset, scaled = offset + at.known * size, ""
         else:
             scaled = f"{at.code} * {size} + " if size > 1 else f"{at.code} + "
         window = "    window = w.window"
         if window not in self.out.prologue:
             self.out.prologue.append(window)
-        return Value(f"({scaled}{offset} + window)", expr.dtype, at.lanes, 0, top)
+        otherwise = "" if inside else f" if 0 <= {at.code} < {expr.buffer.size} else {checked}"
+        return Value(f"({scaled}{offset} + window{otherwise})", expr.dtype, at.lanes, 0, top)
