@@ -40,6 +40,11 @@ ones still differs, more of them are run. A launch of so many waves that the thi
 single waves differ by is multiplied by all that are left out."""
 LONGEST = 100
 """Iterations of all waves together of a run that may make the most iterations of all."""
+LONGEST_LIGHT = 350
+"""The same where SMs take CTAs as they come, if iterations cost little. CTAs that find tiles in the L2 are faster than
+others, and whether fast or slow SMs take the last CTAs depends on the number of iterations: so there are many."""
+MOST = 0.75
+"""The most iterations of such a run, as a share of all."""
 REST = 4
 """What a CTA costs to simulate beside its loops, in iterations."""
 
@@ -135,7 +140,11 @@ class Sampling:
         """The iterations, likewise: the outer ones, except where the longest run would then take too long."""
         if not points:
             return (self.whole.trips,)
-        return (points[0], points[-1] if self._wave_ends(waves)[-1] * points[-1] <= LONGEST else points[1])
+        found, most = self._repeats, self._wave_ends(waves)[-1]
+        if found.light and not found.persistent and not waves:
+            top = min(LONGEST_LIGHT // most, int(MOST * found.trips))
+            return (points[0], next((each for each in range(top, points[1], -1) if found.may_make(each)), points[1]))
+        return (points[0], points[-1] if most * points[-1] <= LONGEST else points[1])
 
     def part(self, size: Size) -> tuple[Cut, Part]:
         """What a run leaves out: whole waves, so that the last one is as full as the launch's."""

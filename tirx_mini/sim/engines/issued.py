@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tirx_mini.ir import Span
 from tirx_mini.isa import CP_SHAPES, BlockScales, InstructionDescriptor, SmemDescriptor, TmemOperand
@@ -96,6 +97,41 @@ class TmemCopy:
         return copies_of(self.cta_group)
 
 
+@dataclass(frozen=True)
+class Known:
+    """MMAs that a thread issues one after the other, as each CTA of a run of a part of a launch does.
+
+    steps: of each MMA, (cycles from the first statement to its issue, of its arithmetic, bytes of operands). cycles: of
+    all of their issue. span: of the last one.
+    """
+
+    steps: tuple[tuple[float, float, float], ...]
+    cycles: float
+    flops: float
+    cta_group: int
+    span: Span | None
+
+
+@dataclass(eq=False)
+class Burst:
+    """Known MMAs as a thread has issued them, from cycle `time` on. Attributes with the names of an `Mma`'s mean the
+    same."""
+
+    pipe: Pipe
+    known: Known
+    time: float
+    span: Span | None
+    previous: None = None
+    timed: bool = False
+    done: bool = False
+
+    @property
+    def cta_group(self) -> int:
+        return self.known.cta_group
+
+
+Issued: TypeAlias = Mma | TmemCopy | Burst
+
 Pipeline = tuple[int, int, int, int, int, bool]
 """cta_group, accumulator, M, N, K, and whether the MMA is one of integers: which stands for the kind, with K."""
 
@@ -129,7 +165,7 @@ class Pipe:
     def __init__(self, cta: Cta, agent: Agent) -> None:
         self.cta = cta
         self.agent = agent
-        self.pending: list[Mma | TmemCopy] = []
+        self.pending: list[Issued] = []
         self.seen: tuple[int, int] = (-1, -1)
         self.elected = False
         self.snapshot: Snapshot | None = None
@@ -158,7 +194,7 @@ class Batch:
     """What one commit tracks. arrivals: the barriers it signals."""
 
     cta: Cta
-    mmas: tuple[Mma | TmemCopy, ...]
+    mmas: tuple[Issued, ...]
     arrivals: tuple[Mbarrier, ...]
     released: SyncClock
     role: str
@@ -181,11 +217,11 @@ def actor_of(mma: Mma | TmemCopy, operation: Operation) -> Actor:
     return actor
 
 
-def chain(mma: Mma | TmemCopy) -> list[Mma | TmemCopy]:
+def chain(mma: Issued) -> list[Issued]:
     """An MMA after those of other pipes that it comes after and that are not executed."""
     if mma.previous is None or mma.previous.pipe is mma.pipe:
         return [mma]
-    found: list[Mma | TmemCopy] = [mma]
+    found: list[Issued] = [mma]
     previous: Mma | None = mma.previous
     while previous is not None and not previous.done:
         found.append(previous)
@@ -193,7 +229,7 @@ def chain(mma: Mma | TmemCopy) -> list[Mma | TmemCopy]:
     return found[::-1]
 
 
-def untimed(mma: Mma | TmemCopy) -> list[Mma | TmemCopy]:
+def untimed(mma: Issued) -> list[Issued]:
     """Of these, the ones that the tensor core has not begun."""
     return [each for each in chain(mma) if not each.timed]
 

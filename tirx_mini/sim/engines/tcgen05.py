@@ -11,7 +11,7 @@ commit is waited for (PTX ISA: "Pipelined tcgen05 Instructions").
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,22 @@ from ..facts import Fact, Origin
 from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
 from .accumulators import place_rows, store_narrow
-from .issued import Batch, Issue, Mma, Pipe, Pipeline, TmemCopy, actor_of, chain, copies_of, pair, untimed
+from .issued import (
+    Batch,
+    Burst,
+    Issue,
+    Issued,
+    Known,
+    Mma,
+    Pipe,
+    Pipeline,
+    TmemCopy,
+    actor_of,
+    chain,
+    copies_of,
+    pair,
+    untimed,
+)
 from .operands import Operands, multiply, read_tmem
 from .scaled import multiply_scaled
 from .tmem_copy import Copies
@@ -65,7 +80,9 @@ class TensorCores:
         self.gpu = gpu
         self._pipes: dict[Warp, dict[int, Pipe]] = {}
         self._last: dict[Cta, dict[Pipeline, Mma]] = {}
-        self._uncommitted: dict[Cta, list[Mma | TmemCopy]] = {}
+        self._uncommitted: dict[Cta, list[Issued]] = {}
+        self._known: dict[Hashable, Known] = {}
+        self._learning: tuple[Hashable, float, int] | None = None
         self._operands = Operands()
         self._copies = Copies(gpu)
 
@@ -114,6 +131,35 @@ class TensorCores:
         last[pipeline] = mma
         pipe.elected = w.mask.elected
         pipe.pending.append(mma)
+
+    def again(self, w: Warp, key: Hashable) -> bool:
+        """Issue MMAs at once, if those of this key are known; otherwise the next ones are those, to `learn`.
+
+        key: where they are in the program, and all that their operands are computed from.
+        """
+        pipe, self._learning = self.pipe(w), None
+        if w.mask.count != 1:
+            return False
+        known = self._known.get(key)
+        if known is None:
+            self._learning = key, w.time, len(pipe.pending)
+            return False
+        pipe.elected = w.mask.elected
+        pipe.pending.append(Burst(pipe, known, w.time, known.span))
+        w.time += known.cycles
+        w.span = known.span
+        return True
+
+    def learn(self, w: Warp) -> None:
+        """What the thread has issued since `again` is known from now on, if these are MMAs."""
+        if self._learning is None:
+            return
+        key, begin, before = self._learning
+        mmas = [mma for mma in self.pipe(w).pending[before:] if isinstance(mma, Mma)]
+        if mmas and len(mmas) == len(self.pipe(w).pending) - before:
+            steps = tuple((mma.time - begin, self._cycles(mma), self._operand_bytes(mma)) for mma in mmas)
+            flops = sum(2.0 * mma.shape.m * mma.shape.n * mma.shape.depth for mma in mmas)
+            self._known[key] = Known(steps, w.time - begin, flops, mmas[0].cta_group, w.span)
 
     def copy(
         self, w: Warp, column: int, lane: int, layout: SmemDescriptor, start: int, shape: str, multicast: str,
@@ -210,21 +256,29 @@ class TensorCores:
         end = max(gpu.clock.now, pipe.free)
         for mma in [each for last in batch.mmas for each in untimed(last)]:
             mma.timed = True
-            begin, cycles, nbytes = mma.time, self._cycles(mma), self._operand_bytes(mma)
-            for sm in sms:
-                begin = max(begin, sm.tensor_free)
-            end = begin + cycles
-            for sm in sms:
-                end = max(end, gpu.traffic.shared(sm.traffic, begin, nbytes))
-            for sm in sms:
-                sm.tensor_free = end
-            gpu.count("tensor_cycles", cycles * len(sms))
+            for issued, cycles, nbytes in self._steps(mma):
+                begin = issued
+                for sm in sms:
+                    begin = max(begin, sm.tensor_free)
+                end = begin + cycles
+                for sm in sms:
+                    end = max(end, gpu.traffic.shared(sm.traffic, begin, nbytes))
+                for sm in sms:
+                    sm.tensor_free = end
+                gpu.count("tensor_cycles", cycles * len(sms))
         if batch.mmas:
             pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
             if gpu.recorder is not None:
-                gpu.recorder.multiplying(pipe, batch, end - sum(map(self._cycles, batch.mmas)), end)
+                arithmetic = sum(cycles for mma in batch.mmas for _, cycles, _ in self._steps(mma))
+                gpu.recorder.multiplying(pipe, batch, end - arithmetic, end)
         done = max(gpu.clock.now, pipe.free) + spec.commit_latency
         gpu.clock.at(done, pipe, self._complete, pipe)
+
+    def _steps(self, mma: Issued) -> Iterable[tuple[float, float, float]]:
+        """(time of issue, cycles of arithmetic, bytes of operands) of each MMA."""
+        if isinstance(mma, Burst):
+            return [(mma.time + after, cycles, nbytes) for after, cycles, nbytes in mma.known.steps]
+        return [(mma.time, self._cycles(mma), self._operand_bytes(mma))]
 
     @staticmethod
     def _sms(batch: Batch) -> list[Sm]:
@@ -268,11 +322,15 @@ class TensorCores:
                 origin = Origin(batch.role, batch.role, barrier.cta.name, batch.span)
                 self.gpu.facts.record(CommitAtExit(origin, barrier.element))
 
-    def _execute_all(self, mmas: Sequence[Mma | TmemCopy]) -> None:
+    def _execute_all(self, mmas: Sequence[Issued]) -> None:
         """Carry out MMAs and copies one after the other."""
         group: list[Mma] = []
         for mma in mmas:
             if mma.done:
+                continue
+            if isinstance(mma, Burst):  # of MMAs of which only time passes
+                mma.done = True
+                self.gpu.count("flops", mma.known.flops)
                 continue
             if isinstance(mma, TmemCopy):
                 if group:

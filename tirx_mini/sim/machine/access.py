@@ -147,8 +147,14 @@ def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
 
 def _load_one(w: Warp, buffer: SharedBuffer, index: int) -> Any:
     """An element of shared memory, in a run without data: nothing is recorded."""
+    spend_shared(w, 1, buffer.dtype.itemsize, write=False)
+    return peek(w, buffer, index)
+
+
+def peek(w: Warp, buffer: SharedBuffer, index: int) -> Any:
+    """See `RunningWarp.peek`."""
     size = buffer.dtype.itemsize
-    spend_shared(w, 1, size, write=False)
+    check_bounds(w, buffer, index, 1)
     item = w.cta.smem.view(size)[index + buffer.byte_offset // size]
     return np.asarray(item).view(numpy_dtype(buffer.dtype)).item()
 

@@ -331,6 +331,10 @@ class RunningWarp:
         """
         return access.load(self, buffer, index, lanes)
 
+    def peek(self, buffer: SharedBuffer, index: Any) -> Any:
+        """An element of shared memory that all lanes read, in a run without data, in no time."""
+        return access.peek(self, buffer, index)
+
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
         """Write `value` (a scalar, or an array as `load` returns) to the elements of `buffer` at `index`.
 

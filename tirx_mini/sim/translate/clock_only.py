@@ -29,12 +29,13 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
+from tirx_mini.isa import Completion
 
 from .leading import WARPS, Loop, joins_warpgroup, moved_scalars
 from .needed import Needed, is_kept
 from .repeats import Cut
 from .sameness import Samenesses
-from .series import accumulators, is_series, what_it_depends_on
+from .series import accumulators, series_of, what_it_depends_on
 from .statements import Statements
 from .uniformity import Uniformity
 from .values import Value
@@ -65,10 +66,14 @@ class ClockStatements(Statements):
     def _For(self, stmt: For) -> None:
         if stmt in self.cut.led.loops:
             self._led(stmt, super()._For)
-        elif is_series(stmt):
-            self._series(stmt)
         else:
-            super()._For(stmt)
+            kind = series_of(stmt)
+            if kind is Completion.WGMMA_GROUP:
+                self._series(stmt, "w.wgmma", ("local",))
+            elif kind is Completion.COMMIT and self.cut.known_mmas:
+                self._series(stmt, "w.gpu.tensor", ("local", "shared"))
+            else:
+                super()._For(stmt)
 
     def _While(self, stmt: While) -> None:
         if stmt in self.cut.led.loops:
@@ -95,10 +100,11 @@ class ClockStatements(Statements):
             self.out.settle()
             self.out.line(f"w.gpu.leads.end(w, ({names}))")
 
-    def _series(self, stmt: For) -> None:
-        """MMAs that are issued at once where the engine knows them."""
-        parts = what_it_depends_on(stmt)
-        with self.out.free():
+    def _series(self, stmt: For, engine: str, scopes: tuple[str, ...]) -> None:
+        """MMAs that are issued at once where the engine knows them. scopes: of the memories they may take operands
+        from."""
+        parts = what_it_depends_on(stmt, scopes)
+        with self.out.free(), self.storage.peeking():
             values = [self.expressions.value(part) for part in parts or ()]
         places = [self.storage.place(buffer) for buffer in accumulators(stmt)]
         if parts is None or any(value.lanes for value in values) or any(place.kind != "array" for place in places):
@@ -107,10 +113,11 @@ class ClockStatements(Statements):
         self.out.settle()
         key = "".join(f"{code}, " for code in (self.out.object("K", stmt), *(value.code for value in values)))
         arrays = "".join(f"{place.name}, " for place in places)
-        with self.out.block(f"if not w.wgmma.again(({key}), ({arrays})):"):
+        operands, warp = (f", ({arrays})", "") if places else ("", "w, ")
+        with self.out.block(f"if not {engine}.again({warp}({key}){operands}):"):
             super()._For(stmt)
             self.out.settle()
-            self.out.line("w.wgmma.learn()")
+            self.out.line(f"{engine}.learn({warp.rstrip(', ')})")
 
     def _condition(self, stmt: While) -> Expr:
         if stmt not in self.cut.tiles:

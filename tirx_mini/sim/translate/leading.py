@@ -54,11 +54,12 @@ class Led:
     """What one warp does for its warpgroup.
 
     loops: the outermost ones that it goes round for all four. repeated: accesses to memory and arrivals there, which it
-    executes once for each warp.
+    executes once for each warp. apart: loops that some warps or threads of a warpgroup go round.
     """
 
     loops: frozenset[Loop] = frozenset()
     repeated: frozenset[Stmt] = frozenset()
+    apart: frozenset[Loop] = frozenset()
 
     def for_each_warp(self, stmt: Stmt) -> bool:
         """Whether the first warp executes a statement once for each warp."""
@@ -73,7 +74,8 @@ def led_loops(func: PrimFunc) -> Led:
     wanted = needed(func)
     groups = [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPS)]
     found = dict(_outermost(func.body, groups))
-    return Led(frozenset(found), frozenset().union(*found.values()))
+    apart: frozenset[Loop] = frozenset().union(*(group.apart for group in groups))
+    return Led(frozenset(found), frozenset().union(*found.values()), apart)
 
 
 def _outermost(stmt: Stmt, groups: Sequence[_Leading]) -> Iterator[tuple[Loop, frozenset[Stmt]]]:
@@ -122,7 +124,7 @@ def _takes_own_time(entry: Instruction) -> bool:
 class _Leading:
     """What the warps of the warpgroup that begins with warp `first` do alike.
 
-    reached: the loops that they come to.
+    reached: the loops that they come to. apart: those that only some of them go round, or some of their lanes.
     """
 
     def __init__(self, func: PrimFunc, first: int, wanted: Needed) -> None:
@@ -132,8 +134,6 @@ class _Leading:
         self._group = slice(first, first + WARPS)
         self._own: set[Var | Buffer] = set()
         """What may have another value in another warp of the warpgroup."""
-        self._apart: set[Loop] = set()
-        """Loops that only some warps of the warpgroup go round, or some of their lanes."""
         self._repeated: set[Stmt] = set()
         self._wanted = wanted
         self._copies = any(
@@ -141,6 +141,7 @@ class _Leading:
         )
         """Whether there are arrivals that wait for the copies of each warp."""
         self.reached: set[Loop] = set()
+        self.apart: set[Loop] = set()
         known = -1
         while known != (known := len(self._own)):
             self._note(func.body, False)
@@ -152,7 +153,7 @@ class _Leading:
         return frozenset(self._repeated) if self._may_lead(loop) else None
 
     def _may_lead(self, loop: Loop) -> bool:
-        if not self._whole or loop in self._apart or any(map(self._differs, _conditions(loop))):
+        if not self._whole or loop in self.apart or any(map(self._differs, _conditions(loop))):
             return False
         if any(buffer.size != 1 or buffer in self._own for buffer in moved_scalars(loop, self._wanted)):
             return False
@@ -249,7 +250,7 @@ class _Leading:
         elif isinstance(stmt, (For, While)):
             self.reached.add(stmt)
             if under:
-                self._apart.add(stmt)
+                self.apart.add(stmt)
         for child in children(stmt):
             if isinstance(child, Stmt):
                 self._note(child, under)

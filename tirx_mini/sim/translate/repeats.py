@@ -51,6 +51,7 @@ class Cut:
     tiles: dict[While, int] = field(default_factory=dict)
     skips: dict[BufferStore, int] = field(default_factory=dict)
     led: Led = field(default_factory=Led)
+    known_mmas: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,11 @@ class Repeats:
         """Iterations of the longest loop; 0 where none is long."""
         return max(self.loops.values(), default=0)
 
+    @property
+    def light(self) -> bool:
+        """Whether single warps or threads go round all long loops, so that iterations cost little to simulate."""
+        return bool(self.loops) and self.loops.keys() <= self.led.apart
+
     def may_make(self, trips: int) -> bool:
         """Whether a run may leave out all but so many iterations of its longest loop."""
         left_out = self.trips - trips
@@ -107,7 +113,7 @@ class Repeats:
         head = trips // 2
         middle = dict.fromkeys(self.loops, (head, head + left_out)) if left_out > 0 else {}
         bounds = dict.fromkeys(self.persistent, tiles) if tiles < self.tiles else {}
-        return Cut(middle, bounds, {skip.store: skip.shorter(left_out) for skip in self.skips}, self.led)
+        return Cut(middle, bounds, {skip.store: skip.shorter(left_out) for skip in self.skips}, self.led, True)
 
 
 def repeats(func: PrimFunc) -> Repeats:

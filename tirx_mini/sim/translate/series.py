@@ -1,12 +1,13 @@
-"""Series of wgmma that a run without data issues at once: loops, mostly over parts of a K tile, of nothing else.
+"""Series of MMAs that a run without data issues at once: loops, mostly over parts of a K tile, of nothing else.
 
 The operands of such a series follow from a few values that the loop does not change: the descriptors of a stage, and
-whether the product is the first of a tile. The engine knows a series again by these values (`engines.wgmma`).
+whether the product is the first of a tile. The engine knows a series again by these values (`engines.wgmma`, and in
+runs of parts `engines.tcgen05`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from tirx_mini.ir import (
     AddressOf,
@@ -27,17 +28,18 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import TABLE, Completion
 
+MMAS = (Completion.WGMMA_GROUP, Completion.COMMIT)
 
-def is_series(loop: For) -> bool:
-    """Whether a loop of known length does nothing but issue wgmma."""
+
+def series_of(loop: For) -> Completion | None:
+    """How the end is observed of the MMAs that a loop of known length issues; None for one that does anything else."""
+    stmts = list(_stmts(loop))
     if int_value(loop.start) is None or int_value(loop.stop) is None:
-        return False
-    return all(_issues(stmt) if isinstance(stmt, Evaluate) else _is_block(stmt) for stmt in _stmts(loop))
-
-
-def _issues(stmt: Evaluate) -> bool:
-    """Whether a statement issues a wgmma: what a warpgroup later waits for."""
-    return TABLE[stmt.call.op].completion is Completion.WGMMA_GROUP
+        return None
+    if not all(isinstance(stmt, Evaluate) or _is_block(stmt) for stmt in stmts):
+        return None
+    found = {TABLE[stmt.call.op].completion for stmt in stmts if isinstance(stmt, Evaluate)}
+    return next((each for each in MMAS if found == {each}), None)
 
 
 def accumulators(loop: For) -> tuple[Buffer, ...]:
@@ -46,15 +48,18 @@ def accumulators(loop: For) -> tuple[Buffer, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def what_it_depends_on(loop: For) -> tuple[Expr, ...] | None:
-    """The greatest parts of its operands that it does not change; None where it reads memory or executes more."""
+def what_it_depends_on(loop: For, scopes: Container[str]) -> tuple[Expr, ...] | None:
+    """The greatest parts of its operands that it does not change.
+
+    None where it executes more, or reads memory of other scopes than these.
+    """
     inner = {stmt.var for stmt in _stmts(loop) if isinstance(stmt, For)}
     found: list[Expr] = []
     for stmt in _stmts(loop):
         if not isinstance(stmt, Evaluate):
             continue
         for node in walk(stmt.call):
-            is_memory = isinstance(node, BufferLoad) and node.buffer.scope != "local"
+            is_memory = isinstance(node, BufferLoad) and node.buffer.scope not in scopes
             if is_memory or (isinstance(node, Call) and node is not stmt.call):
                 return None
         for argument in stmt.call.args:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -50,6 +52,7 @@ class Storage:
         self.out = writer
         self.places: dict[Buffer, Place] = {}
         self.expressions: Expressions
+        self._verb = "load"
 
     def place(self, buffer: Buffer) -> Place:
         found = self.places.get(buffer)
@@ -67,6 +70,13 @@ class Storage:
         return place is None or place.kind not in ("scalar", "lanes")
 
     # -- reading -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def peeking(self) -> Iterator[None]:
+        """Elements of shared memory are read in no time, in a run without data."""
+        self._verb = "peek"
+        yield
+        self._verb = "load"
 
     def load(self, expr: BufferLoad, raw: bool) -> Value:
         """An element, or a vector. raw: as its memory holds it, for moving; else normalised for arithmetic."""
@@ -90,7 +100,8 @@ class Storage:
             return value if raw else self._normal(value, expr)
         at = self.expressions.index(base)
         width = f", {lanes}" if lanes > 1 else ""
-        value = ranged(f"w.load({place.name}, {at.code}{width})", expr.dtype, lanes=at.lanes, depth=at.depth + 1)
+        code = f"w.{self._verb}({place.name}, {at.code}{width})"
+        value = ranged(code, expr.dtype, lanes=at.lanes, depth=at.depth + 1)
         return value if raw and (at.lanes or lanes > 1) else self._normal(value, expr)
 
     def _normal(self, value: Value, expr: BufferLoad) -> Value:
