@@ -143,6 +143,49 @@ def test_more_waves_are_run_until_they_take_the_same_time(waves: int, slow: int,
     assert outcome.cycles == pytest.approx(slow_start(waves, 64, slow))
 
 
+@pytest.mark.parametrize(("step", "trips"), [(3, {8, 16, 24}), (4, {8, 16, 24, 48})])
+def test_most_iterations_are_run_where_the_order_of_ctas_depends_on_them_and_they_cost_little(
+    step: int, trips: set[int]
+) -> None:
+    func, spec = lower(reference(step, (128 * 14, 128, 4096))), gpu_spec("b200").with_sms(2)
+    ran: list[Size] = []
+
+    def run(sizes: Sequence[Size]) -> dict[Size, Outcome]:
+        ran.extend(sizes)
+        return {size: Outcome(slow_start(size.waves, size.trips, 0), (), None, (), {}) for size in sizes}
+
+    found = Sampling(func, Simulation(func, [], spec, data=False).image, spec).outcome(run)
+    assert found is not None and found[0].cycles == pytest.approx(slow_start(7, 64, 0))
+    assert {size.trips for size in ran} == trips and {size.waves for size in ran} == {1, 7}
+
+
+OVERFLOW = """
+@T.prim_func
+def kernel(A: T.Buffer((4096,), "float32")):
+    T.device_entry()
+    bx = T.cta_id([1])
+    tx = T.thread_id([128])
+    bar = T.alloc_shared((1,), "uint64")
+    if tx == 0:
+        T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+    T.cuda.cta_sync()
+    for k in range(100):
+        {arrive}
+        A[tx + 32 * (k % 8)] = 1.0
+        T.cuda.cta_sync()
+"""
+INITIALISED_TWICE = "if tx == 0: T.ptx.mbarrier.init(bar.ptr_to([0]), 1)"
+PAIRS = "if tx < 2: T.ptx.mbarrier.arrive(bar.ptr_to([0]))"
+
+
+@pytest.mark.parametrize("arrive", [INITIALISED_TWICE, PAIRS])
+def test_a_wrong_use_of_an_mbarrier_is_told_by_a_run_of_the_whole(arrive: str) -> None:
+    kernel = from_source(textwrap.dedent(OVERFLOW.format(arrive=arrive)))
+    part, full = (tvm.simulate(kernel, data=False, sampled=sampled) for sampled in (True, False))
+    assert full.findings and not part.sampled
+    assert [str(finding) for finding in part.findings] == [str(finding) for finding in full.findings]
+
+
 def test_a_part_that_blocks_leaves_the_whole_to_be_run() -> None:
     assert sampling(40).outcome(lambda sizes: dict.fromkeys(sizes)) is None
 

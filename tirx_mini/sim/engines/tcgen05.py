@@ -256,16 +256,8 @@ class TensorCores:
         end = max(gpu.clock.now, pipe.free)
         for mma in [each for last in batch.mmas for each in untimed(last)]:
             mma.timed = True
-            for issued, cycles, nbytes in self._steps(mma):
-                begin = issued
-                for sm in sms:
-                    begin = max(begin, sm.tensor_free)
-                end = begin + cycles
-                for sm in sms:
-                    end = max(end, gpu.traffic.shared(sm.traffic, begin, nbytes))
-                for sm in sms:
-                    sm.tensor_free = end
-                gpu.count("tensor_cycles", cycles * len(sms))
+            for begin, cycles, nbytes in self._steps(mma):
+                end = self._multiply(sms, begin, cycles, nbytes)
         if batch.mmas:
             pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
             if gpu.recorder is not None:
@@ -273,6 +265,18 @@ class TensorCores:
                 gpu.recorder.multiplying(pipe, batch, end - arithmetic, end)
         done = max(gpu.clock.now, pipe.free) + spec.commit_latency
         gpu.clock.at(done, pipe, self._complete, pipe)
+
+    def _multiply(self, sms: Sequence[Sm], issued: float, cycles: float, nbytes: float) -> float:
+        """When an MMA is over, for which the tensor cores of all these SMs are needed at once."""
+        traffic = self.gpu.traffic
+        begin = max(issued, *(sm.tensor_free for sm in sms)) if len(sms) > 1 else max(issued, sms[0].tensor_free)
+        end = begin + cycles
+        for sm in sms:
+            end = max(end, traffic.shared(sm.traffic, begin, nbytes))
+        for sm in sms:
+            sm.tensor_free = end
+        self.gpu.count("tensor_cycles", cycles * len(sms))
+        return end
 
     def _steps(self, mma: Issued) -> Iterable[tuple[float, float, float]]:
         """(time of issue, cycles of arithmetic, bytes of operands) of each MMA."""

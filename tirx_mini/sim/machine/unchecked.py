@@ -72,6 +72,9 @@ class PartMbarrier(UncheckedMbarrier):
     def _record(self, signal: Signal, role: str, span: Span | None, count: int, nbytes: int, time: float) -> None:
         """Nothing is kept."""
 
+    def _check_observers(self) -> None:
+        """Nobody is kept."""
+
     def check_signals(self, ordered: np.ndarray) -> None:
         """Every signal happens before the CTA's end."""
 

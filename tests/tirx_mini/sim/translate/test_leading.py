@@ -14,7 +14,7 @@ from tirx_mini.isa import TABLE, BarrierEffect, Completion
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
 from tirx_mini.sim import Gpu, Outcome, Simulation
-from tirx_mini.sim.engines import WarpWgmma
+from tirx_mini.sim.engines import TensorCores, WarpWgmma
 from tirx_mini.sim.translate import Cut, Led, repeats, translate
 
 
@@ -161,3 +161,23 @@ def test_series_of_wgmma_that_are_known_take_the_time_of_those_that_are_not(
     one_by_one = outcome(func, spec, Cut())
     assert (one_by_one.cycles, one_by_one.stats) == (known.cycles, known.stats)
     assert 0 < few < issued / 10
+
+
+@pytest.mark.parametrize("step", [4, 8, 10])
+def test_known_mmas_of_a_thread_take_the_time_that_they_took(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = gpu_spec("b200").with_sms(4)
+    func = reference(step, "b200", (1024, 512, 1024), sms=4)
+    one_by_one = outcome(func, spec, Cut())
+    issued = 0
+    issue = TensorCores.mma
+
+    def counted(self: TensorCores, *args: Any) -> None:
+        nonlocal issued
+        issued += 1
+        issue(self, *args)
+
+    monkeypatch.setattr(TensorCores, "mma", counted)
+    known = outcome(func, spec, Cut(known_mmas=True))
+    assert issued < known.stats["flops"] / (2.0 * 128 * 128 * 16) / 10
+    assert known.cycles == pytest.approx(one_by_one.cycles, rel=0.01)
+    assert known.stats == pytest.approx(one_by_one.stats, rel=1e-3)  # no loads of the address of tensor memory
