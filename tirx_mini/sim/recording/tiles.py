@@ -1,7 +1,8 @@
 """The output tiles of each CTA, for the picture of the wave.
 
 A tile begins with an MMA that does not add to its accumulator, where the tile at hand has begun that one already. Its
-results leave by the stores that come between the end of its MMAs and the end of those of the next.
+results leave by as many stores as those of each other tile, which together cover a rectangle. Where there is no such
+partition, they are those that come between the end of its MMAs and the end of those of the next.
 """
 
 from __future__ import annotations
@@ -60,13 +61,45 @@ def _tiles(cta: CtaTime, start: float, mmas: Sequence[MmaNote], stores: list[_St
     if not works and not stores:
         return []
     tiles: list[Tile] = []
+    shares = _shares(stores, len(works))
     for number, work in enumerate(works or [_Work(cta.start)]):
         last = number + 1 >= len(works)
-        own = [s for s in stores if s.start >= work.end and (last or s.start < works[number + 1].end)]
+        if shares is not None:
+            own = shares[number]
+        else:
+            own = [s for s in stores if s.start >= work.end and (last or s.start < works[number + 1].end)]
         end = cta.end if last else min(cta.end, max([work.end, *(store.end for store in own)]))
         tiles.append(Tile(cta.cta, start, max(start, end), _name(own) or f"tile {number}"))
         start = tiles[-1].end
     return tiles
+
+
+def _shares(stores: Sequence[_Store], tiles: int) -> list[list[_Store]] | None:
+    """The stores of each tile, if each has as many; None where these do not cover rectangles.
+
+    Of several ways to cover rectangles it is the one in which the stores of a tile are closest together in time.
+    """
+    if tiles < 2 or len(stores) % tiles or len({s.buffer for s in stores}) != 1 or any(len(s.box) != 2 for s in stores):
+        return None
+    each = len(stores) // tiles
+    found: list[list[list[_Store]]] = []
+    for down in (n for n in range(1, each + 1) if each % n == 0):
+        groups: dict[tuple[int, ...], list[_Store]] = {}
+        for store in sorted(stores, key=lambda store: store.start):
+            groups.setdefault(_rectangle(store, stores, (down, each // down)), []).append(store)
+        if len(groups) == tiles and all(len({s.box for s in group}) == each for group in groups.values()):
+            found.append(list(groups.values()))
+    return min(found, key=lambda groups: sum(group[-1].start - group[0].start for group in groups), default=None)
+
+
+def _rectangle(store: _Store, stores: Sequence[_Store], shape: tuple[int, int]) -> tuple[int, ...]:
+    """Which rectangle of so many boxes down and across a store lies in."""
+    place: list[int] = []
+    for axis, count in enumerate(shape):
+        first = min(s.box[axis][0] for s in stores)
+        extent = max(s.box[axis][1] - s.box[axis][0] for s in stores)
+        place.append((store.box[axis][0] - first) // (extent * count))
+    return tuple(place)
 
 
 def _name(stores: Sequence[_Store]) -> str:

@@ -163,6 +163,20 @@ def test_tiles_tell_where_their_results_go() -> None:
         assert cta.start <= tile.start <= tile.end <= cta.end
 
 
+@pytest.mark.parametrize("k", [64, 128])
+@pytest.mark.parametrize(("step", "tile"), [(7, (128, 128)), (9, (128, 256)), (10, (256, 256))])
+def test_tiles_whose_stores_come_after_the_next_mmas_keep_their_places(
+    step: int, tile: tuple[int, int], k: int
+) -> None:
+    shape = 512, 1024, k
+    kernel = load_kernels(default_kernels(), sms=2)[step](*shape)
+    found = simulated(kernel, shape, gpu_spec("b200").with_sms(2), data=False, trace=True).trace
+    assert found is not None
+    rows, columns = ([range(at, at + e) for at in range(0, n, e)] for n, e in zip(shape[:2], tile, strict=True))
+    everywhere = {f"D[{r.start}:{r.stop}, {c.start}:{c.stop}]" for r in rows for c in columns}
+    assert sorted(each.name for each in found.tiles) == sorted(everywhere)
+
+
 def test_the_tile_of_a_cta_begins_when_it_gets_its_tensor_memory() -> None:
     """Two CTAs live on one SM, and each wants all columns: the second one waits for the first."""
     kernel = load_kernels(default_kernels())[4](*SHAPES[4])
