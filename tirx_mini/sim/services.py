@@ -1,4 +1,7 @@
-"""The verbs that instructions need of the GPU (`isa.machine`): addresses become objects, and engines get work."""
+"""The verbs that instructions need of the GPU (`isa.machine`): addresses become objects, and engines get work.
+
+Long because one class answers `isa.machine.Machine`, verb by verb.
+"""
 
 from __future__ import annotations
 
@@ -161,9 +164,6 @@ class Services:
 
     def own_mbarrier(self, w: RunningWarp, address: int, effect: BarrierEffect) -> Mbarrier:
         """The mbarrier at a shared address, which must be the warp's own CTA's; where it is not, the run goes on."""
-        own = w.cta.mbarriers.get(address - w.window)
-        if own is not None:
-            return own
         barrier = self.mbarrier(w, address)
         if barrier.cta is not w.cta:
             self.facts.record(ForeignBarrier(w.origin, barrier.element, barrier.cta.name, effect))
