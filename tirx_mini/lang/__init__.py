@@ -7,6 +7,8 @@ from tirx_mini.script import PoolAllocator
 
 from .attention import FlashAttentionLinearScheduler, FlashAttentionLPTScheduler, IndexedTripleTileScheduler
 from .barriers import MBarrier, Pipeline, TCGen05Bar, TMABar
+from .descriptors import SmemDescriptor
+from .descriptors import smem_desc_add_16B_offset as smem_desc_add_16B_offset
 from .launch_control import ClusterLaunchControlScheduler
 from .pipeline import PipelineState
 from .roles import WarpgroupRole, WarpRole
@@ -28,6 +30,7 @@ __all__ = [
     "PipelineState",
     "PoolAllocator",
     "SMEMPool",
+    "SmemDescriptor",
     "TCGen05Bar",
     "TMABar",
     "TMEMPool",

@@ -16,6 +16,7 @@ from tirx_mini.layout import (
     TLane,
     sf_tmem_layout,
     tmem_datapath_layout,
+    tmem_mma_operand_layout,
 )
 from tirx_mini.script import PoolAllocator
 from tirx_mini.script import tirx as Tx
@@ -87,7 +88,7 @@ class TMEMPool:
     ) -> Buffer:
         """A tile of 128 lanes in the next columns.
 
-        shape: the extents (lanes, columns).
+        shape: the extents (lanes, columns), or those of the layout.
         dtype: the dtype of an element.
         layout: the place of each element; by default, element (r, c) is in lane r, column c.
         cols: the number of columns of 32 bits; by default, as many as a row of elements fills.
@@ -95,12 +96,13 @@ class TMEMPool:
 
         Raises TirxError if the pool has too few columns.
         """
-        if not isinstance(shape, (tuple, list)) or len(shape) != 2 or not all(isinstance(n, int) for n in shape):
+        counts = isinstance(shape, (tuple, list)) and all(isinstance(n, int) for n in shape)
+        if not counts or (len(shape) != 2 and layout is None):
             raise TirxError(
                 f"the shape of a tile of tensor memory must be (lanes, columns), two integers, but {given(shape)}",
                 hint="write alloc((128, columns))",
             )
-        lanes, columns = shape
+        lanes, columns = shape[0], shape[-1]
         if datapath is not None:
             if layout is not None:
                 raise TirxError("alloc of TMEMPool is given both a layout and a data path", hint="give one of them")
@@ -114,7 +116,7 @@ class TMEMPool:
                 hint="increase total_cols of TMEMPool, or overlap tiles with move_base_to",
             )
         buffer = Tx.decl_buffer(
-            (lanes, columns),
+            tuple(shape),
             dtype,
             scope="tmem",
             allocated_addr=self.addr + self.offset,
@@ -122,6 +124,61 @@ class TMEMPool:
         )
         self.offset += taken
         return buffer
+
+    def alloc_tcgen05_mma_D(
+        self,
+        shape: Sequence[int],
+        dtype: Any = "float32",
+        *,
+        M: int,
+        cta_group: int,
+        ws: bool = False,
+        sparse: bool = False,
+        group: Sequence[int] | None = None,
+        cols: int | None = None,
+    ) -> Buffer:
+        """An accumulator in the next columns, where the MMA puts it.
+
+        shape: its extents in this CTA.
+        dtype: the dtype of an element.
+        M: the rows of the MMA, in both CTAs of a pair.
+        cta_group, ws, sparse: its modifiers.
+        group: (segments, 2, columns) where the columns of a flat shape are folded in segments.
+        cols: the number of columns of 32 bits, by default as many as the layout spans.
+
+        Raises TirxError where no MMA has such an accumulator, and if the pool has too few columns.
+        """
+        return self._operand("D", shape, dtype, cols, M=M, cta_group=cta_group, ws=ws, sparse=sparse, group=group)
+
+    alloc_tcgen05_mma_C = alloc_tcgen05_mma_D
+
+    def alloc_tcgen05_mma_A(
+        self,
+        shape: Sequence[int],
+        dtype: Any = "bfloat16",
+        *,
+        M: int,
+        cta_group: int,
+        ws: bool = False,
+        sparse: bool = False,
+        cols: int | None = None,
+    ) -> Buffer:
+        """A matrix A in the next columns, for MMAs that read it from tensor memory.
+
+        shape: its extents in this CTA.
+        dtype: the dtype of an element.
+        M: the rows of the MMA, in both CTAs of a pair.
+        cta_group, ws, sparse: its modifiers.
+        cols: the number of columns of 32 bits, by default as many as the layout spans.
+        """
+        return self._operand("A", shape, dtype, cols, M=M, cta_group=cta_group, ws=ws, sparse=sparse)
+
+    def _operand(self, operand: str, shape: Sequence[int], dtype: Any, cols: int | None, **instruction: Any) -> Buffer:
+        try:
+            layout = tmem_mma_operand_layout(operand, shape, dtype, **instruction)
+        except LayoutError as error:
+            raise TirxError(f"TMEMPool.alloc_tcgen05_mma_{operand}: {error}") from None
+        return self.alloc(shape, dtype, layout=layout, cols=cols)
 
     def alloc_sf(
         self, shape: Sequence[int], dtype: Any, *, sf_per_mma: int, sf_reuse: int = 1

@@ -70,6 +70,7 @@ from .fragments import (
     tcgen05_atom_layout,
     tcgen05_ld_layout,
     tmem_datapath_layout,
+    tmem_mma_operand_layout,
     wg_local_layout,
     wgmma_accumulator_layout,
 )
@@ -125,6 +126,7 @@ __all__ = [
     "tma_boxes",
     "tma_shared_layout",
     "tmem_datapath_layout",
+    "tmem_mma_operand_layout",
     "tx",
     "vector_length",
     "warpid",

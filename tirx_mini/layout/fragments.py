@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from .axis import LayoutError, TCol, TLane, laneid, tid_in_wg, whole, wid_in_wg
-from .spec import S
+from .spec import R, S
 from .swizzle import dtype_bits
 from .tile import TileLayout
 
@@ -132,3 +133,61 @@ def tmem_datapath_layout(datapath: str, rows: int, cols: int, sub_slab: int = 0)
         spec = S[((4, 16), cols) : ((32 @ TLane, 1 @ TLane), 1 @ TCol)]
         return TileLayout(spec + 16 @ TLane if sub_slab else spec)
     return TileLayout(S[(rows, cols) : (1 @ TLane, 1 @ TCol)])
+
+
+_DATAPATH_OF = {
+    (1, 128, False): "D",
+    (1, 64, True): "E",
+    (1, 64, False): "F",
+    (2, 256, False): "A",
+    (2, 128, False): "B",
+}
+"""The data path by (cta_group, M, .ws) (PTX ISA: "tcgen05.mma data path layout organization")."""
+
+
+def tmem_mma_operand_layout(
+    operand: str,
+    shape: Sequence[int],
+    dtype: Any,
+    *,
+    M: int,
+    cta_group: int,
+    ws: bool = False,
+    sparse: bool = False,
+    group: Sequence[int] | None = None,
+) -> TileLayout:
+    """Where an operand of `tcgen05.mma` lies in tensor memory, for one CTA.
+
+    operand: "D" for the accumulator, "A" for a matrix A in tensor memory.
+    shape: its extents: (rows, columns); where the data path folds columns also (rows, 2, columns), (2, rows, columns),
+        and of an accumulator (rows, segments, 2, columns).
+    dtype: not used; TVM has it here.
+    M, cta_group, ws, sparse: of the instruction. M counts the rows of both CTAs of a pair.
+    group: (segments, 2, columns) for an accumulator (rows, N) whose columns are folded in segments.
+
+    Raises LayoutError where no instruction has such an operand.
+    """
+    path = _DATAPATH_OF.get((cta_group, M, ws))
+    if path is None or sparse or operand not in ("A", "D"):
+        raise LayoutError(f"no dense tcgen05.mma has an operand {operand} with M {M}, cta_group {cta_group}, ws={ws}")
+    rows, dims = M // cta_group, tuple(shape)
+    folded = path in "BE"
+    if group is not None:
+        if not folded or operand != "D" or len(dims) != 2 or len(group) != 3 or prod(group) != dims[1] or group[1] != 2:
+            raise LayoutError(f"group={tuple(group)} does not fold an accumulator of shape {dims} of data path {path}")
+        dims = (dims[0], *group)
+    if dims == (rows, dims[-1]):
+        if operand == "A" and path == "B":  # each half of the lanes has all of A
+            return TileLayout(S[dims : (1 @ TLane, 1 @ TCol)] + R[2 : 64 @ TLane])
+        if operand == "A" and path == "F":
+            return TileLayout(S[dims : (1 @ TLane, 1 @ TCol)])
+        if operand == "D" or path in "AD":
+            return tmem_datapath_layout(path, rows, dims[1])
+    elif folded and dims == (2, rows, dims[-1]):
+        return TileLayout(S[dims : (64 @ TLane, 1 @ TLane, 1 @ TCol)])
+    elif folded and operand == "D" and dims == (rows, 2, dims[-1]):
+        return TileLayout(S[dims : (1 @ TLane, 64 @ TLane, 1 @ TCol)])
+    elif folded and operand == "D" and len(dims) == 4 and (dims[0], dims[2]) == (rows, 2):
+        segments = TileLayout(S[dims : (1 @ TLane, dims[3] @ TCol, 64 @ TLane, 1 @ TCol)])
+        return segments if group is None else segments.group((rows, prod(group)))
+    raise LayoutError(f"an operand {operand} of data path {path} with {rows} rows has no shape {tuple(shape)}")

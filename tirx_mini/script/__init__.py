@@ -3,6 +3,7 @@
 from . import ir, tirx
 from .builder import in_dialect_of_tvm, is_reading
 from .diagnostics import caller_span, did_you_mean, explained
+from .encoding import add_16B_offset, encode_matrix_descriptor
 from .from_source import from_source
 from .functions import inline
 from .handles import OpenRole
@@ -17,9 +18,11 @@ __all__ = [
     "OpenRole",
     "PoolAllocator",
     "Refusal",
+    "add_16B_offset",
     "caller_span",
     "check_function",
     "did_you_mean",
+    "encode_matrix_descriptor",
     "explained",
     "from_source",
     "in_dialect_of_tvm",

@@ -126,7 +126,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "descriptors by their fields",
-        "ptx.tcgen05.encode_* ptx.wgmma.encode_matrix_descriptor ptx.wgmma.noop_barrier ptx.wgmma.mma_async.ss "
+        "ptx.wgmma.noop_barrier ptx.wgmma.mma_async.ss "
         "cuda.runtime_instr_desc cuda.sm100_2sm_leader_smem_addr cuda.smem_addr_from_uint64 cuda.get_tmem_addr",
         "descriptors and addresses are made from layouts, so that they fit the tile",
         'use `Tx.gemm_async`; `exe.source("cuda")` explains its descriptors in comments',

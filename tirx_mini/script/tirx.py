@@ -17,6 +17,7 @@ from tirx_mini.tile import OPS, SPELLINGS, op_of
 
 from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean, unknown
+from .encoding import ENCODING
 from .frames import Bind, Else, If, Let, Then, While, break_loop, buffer_store, continue_loop, tvm_storage_sync
 from .functions import inline
 from .handles import DType, Ptr, bind, hint, let, meta_class, meta_var
@@ -121,7 +122,7 @@ def _root() -> Path:
     root = namespace()
     opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
     opaque |= {"call_pure_extern": call_extern, "cuda.printf": printf}
-    for path, function in {**COLLECTIVES, **STORED, **opaque}.items():
+    for path, function in {**COLLECTIVES, **STORED, **ENCODING, **opaque}.items():
         node = root.at(path)
         node.function = function
         node.__doc__ = inspect.getdoc(getattr(function, "func", function))  # a partial has the text of its class

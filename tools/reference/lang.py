@@ -30,7 +30,7 @@ _CLASSES: tuple[Any, ...] = (
     lang.PoolAllocator, lang.MBarrier, lang.TMABar, lang.TCGen05Bar, RemoteBarrier, lang.Pipeline, lang.PipelineState,
     lang.ClusterPersistentScheduler2D, lang.GroupMajor3D, lang.BaseTileScheduler, lang.ClusterLaunchControlScheduler,
     Worker, lang.FlashAttentionLinearScheduler, lang.FlashAttentionLPTScheduler, lang.IndexedTripleTileScheduler,
-    lang.TMEMPool,
+    lang.TMEMPool, lang.SmemDescriptor,
 )  # fmt: skip
 _FUNCTIONS = (lang.WarpRole, lang.WarpgroupRole)
 _FORMS = {lang.PipelineState: ('PipelineState(name: str, depth: int, phase: Integer | None = None)\n'

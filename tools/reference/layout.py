@@ -24,6 +24,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Swizzles and shared memory": ("tma_shared_layout", "SwizzleMode", "SwizzleLayout", "swizzle_mode", "dtype_bits"),
     "Registers": (
         "tcgen05_ld_layout", "wg_local_layout", "tcgen05_atom_layout", "tmem_datapath_layout",
+        "tmem_mma_operand_layout",
         "wgmma_accumulator_layout",
         "sf_tmem_layout",
         "sf_smem_layout",
