@@ -129,6 +129,7 @@ from .machine import (
     WrongRegisterDirection,
     numpy_dtype,
 )
+from .machine import conflicts as bank_conflicts
 from .ordering import Access, EarlyAccess, Operation
 from .outputs import NothingWritten, Unwritten, boxes_of
 from .run import Simulation
@@ -194,5 +195,5 @@ __all__ = [
     "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier",
     "UnreadColumns", "UnsynchronisedRegisters", "Unwritten", "Wait", "WarpgroupTooSmall", "Watch", "WgmmaAtExit",
     "WgmmaWait", "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane", "base_name", "boxes_of",
-    "covered", "numpy_dtype", "place_key", "selected", "thread_values", "translate",
+    "covered", "numpy_dtype", "place_key", "selected", "thread_values", "translate", "bank_conflicts",
 ]  # fmt: skip

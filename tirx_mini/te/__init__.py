@@ -1,5 +1,6 @@
 """Tensor expressions: what is computed (`compute`), and how (`create_schedule`), as Apache TVM's `te` has them."""
 
+from .advice import check
 from .axis import IterVar, reduce_axis, thread_axis
 from .build import Launches, build
 from .lower import lower
@@ -28,6 +29,7 @@ __all__ = [
     "Tensor",
     "abs",
     "build",
+    "check",
     "comm_reducer",
     "compute",
     "create_prim_func",

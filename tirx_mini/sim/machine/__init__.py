@@ -3,6 +3,7 @@
 from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector, spend_global, spend_shared
 from .addresses import OFFSET_MASK, WINDOW_BITS, offset_of
 from .apart import POLL_CYCLES, Apart
+from .banks import conflicts
 from .barriers import (
     Arrival,
     ArrivalOverflow,
@@ -95,5 +96,5 @@ __all__ = [
     "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow", "UncheckedMbarrier", "UniformArray",
     "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier",
     "UnsynchronisedRegisters", "WINDOW_BITS", "Wait", "Warp", "WideRegisters", "WrongRegisterDirection", "element_of",
-    "numpy_dtype", "offset_of", "partition", "spend_global", "spend_shared",
+    "numpy_dtype", "offset_of", "partition", "spend_global", "spend_shared", "conflicts",
 ]  # fmt: skip

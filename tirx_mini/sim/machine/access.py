@@ -9,11 +9,14 @@ import numpy as np
 
 from ..facts import Fact, Fault
 from ..ordering import KnownValue, Operation, Segment
+from .banks import conflicts
 from .dtypes import numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Warp
 
 Buffer = SharedBuffer | GlobalBuffer
+BANK_CONFLICTS = "bank_conflicts"
+"""The figure that counts the passes that bank conflicts add; the clock does not count them."""
 
 
 @dataclass(frozen=True)
@@ -247,6 +250,10 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
 def _spend(w: Warp, buffer: Buffer, span: _Span, write: bool) -> None:
     count = span.index.size if isinstance(span.index, np.ndarray) else 1
     if isinstance(buffer, SharedBuffer):
+        if count > 1 and span.where.ndim == 1:
+            extra = conflicts(span.where, span.width)
+            if extra:
+                w.gpu.count(BANK_CONFLICTS, extra)
         spend_shared(w, count, span.width, write)
         return
     moved, missed = w.gpu.traffic.touch(buffer.slot, span.where, span.width, count)

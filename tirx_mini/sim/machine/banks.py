@@ -1,0 +1,29 @@
+"""Bank conflicts: how often an access of a warp to shared memory has to be repeated.
+
+Shared memory has 32 banks, each of which delivers one word of 4 bytes a pass; lanes that ask for the same word share
+it. An access of 8 bytes a lane is made for half a warp at once, one of 16 bytes for a quarter (CUDA C++ Best Practices
+Guide, "Shared Memory and Memory Banks").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+BANKS, WORD = 32, 4
+
+
+def conflicts(where: np.ndarray, width: int) -> int:
+    """The passes of one access beyond the first of each group of lanes.
+
+    where: the places of the active lanes, in units of `width` bytes.
+    """
+    if (where[1:] - where[:-1] == 1).all():  # neighbours, as nearly all accesses are
+        return 0
+    group = BANKS * WORD // max(width, WORD)
+    words = np.arange(max(1, width // WORD))
+    extra = 0
+    for first in range(0, where.size, group):
+        lanes = where[first : first + group] * width // WORD
+        asked = np.unique(lanes[:, None] + words)
+        extra += int(np.bincount(asked % BANKS).max()) - 1
+    return extra
