@@ -28,7 +28,9 @@ import pytest
 
 from tools.pages import DOCS, ROOT, Block, blocks
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "lessons").glob("*.md"))
+]  # fmt: skip
 BLOCKS = {page.relative_to(ROOT).as_posix(): blocks(page.read_text(encoding="utf-8")) for page in PAGES}
 ELSEWHERE = {
     ("CONTRIBUTING.md", "python"): "tests/project/test_contributing.py",

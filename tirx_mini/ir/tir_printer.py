@@ -31,8 +31,14 @@ def script(func: PrimFunc) -> str:
 
 def stmt_text(stmt: Stmt) -> str:
     """A statement as lines of Python text."""
-    printer = TirPrinter() if any(_is_scheduled(node) for node in walk(stmt)) else Printer()
-    return "\n".join(printer.stmt(stmt, 0))
+    if any(_is_scheduled(node) for node in walk(stmt)):
+        return _in_tir(TirPrinter().stmt(stmt, 0))
+    return "\n".join(Printer().stmt(stmt, 0))
+
+
+def _in_tir(lines: list[str]) -> str:
+    """The text with the prefix of TVMScript, `T`, outside of strings."""
+    return re.sub(r"""("(?:\\.|[^"\\])*")|\bTx\.""", lambda match: match[1] or "T.", "\n".join(lines))
 
 
 def _grid(stmt: For) -> list[For]:
@@ -68,7 +74,7 @@ class TirPrinter(Printer):
         if attrs:
             lines.append(f"    Tx.func_attr({{{attrs}}})")
         lines += self.stmt(func.body, 1) or ["    pass"]
-        return re.sub(r"""("(?:\\.|[^"\\])*")|\bTx\.""", lambda match: match[1] or "T.", "\n".join(lines)) + "\n"
+        return _in_tir(lines) + "\n"
 
     @staticmethod
     def _attribute(value: object) -> str:
