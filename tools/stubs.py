@@ -45,6 +45,7 @@ _ALIASES = {
 
 _OPERANDS: Mapping[OperandKind, str] = {
     OperandKind.F32: "Number",
+    OperandKind.F64: "Number",
     OperandKind.ANY: "Number",
     OperandKind.PREDICATE: "Condition",
     OperandKind.SHARED: "SharedPointer",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tirx_mini.script import tirx as T
 
 from .case import Built, Case, blank, random_bytes, small_integers
@@ -119,6 +121,63 @@ def lanes_of_their_own(arrive: bool) -> Built:
     return kernel, (random_bytes((64,), "int32"), blank(64))
 
 
+def doubles(op: str, rounding: str) -> Built:
+    """Numbers of float64 of many sizes, with each rounding mode."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((3, 64), "float64"), out: T.Buffer((64,), "float64")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        x = T.alloc_local((1,), "float64")
+        if op == "add":
+            x[0] = T.ptx.add.f64(A[0, tx], A[1, tx], rounding=rounding)
+        elif op == "sub":
+            x[0] = T.ptx.sub.f64(A[0, tx], A[1, tx], rounding=rounding)
+        elif op == "mul":
+            x[0] = T.ptx.mul.f64(A[0, tx], A[1, tx], rounding=rounding)
+        else:
+            x[0] = T.ptx.fma.f64(A[0, tx], A[1, tx], A[2, tx], rounding=rounding)
+        out[tx] = x[0]
+
+    rng = np.random.default_rng(6)
+    numbers = rng.normal(size=(3, 64)) * 2.0 ** rng.integers(-40, 40, (3, 64))
+    numbers[1, :4] = -numbers[0, :4]  # zeros, whose sign depends on the direction
+    return kernel, (numbers, blank(64, "float64"))
+
+
+def bits() -> Built:
+    """Bits by their places, and the greater and smaller ones of pairs of bfloat16."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "uint32"), B: T.Buffer((64,), "uint32"), out: T.Buffer((5, 64), "uint32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        out[0, tx] = T.cuda.ffs_u32(A[tx] & B[tx])
+        out[1, tx] = T.ptx.fns_b32(A[tx], T.Cast("uint32", tx % 32), tx % 9 - 4)
+        out[2, tx] = T.cuda.ffs_u32(T.Cast("uint32", tx - 1))
+        out[3, tx] = T.cuda.hmax2(A[tx] & T.uint32(0x7F7F7F7F), B[tx] & T.uint32(0x7F7F7F7F))
+        out[4, tx] = T.cuda.hmin2(A[tx] & T.uint32(0x7F7F7F7F), B[tx] & T.uint32(0x7F7F7F7F))
+
+    return kernel, (random_bytes((64,), "uint32"), random_bytes((64,), "uint32", 1), blank((5, 64), "uint32"))
+
+
+def quotients() -> Built:
+    """Quotients by powers of two, which are exact, in range of the approximation and beyond it."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), out: T.Buffer((64,), "float32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        out[tx] = T.cuda.fdividef(A[tx], B[tx])
+
+    divisors = (2.0 ** np.arange(-31, 33)).astype(np.float32)
+    divisors[:2] = 2.0**127, -(2.0**127)
+    return kernel, (small_integers((64,), "float32"), divisors, blank(64, "float32"))
+
+
 VALUES = (
     Case("vote, redux", "of a warp and of half", votes),
     *(
@@ -131,4 +190,10 @@ VALUES = (
     Case("arithmetic", "functions of the library", library),
     Case("bar", "barrier.arrive and barrier.sync", lambda: lanes_of_their_own(True)),
     Case("bar", "bar.warp.sync of 16 lanes", lambda: lanes_of_their_own(False)),
-)
+    *(
+        Case("arithmetic", f"{op}.f64 {rounding}", lambda op=op, rounding=rounding: doubles(op, rounding))
+        for op in ("add", "sub", "mul", "fma") for rounding in ("rn", "rz", "rm", "rp")
+    ),
+    Case("arithmetic", "bits and pairs of bfloat16", bits),
+    Case("arithmetic", "div.approx", quotients),
+)  # fmt: skip

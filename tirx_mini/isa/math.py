@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from .core import instruction
-from .facts import Scope
+from .facts import Alias, Scope
 from .machine import Machine, Thread
-from .operands import f32
+from .operands import f32, s32, u32
 
 _SMALLEST = np.finfo(np.float32).tiny
 
@@ -98,3 +98,60 @@ def sqrt(gpu: Machine, thread: Thread, x: f32) -> f32:
 def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
     """a * b + c, rounded once."""
     return _rounded(lambda x, y, z: x * y + z, a, b, c)
+
+
+@instruction(
+    "div.approx{.ftz}.f32 {result}, {a}, {b};", name="div.approx",
+    api=(Alias("cuda.fdividef", order={"x": "a", "y": "b"}),),
+    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: div", cost="special", pure=True, lanewise=True,
+)  # fmt: skip
+def div(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False) -> f32:
+    """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126; 0 for greater ones (`__fdividef`)."""
+    quotient = _rounded(np.divide, a, b, ftz=ftz)
+    size = np.abs(np.asarray(b, np.float32))
+    found: Any = np.where((size > 2.0**126) & np.isfinite(size), np.float32(0), quotient)
+    return found.astype(np.float32)[()]
+
+
+def _lanes(values: tuple[Any, ...], function: Callable[..., int]) -> Any:
+    """A function of integers, in each lane."""
+    columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value)) for value in values))
+    out = np.array([function(*map(int, each)) for each in zip(*columns, strict=True)], np.int64)
+    return out if any(isinstance(value, np.ndarray) and value.ndim for value in values) else int(out[0])
+
+
+@instruction(
+    """{
+    .reg .b32 low;
+    neg.s32 low, {value};
+    and.b32 low, low, {value};
+    bfind.u32 low, low;
+    add.s32 {result}, low, 1;
+}""",
+    name="ffs", api=("cuda.ffs_u32",), issued_by=Scope.THREAD, min_sm=70, isa="bfind", cost="alu", pure=True,
+    lanewise=True,
+)  # fmt: skip
+def ffs(gpu: Machine, thread: Thread, value: u32) -> u32:
+    """The place of the lowest bit that is set, 1 for bit 0; 0 where there is none (`__ffs`)."""
+    return _lanes((value,), lambda word: (word & -word).bit_length())
+
+
+def _nth_bit(mask: int, base: int, offset: int) -> int:
+    """PTX ISA: "fns": from bit `base` on, the bit that is the `offset`th one set, upwards or downwards."""
+    places = [place for place in range(32) if mask >> place & 1]
+    if offset == 0:
+        return base if base in places else 0xFFFFFFFF
+    found = [place for place in places if place >= base] if offset > 0 else [p for p in places[::-1] if p <= base]
+    return found[abs(offset) - 1] if len(found) >= abs(offset) else 0xFFFFFFFF
+
+
+@instruction(
+    "fns.b32 {result}, {mask}, {base}, {offset};", name="fns.b32", api=("ptx.fns_b32",),
+    issued_by=Scope.THREAD, min_sm=70, isa="fns", cost="alu", pure=True, lanewise=True,
+)  # fmt: skip
+def fns(gpu: Machine, thread: Thread, mask: u32, base: u32, offset: s32) -> u32:
+    """The nth set bit of `mask`, n = |offset|, from bit `base` on, upwards or downwards by the sign of `offset`.
+
+    With offset = 0 bit `base` itself. 2³² − 1 where there is none.
+    """
+    return _lanes((mask, base, offset), _nth_bit)

@@ -12,7 +12,7 @@ from .operands import any_value
 NOT_IN_TABLE = frozenset(
     """
     activemask applypriority barrier.cta bfind bmsk brev brkpt clz copysign
-    cp.async.bulk.prefetch createpolicy discard dp2a dp4a fns getctarank isspacep istypep ldu lop3 mad match
+    cp.async.bulk.prefetch createpolicy discard dp2a dp4a getctarank isspacep istypep ldu lop3 mad match
     membar mma.sp movmatrix multimem pmevent popc prefetch prefetchu prmt setp shf sin stackrestore
     stacksave suld sured sust szext tanh tcgen05.mma.sp tcgen05.mma.ws tcgen05.shift tensormap testp tex tld4
     trap txq wmma
@@ -23,10 +23,7 @@ NOT_IN_TABLE = frozenset(
 
 CUDA_NOT_IN_TABLE = frozenset(
     """
-    bfloat162float fdividef ffs_u32 float22half2 float8tohalf8
-    fmul2_rn get_tmem_addr half2float half8tofloat8
-    runtime_instr_desc smem_addr_from_uint64
-    trap_when_assert_failed
+    runtime_instr_desc trap_when_assert_failed
     """.split()
 )
 """Functions of CUDA C++ that TVM has below ``T.cuda`` and the table lacks."""

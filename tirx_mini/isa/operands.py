@@ -34,6 +34,7 @@ class OperandKind(Enum):
     S32 = "s32"
     U64 = "u64"
     F32 = "f32"
+    F64 = "f64"
     PREDICATE = "pred"
     ANY = "any"
     SHARED = "shared"
@@ -105,6 +106,7 @@ Tcgen05Descriptor = Annotated[
 WgmmaDescriptor = Annotated[int, _operand(OperandKind.WGMMA_DESCRIPTOR, "uint64", "a matrix descriptor")]
 InstructionWord = Annotated[int, _operand(OperandKind.INSTRUCTION_DESCRIPTOR, "uint32", "an instruction descriptor")]
 f32 = Annotated[float, _operand(OperandKind.F32, "float32", "a number")]
+f64 = Annotated[float, _operand(OperandKind.F64, "float64", "a number")]
 _PREDICATE = _operand(OperandKind.PREDICATE, "bool", "a condition")
 pred = Annotated[bool, _PREDICATE]
 any_value = Annotated[Any, _operand(OperandKind.ANY, None, "a value")]

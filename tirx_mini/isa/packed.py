@@ -11,9 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from .core import instruction
-from .facts import Scope
+from .facts import Alias, Scope
+from .floats import FORMATS
 from .machine import Machine, Thread
-from .operands import f32, u64
+from .operands import f32, u32, u64
 
 Rounding = Literal["rn", "rz", "rm", "rp"]
 """To the nearest, with ties to even; towards zero; down; up."""
@@ -62,7 +63,9 @@ def _pairs(function: Callable[..., Any], rounding: str, ftz: bool, *values: Any)
     return words if any(isinstance(value, np.ndarray) and value.ndim for value in values) else int(words[0])
 
 
-@instruction("add{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="add.f32x2", min_sm=100, isa="add", **_FACTS)
+@instruction("add{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="add.f32x2", min_sm=100, isa="add",
+    api=(Alias("cuda.fadd2_rn", {"rounding": "rn", "ftz": False}),), **_FACTS,
+)  # fmt: skip
 def add_f32x2(
     gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
 ) -> u64:
@@ -78,7 +81,9 @@ def sub_f32x2(
     return _pairs(lambda x, y: _sum(x, -y, rounding), rounding, ftz, a, b)
 
 
-@instruction("mul{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="mul.f32x2", min_sm=100, isa="mul", **_FACTS)
+@instruction("mul{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="mul.f32x2", min_sm=100, isa="mul",
+    api=(Alias("cuda.fmul2_rn", {"rounding": "rn", "ftz": False}),), **_FACTS,
+)  # fmt: skip
 def mul_f32x2(
     gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
 ) -> u64:
@@ -156,3 +161,31 @@ def max3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool 
 def min3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool = False, nan: bool = False) -> f32:
     """The smallest of three numbers that are not NaN; with `nan`, NaN where one is."""
     return _extreme(np.fmin, nan, ftz, a, b, c)
+
+
+def _bfloats(function: Callable[..., Any], nan: bool, *values: Any) -> Any:
+    """The same for pairs of bfloat16, in 32 bits."""
+    words = [np.atleast_1d(np.asarray(value)).astype(np.uint64) for value in values]
+    halves = []
+    for shift in (0, 16):
+        numbers = [FORMATS["bf16"].decoded((word >> np.uint64(shift)) & np.uint64(0xFFFF)) for word in words]
+        found = np.atleast_1d(_extreme(function, nan, False, *numbers)).astype(np.float64)
+        halves.append(FORMATS["bf16"].encoded(found).astype(np.int64))
+    result = halves[0] | halves[1] << 16
+    return result if any(isinstance(value, np.ndarray) and value.ndim for value in values) else int(result[0])
+
+
+@instruction(
+    "max{.nan}.bf16x2 {result}, {a}, {b};", name="max.bf16x2", api=("cuda.hmax2",), min_sm=80, isa="max", **_FACTS
+)
+def max_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["", "NaN"] = "") -> u32:
+    """The greater numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is."""
+    return _bfloats(np.fmax, nan == "NaN", a, b)
+
+
+@instruction(
+    "min{.nan}.bf16x2 {result}, {a}, {b};", name="min.bf16x2", api=("cuda.hmin2",), min_sm=80, isa="min", **_FACTS
+)
+def min_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["", "NaN"] = "") -> u32:
+    """The smaller numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is."""
+    return _bfloats(np.fmin, nan == "NaN", a, b)

@@ -12,6 +12,7 @@ from . import (
     cp_async,
     cvt,
     debug,
+    doubles,
     fence,
     grid,
     launch_control,
@@ -36,8 +37,8 @@ from .core import BadCombination, Instruction, OtherSignature
 from .facts import Alias
 
 FAMILIES = (
-    memory, mbarrier, fence, sync, grid, warp, vote, math, library, packed, cvt, tma, cp_async, matrix, mma, wgmma,
-    tcgen05, tcgen05_scaled, launch_control, timer, debug, opaque,
+    memory, mbarrier, fence, sync, grid, warp, vote, math, library, packed, doubles, cvt, tma, cp_async, matrix, mma,
+    wgmma, tcgen05, tcgen05_scaled, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 

@@ -127,7 +127,7 @@ REFUSALS: Sequence[Refusal] = (
     _row(
         "descriptors by their fields",
         "ptx.wgmma.noop_barrier ptx.wgmma.mma_async.ss "
-        "cuda.runtime_instr_desc cuda.sm100_2sm_leader_smem_addr cuda.smem_addr_from_uint64 cuda.get_tmem_addr",
+        "cuda.runtime_instr_desc cuda.sm100_2sm_leader_smem_addr",
         "descriptors and addresses are made from layouts, so that they fit the tile",
         'use `Tx.gemm_async`; `exe.source("cuda")` explains its descriptors in comments',
     ),
@@ -150,19 +150,6 @@ REFUSALS: Sequence[Refusal] = (
         'use "float8_e4m3fn", "float8_e5m2" or "float4_e2m1fn"',
     ),
     _row(
-        "arithmetic in float64",
-        "ptx.add_f64 ptx.sub_f64 ptx.mul_f64 ptx.fma_f64 ptx.add_rn_f32_bf16",
-        "the table has these instructions for float32 only",
-        "write the expression with operators: `a + b` of float64 values is computed in float64",
-    ),
-    _row(
-        "further forms of mbarriers and stores",
-        "ptx.ld_global_acquire ptx.st_bulk",
-        "the table has other forms of it",
-        "use `Tx.ptx.mbarrier.arrive`, `.try_wait`, `.test_wait`, `Tx.ptx.ld_acquire`, `Tx.fill(tile, 0)`, and "
-        '`Tx.cuda.cta_reduce(value, "max", …)` for a condition of all threads',
-    ),
-    _row(
         "reductions of several operations",
         "tile.binary_chain tile.binary_reduce tile.reduce_negate tile.unary_reduce tile.select",
         "TVM 0.26 has no dispatch of it for NVIDIA GPUs either",
@@ -170,10 +157,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "functions of CUDA C++",
-        "cuda.bfloat* cuda.float2* cuda.float8tohalf8 cuda.half* cuda.make_float2 cuda.fp8x4_e4m3_from_float4 "
-        "cuda.fdividef cuda.ffs_u32 cuda.trap_when_assert_failed cuda.hmax2 cuda.hmin2 "
-        "cuda.fadd2_rn cuda.fmul2_rn ptx.fetch_register ptx.fns_b32 ptx.ldg32 ptx.ld_mmio "
-        "ptx.st_mmio",
+        "cuda.trap_when_assert_failed ptx.fetch_register ptx.ldg32 ptx.ld_mmio ptx.st_mmio ptx.st_bulk",
         "the table of instructions does not have it",
         "convert with `Tx.cast(value, dtype)`, reinterpret with `Tx.reinterpret(dtype, value)`; "
         '`Tx.cuda.func_call("name", …, source_code="…")` brings CUDA C++ along, unsimulated',

@@ -68,8 +68,24 @@ def uint_as_float(bits: Any) -> Expr:
     return reinterpret("float32", cast("uint32", as_expr(bits)))
 
 
+def add_rn_f32_bf16(acc: Any, x: Any) -> Expr:
+    """A bfloat16, or its bits, added to a float32, rounded once."""
+    value = as_expr(x)
+    wide = value if value.dtype == "bfloat16" else reinterpret("bfloat16", cast("uint16", value))
+    group: Any = namespace().ptx
+    return group.add.f32(acc, cast("float32", wide))
+
+
+def ld_global_acquire(res: Any, addr: Any) -> None:
+    """Load an element of global memory into a register, acquiring at the scope of the GPU."""
+    group: Any = namespace().ptx
+    store(group.ld_acquire(addr), res, "T.ptx.ld_global_acquire")
+
+
 STORED: Mapping[str, Callable[..., Any]] = {
-    **{f"ptx.{op}_{kind}": partial(_arithmetic, op, kind) for op in _OPERANDS for kind in ("f32", "f32x2")},
+    **{f"ptx.{op}_{kind}": partial(_arithmetic, op, kind) for op in _OPERANDS for kind in ("f32", "f32x2", "f64")},
+    "ptx.add_rn_f32_bf16": add_rn_f32_bf16,
+    "ptx.ld_global_acquire": ld_global_acquire,
     "cuda.float_as_uint": float_as_uint,
     "cuda.uint_as_float": uint_as_float,
 }

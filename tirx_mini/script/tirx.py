@@ -40,6 +40,7 @@ from .memory import (
 )  # fmt: skip
 from .opaque import call_extern, func_call
 from .operators import AXES, DTYPES, MATH, OPERATORS, SHORT_DTYPES
+from .pairs import PAIRS
 from .pool import PoolAllocator
 from .prim_func import prim_func
 from .primitives import SCOPE_NAMES, Tiles, max, min, primitive_of, scope_of
@@ -122,7 +123,7 @@ def _root() -> Path:
     root = namespace()
     opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
     opaque |= {"call_pure_extern": call_extern, "cuda.printf": printf}
-    for path, function in {**COLLECTIVES, **STORED, **ENCODING, **opaque}.items():
+    for path, function in {**COLLECTIVES, **STORED, **ENCODING, **PAIRS, **opaque}.items():
         node = root.at(path)
         node.function = function
         node.__doc__ = inspect.getdoc(getattr(function, "func", function))  # a partial has the text of its class

@@ -2238,6 +2238,65 @@ class _PtxFma:
         PTX ISA:       fma
         """
 
+    def f64(self, a: Number, b: Number, c: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
+        """a * b + c, rounded once.
+
+        PTX:
+            fma.rn.f64 result, a, b, c;
+
+        a:             a number
+        b:             a number
+        c:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       fma
+        """
+
+
+class _PtxDiv:
+    """Tx.ptx.div: instructions."""
+
+    def approx(self, a: Number, b: Number, ftz: _bool = False) -> Expr:
+        """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126; 0 for greater ones (`__fdividef`).
+
+        PTX:
+            div.approx.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: div
+        """
+
+
+class _PtxFns:
+    """Tx.ptx.fns: instructions."""
+
+    def b32(self, mask: Integer, base: Integer, offset: Integer) -> Expr:
+        """The nth set bit of `mask`, n = |offset|, from bit `base` on, upwards or downwards by the sign of `offset`.
+
+        With offset = 0 bit `base` itself. 2³² − 1 where there is none.
+
+        PTX:
+            fns.b32 result, mask, base, offset;
+
+        mask:          an integer
+        base:          an integer
+        offset:        an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       fns
+        """
+
 
 class _PtxAdd:
     """Tx.ptx.add: instructions."""
@@ -2269,6 +2328,22 @@ class _PtxAdd:
         b:             a number
         rounding:      one of "rn", "rz", "rm", "rp"
         ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       add
+        """
+
+    def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
+        """The sum of two numbers.
+
+        PTX:
+            add.rn.f64 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
         returns:       a number
         issued by:     each active thread
         architectures: sm_70 and later
@@ -2314,6 +2389,22 @@ class _PtxSub:
         PTX ISA:       sub
         """
 
+    def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
+        """The difference of two numbers.
+
+        PTX:
+            sub.rn.f64 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       sub
+        """
+
 
 class _PtxMul:
     """Tx.ptx.mul: instructions."""
@@ -2352,6 +2443,22 @@ class _PtxMul:
         PTX ISA:       mul
         """
 
+    def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
+        """The product of two numbers.
+
+        PTX:
+            mul.rn.f64 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
+        """
+
 
 class _PtxMax:
     """Tx.ptx.max: instructions."""
@@ -2373,6 +2480,22 @@ class _PtxMax:
         PTX ISA:       max
         """
 
+    def bf16x2(self, a: Integer, b: Integer, nan: Literal['', 'NaN'] | str = '') -> Expr:
+        """The greater numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is.
+
+        PTX:
+            max.bf16x2 result, a, b;
+
+        a:             an integer
+        b:             an integer
+        nan:           one of "", "NaN"
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       max
+        """
+
 
 class _PtxMin:
     """Tx.ptx.min: instructions."""
@@ -2388,6 +2511,22 @@ class _PtxMin:
         ftz:           known at compile time
         nan:           known at compile time
         returns:       a number
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       min
+        """
+
+    def bf16x2(self, a: Integer, b: Integer, nan: Literal['', 'NaN'] | str = '') -> Expr:
+        """The smaller numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is.
+
+        PTX:
+            min.bf16x2 result, a, b;
+
+        a:             an integer
+        b:             an integer
+        nan:           one of "", "NaN"
+        returns:       an integer
         issued by:     each active thread
         architectures: sm_80 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
@@ -4144,6 +4283,46 @@ class _Ptx:
     rsqrt: _PtxRsqrt
     sqrt: _PtxSqrt
     fma: _PtxFma
+    div: _PtxDiv
+    def ffs(self, value: Integer) -> Expr:
+        """The place of the lowest bit that is set, 1 for bit 0; 0 where there is none (`__ffs`).
+
+        PTX:
+            {
+                .reg .b32 low;
+                neg.s32 low, value;
+                and.b32 low, low, value;
+                bfind.u32 low, low;
+                add.s32 result, low, 1;
+            }
+
+        value:         an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       bfind
+        """
+
+    fns: _PtxFns
+    def fns_b32(self, mask: Integer, base: Integer, offset: Integer) -> Expr:
+        """The nth set bit of `mask`, n = |offset|, from bit `base` on, upwards or downwards by the sign of `offset`.
+
+        With offset = 0 bit `base` itself. 2³² − 1 where there is none.
+
+        PTX:
+            fns.b32 result, mask, base, offset;
+
+        mask:          an integer
+        base:          an integer
+        offset:        an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       fns
+        """
+
     def sinf(self, x: Number) -> Expr:
         """The sine of `x`, in radians.
 
@@ -5055,6 +5234,42 @@ class _Cuda:
         PTX ISA:       redux.sync
         """
 
+    def fdividef(self, x: Number, y: Number) -> Expr:
+        """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126; 0 for greater ones (`__fdividef`).
+
+        PTX:
+            div.approx.f32 result, a, b;
+
+        x:             a number
+        y:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: div
+        """
+
+    def ffs_u32(self, value: Integer) -> Expr:
+        """The place of the lowest bit that is set, 1 for bit 0; 0 where there is none (`__ffs`).
+
+        PTX:
+            {
+                .reg .b32 low;
+                neg.s32 low, value;
+                and.b32 low, low, value;
+                bfind.u32 low, low;
+                add.s32 result, low, 1;
+            }
+
+        value:         an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       bfind
+        """
+
     def sinf(self, x: Number) -> Expr:
         """The sine of `x`, in radians.
 
@@ -5155,6 +5370,76 @@ class _Cuda:
         issued by:     each active thread
         architectures: sm_70 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    def fadd2_rn(self, a: Integer, b: Integer) -> Expr:
+        """The sums of two pairs; with `ftz`, subnormal numbers are zero.
+
+        With rounding = "rn".
+
+        With ftz = False.
+
+        PTX:
+            add.rn.f32x2 result, a, b;
+
+        a:             a 64-bit integer
+        b:             a 64-bit integer
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       add
+        """
+
+    def fmul2_rn(self, a: Integer, b: Integer) -> Expr:
+        """The products of two pairs; with `ftz`, subnormal numbers are zero.
+
+        With rounding = "rn".
+
+        With ftz = False.
+
+        PTX:
+            mul.rn.f32x2 result, a, b;
+
+        a:             a 64-bit integer
+        b:             a 64-bit integer
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
+        """
+
+    def hmax2(self, a: Integer, b: Integer, nan: Literal['', 'NaN'] | str = '') -> Expr:
+        """The greater numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is.
+
+        PTX:
+            max.bf16x2 result, a, b;
+
+        a:             an integer
+        b:             an integer
+        nan:           one of "", "NaN"
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       max
+        """
+
+    def hmin2(self, a: Integer, b: Integer, nan: Literal['', 'NaN'] | str = '') -> Expr:
+        """The smaller numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is.
+
+        PTX:
+            min.bf16x2 result, a, b;
+
+        a:             an integer
+        b:             an integer
+        nan:           one of "", "NaN"
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       min
         """
 
     def clock64(self, ) -> Expr:

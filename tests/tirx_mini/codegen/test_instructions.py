@@ -74,6 +74,7 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
         OperandKind.S32: tid,
         OperandKind.U64: cast("uint64", tid),
         OperandKind.F32: cast("float32", tid),
+        OperandKind.F64: cast("float64", tid),
         OperandKind.PREDICATE: tid < 3,
         OperandKind.ANY: cast("float32", tid),
         OperandKind.SHARED: AddressOf(HANDLE, BARS, (const(1),)),

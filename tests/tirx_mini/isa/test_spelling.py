@@ -11,7 +11,7 @@ from tirx_mini.isa import TABLE, Instruction, continuations, opcode_of, readings
 
 SEVERAL = (
     "mbarrier.arrive.remote", "mbarrier.arrive.expect_tx.remote", "mbarrier.try_wait", "mbarrier.try_wait.cluster",
-    "barrier.cluster.sync", "clusterlaunchcontrol.query_cancel",
+    "barrier.cluster.sync", "clusterlaunchcontrol.query_cancel", "ffs",
 )  # fmt: skip
 """Entries that are several instructions of PTX: no one opcode names them."""
 NUMBERS: dict[str, tuple[Any, ...]] = {"dim": (1, 3), "cta_mask": (0, 3), "count": (40,), "n": (64, 128), "num": (4,)}
