@@ -17,33 +17,13 @@ from .cuda_tile import AssertionFailed, OutOfBounds, interpret
 from .emit import emit_kernel
 from .language import ArraySpec, DType, ScalarSpec, Spec, TileError, TileKernel, trace
 from .nv_tileaa import convert_cudatile_to_tileaa
-from .nv_tileas import (
-    lower_tma_load_store_to_async,
-    materialize_async,
-    materialize_schedule,
-    optimize_dot_accumulation,
-    passes,
-)
+from .nv_tileas import IN_ORDER
 from .ssa import Module, Pass, Watch, print_module, run_passes
 
 STAGES = ("cuda_tile", "nv_tileaa", "nv_tileas")
 """The levels of tile programs, in order."""
 
-_PASSES: tuple[Pass[Context], ...] = tuple(
-    Pass(run.__name__.replace("_", "-"), run)
-    for run in (
-        convert_cudatile_to_tileaa,
-        passes.convert_tileaa_to_tileas,
-        passes.plan_cta,
-        passes.assign_load_store_layouts,
-        passes.assign_dot_layouts,
-        passes.remove_layout_conversions,
-        lower_tma_load_store_to_async,
-        materialize_async,
-        optimize_dot_accumulation,
-        materialize_schedule,
-    )
-)
+_PASSES: tuple[Pass[Context], ...] = (Pass("convert-cudatile-to-tileaa", convert_cudatile_to_tileaa), *IN_ORDER)
 
 
 class TileRunError(TileError):

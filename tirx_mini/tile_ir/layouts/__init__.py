@@ -10,6 +10,7 @@ from .families import (
     tmem_rows,
     wgmma_accumulator,
     wgmma_operand,
+    within_warps,
 )
 from .index import linear_index
 from .linear import LANE_BITS, LinearLayout, bits_of, number_of
@@ -37,4 +38,5 @@ __all__ = [
     "wavefronts",
     "wgmma_accumulator",
     "wgmma_operand",
+    "within_warps",
 ]

@@ -29,6 +29,22 @@ def blocked(shape: Sequence[int], *, warps: int, vector: int = 1, order: Sequenc
     return LinearLayout(tuple(shape), (*own, *rest), padded(lane, LANE_BITS), padded(warp, bits_of(warps)))
 
 
+def within_warps(
+    shape: Sequence[int], axis: int, *, warps: int, vector: int, order: Sequence[int] | None = None
+) -> LinearLayout:
+    """As `blocked`, but warps lie along other dimensions than `axis`, as far as these suffice.
+
+    A reduction along `axis` then needs no other warp.
+    """
+    near = blocked(shape, warps=1, vector=vector, order=order)
+    wide = bits_of(near.vector(vector, order[0] if order else -1))
+    mask = near.mask(axis)
+    rest = sorted(near.register[wide:], key=lambda basis: bool(basis & mask))
+    warp, more = rest[: bits_of(warps)], set(rest[bits_of(warps) :])
+    register = (*near.register[:wide], *(basis for basis in near.register[wide:] if basis in more))
+    return LinearLayout(tuple(shape), register, near.lane, padded(warp, bits_of(warps)))
+
+
 def replicated(shape: Sequence[int], *, warps: int) -> LinearLayout:
     """Every thread holds the whole tile."""
     steps = tuple(unit_steps(shape, tuple(reversed(range(len(shape))))))

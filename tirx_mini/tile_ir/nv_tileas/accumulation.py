@@ -82,4 +82,3 @@ class _Deferred(Rewriter):
 
     def _release(self, op: Op, rw: Rewriter) -> Any:
         return self.copy(op, deferred=self.current is not None).results
-

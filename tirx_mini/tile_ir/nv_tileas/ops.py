@@ -10,11 +10,13 @@ from dataclasses import replace
 
 from ..nv_tileaa import NV_TILEAA, Tensor
 from ..nv_tileaa import ops as aa
-from ..ssa import Op, OpKind, one_of
+from ..ssa import INT, Op, OpKind, one_of
 from .dialect import NV_TILEAS
 
-FMA, MMA_SYNC, WGMMA, TCGEN05 = "fma", "mma_sync", "wgmma", "tcgen05"
-"""What computes a dot: multiply-add of single threads, or one of the instructions of tensor cores."""
+NONE, FMA, MMA_SYNC, WGMMA, TCGEN05 = "none", "fma", "mma_sync", "wgmma", "tcgen05"
+"""What computes a dot: multiply-add of single threads, or one of the instructions of tensor cores; NONE before the
+choice.
+"""
 
 
 def _mirrored(kind: OpKind) -> OpKind:
@@ -34,7 +36,7 @@ extract_slice, insert_slice = _mirrored(aa.extract_slice), _mirrored(aa.insert_s
 reduce = _mirrored(aa.reduce)
 scan = _mirrored(aa.scan)
 dot = _mirrored(
-    replace(aa.dot, attrs={**aa.dot.attrs, "mma": one_of("none", FMA, MMA_SYNC, WGMMA, TCGEN05, default="none")})
+    replace(aa.dot, attrs={**aa.dot.attrs, "mma": one_of(NONE, FMA, MMA_SYNC, WGMMA, TCGEN05, default=NONE)})
 )
 
 
@@ -54,9 +56,12 @@ def _same_tile(op: Op) -> Iterable[str]:
         yield f"{source} and {result} differ in more than their layouts"
 
 
+SHUFFLE, EXCHANGE = "shuffle", "shared"
+"""How elements change threads: by shuffles within a warp, or through shared memory."""
 convert_layout = NV_TILEAS.op(
-    "convert_layout", "source", "result", "$source : type($source) -> type($result)", verify=_same_tile, pure=True,
-    doc="The same elements in other places.",
+    "convert_layout", "source", "result", "$source attr-dict : type($source) -> type($result)", verify=_same_tile,
+    attrs={"through": one_of("any", "registers", SHUFFLE, EXCHANGE, default="any"), "bytes": INT(0)}, pure=True,
+    doc="The same elements in other places. through: what moves them, with so many bytes of shared memory.",
 )  # fmt: skip
 
 MIRRORS = {

@@ -17,7 +17,7 @@ from ..nv_tileaa import BlockTile, Layout, Tensor
 from ..nv_tileaa import ops as aa
 from ..ssa import Module, Op, Rewriter, Scalar, Value
 from . import ops, tensor_cores
-from .ops import FMA, MIRRORS, MMA_SYNC
+from .ops import FMA, MIRRORS, MMA_SYNC, NONE
 from .relayout import Chosen, flow, relayout
 
 VECTOR_BYTES = 16
@@ -87,6 +87,12 @@ def _memory_layouts(func: Op) -> Chosen:
     return Chosen(ordered, {**{v: x for v, x in loads.items() if v not in large}, **soft}, wanted)
 
 
+def placed(func: Op) -> Chosen:
+    """The layouts of accesses, where loads keep those that passes have given them."""
+    memory = _memory_layouts(func)
+    return replace(memory, values={value: value.type.linear for value in memory.values})
+
+
 def _stores(func: Op, warps: int) -> tuple[dict[Op, list[LinearLayout | None]], dict[Value, LinearLayout]]:
     """The layouts in which stores want their operands, and those that stored values have unless others say."""
     wanted: dict[Op, list[LinearLayout | None]] = {}
@@ -106,11 +112,11 @@ def memory_layout(op: Op, tensor: Tensor, warps: int) -> LinearLayout:
     bits = element_bits(tensor)
     order = tuple(reversed(range(tensor.rank)))
     if "view" in op.kind.members and isinstance(op.view.type, BlockTile):
-        order = _by_stride(op.view.type)
+        order = memory_order(op.view.type)
     return blocked(tensor.shape, warps=warps, vector=max(1, 8 * VECTOR_BYTES // bits), order=order)
 
 
-def _by_stride(blocks: BlockTile) -> tuple[int, ...]:
+def memory_order(blocks: BlockTile) -> tuple[int, ...]:
     """The dimensions of a tile, the one with the smallest stride first."""
     strides = blocks.memref.strides
 
@@ -138,14 +144,14 @@ DEPTHS: Mapping[str, tuple[int, tuple[str, ...]]] = {
 def assign_dot_layouts(module: Module, context: Context) -> Module:
     """Dots get an instruction, and their operands the fragments that it takes."""
     functions = tuple(_with_instructions(op, context) if op.kind is aa.func else op for op in module.ops)
-    return relayout(Module(module.name, functions), _with_dots, warps_of)
+    return relayout(Module(module.name, functions), with_dots, warps_of)
 
 
 def _with_instructions(func: Op, context: Context) -> Op:
     on_core = tensor_cores.instructions(func, context, warps_of(func))
 
     def dot(op: Op, rw: Rewriter) -> Sequence[Value]:
-        chosen = op.mma if op.mma != "none" else on_core.get(op) or (MMA_SYNC if _fits(op) else FMA)
+        chosen = op.mma if op.mma != NONE else on_core.get(op) or (MMA_SYNC if _fits(op) else NONE)
         return rw.copy(op, mma=chosen).results
 
     body = Rewriter({ops.dot: dot}).region(func.body, func.body.params)
@@ -185,15 +191,15 @@ def _over(layout: LinearLayout, warps: int) -> LinearLayout:
     return replace(layout, warp=(*layout.warp, *[0] * (bits_of(warps) - len(layout.warp))))
 
 
-def _with_dots(func: Op) -> Chosen:
-    """The layouts of dots, then those of memory."""
+def with_dots(func: Op) -> Chosen:
+    """The layouts of dots, then those that loads have, then those of memory."""
     warps = warps_of(func)
-    memory = _memory_layouts(func)
+    memory = placed(func)
     values: dict[Value, LinearLayout] = {}
     wanted: dict[Op, Sequence[Layout | None]] = dict(memory.wanted)
     defs = tensor_cores.definitions(func.body)
     for op in func.body.walk():
-        if op.kind is ops.dot and op.mma != FMA:
+        if op.kind is ops.dot and op.mma not in (FMA, NONE):
             on_core = op.mma in tensor_cores.ROWS
             a, b, acc = tensor_cores.layouts(op, warps, defs) if on_core else dot_layouts(op, warps)
             assert isinstance(acc, LinearLayout)
@@ -211,7 +217,7 @@ def remove_layout_conversions(module: Module, context: Context) -> Module:
 
 
 def _fewest(func: Op) -> Chosen:
-    chosen = _with_dots(func)
+    chosen = with_dots(func)
     flowing = flow(func.body, chosen, warps_of(func))
     wanted = dict(chosen.wanted)
     for op in func.body.walk():

@@ -15,9 +15,10 @@ from tirx_mini.tile_ir import nv_tileaa
 from tirx_mini.tile_ir.context import context_for
 from tirx_mini.tile_ir.cuda_tile import Ptr, interpret
 from tirx_mini.tile_ir.emit import emit_kernel
-from tirx_mini.tile_ir.ssa import verify
+from tirx_mini.tile_ir.nv_tileas import IN_ORDER
+from tirx_mini.tile_ir.ssa import run_passes
 
-from .texts import PASSES, random
+from .texts import random
 
 ALL = {
     "transpose": lambda: programs.transpose((100, 37)),
@@ -35,8 +36,7 @@ ALL = {
 def kernel_of(program: programs.Program, gpu: str) -> PrimFunc:
     context = context_for(gpu)
     module = nv_tileaa.convert_cudatile_to_tileaa(program.module, context)
-    for step in PASSES:
-        module = verify(step(module, context), step.__name__)
+    module = run_passes(module, IN_ORDER, context)
     params = [
         Buffer(value.hint, arg.shape, DataType(arg.dtype))
         if isinstance(value.type, Ptr)

@@ -7,32 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 import tirx_mini as tvm
-from tirx_mini.ir import PrimFunc
+from tirx_mini.ir import Buffer, DataType, PrimFunc
 from tirx_mini.tile_ir.context import Options, context_for
 from tirx_mini.tile_ir.emit import emit_kernel
 from tirx_mini.tile_ir.nv_tileaa import NV_TILEAA, STANDARD
-from tirx_mini.tile_ir.nv_tileas import (
-    NV_TILEAS,
-    lower_tma_load_store_to_async,
-    materialize_async,
-    materialize_schedule,
-    optimize_dot_accumulation,
-    passes,
-)
+from tirx_mini.tile_ir.nv_tileas import IN_ORDER, NV_TILEAS
 from tirx_mini.tile_ir.ssa import Module, parse_module, print_module, verify
 
 TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32", "int8": "i8", "int64": "i64"}
-PASSES = (
-    passes.convert_tileaa_to_tileas,
-    passes.plan_cta,
-    passes.assign_load_store_layouts,
-    passes.assign_dot_layouts,
-    passes.remove_layout_conversions,
-    lower_tma_load_store_to_async,
-    materialize_async,
-    optimize_dot_accumulation,
-    materialize_schedule,
-)
 
 
 class Program:
@@ -96,14 +78,16 @@ class Program:
         """After all passes, each of whose results is read back from its text."""
         module = parse_module(self.text(), [NV_TILEAA, *STANDARD])
         self.context = context = context_for(gpu, self.options)
-        for step in PASSES:
-            module = verify(step(verify(module), context), step.__name__)
+        for step in IN_ORDER:
+            module = verify(step.run(verify(module), context), step.name)
             text = print_module(module, "nv_tileas")
             assert print_module(parse_module(text, [NV_TILEAS, NV_TILEAA, *STANDARD]), "nv_tileas") == text
         return module
 
     def kernel(self, gpu: str = "h100") -> PrimFunc:
-        return emit_kernel(self.module(gpu), self.grid)
+        names = [param.split(":")[0][1:] for param in self.params]
+        params = [Buffer(name, a.shape, DataType(a.dtype)) for name, a in zip(names, self.arrays, strict=True)]
+        return emit_kernel(self.module(gpu), self.grid, params)
 
     def run(self, gpu: str = "h100", schedules: int = 3) -> None:
         report = tvm.simulate(self.kernel(gpu), *self.arrays, gpu=gpu, schedules=schedules)

@@ -1,0 +1,39 @@
+"""The passes of nv_tileas in order, by their names in TileIR."""
+
+from __future__ import annotations
+
+from ..context import Context
+from ..ssa import Pass
+from . import cleanup, passes, reductions
+from .accumulation import optimize_dot_accumulation
+from .agents import materialize_schedule
+from .pipelining import materialize_async
+from .tma import lower_tma_load_store_to_async
+
+
+def _named(name: str, run: object) -> Pass[Context]:
+    doc = getattr(run, "__doc__", "") or ""
+    return Pass(name, run, doc.split("\n\n")[0].replace("\n    ", " "))  # type: ignore[arg-type]
+
+
+IN_ORDER: tuple[Pass[Context], ...] = (
+    _named("convert-tileaa-to-tileas", passes.convert_tileaa_to_tileas),
+    _named("tileas-remove-dead-args", cleanup.remove_dead_args),
+    _named("tileas-plan-cta", passes.plan_cta),
+    _named("tileas-assign-load-store-layouts", passes.assign_load_store_layouts),
+    _named("tileas-assign-dot-layouts", passes.assign_dot_layouts),
+    _named("tileas-legalize-fma-dot", cleanup.legalize_fma_dot),
+    _named("tileas-optimize-reduce", reductions.optimize_reduce),
+    _named("tileas-legalize-reduce", reductions.legalize_reduce),
+    _named("tileas-remove-layout-conversions", passes.remove_layout_conversions),
+    _named("tileas-unroll-register-loops", cleanup.unroll_register_loops),
+    _named("lower-tma-load-store-to-async", lower_tma_load_store_to_async),
+    _named("tileas-materialize-async", materialize_async),
+    _named("tileas-optimize-dot-accumulation", optimize_dot_accumulation),
+    _named("tileas-materialize-schedule", materialize_schedule),
+    _named("tileas-materialize-convert-layout", cleanup.materialize_convert_layout),
+)
+"""From nv_tileaa to what is emitted."""
+
+PRINTING: tuple[Pass[Context], ...] = (_named("tileas-print-decomposed-tv-layout", cleanup.print_decomposed_tv_layout),)
+"""Passes that only tell."""

@@ -1,0 +1,262 @@
+"""Passes that tidy up: dead arguments, conversions as moves, small loops, dots without tensor cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..context import Context
+from ..cuda_tile import Dense
+from ..layouts import Conversion, LinearLayout, Move, conversion, shared_plan
+from ..nv_tileaa import Tensor
+from ..nv_tileaa import ops as aa
+from ..nv_tileaa import standard as std
+from ..ssa import KEEP, Module, Op, Region, Rewriter, Scalar, Value, remove_dead
+from . import ops
+from .passes import element_bits
+
+# -- tileas-legalize-fma-dot ---------------------------------------------------------------------------------------
+
+
+def legalize_fma_dot(module: Module, context: Context) -> Module:
+    """Dots that no tensor core computes multiply and add in single threads, in the type of the accumulator."""
+    return Rewriter({ops.dot: _fma}).module(module)
+
+
+def _fma(op: Op, rw: Rewriter) -> Any:
+    if op.mma != ops.NONE:
+        return KEEP
+    element = op.acc.type.element
+    lhs, rhs = (
+        _widened(rw, rw[value], element, signed) for value, signed in ((op.lhs, op.signed_lhs), (op.rhs, op.signed_rhs))
+    )
+    return rw.add(Op(op.kind, (lhs, rhs, rw[op.acc]), (Value(op.result.type),), {**op.attrs, "mma": ops.FMA})).results
+
+
+def _widened(rw: Rewriter, value: Value, element: Scalar, signed: bool) -> Value:
+    if value.type.element == element:
+        return value
+    kind = aa.fp_to_fp if element.is_float else std.extsi if signed else std.extui
+    return rw.emit(kind, value, types=[value.type.of(element)], hint=value.hint)
+
+
+# -- tileas-materialize-convert-layout -----------------------------------------------------------------------------
+
+
+def materialize_convert_layout(module: Module, context: Context) -> Module:
+    """Each conversion says how its elements move; those of values that a loop does not change stand before it."""
+    rewriter = Rewriter({ops.convert_layout: _moved, std.for_: _hoisted})
+    return remove_dead(rewriter.module(module))
+
+
+def _moved(op: Op, rw: Rewriter) -> Any:
+    source: Value = rw[op.source]
+    target = op.result.type.layout
+    if source.type.layout == target and isinstance(target, LinearLayout):
+        return source
+    if not isinstance(source.type.layout, LinearLayout) or not isinstance(target, LinearLayout):
+        return KEEP
+    found = conversion(source.type.layout, target)
+    attrs = {"through": found.move.value, "bytes": _bytes(found, source.type)}
+    return rw.add(Op(op.kind, (source,), (Value(op.result.type, op.result.hint),), attrs, (), op.span)).results
+
+
+def _bytes(found: Conversion, tensor: Tensor) -> int:
+    """The shared memory that a conversion needs."""
+    if found.move is not Move.SHARED:
+        return 0
+    itemsize = max(1, element_bits(tensor) // 8)
+    return shared_plan(found.source.without_replicas(), found.target, itemsize).size * itemsize
+
+
+def _hoisted(op: Op, rw: Rewriter) -> Any:
+    """A loop after the conversions in it of values from outside."""
+    inside = set(_defined(op.body))
+    for inner in op.body.ops:
+        if _is_move(inner) and inner.source not in inside:
+            rw.op(inner)
+            inside.discard(inner.result)
+    kept = tuple(inner for inner in op.body.ops if not _is_move(inner) or inner.source in inside)
+    return rw.copy(Op(op.kind, op.args, op.results, op.attrs, (Region(op.body.params, kept),), op.span)).results
+
+
+def _is_move(op: Op) -> bool:
+    """Whether an operation converts between two layouts in registers."""
+    return op.kind is ops.convert_layout and all(
+        isinstance(value.type.layout, LinearLayout) for value in (op.source, op.result)
+    )
+
+
+def _defined(region: Region) -> Iterator[Value]:
+    yield from region.params
+    for op in region.ops:
+        yield from op.results
+
+
+# -- tileas-unroll-register-loops ----------------------------------------------------------------------------------
+
+MOST_ROUNDS = 4
+"""Rounds of a loop that is unrolled."""
+_MEMORY = (ops.tiled_load, ops.tiled_store, ops.load, ops.store, ops.gather_load, ops.scatter_store)
+
+
+def unroll_register_loops(module: Module, context: Context) -> Module:
+    """Loops of few rounds that compute in registers alone become their rounds."""
+    return Rewriter({std.for_: _unrolled}).module(module)
+
+
+def _unrolled(op: Op, rw: Rewriter) -> Any:
+    rounds = _rounds(op, rw)
+    if rounds is None or any(inner.kind in _MEMORY or inner.regions for inner in op.body.ops):
+        return KEEP
+    carried: Sequence[Value] = [rw[value] for value in op.inits]
+    index, *params = op.body.params
+    for number in rounds:
+        place = rw.emit(std.constant, types=[index.type], value=_dense(index, number), hint=index.hint)
+        rw.bind([index, *params], [place, *carried])
+        for inner in op.body.ops[:-1]:
+            rw.op(inner)
+        carried = [rw[value] for value in op.body.ops[-1].values]
+    return carried
+
+
+def _dense(index: Value, number: int) -> Any:
+    return Dense.of(str(index.type), number)
+
+
+def _rounds(op: Op, rw: Rewriter) -> range | None:
+    """The rounds of a loop whose bounds are constants, if they are few."""
+    known = {made.result: made.value.item() for made in rw.ops if made.kind is std.constant}
+    first, stop, step = (known.get(rw[value]) for value in (op.lower, op.upper, op.step))
+    if first is None or stop is None or step is None or step <= 0:
+        return None
+    rounds = range(first, stop, step)
+    return rounds if len(rounds) <= MOST_ROUNDS else None
+
+
+# -- tileas-print-decomposed-tv-layout -----------------------------------------------------------------------------
+
+
+def print_decomposed_tv_layout(module: Module, context: Context) -> Module:
+    """Notes for each layout which elements the first threads hold. The module stays as it is."""
+    seen: set[LinearLayout] = set()
+    for op in module.walk():
+        for value in op.results:
+            layout = value.type.layout if isinstance(value.type, Tensor) else None
+            if isinstance(layout, LinearLayout) and layout not in seen:
+                seen.add(layout)
+                context.note(f"{value.hint or op.kind.mnemonic}, {value.type}: {thread_values(layout)}", op.span)
+    return module
+
+
+def thread_values(layout: LinearLayout, threads: int = 2, registers: int = 4) -> str:
+    """``thread 0: (0, 0) (0, 1) …; thread 1: …``: the elements in the first registers of the first threads."""
+    texts = []
+    for thread in range(threads):
+        held = [layout.coordinates(layout.element(r, thread)) for r in range(min(registers, layout.registers))]
+        more = " …" if layout.registers > registers else ""
+        texts.append(f"thread {thread}: {' '.join(map(str, held))}{more}")
+    return "; ".join(texts)
+
+
+# -- tileas-remove-dead-args ---------------------------------------------------------------------------------------
+
+
+def remove_dead_args(module: Module, context: Context) -> Module:
+    """Loops and branches without the values that nothing uses."""
+    live = _Live(module)
+    rules = {std.for_: live.for_, std.if_: live.if_, std.while_: live.while_}
+    return remove_dead(Rewriter(rules).module(module))
+
+
+class _Live:
+    """The values of a module that something uses in the end: an effect, a condition, a bound."""
+
+    def __init__(self, module: Module) -> None:
+        self.uses: dict[Value, tuple[Value, ...]] = {}
+        """What a value needs, if it is needed."""
+        self.values: set[Value] = set()
+        roots: list[Value] = []
+        for op in module.ops:
+            for region in op.regions:
+                self._walk(region, roots)
+        while roots:
+            value = roots.pop()
+            if value not in self.values:
+                self.values.add(value)
+                roots += self.uses.get(value, ())
+
+    def _walk(self, region: Region, roots: list[Value]) -> None:
+        for op in region.ops:
+            if op.kind is std.for_:
+                roots += (op.lower, op.upper, op.step)
+                self._slots(op.results, op.body.ops[-1].values, op.inits)
+                self._slots(op.body.params[1:], op.body.ops[-1].values, op.inits)
+            elif op.kind is std.if_:
+                roots.append(op.condition)
+                for branch in op.regions:
+                    self._slots(op.results, branch.ops[-1].values if branch.ops else ())
+            elif op.kind is std.while_:
+                last = op.before.ops[-1]
+                roots.append(last.condition)
+                self._slots(op.results, last.values)
+                self._slots(op.after.params, last.values)
+                self._slots(op.before.params, op.inits, op.after.ops[-1].values)
+            elif op.kind.pure and not op.regions:
+                for value in op.results:
+                    self.uses[value] = op.operands
+                continue
+            elif op.kind not in (std.yield_, std.condition):
+                roots += op.operands
+            for inner in op.regions:
+                self._walk(inner, roots)
+
+    def _slots(self, values: Sequence[Value], *needed: Sequence[Value]) -> None:
+        for i, value in enumerate(values):
+            self.uses[value] = (*self.uses.get(value, ()), *(group[i] for group in needed if group))
+
+    def for_(self, op: Op, rw: Rewriter) -> Any:
+        params = op.body.params[1:]
+        kept = [i for i, v in enumerate(op.results) if v in self.values or params[i] in self.values]
+        body = _with_end(op.body, kept, (op.body.params[0], *(params[i] for i in kept)))
+        inits = tuple(rw[op.inits[i]] for i in kept)
+        args = (rw[op.lower], rw[op.upper], rw[op.step], inits)
+        return self._made(op, rw, args, (rw.region(body),), kept, dict(zip(range(len(params)), op.inits, strict=True)))
+
+    def if_(self, op: Op, rw: Rewriter) -> Any:
+        kept = [i for i, v in enumerate(op.results) if v in self.values]
+        regions = tuple(rw.region(_with_end(region, kept, region.params)) for region in op.regions)
+        return self._made(op, rw, (rw[op.condition],), regions, kept, {})
+
+    def while_(self, op: Op, rw: Rewriter) -> Any:
+        last = op.before.ops[-1]
+        outs = [i for i, v in enumerate(op.results) if v in self.values or op.after.params[i] in self.values]
+        ins = [i for i, v in enumerate(op.before.params) if v in self.values]
+        before = Region(
+            tuple(op.before.params[i] for i in ins),
+            (*op.before.ops[:-1], Op(last.kind, (last.condition, tuple(last.values[i] for i in outs)), span=last.span)),
+        )
+        after = _with_end(op.after, ins, tuple(op.after.params[i] for i in outs))
+        regions = (rw.region(before), rw.region(after))
+        return self._made(op, rw, (tuple(rw[op.inits[i]] for i in ins),), regions, outs, {})
+
+    def _made(
+        self, op: Op, rw: Rewriter, args: tuple[Any, ...], regions: tuple[Region, ...], kept: list[int],
+        instead: dict[int, Value],
+    ) -> list[Value]:  # fmt: skip
+        """The operation with the results of `kept`. A result that is dropped is replaced by anything of its type."""
+        results = {i: Value(op.results[i].type, op.results[i].hint) for i in kept}
+        rw.add(Op(op.kind, args, tuple(results.values()), op.attrs, regions, op.span))
+        return [
+            results[i] if i in results else rw[instead[i]] if i in instead else Value(v.type, v.hint)
+            for i, v in enumerate(op.results)
+        ]
+
+
+def _with_end(region: Region, kept: Sequence[int], params: Sequence[Value]) -> Region:
+    """A region that yields the values of `kept`, if it yields any."""
+    if not region.ops:
+        return region
+    last = region.ops[-1]
+    end = Op(last.kind, (tuple(last.values[i] for i in kept),), (), last.attrs, (), last.span)
+    return Region(tuple(params), (*region.ops[:-1], end))
