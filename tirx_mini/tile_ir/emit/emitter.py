@@ -274,7 +274,7 @@ class Emitter:
             return tile
         buffer = self.local(name, tile.registers, tile.dtype)
         self.fill_registers(buffer, tile)
-        return in_buffer(buffer, tile.layout)
+        return replace(in_buffer(buffer, tile.layout), uniform=tile.uniform)
 
     def fill_registers(self, buffer: Buffer, tile: Tile) -> None:
         """Store all elements of a thread."""
@@ -323,8 +323,8 @@ class Emitter:
 
     def element(self, tile: Tile, number: Expr, name: str = "v") -> Expr:
         """One element of a tile, by its row-major number, as a number that all threads agree on."""
-        if isinstance(value := tile.at(const(0)), Const) and not tile.reads:
-            return value
+        if tile.uniform:
+            return self.bind(name, tile.at(const(0)))
         size = tile.layout.size
         if self.alone:
             assert size == 1, "a single thread does not have the elements of a tile"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tirx_mini.ir import INT64, Buffer, Const, Expr, as_expr, binary, cast, const, int_value
 
@@ -55,7 +55,7 @@ def store_block(
 
 def load_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], layout: LinearLayout, name: str) -> Tile:
     """The slices of an array that a tile of indices names along one dimension; along the others, neighbours."""
-    return _load(emitter, _row_access(emitter, blocks, index, layout), layout, blocks.padding, name)
+    return _load(emitter, _row_access(emitter, blocks, index, layout), layout, blocks.padding, name, True)
 
 
 def store_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], tile: Tile) -> None:
@@ -69,8 +69,8 @@ def load_gathered(
     """The elements that `pointers` point to; where `mask` does not hold, those of `other`, or 0."""
     access = _pointer_access(pointers, mask, layout)
     if mask is None or other is None:
-        return _load(emitter, access, layout, 0, name)
-    return _load(emitter, access, layout, other, name)
+        return _load(emitter, access, layout, 0, name, True)
+    return _load(emitter, access, layout, other, name, True)
 
 
 def store_scattered(emitter: Emitter, pointers: Pointers, tile: Tile, mask: Tile | None) -> None:
@@ -78,8 +78,14 @@ def store_scattered(emitter: Emitter, pointers: Pointers, tile: Tile, mask: Tile
 
 
 def _load(
-    emitter: Emitter, access: _Access, layout: LinearLayout, padding: Tile | float | int | None, name: str
+    emitter: Emitter,
+    access: _Access,
+    layout: LinearLayout,
+    padding: Tile | float | int | None,
+    name: str,
+    gathered: bool = False,
 ) -> Tile:
+    """The elements of an access, in registers. gathered: places, or a mask, differ among threads."""
     dtype = access.buffer.dtype
     out = emitter.local(name, layout.registers, dtype)
     if access.mask is not None:
@@ -95,7 +101,7 @@ def _load(
             emitter.store(out, first, vector(access.buffer, access.at(first), access.vector), access.vector)
 
     emitter.loop(layout.registers // access.vector, load)
-    return in_buffer(out, layout)
+    return replace(in_buffer(out, layout), uniform=layout.size == 1 and not gathered)
 
 
 def _store(emitter: Emitter, access: _Access, tile: Tile) -> None:

@@ -196,4 +196,3 @@ def tile_region(emitter: Emitter, blocks: Blocks, indices: Sequence[Expr]) -> Re
     found = array[tuple(keys)]
     assert isinstance(found, Region)
     return found
-

@@ -53,7 +53,8 @@ def elementwise(
 
     reads = frozenset[Any]().union(*(tile.reads for tile in tiles))
     total = cost + sum(tile.cost for tile in tiles)
-    return Tile(layout, dtype, at, reads, total, any(tile.moved for tile in tiles))
+    is_moved, is_uniform = any(tile.moved for tile in tiles), all(tile.uniform for tile in tiles)
+    return Tile(layout, dtype, at, reads, total, is_moved, uniform=is_uniform)
 
 
 def _elementwise(name: str) -> Rule:
@@ -111,7 +112,7 @@ def _splat(emitter: Emitter, op: Op) -> None:
 
 
 def _splatted(layout: LinearLayout, number: Expr) -> Tile:
-    return Tile(layout, number.dtype, lambda _: number, cost=0 if isinstance(number, Const) else 1)
+    return Tile(layout, number.dtype, lambda _: number, cost=0 if isinstance(number, Const) else 1, uniform=True)
 
 
 def _make_range(emitter: Emitter, op: Op) -> None:

@@ -25,6 +25,7 @@ class Tile:
     cost: the operations of one of them.
     moved: whether register r reads other registers than r.
     buffer: the registers that hold it; None where nothing does.
+    uniform: whether all threads find the same value in all registers, and the compiler knows that.
     """
 
     layout: LinearLayout
@@ -34,6 +35,7 @@ class Tile:
     cost: int = 1
     moved: bool = False
     buffer: Buffer | None = None
+    uniform: bool = False
 
     @property
     def cheap(self) -> bool:
@@ -112,4 +114,4 @@ def element(buffer: Buffer, register: Expr | int) -> Expr:
 def constant(layout: LinearLayout, value: float | int | bool, dtype: DataType) -> Tile:
     """A tile whose elements are all equal."""
     number = const(value, dtype)
-    return Tile(layout, dtype, lambda _: number, cost=0)
+    return Tile(layout, dtype, lambda _: number, cost=0, uniform=True)
