@@ -328,7 +328,7 @@ class Emitter:
         size = tile.layout.size
         if self.alone:
             assert size == 1, "a single thread does not have the elements of a tile"
-            return self.bind(name, value)
+            return self.bind(name, tile.at(const(0)))
         buffer = self.scratch(tile.dtype, size)
         self.fill()
         with self.when(self.owner(tile.layout)):
