@@ -70,6 +70,10 @@ _FENCE = (
     "A cooperative copy into shared memory ends with a fence here, which TVM does not issue; a kernel that is ok "
     "only because of it gets a note."
 )
+_ANSWER = (
+    "The thread that has read an answer of cluster launch control executes a fence before it says so: the next answer is "
+    "written through the async proxy (PTX ISA: proxies). TVM issues none."
+)
 _STATIC = "Shared memory from `T.alloc_shared`: static in TVM's CUDA, and part of the dynamic size here."
 
 EXPLAINED = (
@@ -83,7 +87,9 @@ EXPLAINED = (
     ),
     Explained("cp_async", "shared memory", [], [8192], _STATIC),
     Explained("defaults", "proxy fences", [""], ["", "shared::cta"], _FENCE),
+    Explained("launch_control", "proxy fences", [], ["shared::cta"], _ANSWER),
     Explained("mma", "matrix descriptors", [[0, 64, 3]], [[1, 64, 3]], _LEADING),
+    Explained("operands", "matrix descriptors", [[0, 64, 3]], [[1, 64, 3]], _LEADING),
     Explained("pair", "matrix descriptors", [[0, 64, 3]], [[1, 64, 3]], _LEADING),
     Explained("tma", "loads", [[2, 0, 1]], [[2, 0, 1], [3, 0, 1]], _JOINED),
     Explained(
@@ -126,7 +132,8 @@ def facts_of(kernel: PrimFunc) -> dict[str, list[Any]]:
     for name, extent in {**grid, **cluster, "threadIdx.x": launch.threads}.items():
         if extent != 1:
             note("launch", [name, extent])
-    note("shared memory", launch.smem_bytes)
+    if launch.smem_bytes:
+        note("shared memory", launch.smem_bytes)
     for node in walk(func.body):
         if isinstance(node, Call):
             _instruction(node, note)
