@@ -71,8 +71,8 @@ _FENCE = (
     "only because of it gets a note."
 )
 _ANSWER = (
-    "The thread that has read an answer of cluster launch control executes a fence before it says so: the next answer is "
-    "written through the async proxy (PTX ISA: proxies). TVM issues none."
+    "The thread that has read an answer of cluster launch control executes a fence before it says so: the next answer "
+    "is written through the async proxy (PTX ISA: proxies). TVM issues none."
 )
 _STATIC = "Shared memory from `T.alloc_shared`: static in TVM's CUDA, and part of the dynamic size here."
 
