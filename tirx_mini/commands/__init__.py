@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType({
     "trace": "draw a run on a time axis: what each warp and engine does when",
     "explain": "print what the code of a finding means, with an example and the fix",
     "inspect": "print what a kernel becomes: IR, CUDA C++, PTX or machine code",
+    "tileir": "print a tile program at each level, down to machine code",
     "progress": "print how far each of your steps is, and what is next",
     "grade": "grade a hand-in, and say what it lost points for",
     "handin": "write the tar to hand in, check it, and print the score to expect",

@@ -27,9 +27,12 @@ from ..hardware import DEFAULT_ARCH, architecture_of
 from ..ir import PrimFunc, TirxError
 from ..passes import PIPELINE
 from ..runtime import ToolchainError
+from . import tileir
 from .arguments import positive
 
 DEFAULT_SIZE = 1024
+LESSON = "11"
+"""The lesson of tile programs, which `tileir` shows."""
 DESCRIPTION = """\
 A step's kernel as IR, CUDA C++, PTX or machine code. No GPU is needed.
 
@@ -38,6 +41,7 @@ A step's kernel as IR, CUDA C++, PTX or machine code. No GPU is needed.
     {prog} 7 --stage passes --diff   the changes that each pass of the lowering makes
     {prog} 7 --quotes                the same with the kernel's lines above what they became
     {prog} 7 | grep mbarrier_init
+    {prog} 11 --stage nv_tileas      lesson 11: the tile program of a GEMM; `{prog} 11 --help`
 
 For a step that is not written yet the reference is shown, and a note on stderr says so.
 """
@@ -48,7 +52,10 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
 
     prog: the command as its user calls it.
     """
-    options = _parser(prog).parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == [LESSON]:
+        return tileir.main(_lesson(given[1:]), prog=f"{prog} {LESSON}")
+    options = _parser(prog).parse_args(given)
     if options.list_passes:
         text = "".join(f"{p.name:<24}{p.doc}\n" for p in PIPELINE)
     elif options.step is None:
@@ -66,6 +73,12 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
     else:
         _print(text)
     return 0
+
+
+def _lesson(argv: Sequence[str]) -> list[str]:
+    """The arguments of `tileir` for lesson 11: the GEMM, unless a program is named."""
+    named = argv and not argv[0].startswith("-") and not argv[0].isdigit()
+    return [*([] if named or "--help" in argv or "-h" in argv else ["gemm"]), *argv]
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:

@@ -6,19 +6,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .import_paths import imports
     from .language import TileKernel
     from .program import STAGES, TileProgram
-    from .run import compile, interpret, interpreted, launch, simulate, simulated
+    from .run import Launch, captured, compile, interpret, interpreted, launch, simulate, simulated
+    from .ssa import Module, diff, print_module
 
+_RUN = ("Launch", "captured", "compile", "interpret", "interpreted", "launch", "simulate", "simulated")
 _PLACES = {
-    **dict.fromkeys(("compile", "interpret", "interpreted", "launch", "simulate", "simulated"), "run"),
+    **dict.fromkeys(_RUN, "run"),
     **dict.fromkeys(("STAGES", "TileProgram"), "program"),
+    **dict.fromkeys(("Module", "diff", "print_module"), "ssa"),
     "TileKernel": "language",
+    "imports": "import_paths",
 }
 """The module of each name. They are imported when they are asked for: each level can be used without those above it."""
 
 __all__ = [
-    "STAGES", "TileKernel", "TileProgram", "compile", "interpret", "interpreted", "launch", "simulate", "simulated"
+    "STAGES", "Launch", "Module", "TileKernel", "TileProgram", "captured", "compile", "diff", "imports", "interpret",
+    "interpreted", "launch", "print_module", "simulate", "simulated",
 ]  # fmt: skip
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini import driver
 from tirx_mini.ir import Buffer, DataType, PrimFunc, Var
+from tirx_mini.target import Target
 
 from .context import Context, Options, context_for
 from .cuda_tile import AssertionFailed, OutOfBounds, interpret
@@ -20,8 +22,10 @@ from .nv_tileaa import convert_cudatile_to_tileaa
 from .nv_tileas import IN_ORDER
 from .ssa import Module, Pass, Watch, print_module, run_passes
 
-STAGES = ("cuda_tile", "nv_tileaa", "nv_tileas")
-"""The levels of tile programs, in order."""
+LEVELS = ("cuda_tile", "nv_tileaa", "nv_tileas")
+"""The dialects of tile programs, in order."""
+STAGES = (*LEVELS, "tir", "lowered", "cuda", "ptx", "sass")
+"""What a program can be shown as, from its author's form to machine code."""
 
 _PASSES: tuple[Pass[Context], ...] = (Pass("convert-cudatile-to-tileaa", convert_cudatile_to_tileaa), *IN_ORDER)
 
@@ -69,10 +73,13 @@ class TileProgram:
         """Run the passes. watch: called after each one, with its name and the modules before and after it."""
         return run_passes(self.cuda_tile, _PASSES, self.context, watch)
 
-    def text(self, stage: str = "cuda_tile") -> str:
-        """The program at a level, one of `STAGES`. Raises `ValueError` for another one."""
+    def text(self, stage: str = "cuda_tile", grid: Sequence[int] = (1,)) -> str:
+        """The program at one of `STAGES`; from "tir" on, for a grid. Raises `ValueError` for another stage."""
         if stage not in STAGES:
             raise ValueError(f"there is no stage {stage!r}; the stages are {', '.join(STAGES)}")
+        if stage not in LEVELS:
+            target = Target("sim:" + self.gpu)
+            return driver.compile(self.func(grid), target).source(stage)
         if stage == "nv_tileaa":
             return print_module(_PASSES[0].run(self.cuda_tile, self.context))
         return print_module(self.cuda_tile if stage == "cuda_tile" else self.nv_tileas)

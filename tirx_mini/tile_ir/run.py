@@ -34,6 +34,16 @@ class Launches:
     reports: list[Report] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Launch:
+    """A launch that was not executed: its kernel, its grid and its arguments."""
+
+    kernel: TileKernel
+    grid: tuple[int, int, int]
+    args: tuple[Any, ...]
+
+
+_CAPTURED: ContextVar[list[Launch] | None] = ContextVar("captured", default=None)
 _INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
 _SIMULATED: ContextVar[Launches | None] = ContextVar("simulated", default=None)
 
@@ -68,6 +78,17 @@ def interpreted() -> Iterator[None]:
         yield
     finally:
         _INTERPRETED.reset(token)
+
+
+@contextmanager
+def captured() -> Iterator[list[Launch]]:
+    """Within the block, `launch` executes nothing. Gives the list of launches."""
+    launches: list[Launch] = []
+    token = _CAPTURED.set(launches)
+    try:
+        yield launches
+    finally:
+        _CAPTURED.reset(token)
 
 
 @contextmanager
@@ -116,17 +137,21 @@ def launch(
             f"the arguments of {function.__name__} must be a tuple, not {type(kernel_args).__name__}: "
             f"write ct.launch(stream, grid, {function.__name__}, (a, b))"
         )
+    launches = _CAPTURED.get()
+    if launches is not None:
+        launches.append(Launch(function, blocks, tuple(kernel_args)))
+        return
     if _INTERPRETED.get():
         interpret(blocks, function, kernel_args)
         return
     if any(is_tensor(arg) and arg.device.type == "cuda" for arg in kernel_args):
         _launch_on_gpu(blocks, function, kernel_args)
         return
-    launches = _SIMULATED.get()
-    options = launches.options if launches is not None else {}
+    runs = _SIMULATED.get()
+    options = runs.options if runs is not None else {}
     report = simulate(blocks, function, kernel_args, current_gpu(), **options)
-    if launches is not None:
-        launches.reports.append(report)
+    if runs is not None:
+        runs.reports.append(report)
     if not report.ok:
         raise SimulationError(report)
 
