@@ -71,7 +71,8 @@ class TileProgram:
 
     def passes(self, watch: Watch | None = None) -> Module:
         """Run the passes. watch: called after each one, with its name and the modules before and after it."""
-        return run_passes(self.cuda_tile, _PASSES, self.context, watch)
+        context = self.context if watch is None else Context(self.context.gpu, self.context.options)
+        return run_passes(self.cuda_tile, _PASSES, context, watch)
 
     def text(self, stage: str = "cuda_tile", grid: Sequence[int] = (1,)) -> str:
         """The program at one of `STAGES`; from "tir" on, for a grid. Raises `ValueError` for another stage."""
