@@ -40,6 +40,10 @@ def test_a_plan_is_right(shape: Shape, blk_n: int, ctas: int, monkeypatch: pytes
     check(extra.shared_tiles(*shape, "float16", blk_n, ctas), shape)
 
 
+def test_a_run_without_data_finds_nothing_in_a_pair_that_exchanges_sums() -> None:
+    assert tvm.simulate(extra.shared_tiles(128, 128, 256, "float16", 64, 2), gpu="h100", data=False).verdict == "clock"
+
+
 @pytest.mark.parametrize("ctas", [1, 2])
 def test_a_plan_is_right_in_bfloat16_and_other_schedules(ctas: int) -> None:
     check(extra.shared_tiles(128, 128, 256, "bfloat16", 64, ctas), (128, 128, 256), "bfloat16", schedules=4)

@@ -15,11 +15,13 @@ from .masks import LANES, Mask
 LANE = np.arange(LANES)
 
 
-class Facts(Protocol):
-    """Where facts are kept."""
+class Run(Protocol):
+    """What registers need of the GPU. data: whether values are computed."""
 
     @property
     def facts(self) -> FactLog: ...
+    @property
+    def data(self) -> bool: ...
 
 
 class Owner(Protocol):
@@ -32,7 +34,7 @@ class Owner(Protocol):
     @property
     def origin(self) -> Origin: ...
     @property
-    def gpu(self) -> Facts: ...
+    def gpu(self) -> Run: ...
 
 
 @dataclass(frozen=True)
@@ -433,4 +435,6 @@ def _outside(w: Owner, name: str, span: Span | None, index: int, size: int) -> F
 
 
 def _uninitialised(w: Owner, name: str, span: Span | None) -> None:
-    w.gpu.facts.record(UninitialisedRegister(w.origin, name, span))
+    """Record a read of what nothing wrote. A run without data leaves out what would have written it."""
+    if w.gpu.data:
+        w.gpu.facts.record(UninitialisedRegister(w.origin, name, span))

@@ -1,0 +1,47 @@
+"""Shapes that do not fill a GPU: step 10 and the kernel for every shape on a modelled H100, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+from kernels_ref.sm90.extra_every_shape import hgemm, plan
+from kernels_ref.sm90.step10_multi_consumer import hgemm_v10, tile_shape
+from tirx_mini import simulate
+from tirx_mini.course import Shape, Traced, View, timeline_form
+from tirx_mini.hardware import H100
+from tools.figures._runs import extents
+
+SHAPES: tuple[Shape, ...] = ((2560, 2560, 2560), (128, 4096, 4096))
+FACTORIES = {"step 10": hgemm_v10, "every shape": hgemm}
+FILES = {SHAPES[0]: "shapes-width", SHAPES[1]: "shapes-pairs"}
+
+
+@cache
+def traced(name: str, shape: Shape) -> Traced:
+    report = simulate(FACTORIES[name](*shape), gpu=H100, data=False, trace=True, single=True)
+    return Traced(replace(report, kernel=name, verdict="ok"), H100, extents(shape))
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    for shape, stem in FILES.items():
+        for name in FACTORIES:
+            yield (
+                f"figures/{stem}-{name.replace(' ', '-')}.svg",
+                timeline_form(traced(name, shape), ".svg", View(wave=True)),
+            )
+
+
+def passages() -> Iterator[tuple[str, str]]:
+    rows = []
+    for shape in SHAPES:
+        chosen = plan(*shape)
+        split = ", K in two halves" if chosen.ctas == 2 else ""
+        tiles = {"step 10": "{} × {}".format(*tile_shape(*shape[:2])), "every shape": f"128 × {chosen.blk_n}{split}"}
+        for name in FACTORIES:
+            report = traced(name, shape).report
+            rows.append(f"| {extents(shape)} | {name} | {tiles[name]} | {report.time_us:.1f} | "
+                        f"{report.single_us:.1f} |")  # fmt: skip
+    head = "| M × N × K | kernel | tile | in a row, µs | by itself, µs |\n| --- | --- | --- | ---: | ---: |\n"
+    yield "shapes-times", head + "\n".join(rows)
