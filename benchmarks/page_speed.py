@@ -38,8 +38,7 @@ PAN_S, PAN_SPEED = 5.0, 600
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one page. mb: its size. zoom_ms: the median of several. fps: the median frame's. frames: all that were drawn.
-    """
+    """Of one page. mb: its size. zoom_ms: the median of several. fps: the median frame's. frames: all drawn ones."""
 
     mb: float
     open_ms: float

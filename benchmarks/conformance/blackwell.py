@@ -80,8 +80,16 @@ def other_products(group: int) -> PrimFunc:
                 T.ptx.tcgen05.cp(256, descriptors[0], shape=shape, multicast=multicast, cta_group=group)
             for i, (kind, scale_vec) in enumerate(SCALED):
                 T.ptx.tcgen05.mma.block_scale(
-                    0, descriptors[0], descriptors[1], idesc[i], 256, 260, i > 0,
-                    cta_group=group, kind=kind, scale_vec=scale_vec,
+                    0,
+                    descriptors[0],
+                    descriptors[1],
+                    idesc[i],
+                    256,
+                    260,
+                    i > 0,
+                    cta_group=group,
+                    kind=kind,
+                    scale_vec=scale_vec,
                 )
             for i, kind in enumerate(KINDS):
                 T.ptx.tcgen05.mma.a_in_tmem(0, 128, descriptors[1], idesc[i + 4], True, cta_group=group, kind=kind)

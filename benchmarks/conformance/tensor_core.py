@@ -132,7 +132,9 @@ def chained(keys: int, dtype: str) -> Built:
 
     @T.prim_func
     def kernel(
-        Q: T.Buffer((64, 64), dtype), K: T.Buffer((keys, 64), dtype), V: T.Buffer((keys, 64), dtype),
+        Q: T.Buffer((64, 64), dtype),
+        K: T.Buffer((keys, 64), dtype),
+        V: T.Buffer((keys, 64), dtype),
         Out: T.Buffer((64, 64), "float32"),
     ):
         T.device_entry()

@@ -9,9 +9,7 @@ B_LAYOUT = mma_shared_layout("bfloat16", SwizzleMode.SWIZZLE_128B_ATOM, (64, 128
 
 
 @T.prim_func
-def kernel(
-    A: T.Buffer((128, 128), "bfloat16"), B: T.Buffer((64, 128), "bfloat16"), D: T.Buffer((128, 64), "float32")
-):
+def kernel(A: T.Buffer((128, 128), "bfloat16"), B: T.Buffer((64, 128), "bfloat16"), D: T.Buffer((128, 64), "float32")):
     T.device_entry()
     T.cta_id([1])
     T.warpgroup_id([1])

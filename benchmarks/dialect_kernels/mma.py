@@ -8,9 +8,7 @@ LAYOUT = mma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64))
 
 
 @T.prim_func
-def kernel(
-    A: T.Buffer((128, 64), "float16"), B: T.Buffer((128, 64), "float16"), D: T.Buffer((128, 128), "float32")
-):
+def kernel(A: T.Buffer((128, 64), "float16"), B: T.Buffer((128, 64), "float16"), D: T.Buffer((128, 128), "float32")):
     T.device_entry()
     T.cta_id([1])
     T.warpgroup_id([1])

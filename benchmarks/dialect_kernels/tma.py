@@ -9,9 +9,7 @@ BYTES = mma_shared_layout("uint8", SwizzleMode.SWIZZLE_128B_ATOM, (2, 64, 128))
 
 
 @T.prim_func
-def kernel(
-    A: T.Buffer((256, 96), "bfloat16"), B: T.Buffer((128, 24), "float32"), C: T.Buffer((4, 64, 256), "uint8")
-):
+def kernel(A: T.Buffer((256, 96), "bfloat16"), B: T.Buffer((128, 24), "float32"), C: T.Buffer((4, 64, 256), "uint8")):
     T.device_entry()
     block = T.cta_id([4])
     thread = T.thread_id([64])
