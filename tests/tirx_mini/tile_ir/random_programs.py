@@ -45,7 +45,15 @@ class _Writer:
 
     def step(self, depth: int) -> None:
         """One more value."""
-        kinds = [self.arithmetic, self.comparison, self.conversion, self.move, self.reduction, self.chosen]
+        kinds = [
+            self.arithmetic,
+            self.quotient,
+            self.comparison,
+            self.conversion,
+            self.move,
+            self.reduction,
+            self.chosen,
+        ]
         if depth:
             kinds += [self.branch, self.loop]
         made = self.draw(st.sampled_from(kinds))(depth)
@@ -63,6 +71,24 @@ class _Writer:
             signedness = self.draw(st.sampled_from(("signed", "unsigned")))
             return self.b.emit(self.draw(st.sampled_from(SIGNED_OPS)), x, y, signedness=signedness)
         return self.b.emit(self.draw(st.sampled_from(INT_OPS)), x, y)
+
+    def quotient(self, depth: int) -> Value:
+        """By a positive constant, which no unsigned reading makes huge."""
+        x = self.pick()
+        element = str(x.type.element)
+        if element not in INT_TYPES:
+            return x
+        divisor = self.b.emit(ops.constant, types=[x.type], value=Dense.of(element, self.draw(st.integers(1, 9))))
+        signedness = self.draw(st.sampled_from(("signed", "unsigned")))
+        kind = self.draw(st.sampled_from((ops.divi, ops.remi, ops.shri)))
+        if kind is not ops.divi:
+            return self.b.emit(kind, x, divisor if kind is ops.remi else self.shift(x), signedness=signedness)
+        roundings = ("zero", "positive_inf", "negative_inf")[: 3 if signedness == "signed" else 2]
+        return self.b.emit(kind, x, divisor, signedness=signedness, rounding=self.draw(st.sampled_from(roundings)))
+
+    def shift(self, x: Value) -> Value:
+        value = Dense.of(str(x.type.element), self.draw(st.integers(0, 7)))
+        return self.b.emit(ops.constant, types=[x.type], value=value)
 
     def comparison(self, depth: int) -> Value:
         x = self.pick(self.type())

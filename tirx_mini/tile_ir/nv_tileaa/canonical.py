@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..cuda_tile import Dense
-from ..ssa import KEEP, Module, Op, Rewriter, Value, merge_equal
+from ..ssa import KEEP, Module, Op, Region, Rewriter, Value, merge_equal
 from . import ops as aa
 from . import standard as st
 from .computing import compute, is_elementwise
-from .memory_types import element_of, shape_of
+from .memory_types import element_of, is_integer, shape_of
+from .ranges import Ranges, nonnegative
 
 MOST_FOLDED = 64
 """Constants with more different elements stay the operations that make them."""
@@ -33,9 +34,11 @@ class _Canonical(Rewriter):
     def __init__(self) -> None:
         super().__init__(default=lambda op, rw: self.simplified(op))
         self.made: dict[Value, Op] = {}
+        self.ranges = Ranges()
 
     def add(self, op: Op) -> Op:
         self.made.update(dict.fromkeys(op.results, op))
+        self.ranges.see(op)
         return super().add(op)
 
     def constant(self, value: Value) -> Dense | None:
@@ -58,6 +61,8 @@ class _Canonical(Rewriter):
         if op.kind is aa.extract:
             made = self.made.get(self[op.source])
             return made.source if made is not None and made.kind is aa.splat else KEEP
+        if op.kind is st.for_:
+            return self.loop(op)
         if op.kind is st.if_ and self.number(self[op.condition]) is not None:
             return self.branch(op.then if self.number(self[op.condition]) else op.orelse)
         return KEEP
@@ -83,7 +88,63 @@ class _Canonical(Rewriter):
                 return operands[1]
         if op.kind is st.muli and any(self.number(v) == 0 for v in operands):
             return self.emit_constant(op, Dense.of(str(element_of(op.result.type)), 0))
+        return self.bounded(op, operands) if all(is_integer(v.type) for v in operands) else KEEP
+
+    def bounded(self, op: Op, operands: list[Value]) -> Any:
+        """What follows from the bounds of the operands."""
+        if op.kind is st.cmpi:
+            always = self.ranges.compared(op.predicate, *operands)
+            return KEEP if always is None else self.emit_constant(op, Dense.of("i1", always))
+        if op.kind in (st.floordivsi, st.remsi, st.divsi) and nonnegative(self.ranges, operands[:1]):
+            return self.divided(op, *operands)
+        if op.kind in (st.minsi, st.maxsi):
+            less = self.ranges.compared("sle", *operands)
+            return KEEP if less is None else operands[less is not (op.kind is st.minsi)]
+        if op.kind is st.andi and element_of(op.result.type) == st.I1:
+            return self.mask(op, *operands)
         return KEEP
+
+    def divided(self, op: Op, lhs: Value, rhs: Value) -> Any:
+        """Numbers without sign: a shift or a mask, where the divisor is a power of two; no rounding to correct."""
+        divisor = self.number(rhs)
+        if divisor is not None and divisor > 0:
+            if op.kind is st.remsi and self.ranges[lhs][1] < divisor:
+                return lhs
+            if not divisor & (divisor - 1):
+                kind, operand = (
+                    (st.andi, divisor - 1) if op.kind is st.remsi else (st.shrui, int(divisor).bit_length() - 1)
+                )
+                return self.emit(kind, lhs, self.same_type(op, operand))
+        if op.kind is st.floordivsi and self.ranges[rhs][0] > 0:
+            return self.emit(st.divsi, lhs, rhs)
+        return KEEP
+
+    def mask(self, op: Op, lhs: Value, rhs: Value) -> Any:
+        """``x >= 0 and x < n`` is one comparison without sign, if n is not negative."""
+        for one, other in ((lhs, rhs), (rhs, lhs)):
+            if self.number(one) is not None:
+                return other if self.number(one) else one
+            low, high = self.made.get(one), self.made.get(other)
+            if low is None or high is None or low.kind is not st.cmpi or high.kind is not st.cmpi:
+                continue
+            same = (low.predicate, high.predicate) == ("sge", "slt") and low.lhs is high.lhs
+            if same and self.number(low.rhs) == 0 and nonnegative(self.ranges, [high.rhs]):
+                return self.emit(st.cmpi, high.lhs, high.rhs, predicate="ult")
+        return KEEP
+
+    def same_type(self, op: Op, number: int) -> Value:
+        value = Dense.of(str(element_of(op.result.type)), number)
+        return self.emit(st.constant, types=[op.result.type], value=value)
+
+    def loop(self, op: Op) -> list[Value]:
+        bounds = [self[v] for v in (op.lower, op.upper, op.step)]
+        params = tuple(Value(v.type, v.hint) for v in op.body.params)
+        if not op.unsigned:
+            self.ranges.loop(Region(params), *bounds)
+        args = (*bounds, tuple(self[v] for v in op.inits))
+        results = tuple(Value(v.type, v.hint) for v in op.results)
+        made = Op(op.kind, args, results, op.attrs, (self.region(op.body, params),), op.span)
+        return list(self.add(made).results)
 
     def moved(self, op: Op) -> Any:
         """Equal elements stay equal, however they are moved."""

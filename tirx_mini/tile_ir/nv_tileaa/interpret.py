@@ -194,9 +194,13 @@ MEANINGS: Mapping[OpKind, Meaning] = MappingProxyType({
 
 
 def interpret(
-    module: Module, name: str, args: Sequence[Any], grid: Sequence[int], write: Callable[[str], object] | None = None
-) -> None:
-    """Run the function `name` over a grid; as `cuda_tile.interpret`."""
+    module: Module, name: str, args: Sequence[Any], grid: Sequence[int], write: Callable[[str], object] | None = None,
+    meaning_of: Mapping[OpKind, Meaning] = MEANINGS,
+) -> None:  # fmt: skip
+    """Run the function `name` over a grid; as `cuda_tile.interpret`.
+
+    meaning_of: what each operation does; a test may look on.
+    """
     func = next((op for op in module.ops if op.kind is aa.func and op.sym_name == name), None)
     if func is None:
         raise ValueError(f"the module has no function @{name}")
@@ -206,4 +210,4 @@ def interpret(
     }
     symbols = {symbol: memory.add(values.copy()) for symbol, values in filled.items()}
     values = [meanings.argument(memory, element_of(v.type), a) for v, a in zip(func.body.params, args, strict=True)]
-    meanings.run_grid(MEANINGS, memory, symbols, func.body, values, grid, write)
+    meanings.run_grid(meaning_of, memory, symbols, func.body, values, grid, write)

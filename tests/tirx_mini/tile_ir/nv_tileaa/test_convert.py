@@ -104,6 +104,63 @@ def test_a_branch_that_is_always_taken_has_no_if():
     assert made == ["%a = arith.constant 1 : i32", '%q = print "%d", %a : i32 -> mem_token']
 
 
+def test_what_the_bounds_of_numbers_decide_is_not_computed():
+    """A Python remainder of a block's number, a division, and whether it is in the grid."""
+    made = body("", """
+      %x, %y, %z = get_tile_block_id : tile<i32>
+      %c32 = constant <i32: 32> : tile<i32>
+      %c0 = constant <i32: 0> : tile<i32>
+      %rest = remi %x, %c32 signed : tile<i32>
+      %below = cmpi less_than %rest, %c0, signed : tile<i32> -> tile<i1>
+      %up = addi %rest, %c32 : tile<i32>
+      %mod = select %below, %up, %rest : tile<i1>, tile<i32>
+      %div = divi %x, %c32 signed rounding<negative_inf> : tile<i32>
+      %q = print_tko "%d %d", %mod, %div : tile<i32>, tile<i32> -> token""")  # fmt: skip
+    assert made == [
+        "%x, %y, %z = get_program_id : i32",
+        "%0 = arith.constant 31 : i32",
+        "%rest = arith.andi %x, %0 : i32",
+        "%1 = arith.constant 5 : i32",
+        "%div = arith.shrui %x, %1 : i32",
+        '%q = print "%d %d", %rest, %div : i32, i32 -> mem_token',
+    ]
+
+
+def test_a_mask_that_always_holds_disappears_and_two_bounds_are_one_comparison():
+    made = body("%n: tile<i32>", """
+      %c0 = constant <i32: 0> : tile<i32>
+      %c1 = constant <i32: 1> : tile<i32>
+      %c4 = constant <i32: 4> : tile<i32>
+      %zero = constant <i32: 0> : tile<8xi32>
+      %most = constant <i32: 32> : tile<8xi32>
+      %range = iota : tile<8xi32>
+      %m = reshape %n : tile<i32> -> tile<1xi32>
+      %some = broadcast %m : tile<1xi32> -> tile<8xi32>
+      for %k in (%c0 to %c4, step %c1) : tile<i32> {
+        %c8 = constant <i32: 8> : tile<i32>
+        %first = muli %k, %c8 : tile<i32>
+        %a = reshape %first : tile<i32> -> tile<1xi32>
+        %b = broadcast %a : tile<1xi32> -> tile<8xi32>
+        %i = addi %b, %range : tile<8xi32>
+        %p = cmpi greater_than_or_equal %i, %zero, signed : tile<8xi32> -> tile<8xi1>
+        %q = cmpi less_than %i, %most, signed : tile<8xi32> -> tile<8xi1>
+        %r = andi %p, %q : tile<8xi1>
+        %s = cmpi greater_than_or_equal %some, %zero, signed : tile<8xi32> -> tile<8xi1>
+        %t = cmpi less_than %some, %most, signed : tile<8xi32> -> tile<8xi1>
+        %u = andi %s, %t : tile<8xi1>
+        %v = andi %r, %u : tile<8xi1>
+        %w = print_tko "%d", %v : tile<8xi1> -> token
+        continue
+      }""")  # fmt: skip
+    inside = made[made.index("scf.for %k = %c0 to %c4 step %c1 : i32 {") + 1 :]
+    assert inside == [
+        "%u = arith.cmpi ult, %some, %most : tensor<8xi32>",
+        '%w = print "%d", %u : tensor<8xi1> -> mem_token',
+        "scf.yield",
+        "}",
+    ]
+
+
 def test_extents_that_a_view_knows_are_constants_and_others_its_operands():
     made = body("%p: tile<ptr<f16>>, %n: tile<i32>", """
       %v = make_tensor_view %p, shape = [%n, 64], strides = [64, 1] : tile<i32> -> tensor_view<?x64xf16, strides=[64,1]>
