@@ -71,7 +71,8 @@ def legal(name: str, dtype: str, atype: str) -> list[dict[str, Any]]:
 
 
 def converted(name: str, atype: str, dtypes: tuple[str, ...]) -> Built:
-    """All conversions of a type to others; results as bits, and NaN of f32 and f64 as one."""
+    """All conversions of a type to others; results as bits. All NaN of f32 and f64 are one, and those that f64 becomes:
+    a chip's are other NaN of f16 and bf16 than those of f32."""
     forms = [form for dtype in dtypes for form in legal(name, dtype, atype)]
     A = values(atype)
     B = A[::-1].copy()
@@ -96,6 +97,11 @@ def converted(name: str, atype: str, dtypes: tuple[str, ...]) -> Built:
                     )
                 elif form[1]["dtype"] == "f64":
                     out[form[0], tx] = T.Select(value != value, T.int64(-1), T.reinterpret("int64", value))
+                elif atype == "f64" and form[1]["dtype"] in ("f16", "bf16"):
+                    number: T.let = T.reinterpret(BASIC[form[1]["dtype"]], value)
+                    out[form[0], tx] = T.Select(
+                        T.Cast("float32", number) != T.Cast("float32", number), T.int64(-1), T.Cast("int64", value)
+                    )
                 else:
                     out[form[0], tx] = T.Cast("int64", value)
 

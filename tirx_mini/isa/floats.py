@@ -85,6 +85,20 @@ def integral(values: np.ndarray, rounding: str) -> np.ndarray:
     return function(values)
 
 
+def sum_to_odd(a: Any, b: Any) -> Any:
+    """The sum of two numbers of float64, which rounds to any direction in float32 as the exact sum does.
+
+    A sum that float64 cannot hold becomes the one of its two neighbours whose last bit is set ("rounding to odd").
+    """
+    with np.errstate(all="ignore"):
+        total = np.asarray(a + b, np.float64)
+        part = total - a
+        lost = (a - (total - part)) + (b - part)
+        even = np.isfinite(total) & (total.view(np.int64) & 1 == 0)
+        other = np.nextafter(total, np.where(lost > 0, np.inf, -np.inf))
+        return np.where(even & (lost != 0), other, total)
+
+
 FORMATS: Mapping[str, FloatFormat] = {
     "f64": FloatFormat(64, 52, -1022, float(np.finfo(np.float64).max), 0x7FF8 << 48, True),
     "f32": FloatFormat(32, 23, -126, float(np.finfo(np.float32).max), 0x7FFFFFFF, True),

@@ -14,6 +14,7 @@ import numpy as np
 
 from .core import instruction
 from .facts import Alias, Scope
+from .floats import sum_to_odd
 from .machine import Machine, Thread
 from .operands import f32, s32, u32
 
@@ -97,7 +98,7 @@ def sqrt(gpu: Machine, thread: Thread, x: f32) -> f32:
 )
 def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
     """a * b + c, rounded once."""
-    return _rounded(lambda x, y, z: x * y + z, a, b, c)
+    return _rounded(lambda x, y, z: sum_to_odd(x * y, z), a, b, c)
 
 
 @instruction(

@@ -12,7 +12,7 @@ import numpy as np
 
 from .core import instruction
 from .facts import Alias, Scope
-from .floats import FORMATS
+from .floats import FORMATS, sum_to_odd
 from .machine import Machine, Thread
 from .operands import f32, u32, u64
 
@@ -38,7 +38,7 @@ def _rounded(exact: Any, rounding: str) -> Any:
 
 def _sum(x: Any, y: Any, rounding: str) -> Any:
     """x + y. A zero of operands with different signs is negative where results are rounded down (IEEE 754, 6.3)."""
-    total = x + y
+    total = sum_to_odd(x, y)
     if rounding != "rm":
         return total
     return np.where((total == 0) & (np.signbit(x) != np.signbit(y)), -0.0, total)

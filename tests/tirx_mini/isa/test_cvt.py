@@ -96,6 +96,7 @@ def cvt(value: Any, dtype: str, atype: str, **attrs: Any) -> Any:
         (np.float32(np.nan), "f32", "f32", {"sat": True}, np.float32(0)),
         (np.float32(1e-40), "f64", "f32", {"ftz": True}, np.float64(0)),
         (np.float32(3.5), "f32", "f32", {"rounding": "rni"}, np.float32(4)),
+        (np.float32(-1e-40), "f16", "f32", {"rounding": "rm", "ftz": True}, 0x8001),
         (0x3C00, "f32", "f16", {}, np.float32(1)),
         (np.float16(2), "f32", "f16", {}, np.float32(2)),
         (np.float32(65520), "f16", "f32", {"rounding": "rz"}, 0x7BFF),
@@ -134,6 +135,7 @@ F = np.float32
         ((0x7FFF,), {"dtype": "bf16x2", "atype": "ue8m0x2"}, 0x3F807FFF),
         ((F(1 + 2**-11),), {"dtype": "tf32", "atype": "f32", "rounding": "rna"}, 0x3F802000),
         ((F(1 + 2**-11),), {"dtype": "tf32", "atype": "f32", "rounding": "rn"}, 0x3F800000),
+        ((F(np.nan),), {"dtype": "tf32", "atype": "f32", "rounding": "rz"}, 0x7FFFE000),
     ],
 )
 def test_small_formats(values: tuple[Any, ...], attrs: dict[str, Any], want: int) -> None:
