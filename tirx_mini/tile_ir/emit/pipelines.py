@@ -6,6 +6,7 @@ A stage has two mbarriers (PTX ISA: "mbarrier"). Its producer waits for `empty` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -281,6 +282,12 @@ def _agent_switch(emitter: Emitter, op: Op) -> None:
     emitter.add(stmt)
 
 
+def _cta_slot(emitter: Emitter, op: Op) -> None:
+    """The CTAs of the launch are the slots."""
+    emitter.set(op.slot, emitter.program[0])
+    emitter.set(op.slots, const(min(op.most, math.prod(emitter.programs))))
+
+
 PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.create_pipeline: _create_pipeline,
     ops.create_iterator: _create_iterator,
@@ -298,4 +305,5 @@ PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.tiled_tma_load: _tma_load,
     ops.tiled_tma_store: _tma_store,
     ops.agent_switch: _agent_switch,
+    ops.get_cta_slot: _cta_slot,
 }

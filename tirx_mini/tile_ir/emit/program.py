@@ -12,6 +12,7 @@ from ..layouts import SharedLayout
 from ..nv_tileaa import Memref
 from ..nv_tileaa import ops as aa
 from ..nv_tileas import ops
+from ..nv_tileas.pipeline_ops import get_cta_slot
 from ..ssa import Module, Op, OpKind, Region, Value, flat
 from .accesses import ACCESS_OPS
 from .arithmetic import dtype_of
@@ -59,9 +60,13 @@ def emit_kernel(
     emitter = Emitter(func.num_warps or 4, other_warps(func))
     emitter.rules = rules
     emitter.again, emitter.used = _uses(func.body)
-    ids = tuple(Var(INT32, f"block_{axis}") for axis in "xyz"[: max(1, len(grid))])
     extents = (*grid, 1, 1, 1)[:3]
     emitter.programs = extents
+    slots = next((op.most for op in func.body.ops if op.kind is get_cta_slot), None)
+    if slots is not None:
+        grid = (min(slots, math.prod(extents)),)
+        extents = (*grid, 1, 1)
+    ids = tuple(Var(INT32, f"block_{axis}") for axis in "xyz"[: max(1, len(grid))])
     emitter.program = [*ids, *[const(0)] * (3 - len(ids))]
     for var, extent in zip(ids, extents, strict=False):
         emitter.analyzer = emitter.analyzer.bind(var, 0, extent - 1)

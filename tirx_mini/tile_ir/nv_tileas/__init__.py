@@ -5,6 +5,7 @@ from .accumulation import optimize_dot_accumulation
 from .agents import materialize_schedule
 from .catalogue import IN_ORDER, PRINTING
 from .dialect import NV_TILEAS
+from .persistent import dynamic_persistent
 from .pipeline_ops import COMPUTE, MATRIX, PRODUCER, pipeline_of
 from .pipeline_types import ASYNC, ITERATOR, MMA, STAGE, THREADS, TMA, TMA_DESC, WGMMA, Pipeline
 from .pipelining import materialize_async
@@ -12,6 +13,6 @@ from .tma import lower_tma_load_store_to_async
 
 __all__ = [
     "ASYNC", "COMPUTE", "IN_ORDER", "ITERATOR", "MATRIX", "MMA", "NV_TILEAS", "PRINTING", "PRODUCER", "Pipeline",
-    "STAGE", "THREADS", "TMA", "TMA_DESC", "WGMMA", "lower_tma_load_store_to_async", "materialize_async",
+    "STAGE", "THREADS", "TMA", "TMA_DESC", "WGMMA", "dynamic_persistent", "lower_tma_load_store_to_async", "materialize_async",
     "materialize_schedule", "ops", "optimize_dot_accumulation", "passes", "pipeline_of", "pipeline_ops",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ..ssa import FLAG, INT, STRING, Codec, Op, OpKind, Parser, Printer, Region, Syntax, make
 from .dialect import NV_TILEAS
-from .pipeline_types import ASYNC, ITERATOR, STAGE, TMA_DESC, Pipeline, parse_pipeline
+from .pipeline_types import ASYNC, I32, ITERATOR, STAGE, TMA_DESC, Pipeline, parse_pipeline
 
 NV_TILEAS.types["pipeline"] = parse_pipeline
 for named in (ITERATOR, STAGE, ASYNC, TMA_DESC):
@@ -124,6 +124,12 @@ def pipeline_of(op: Op) -> Pipeline:
     found = op.pipeline.type
     assert isinstance(found, Pipeline)
     return found
+
+
+get_cta_slot = _op(
+    "get_cta_slot", "", "slot slots", "attr-dict", infer=lambda op: (I32, I32), attrs={"most": INT}, pure=True,
+    doc="The number of this CTA, and how many take instances of the program: as many as there are, up to `most`.",
+)  # fmt: skip
 
 
 # -- agents --------------------------------------------------------------------------------------------------------

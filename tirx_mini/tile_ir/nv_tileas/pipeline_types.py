@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..nv_tileaa import Tensor, parse_tensor
-from ..ssa import Parser, Printer, Type
+from ..ssa import Parser, Printer, Scalar, Type
+
+I32 = Scalar("i32")
 
 TMA, CP_ASYNC, MMA, THREADS = "tma", "cp_async", "mma", "threads"
 PRODUCERS = (TMA, CP_ASYNC, MMA, THREADS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tirx_mini.ir import ScopeIds, walk
 from tirx_mini.tile_ir.context import UNSPECIALIZED, Options
 from tirx_mini.tile_ir.nv_tileas import pipeline_ops as pipe
 
@@ -114,3 +115,19 @@ def test_as_many_stages_as_there_is_room_for() -> None:
     assert stages((128, 128, 64)) == 6
     assert stages((64, 64, 64)) == 8
     assert stages((128, 256, 64), num_stages=2) == 2
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_ctas_take_several_instances(gpu: str) -> None:
+    tile = (64, 64, 64) if gpu == "h100" else (128, 32, 64)
+    program, c, expected = gemm((896, 832, 128), tile)
+    func = program.kernel(gpu)
+    program.run(gpu, schedules=1)
+    assert np.allclose(c, expected, atol=2e-3)
+    (grid,) = (node.extents for node in walk(func.body) if isinstance(node, ScopeIds) and node.kind == "cta")
+    assert grid == ({"h100": 132, "b200": 148}[gpu],)
+
+
+def test_persistence_can_be_refused() -> None:
+    program, *_ = gemm((256, 256, 256), (128, 128, 64), options=Options(dynamic_persistent=False))
+    assert not list(program.module("h100").find(pipe.get_cta_slot))

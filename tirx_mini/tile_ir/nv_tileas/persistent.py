@@ -1,0 +1,115 @@
+"""tileas-dynamic-persistent: as many CTAs as the GPU runs at a time take the program's instances one after another.
+
+The warp that loads goes on with the next instance while the others still compute and store this one. Instances that
+run together are neighbours along x and along y, so that they share what they load in the L2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..context import UNSPECIALIZED, Context
+from ..cuda_tile import Dense
+from ..nv_tileaa import Tensor
+from ..nv_tileaa import ops as aa
+from ..nv_tileaa import standard as std
+from ..ssa import Builder, Module, Op, Region, Rewriter, Value
+from . import pipeline_ops as pipe
+from .operands import definitions
+from .pipeline_types import I32
+
+GROUP = 8
+"""Instances along x that follow one another before the next ones along y."""
+
+
+def dynamic_persistent(module: Module, context: Context) -> Module:
+    """The body of a function becomes a loop over instances: where that is asked for, or where it helps.
+
+    It helps where loads of the next instance can begin early, and all instances take the same time.
+    """
+    return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
+
+
+def _function(func: Op, context: Context) -> Op:
+    wanted = context.options.dynamic_persistent
+    if not (_helps(func, context) if wanted is None else wanted):
+        return func
+    most = context.gpu.sms * (context.options.occupancy or 1)
+    body = _Persistent(most).function(func.body)
+    return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
+
+
+def _helps(func: Op, context: Context) -> bool:
+    body = list(func.body.walk())
+    if context.options.agents == UNSPECIALIZED or not any(op.kind is pipe.wait_tma for op in body):
+        return False
+    if any(op.kind in (aa.get_num_programs, std.while_, std.if_) for op in body):
+        return False  # the program is persistent already, or its instances differ
+    defs = definitions(func.body)
+    bounds = [value for op in body if op.kind is std.for_ for value in (op.lower, op.upper)]
+    return all(value in defs and defs[value].kind is std.constant for value in bounds)
+
+
+class _Persistent(Rewriter):
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def function(self, body: Region) -> Region:
+        """The body with a loop around all that depends on the instance."""
+        ids = [op for op in body.ops if op.kind is aa.get_program_id]
+        ends = [op for op in body.ops if op.kind is aa.return_]
+        varying = _depending(body, {value for op in ids for value in op.results})
+        inside = [op for op in body.ops if op in varying and op not in ids and op not in ends]
+        for op in body.ops:
+            if op not in varying and op not in ends:
+                self.op(op)
+        slot, count = self.emit(pipe.get_cta_slot, most=self.most)
+        grid = self.emit(aa.get_num_programs, types=[I32] * 3)
+        total = self.emit(std.muli, self.emit(std.muli, grid[0], grid[1]), grid[2], hint="instances")
+        outer, self.ops = self.ops, []
+        instance = Value(I32, "instance")
+        place = _place(self, instance, grid)
+        for op in ids:
+            self.bind(op.results, place)
+        for op in inside:
+            self.op(op)
+        self.emit(std.yield_, [])
+        made, self.ops = tuple(self.ops), outer
+        self.emit(std.for_, slot, total, count, [], types=[], regions=(Region((instance,), made),))
+        for op in ends:
+            self.op(op)
+        return Region(body.params, tuple(self.ops))
+
+
+def _depending(body: Region, roots: set[Value]) -> set[Op]:
+    """The operations of a body that are executed for each instance: all but numbers and views that are the same."""
+    varying: set[Value] = set(roots)
+    found: set[Op] = set()
+    for op in body.ops:
+        inner = [o for region in op.regions for o in region.walk()]
+        tiles = any(isinstance(v.type, Tensor) for v in (*op.results, *op.operands))
+        same = (op.kind.pure or op.kind is pipe.create_pipeline) and not tiles and not op.regions
+        if not same or any(v in varying for o in (op, *inner) for v in o.operands) or set(op.results) & roots:
+            found.add(op)
+            varying.update(op.results)
+    return found
+
+
+def _place(b: Builder, instance: Value, grid: Any) -> list[Value]:
+    """The indices x, y and z of an instance by its number: down `GROUP` rows, then to the right."""
+
+    def number(value: int) -> Value:
+        return b.emit(std.constant, types=[I32], value=Dense.of("i32", value))
+
+    group = number(GROUP)
+    plane = b.emit(std.muli, grid[0], grid[1])
+    inside = b.emit(std.remui, instance, plane)
+    per_group = b.emit(std.muli, group, grid[1])
+    first = b.emit(std.muli, b.emit(std.divui, inside, per_group), group)
+    height = b.emit(std.minui, b.emit(std.subi, grid[0], first), group)
+    rest = b.emit(std.remui, inside, per_group)
+    x = b.emit(std.addi, first, b.emit(std.remui, rest, height), hint="x")
+    y = b.emit(std.divui, rest, height, hint="y")
+    return [x, y, b.emit(std.divui, instance, plane, hint="z")]
+
