@@ -14,5 +14,6 @@ from .tma import lower_tma_load_store_to_async
 __all__ = [
     "ASYNC", "COMPUTE", "IN_ORDER", "ITERATOR", "MATRIX", "MMA", "NV_TILEAS", "PRINTING", "PRODUCER", "Pipeline",
     "STAGE", "THREADS", "TMA", "TMA_DESC", "WGMMA", "dynamic_persistent", "lower_tma_load_store_to_async",
-    "materialize_async", "materialize_schedule", "ops", "optimize_dot_accumulation", "passes", "pipeline_of", "pipeline_ops",
+    "materialize_async", "materialize_schedule", "ops", "optimize_dot_accumulation", "passes", "pipeline_of",
+    "pipeline_ops",
 ]  # fmt: skip
