@@ -12,6 +12,7 @@ import numpy as np
 from tirx_mini.arguments import ArgumentError, is_tensor
 
 from .language import (
+    DTYPES,
     ArraySpec,
     ConstantSpec,
     DType,
@@ -42,7 +43,8 @@ class Arguments:
     """The arguments of a launch.
 
     specs: what the compiler knows of each parameter.
-    values: what is passed for the parameters of the entry function: arrays (NumPy) and numbers, in order.
+    values: what is passed for the parameters of the entry function, in order: arrays (NumPy; tensors of a GPU as they
+        are) and numbers.
     given: the same, with PyTorch tensors as they were given.
     """
 
@@ -76,10 +78,10 @@ def _spec(named: str, meta: tuple[Any, ...], arg: Any, values: list[Any], given:
     if isinstance(arg, list):
         raise ArgumentError(f"{named} is a list, which kernels do not take: pass a tuple of arrays")
     if isinstance(arg, np.ndarray) or is_tensor(arg) or hasattr(arg, "__dlpack__"):
-        array = as_numpy(named, arg)
+        array = arg if _on_gpu(arg) else as_numpy(named, arg)
         values.append(array)
         given.append(arg)
-        return _array_spec(named, array, array_annotation(meta))
+        return _array_spec(_memory(named, array), array_annotation(meta))
     number = arg.item() if isinstance(arg, np.generic) else arg
     if isinstance(number, (bool, int, float)):
         spec = ScalarSpec(_scalar_type(named, number, scalar_annotation(meta)))
@@ -111,17 +113,44 @@ def _scalar_type(named: str, value: bool | int | float, wanted: DType | None) ->
     return dtype
 
 
-def _array_spec(named: str, array: np.ndarray, index_dtype: DType | None) -> ArraySpec:
+@dataclass(frozen=True)
+class _Memory:
+    """Where an array lies. strides: in elements. address: in bytes."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    address: int
+
+
+def _memory(named: str, array: Any) -> _Memory:
+    if _on_gpu(array):
+        return _Memory(_dtype_of_tensor(array), tuple(array.shape), tuple(array.stride()), array.data_ptr())
     dtype = from_numpy(array.dtype)
     if dtype is None:
         raise ArgumentError(f"{named} has the dtype {array.dtype}, which kernels do not have")
     if any(s % array.itemsize or s < 0 for s in array.strides):
         raise ArgumentError(f"{named} has the strides {array.strides} in bytes: pass a copy")
-    strides = tuple(s // array.itemsize for s in array.strides)
-    longest = max([0, *array.shape, *strides])
+    return _Memory(dtype, array.shape, tuple(s // array.itemsize for s in array.strides), array.ctypes.data)
+
+
+def _array_spec(memory: _Memory, index_dtype: DType | None) -> ArraySpec:
+    longest = max([0, *memory.shape, *memory.strides])
     wide = index_dtype or (int32 if longest <= int32.limits[1] else int64)
-    alignment = math.gcd(array.ctypes.data, _ALIGNED) if array.size else _ALIGNED
-    return ArraySpec(dtype, array.shape, strides, alignment, wide)
+    alignment = math.gcd(memory.address, _ALIGNED) if math.prod(memory.shape) else _ALIGNED
+    return ArraySpec(memory.dtype, memory.shape, memory.strides, alignment, wide)
+
+
+def _on_gpu(value: Any) -> bool:
+    return is_tensor(value) and value.device.type == "cuda"
+
+
+def _dtype_of_tensor(tensor: Any) -> DType:
+    name = str(tensor.dtype).removeprefix("torch.")
+    found = next((t for t in DTYPES if t.name == {"bool": "bool_"}.get(name, name)), None)
+    if found is None:
+        raise ArgumentError(f"a tensor has the dtype {name}, which kernels do not have")
+    return found
 
 
 def as_numpy(named: str, value: Any) -> np.ndarray:
@@ -141,8 +170,6 @@ def as_numpy(named: str, value: Any) -> np.ndarray:
     tensor = value.detach()
     if name not in _VIEWED_AS:
         return tensor.numpy()
-    from .language import DTYPES
-
     dtype = next(t for t in DTYPES if t.name == name)
     return tensor.view(getattr(torch, _VIEWED_AS[name])).numpy().view(numpy_dtype(dtype))
 
