@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tirx_mini.ir import (
+    AddressOf,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -103,7 +104,7 @@ def _barriers(stmt: Stmt) -> int:
 def _accesses(stmt: Stmt) -> _Since:
     found = _Since()
     for node in walk(stmt):
-        if isinstance(node, (BufferStore, BufferLoad, Region)) and node.buffer.scope == "shared":
+        if isinstance(node, (BufferStore, BufferLoad, AddressOf, Region)) and node.buffer.scope == "shared":
             if not isinstance(node, BufferLoad):  # a tile primitive may write what it names
                 found.writes.add(node.buffer.root)
             if not isinstance(node, BufferStore):

@@ -21,6 +21,7 @@ from tirx_mini.ir import (
     Cast,
     Expr,
     For,
+    Hint,
     If,
     Mutator,
     PrimFunc,
@@ -44,6 +45,9 @@ from .barriers import insert_barriers
 from .vectorize import vectorize
 
 _AXES = "xyz"
+TENSOR_INTRIN = "tensor_intrin"
+"""The attribute around statements that the lanes of a warp, counted by threadIdx.x, execute together."""
+LANES = 32
 MOST_BYTES = 16
 """The widest access of a thread (PTX ISA, "Vector Data Types")."""
 
@@ -187,6 +191,21 @@ class _Bind(Mutator):
         for condition in conditions[1:]:
             together = binary("and", together, condition)
         return If(together, stores, span=node.span)
+
+    def visit_Hint(self, node: Hint) -> Stmt:
+        if TENSOR_INTRIN not in dict(node.attrs):
+            return self.rebuild(node)
+        if self.extents.get("threadIdx.x") != LANES:
+            raise TirxError(
+                f"{dict(node.attrs)[TENSOR_INTRIN]} is an instruction of a warp, but threadIdx.x has "
+                f"{self.extents.get('threadIdx.x', 1)} values",
+                node.span,
+                f"bind a loop of {LANES} iterations to threadIdx.x, as in the copies into shared memory",
+            )
+        if self.conditions:
+            raise TirxError("only some warps would execute an instruction of a warp", node.span)
+        assert node.body is not None
+        return node.body
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         return node

@@ -6,7 +6,7 @@ of shared memory to its source. Tensor memory has addresses instead of elements.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import NamedTuple
@@ -64,6 +64,7 @@ class _Storage(NamedTuple):
 class _Flatten(Mutator):
     def __init__(self, aligned: bool) -> None:
         self.aligned = aligned
+        self.padded: dict[Buffer, Buffer] = {}
         self.storages: dict[Buffer, _Storage] = {}
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
@@ -142,9 +143,17 @@ class _Flatten(Mutator):
     def _storage(self, buffer: Buffer) -> _Storage:
         if buffer not in self.storages:
             static, dynamic = self._offset(buffer)
-            place = _shared_storage if buffer.scope == "shared" else _storage
-            self.storages[buffer] = place(buffer, static, dynamic)
+            if buffer.scope == "shared":
+                self.storages[buffer] = _shared_storage(buffer, static, dynamic, self._unpadded)
+            else:
+                self.storages[buffer] = _storage(buffer, static, dynamic)
         return self.storages[buffer]
+
+    def _unpadded(self, buffer: Buffer) -> Buffer:
+        """The storage of a buffer with the padding of its layout as elements of its own; the same one each time."""
+        if buffer.layout is None or buffer.layout.cosize(m) <= buffer.size:
+            return buffer
+        return self.padded.setdefault(buffer, replace(buffer, shape=(buffer.layout.cosize(m),), layout=None))
 
     def _offset(self, buffer: Buffer) -> tuple[int, Expr | None]:
         """Where a view begins in its root, or in what lies in the pool: bytes, and elements known at run time."""
@@ -175,13 +184,14 @@ def _storage(buffer: Buffer, static: int, dynamic: Expr | None) -> _Storage:
     return _Storage(root, _first(buffer, static, dynamic))
 
 
-def _shared_storage(buffer: Buffer, static: int, dynamic: Expr | None) -> _Storage:
+def _shared_storage(
+    buffer: Buffer, static: int, dynamic: Expr | None, unpadded: Callable[[Buffer], Buffer]
+) -> _Storage:
     """The storage of a shared view: what it is a view of, or a separate buffer next to it if the dtypes differ."""
     storage = buffer
     while storage.source is not None and not _is_bytes(storage.source):
         storage = storage.source
-    if storage.layout is not None and storage.layout.cosize(m) > storage.size:  # padding is a part of the storage
-        storage = replace(storage, shape=(storage.layout.cosize(m),), layout=None)
+    storage = unpadded(storage)
     if storage.dtype == buffer.dtype:
         if storage.scalar or storage.elem_offset is not None:
             storage = replace(storage, scalar=False, elem_offset=None)

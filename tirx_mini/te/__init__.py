@@ -3,6 +3,7 @@
 from .advice import check
 from .axis import IterVar, reduce_axis, thread_axis
 from .build import Launches, build
+from .intrinsic import TensorIntrin, decl_tensor_intrin
 from .lower import lower
 from .mathematics import abs, exp, exp2, if_then_else, log, log2, rsqrt, sigmoid, sqrt, tanh
 from .prim_func import create_prim_func
@@ -10,6 +11,7 @@ from .reduction import Reduce, comm_reducer, max, max_value, min, min_value, pro
 from .schedule import Schedule, create_schedule
 from .stage import Stage
 from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor, compute, placeholder
+from .tensor_core import mma, mma_store
 from .tir_schedule import Schedule as TirSchedule
 from .trace import BlockRV, LoopRV, Trace
 
@@ -34,6 +36,10 @@ __all__ = [
     "compute",
     "create_prim_func",
     "create_schedule",
+    "decl_tensor_intrin",
+    "mma",
+    "mma_store",
+    "TensorIntrin",
     "exp",
     "exp2",
     "if_then_else",

@@ -206,7 +206,9 @@ def _extra_passes(func: PrimFunc, node: BufferLoad | BufferStore) -> int:
         known = [coord for coord in coords if coord is not None]
         if len(known) != len(coords):
             return 0
-        if layout is not None:
+        if len(known) < node.buffer.ndim:
+            places += known  # a place in memory
+        elif layout is not None:
             places.append(layout.apply_m(*known))
         else:
             places.append(int(np.ravel_multi_index(known, node.buffer.shape, mode="wrap")))

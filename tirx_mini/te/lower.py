@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from tirx_mini.ir import (
     TIR,
@@ -28,7 +28,7 @@ from tirx_mini.ir import (
     substitute,
     walk,
 )
-from tirx_mini.passes import Padding, box, padded, vectorize
+from tirx_mini.passes import box, vectorize
 from tirx_mini.script import caller_span
 
 from .axis import REDUCTION
@@ -36,7 +36,9 @@ from .nest import Loop, Nest, nest_of, outside
 from .reduction import Reduce
 from .schedule import Schedule
 from .stage import At, Inline, Stage
+from .storage import Storage, storage_of
 from .tensor import PlaceholderOp, Tensor, tensors_in
+from .tensorize import tensorized
 
 NOALIAS = ("tir.noalias", True)
 """The attribute of a function none of whose buffers overlap: a schedule has one buffer for each tensor."""
@@ -56,18 +58,6 @@ def lower(
     if isinstance(schedule, PrimFunc):
         return IRModule({name: schedule})
     return IRModule({name: vectorize(_Lowering(schedule, args).function(name))})
-
-
-class Storage(NamedTuple):
-    """Where a tensor is: from the element `first` of the tensor on, the dimensions `kept` of `buffer`."""
-
-    buffer: Buffer
-    first: tuple[Expr, ...]
-    kept: tuple[int, ...]
-
-    def place(self, indices: Sequence[Expr], ranges: Analyzer) -> tuple[Expr, ...]:
-        """The indices in the buffer of an element of the tensor."""
-        return tuple(ranges.simplify(indices[dim] - self.first[dim]) for dim in self.kept)
 
 
 @dataclass(eq=False)
@@ -132,7 +122,8 @@ class _Lowering:
         nest, self.ranges = nest_of(stage, first, sizes, self.ranges)
         self.nests[stage] = nest
         if stage.tensor not in self.storages:
-            self.storages[stage.tensor] = _storage(stage, nest, scope)
+            whole = any(stage.tensor in tensors_in(self.bodies[other]) and other.tensorized for other in self.computed)
+            self.storages[stage.tensor] = storage_of(stage, nest, scope, whole or stage.tensorized is not None)
         elif stage.align:
             raise TirxError(
                 f"storage_align: {stage.op.name} is an argument, whose memory the caller lays out",
@@ -204,10 +195,17 @@ class _Lowering:
 
     def _emit(self, stage: Stage) -> Stmt:
         """The loops of a stage, with those of the stages that are computed at them."""
-        nest = self.nests[stage]
-        update, init = self._update(stage), self._init(stage)
-        start = _first_reduction(nest)
-        for number in reversed(range(len(nest.loops))):
+        nest, depth = self.nests[stage], len(self.nests[stage].loops)
+        if stage.tensorized is not None:
+            axis, intrin = stage.tensorized
+            depth = nest.position(axis)
+            init, update = tensorized(nest, depth, self.bodies[stage], intrin, self.storages, self.ranges)
+        else:
+            update, init = self._update(stage), self._init(stage)
+        start = min(_first_reduction(nest), depth)
+        if start == depth and init is not None:
+            update = seq(init, update)
+        for number in reversed(range(depth)):
             loop = nest.loops[number]
             attached = [
                 part
@@ -217,12 +215,12 @@ class _Lowering:
             ]
             update = _loop(loop, seq(*attached, update), stage)
             if number == start and init is not None:
-                update = seq(self._around_init(nest, init, start), update)
+                update = seq(self._around_init(nest, init, start, depth), update)
         return update
 
-    def _around_init(self, nest: Nest, init: Stmt, start: int) -> Stmt:
+    def _around_init(self, nest: Nest, init: Stmt, start: int, depth: int) -> Stmt:
         """The loops of an initialisation: those that do not reduce, with variables of their own."""
-        for loop in reversed([loop for loop in nest.loops[start:] if loop.axis.kind != REDUCTION]):
+        for loop in reversed([loop for loop in nest.loops[start:depth] if loop.axis.kind != REDUCTION]):
             own = replace(loop, var=Var(loop.var.dtype, f"{loop.var.name}.init"))
             self.ranges = self.ranges.bind(own.var, 0, own.extent - 1)
             init = _loop(own, substitute(init, {loop.var: own.var}), nest.stage)
@@ -315,17 +313,3 @@ def _loop(loop: Loop, body: Stmt, stage: Stage) -> Stmt:
         return body
     stop = const(loop.extent)
     return For(loop.var, const(0), stop, body, kind=loop.kind, thread=loop.thread, span=stage.op.span)
-
-
-def _storage(stage: Stage, nest: Nest, scope: str) -> Storage:
-    """A buffer for the region that a stage computes. Dimensions of one element are left out."""
-    sizes = nest.sizes
-    kept = [dim for dim, size in enumerate(sizes) if size > 1 or stage.align]
-    kept = kept or [len(sizes) - 1]
-    shape = tuple(sizes[dim] for dim in kept)
-    layout = None
-    if stage.align:
-        named = {stage.compute.axis.index(axis): padding for axis, padding in stage.align.items()}
-        layout = padded(shape, [Padding(kept.index(dim), *padding) for dim, padding in named.items()])
-    buffer = Buffer(stage.op.name, shape, stage.tensor.dtype, scope, layout, span=stage.op.span)
-    return Storage(buffer, nest.first, tuple(kept))

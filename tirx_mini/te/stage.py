@@ -9,6 +9,7 @@ from tirx_mini.ir import INT32, PARALLEL, THREAD, UNROLLED, VECTORIZED, TirxErro
 from tirx_mini.script import caller_span
 
 from .axis import DATA_PARALLEL, REDUCTION, THREAD_INDEX, IterVar
+from .intrinsic import TensorIntrin
 from .tensor import ComputeOp, Operation, Tensor
 
 
@@ -60,6 +61,7 @@ class Stage:
     kinds: the kinds of loops that are not serial.
     threads: the indices of the grid that loops are bound to.
     align: for a dimension, the factor and offset of `storage_align`.
+    tensorized: the loop from which on an instruction computes the stage, and the instruction.
     scope: the memory of the tensor; "" to follow from the place.
     """
 
@@ -72,6 +74,7 @@ class Stage:
     threads: dict[IterVar, IterVar] = field(default_factory=dict)
     place: Root | Inline | At = field(default_factory=Root)
     align: dict[IterVar, tuple[int, int]] = field(default_factory=dict)
+    tensorized: tuple[IterVar, TensorIntrin] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.op, ComputeOp):
@@ -232,6 +235,13 @@ class Stage:
             raise TirxError(f"storage_align with factor={factor} and offset={offset}", caller_span())
         self.align[axis] = (factor, offset)
 
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """Let an instruction compute what the loop `var` and those inside it compute."""
+        self._leaf(var, "tensorize")
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise TirxError(f"{tensor_intrin!r} is not an instruction", caller_span(), "use te.decl_tensor_intrin")
+        self.tensorized = (var, tensor_intrin)
+
     def double_buffer(self) -> None:
         raise TirxError("double_buffer is not supported", caller_span(), "write the pipeline as a kernel, as in step 5")
 
@@ -273,7 +283,9 @@ class Stage:
             )
 
 
-SCOPES_OF_STAGES = ("global", "shared", "local")
+ACCUMULATOR = "wmma.accumulator"
+"""Registers of a warp that hold the accumulators of tensor cores; `tensorize` alone accesses them."""
+SCOPES_OF_STAGES = ("global", "shared", "local", ACCUMULATOR)
 
 
 def checked_scope(scope: str) -> str:

@@ -1,0 +1,47 @@
+"""Instructions that compute a small tensor, as `tensorize` puts them in the place of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.ir import Buffer, Stmt, TirxError
+from tirx_mini.script import caller_span
+
+from .tensor import ComputeOp, Operation, Tensor
+
+Statements = Stmt | tuple[Stmt | None, ...]
+"""What computes a region: one statement, or three: all of it, how a reduction begins, and one more step of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class TensorIntrin:
+    """An instruction, described by the computation that it performs.
+
+    op: the computation.
+    inputs: the tensors that it reads, in the order in which `lower` is given their regions.
+    lower: from the regions of the inputs and of the output, as buffers, to the statements that compute the output.
+    """
+
+    name: str
+    op: ComputeOp
+    inputs: tuple[Tensor, ...]
+    lower: Callable[[Sequence[Buffer], Sequence[Buffer]], Statements]
+
+
+def decl_tensor_intrin(
+    op: Operation,
+    fcompute: Callable[[Sequence[Buffer], Sequence[Buffer]], Any],
+    name: str = "tensor_intrin",
+    binds: Any = None,
+    **_: Any,
+) -> TensorIntrin:
+    """An instruction that computes what `op` does: ``fcompute(inputs, outputs)`` returns its statements.
+
+    The statements of a reduction are three: all of it at once (or None), its initialisation, and one more step.
+    binds: accepted as TVM has it; regions may have any strides.
+    """
+    if not isinstance(op, ComputeOp):
+        raise TirxError(f"decl_tensor_intrin: {op!r} computes nothing", caller_span(), "pass the op of a te.compute")
+    return TensorIntrin(name, op, tuple(op.input_tensors), fcompute)
