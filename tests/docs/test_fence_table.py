@@ -157,7 +157,7 @@ if warp_id == 0 and wg_id == 1:
         done.arrive(0)
 """ + RESULT,
     11: """
-Tx.cuda.cta_sync()  # TX205
+Tx.cuda.cta_sync()  # TX201
 """ + LOAD + "full.wait(0, 0)\n" + SUM,
     12: """
 if wg_id == 0 and warp_id == 0:

@@ -199,7 +199,7 @@ class Mbarrier:
         """Whether fence.mbarrier_init, or in this CTA fence.proxy.async, happens between the initialisation and `w`."""
         init, agent = self.init_by, w.agent
         if init.fenced is not None:
-            itself = init.warp is w and not w.mask.word & ~init.word  # it may have executed the fence with its warp
+            itself = agent.index == init.agent  # it may have executed the fence with its warp
             if itself or agent.happens_after(*init.fenced):
                 return True
         return w.cta is self.cta and agent.clocks.item(PROXY, init.agent) >= init.epoch
