@@ -87,7 +87,7 @@ MEMORY = (
     *(
         Case("ld, st", f"{sem} {dtype}", lambda d=dtype, s=sem: loads_and_stores(d, s))
         for sem in ("relaxed", "acquire", "volatile")
-        for dtype in ("uint16", "int32", "float32", "uint64")
+        for dtype in ("uint8", "uint16", "int32", "float32", "uint64")
     ),
     *(Case("ld, st", vec, lambda v=vec: vectors(v)) for vec in ("v2", "v4")),
     *(

@@ -27,19 +27,21 @@ import numpy as np
 from tirx_mini.ir import AddressOf, Buffer, Call, DataType, Expr, TirxError, instruction_path
 
 from .facts import Alias, Facts, LaneResult, Scope
-from .fragments import each_register, register_pointers
+from .fragments import with_registers
 from .machine import MBARRIER_VERBS, Blocking, DivergentThread
-from .operands import REGISTER_TYPES, Attribute, Operand, OperandKind, OperandType, pointed_type, typed
+from .operands import (
+    REGISTER_TYPES,
+    Attribute,
+    BadCombination,
+    Operand,
+    OperandKind,
+    OperandType,
+    OtherSignature,
+    pointed_type,
+    typed,
+)
 
 _T = TypeVar("_T")
-
-
-class OtherSignature(TirxError):
-    """A call with other parameters than those of the instruction."""
-
-
-class BadCombination(TirxError):
-    """A call whose arguments fit one by one, but not together."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -170,7 +172,7 @@ class Instruction(Facts):
 
     def matched(self, args: Sequence[_T], attrs: Mapping[str, Any]) -> list[tuple[Operand, tuple[_T, ...]]]:
         """Each operand with its arguments: several for a variadic one, and for registers that are given one by one."""
-        fixed = [operand for operand in self.operands if not operand.variadic]
+        fixed = self._fixed
         counts = self.register_counts(attrs) if self.scattered and len(args) != len(fixed) else {}
         pairs: list[tuple[Operand, tuple[_T, ...]]] = []
         at = 0
@@ -197,8 +199,8 @@ class Instruction(Facts):
         """
         alias = alias or Alias(self.name)
         given = self._given(args, kwargs, alias)
-        fixed = [o for o in self.operands if not o.variadic]
-        rest = next((given.pop(o.name, ()) for o in self.operands if o.variadic), ())
+        fixed = self._fixed
+        rest = given.pop(self._variadic, ())
         for operand in fixed:
             if operand.name not in given:
                 raise OtherSignature(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
@@ -207,7 +209,7 @@ class Instruction(Facts):
                 raise OtherSignature(f"{self.signature()} needs {attribute.name!r}")
         modifiers = ((a, given.get(a.name, a.default)) for a in self.attributes)
         attributes = tuple((a.name, a.convert(self._value(value), self.name)) for a, value in modifiers)
-        operands = self._fixed_operands(fixed, given, dict(attributes))
+        operands = self._fixed_operands(given, dict(attributes))
         operands += [self.operands[-1].convert(value, self.name) for value in rest]
         if self.typed:
             attributes = tuple(
@@ -226,39 +228,72 @@ class Instruction(Facts):
 
     def _given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> dict[str, Any]:
         """The arguments of a call by the names of their parameters; those of a variadic operand as a tuple."""
-        own = {"*" * o.variadic + o.name: o.name for o in self.operands} | {a.name: a.name for a in self.attributes}
-        order: Mapping[str, str | tuple[Any, ...]] = alias.order
-        order = order or {name: meant for name, meant in own.items() if meant not in alias.preset}
-        shown = list(order)
-        first = next((place for place, name in enumerate(shown) if name.startswith("*")), len(shown))
-        args = args if alias.order else self._grouped(args, kwargs)
-        if len(args) > first == len(shown):
-            raise OtherSignature(
-                f"{self.signature()} takes {first} argument{'s' * (first != 1)}, but {len(args)} are given"
-            )
-        named = list(zip(shown, args[:first], strict=False))
-        if len(args) > first:
-            named.append((shown[first], args[first:]))
+        if alias.order:
+            return self._ordered(args, kwargs, alias)
         given = dict(alias.preset)
-        operands = {operand.name for operand in self.operands}
-        plain = {name.lstrip("*"): meant for name, meant in order.items()}
-        for name, value in [*((name.lstrip("*"), value) for name, value in named), *kwargs.items()]:
+        order = [name for name in self._parameters if name not in given] if given else self._parameters
+        args = self._grouped(args, kwargs) if self.scattered else args
+        if self._variadic and len(args) > (first := order.index(self._variadic)):
+            given[self._variadic] = args[first:]
+            args = args[:first]
+        if len(args) > len(order):
+            raise self._too_many(len(order), len(args))
+        for name, value in itertools.chain(zip(order, args, strict=False), kwargs.items()):
+            self._give(given, self._meant.get(name, name), name, value)
+        return {**alias.defaults, **given} if alias.defaults else given
+
+    def _ordered(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> dict[str, Any]:
+        """The same for a name that has an order of its own."""
+        shown = list(alias.order)
+        first = next((place for place, name in enumerate(shown) if name.startswith("*")), len(shown))
+        if len(args) > first == len(shown):
+            raise self._too_many(first, len(args))
+        named: list[tuple[str, Any]] = list(zip(shown, args[:first], strict=False))
+        if len(args) > first:
+            named.append((shown[first].lstrip("*"), args[first:]))
+        given = dict(alias.preset)
+        plain = {name.lstrip("*"): meant for name, meant in alias.order.items()}
+        for name, value in itertools.chain(named, kwargs.items()):
             meant = plain.get(name, self._meant.get(name, name))
-            if isinstance(meant, tuple):
-                if meant[0] is not ... and (isinstance(value, Expr) or value not in meant):
-                    choices = " or ".join(map(repr, meant))
-                    raise TirxError(f"{name!r} of {self.name} is {value!r}; it can only be {choices}")
-                continue
-            if meant not in own.values() and not (alias.adapt and meant in plain.values()):
-                hint = f"its parameters are {', '.join(own.values())}"
-                raise OtherSignature(f"{self.signature()} has no parameter {name!r}", hint=hint)
-            if value is None and self.scattered and meant in operands:
-                continue
-            if meant in given:
-                raise TirxError(f"{self.signature()} is given {meant!r} twice")
-            given[meant] = value
+            if not isinstance(meant, tuple):
+                self._give(given, meant, name, value, adapted=bool(alias.adapt) and meant in plain.values())
+            elif meant[0] is not ... and (isinstance(value, Expr) or value not in meant):
+                choices = " or ".join(map(repr, meant))
+                raise TirxError(f"{name!r} of {self.name} is {value!r}; it can only be {choices}")
         given = {**alias.defaults, **given}
         return alias.adapt(given) if alias.adapt else given
+
+    def _give(self, given: dict[str, Any], meant: str, name: str, value: Any, adapted: bool = False) -> None:
+        """Note that a call gives a parameter. name: as it is written. adapted: whether others are made of it."""
+        if meant not in self._known and not adapted:
+            hint = f"its parameters are {', '.join(self._parameters)}"
+            raise OtherSignature(f"{self.signature()} has no parameter {name!r}", hint=hint)
+        if value is None and self.scattered:
+            return
+        if meant in given:
+            raise TirxError(f"{self.signature()} is given {meant!r} twice")
+        given[meant] = value
+
+    def _too_many(self, most: int, count: int) -> OtherSignature:
+        return OtherSignature(f"{self.signature()} takes {most} argument{'s' * (most != 1)}, but {count} are given")
+
+    @cached_property
+    def _parameters(self) -> list[str]:
+        """The names of its operands and modifiers, in order."""
+        return [each.name for each in (*self.operands, *self.attributes)]
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self._parameters)
+
+    @cached_property
+    def _fixed(self) -> list[Operand]:
+        return [operand for operand in self.operands if not operand.variadic]
+
+    @cached_property
+    def _variadic(self) -> str:
+        """The name of its operand of any number; "" where it has none."""
+        return next((operand.name for operand in self.operands if operand.variadic), "")
 
     def _value(self, value: Any) -> Any:
         return self.values.get(value, value) if isinstance(value, str) else value
@@ -266,7 +301,7 @@ class Instruction(Facts):
     def _grouped(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Positional arguments with the registers of each operand as one, where they are given one by one."""
         attrs = {a.name: self._value(kwargs.get(a.name, a.default)) for a in self.attributes}
-        if not self.scattered or any(a.choices and attrs[a.name] not in a.choices for a in self.attributes):
+        if any(a.choices and attrs[a.name] not in a.choices for a in self.attributes):
             return args
         counts = [self.register_counts(attrs).get(operand.name, 1) for operand in self.operands]
         if len(args) != sum(counts) or not all(isinstance(arg, (Expr, Buffer)) for arg in args):
@@ -275,48 +310,26 @@ class Instruction(Facts):
         groups: list[tuple[Any, ...]] = [args[end - count : end] for end, count in zip(ends, counts, strict=True)]
         return tuple(group[0] if len(group) == 1 else group for group in groups)
 
-    def _fixed_operands(
-        self, fixed: Sequence[Operand], given: Mapping[str, Any], attrs: Mapping[str, Any]
-    ) -> list[Expr]:
-        """The operands; where the registers of one of them are not side by side, a pointer to each register of all."""
-        if not self.scattered:
-            return [self._operand(operand, given[operand.name], attrs) for operand in fixed]
-        wrong = self.check((), **attrs) if self.check else None
-        if wrong:
-            raise BadCombination(f"{self.name}: {wrong}")
-        counts = self.register_counts(attrs)
-        groups: list[tuple[Expr, ...]] = []
-        for operand in fixed:
-            value = given[operand.name]
-            if operand.name in counts:
-                groups.append(register_pointers(operand, value, counts[operand.name], self.name))
-            else:
-                groups.append((operand.convert(value, self.name),))
-        if any(len(group) > 1 for group in groups):
-            for place, operand in enumerate(fixed):
-                pointer = groups[place][0]
-                if len(groups[place]) == 1 and operand.name in counts and isinstance(pointer, AddressOf):
-                    groups[place] = each_register(pointer, counts[operand.name])
-        return [pointer for group in groups for pointer in group]
+    def _fixed_operands(self, given: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[Expr]:
+        """The operands that are not variadic."""
+        if self.scattered:
+            self._check_combination((), attrs)
+        if self.registers is None:
+            return [operand.convert(given[operand.name], self.name) for operand in self._fixed]
+        return with_registers(self._fixed, given, self.register_counts(attrs), self.name, self.scattered)
 
-    def _operand(self, operand: Operand, value: Any, attrs: Mapping[str, Any]) -> Expr:
-        """An operand. Registers that are given one by one must be side by side, where they may not lie anywhere."""
-        if operand.type.kind is not OperandKind.REGISTERS or not isinstance(value, (list, tuple)):
-            return operand.convert(value, self.name)
-        count = self.register_counts(attrs)[operand.name]
-        first, *others = register_pointers(operand, value, count, self.name)
-        if others:
-            needed = "must be side by side in a buffer"
-            raise BadCombination(f"the {count} registers of {operand.name!r} of {self.name} {needed}")
-        return first
-
-    def _check_call(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> None:
-        """Raises `TirxError` where modifiers do not go together, or name another state space than a pointer's."""
+    def _check_combination(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> None:
         wrong = self.check(operands, **attrs) if self.check else None
         if wrong:
             raise BadCombination(f"{self.name}: {wrong}")
+
+    def _check_call(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> None:
+        """Raises `TirxError` where modifiers do not go together, or name another state space than a pointer's."""
+        self._check_combination(operands, attrs)
         space = str(attrs.get("space", "")).split("::")[0]
-        for operand, (expr, *_) in ((o, given) for o, given in self.matched(operands, attrs) if space and given):
+        if not space or self.scattered:
+            return
+        for operand, expr in zip(self.operands, operands, strict=False):
             if operand.type.kind is not OperandKind.MEMORY or not isinstance(expr, AddressOf):
                 continue
             if expr.buffer.scope != space:

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tirx_mini.ir import HANDLE, AddressOf, BufferLoad, Expr, TirxError, as_expr, binary, const, int_value, simplify
 
-from .operands import Operand
+from .operands import BadCombination, Operand
+
+
+def with_registers(
+    operands: Sequence[Operand], given: Mapping[str, Any], counts: Mapping[str, int], instruction: str, scattered: bool
+) -> list[Expr]:
+    """The operands of a call, where those in `counts` are so many 32-bit registers.
+
+    scattered: whether these may lie anywhere: if some are not side by side, there is a pointer to each register of all.
+    """
+    groups: list[tuple[Expr, ...]] = []
+    for operand in operands:
+        value = given[operand.name]
+        if operand.name in counts and (scattered or isinstance(value, (list, tuple))):
+            groups.append(register_pointers(operand, value, counts[operand.name], instruction))
+        else:
+            groups.append((operand.convert(value, instruction),))
+    several = [operand for operand, group in zip(operands, groups, strict=True) if len(group) > 1]
+    if several and not scattered:
+        count, name = counts[several[0].name], several[0].name
+        raise BadCombination(f"the {count} registers of {name!r} of {instruction} must be side by side in a buffer")
+    for place, operand in enumerate(operands if several else ()):
+        pointer = groups[place][0]
+        if len(groups[place]) == 1 and operand.name in counts and isinstance(pointer, AddressOf):
+            groups[place] = each_register(pointer, counts[operand.name])
+    return [pointer for group in groups for pointer in group]
 
 
 def register_pointers(operand: Operand, value: Any, count: int, instruction: str) -> tuple[AddressOf, ...]:

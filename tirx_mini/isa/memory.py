@@ -26,7 +26,9 @@ Evict = Literal[
     "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
 ]
 Prefetch = Literal["", "L2::64B", "L2::128B", "L2::256B"]
-LoadType = Literal["", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"]
+LoadType = Literal[
+    "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
+]
 WordType = Literal["", "b32", "u32", "s32", "f32"]
 AtomType = Literal["", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"]
 Op = Literal["add", "inc", "dec", "min", "max", "and", "or", "xor", "exch"]

@@ -27,6 +27,14 @@ from .descriptors import INSTRUCTION, TCGEN05, WGMMA
 from .machine import RegisterOperand
 
 
+class OtherSignature(TirxError):
+    """A call with other parameters than those of the instruction."""
+
+
+class BadCombination(TirxError):
+    """A call whose arguments fit one by one, but not together."""
+
+
 class OperandKind(Enum):
     """The kinds of operands."""
 

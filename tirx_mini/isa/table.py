@@ -33,8 +33,9 @@ from . import (
     warp,
     wgmma,
 )
-from .core import BadCombination, Instruction, OtherSignature
+from .core import Instruction
 from .facts import Alias
+from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
     memory, mbarrier, fence, sync, grid, warp, vote, math, library, packed, doubles, cvt, tma, cp_async, matrix, mma,
@@ -56,8 +57,10 @@ class Overloads:
         as_written: whether the call remembers how it is written, for the printer.
         """
         error: TirxError | None = None
-        modifier_first = bool(args) and isinstance(args[0], (str, bool))
-        for entry, alias in sorted(self.entries, key=lambda named: bool(named[1].order) != modifier_first):
+        entries = self.entries
+        if args and isinstance(args[0], (str, bool)):  # a modifier comes first, as in some of TVM's own orders
+            entries = sorted(entries, key=lambda named: not named[1].order)
+        for entry, alias in entries:
             try:
                 operands, attrs = entry.bind(args, kwargs, alias)
             except TirxError as refused:

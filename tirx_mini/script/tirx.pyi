@@ -828,7 +828,7 @@ class _PtxLd:
     """Tx.ptx.ld: instructions."""
 
     @overload
-    def __call__(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def __call__(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -838,7 +838,7 @@ class _PtxLd:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         returned:      known at compile time
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         sem:           one of "", "weak", "volatile", "relaxed", "acquire"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
@@ -906,7 +906,7 @@ class _PtxSt:
     """Tx.ptx.st: instructions."""
 
     @overload
-    def __call__(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def __call__(self, address: Integer, *values: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
 
         With sem = "release", whoever acquires the value sees all that happened before the store.
@@ -916,7 +916,7 @@ class _PtxSt:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         values:        a value of the instruction's type
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         vec:           one of "", "v2", "v4"
         sem:           one of "", "weak", "volatile", "relaxed", "release"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
@@ -3764,7 +3764,7 @@ class _Ptx:
 
     ld: _PtxLd
     @overload
-    def ld_acquire(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ld_acquire(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -3776,7 +3776,7 @@ class _Ptx:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         returned:      known at compile time
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
         cop:           one of "", "ca", "cg", "cs", "lu", "cv"
@@ -3816,7 +3816,7 @@ class _Ptx:
         """
 
     @overload
-    def ld_relaxed(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ld_relaxed(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -3828,7 +3828,7 @@ class _Ptx:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         returned:      known at compile time
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
         cop:           one of "", "ca", "cg", "cs", "lu", "cv"
@@ -3868,7 +3868,7 @@ class _Ptx:
         """
 
     @overload
-    def ld_volatile(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ld_volatile(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -3880,7 +3880,7 @@ class _Ptx:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         returned:      known at compile time
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
         cop:           one of "", "ca", "cg", "cs", "lu", "cv"
@@ -3920,7 +3920,7 @@ class _Ptx:
         """
 
     @overload
-    def ld_global_nc(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ld_global_nc(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -3934,7 +3934,7 @@ class _Ptx:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         returned:      known at compile time
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         sem:           one of "", "weak", "volatile", "relaxed", "acquire"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         cop:           one of "", "ca", "cg", "cs", "lu", "cv"
@@ -3975,7 +3975,7 @@ class _Ptx:
 
     st: _PtxSt
     @overload
-    def st_release(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def st_release(self, address: Integer, *values: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
 
         With sem = "release", whoever acquires the value sees all that happened before the store.
@@ -3987,7 +3987,7 @@ class _Ptx:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         values:        a value of the instruction's type
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         vec:           one of "", "v2", "v4"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
@@ -4022,7 +4022,7 @@ class _Ptx:
         """
 
     @overload
-    def st_relaxed(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def st_relaxed(self, address: Integer, *values: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
 
         With sem = "release", whoever acquires the value sees all that happened before the store.
@@ -4034,7 +4034,7 @@ class _Ptx:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         values:        a value of the instruction's type
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         vec:           one of "", "v2", "v4"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
@@ -4069,7 +4069,7 @@ class _Ptx:
         """
 
     @overload
-    def st_volatile(self, address: Integer, *values: Integer, type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+    def st_volatile(self, address: Integer, *values: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
         """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
 
         With sem = "release", whoever acquires the value sees all that happened before the store.
@@ -4081,7 +4081,7 @@ class _Ptx:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         values:        a value of the instruction's type
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         vec:           one of "", "v2", "v4"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
@@ -4750,7 +4750,7 @@ ptx: _Ptx
 class _Cuda:
     """Tx.cuda: instructions."""
 
-    def ldg(self, address: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
+    def ldg(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
         """The value at `address`. By default the type is that of the buffer.
 
         With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
@@ -4764,7 +4764,7 @@ class _Cuda:
 
         address:       a pointer to global or shared memory (also addr, ptr)
         returned:      known at compile time
-        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
         sem:           one of "", "weak", "volatile", "relaxed", "acquire"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         cop:           one of "", "ca", "cg", "cs", "lu", "cv"

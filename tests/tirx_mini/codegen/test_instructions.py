@@ -61,7 +61,7 @@ NUMBERS = {
     "returned": ("",),
 }
 """Values of the modifiers that the table does not enumerate."""
-COLUMNS = {"wgmma.mma_async": (8, 136, 256)}
+COLUMNS = {"wgmma.mma_async": (8, 136, 256), "wgmma.mma_async.rs": (8, 136, 256)}
 """Values of `n` where it is a number of columns."""
 
 

@@ -270,3 +270,30 @@ def test_vectors_and_registers() -> None:
     assert run(copy, a, b, c) == OK
     np.testing.assert_array_equal(b, a)
     np.testing.assert_array_equal(c, a.reshape(32, 4)[:, 1:3].ravel())
+
+
+@T.prim_func
+def eight_bits(
+    A: T.Buffer((128,), "uint8"), B: T.Buffer((128,), "int8"), D: T.Buffer((2, 128), "int32"),
+    E: T.Buffer((2, 128), "uint8"),
+):  # fmt: skip
+    T.device_entry()
+    T.cta_id([1])
+    tx = T.thread_id([128])
+    box = T.alloc_shared((128,), "uint8")
+    D[0, tx] = T.Cast("int32", T.ptx.ld(A.ptr_to([tx]), space="global"))
+    D[1, tx] = T.Cast("int32", T.ptx.ld(B.ptr_to([127 - tx]), "int8", "s8"))
+    T.ptx.st(box.ptr_to([tx]), T.Cast("uint8", tx * 3), type="u8")
+    T.cuda.cta_sync()
+    E[0, tx] = T.ptx.ld(box.ptr_to([127 - tx]), "uint8", "b8", space="shared", sem="relaxed", scope="cta")
+    T.ptx.st(E.ptr_to([1, tx]), T.ptx.ld(box.ptr_to([tx]), type="u8", space="shared") + 1, type="b8", space="global")
+
+
+def test_bytes_are_loaded_and_stored() -> None:
+    rng = np.random.default_rng(0)
+    A, B = rng.integers(0, 256, 128, np.uint8), rng.integers(-128, 128, 128, np.int8)
+    D, E = np.zeros((2, 128), np.int32), np.zeros((2, 128), np.uint8)
+    assert tvm.simulate(eight_bits, A, B, D, E).ok
+    place = np.arange(128)
+    np.testing.assert_array_equal(D, [A, B[::-1]])
+    np.testing.assert_array_equal(E, [(127 - place) * 3 % 256, (place * 3 + 1) % 256])
