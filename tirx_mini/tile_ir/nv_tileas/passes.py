@@ -63,7 +63,7 @@ def _warps_for(func: Op) -> int:
     largest = max(*sizes, *sums, 1)
     if largest > MOST_ELEMENTS * 4 * WARP:
         return 8
-    return min(4, 1 << max(0, bits_of(max(1, largest // WARP))))
+    return min(4, 1 << max(0, (largest // WARP).bit_length() - 1))
 
 
 # -- tileas-assign-load-store-layouts ------------------------------------------------------------------------------
