@@ -256,13 +256,16 @@ class TensorCores:
         end = max(gpu.clock.now, pipe.free)
         for mma in [each for last in batch.mmas for each in untimed(last)]:
             mma.timed = True
+            arithmetic = 0.0
             for begin, cycles, nbytes in self._steps(mma):
                 end = self._multiply(sms, begin, cycles, nbytes)
+                arithmetic += cycles
+            gpu.count("tensor_cycles", arithmetic * len(sms))
         if batch.mmas:
             pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
             if gpu.recorder is not None:
-                arithmetic = sum(cycles for mma in batch.mmas for _, cycles, _ in self._steps(mma))
-                gpu.recorder.multiplying(pipe, batch, end - arithmetic, end)
+                busy = sum(cycles for mma in batch.mmas for _, cycles, _ in self._steps(mma))
+                gpu.recorder.multiplying(pipe, batch, end - busy, end)
         done = max(gpu.clock.now, pipe.free) + spec.commit_latency
         gpu.clock.at(done, pipe, self._complete, pipe)
 
@@ -275,7 +278,6 @@ class TensorCores:
             end = max(end, traffic.shared(sm.traffic, begin, nbytes))
         for sm in sms:
             sm.tensor_free = end
-        self.gpu.count("tensor_cycles", cycles * len(sms))
         return end
 
     def _steps(self, mma: Issued) -> Iterable[tuple[float, float, float]]:

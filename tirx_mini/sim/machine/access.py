@@ -156,10 +156,11 @@ def _load_one(w: Warp, buffer: SharedBuffer, index: int) -> Any:
 
 def peek(w: Warp, buffer: SharedBuffer, index: int) -> Any:
     """See `RunningWarp.peek`."""
-    size = buffer.dtype.itemsize
+    dtype = buffer.dtype
+    size = dtype.itemsize
     check_bounds(w, buffer, index, 1)
     item = w.cta.smem.view(size)[index + buffer.byte_offset // size]
-    return np.asarray(item).view(numpy_dtype(buffer.dtype)).item()
+    return item.item() if dtype.code == "uint" else np.asarray(item).view(numpy_dtype(dtype)).item()
 
 
 def _spread(w: Warp, values: np.ndarray, rank: int) -> np.ndarray:
