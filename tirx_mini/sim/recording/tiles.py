@@ -82,24 +82,19 @@ def _shares(stores: Sequence[_Store], tiles: int) -> list[list[_Store]] | None:
     if tiles < 2 or len(stores) % tiles or len({s.buffer for s in stores}) != 1 or any(len(s.box) != 2 for s in stores):
         return None
     each = len(stores) // tiles
+    in_order = sorted(stores, key=lambda store: store.start)
+    first = [min(store.box[axis][0] for store in stores) for axis in (0, 1)]
+    extent = [max(store.box[axis][1] - store.box[axis][0] for store in stores) for axis in (0, 1)]
     found: list[list[list[_Store]]] = []
     for down in (n for n in range(1, each + 1) if each % n == 0):
-        groups: dict[tuple[int, ...], list[_Store]] = {}
-        for store in sorted(stores, key=lambda store: store.start):
-            groups.setdefault(_rectangle(store, stores, (down, each // down)), []).append(store)
+        height, width = extent[0] * down, extent[1] * (each // down)
+        groups: dict[tuple[int, int], list[_Store]] = {}
+        for store in in_order:
+            rectangle = (store.box[0][0] - first[0]) // height, (store.box[1][0] - first[1]) // width
+            groups.setdefault(rectangle, []).append(store)
         if len(groups) == tiles and all(len({s.box for s in group}) == each for group in groups.values()):
             found.append(list(groups.values()))
     return min(found, key=lambda groups: sum(group[-1].start - group[0].start for group in groups), default=None)
-
-
-def _rectangle(store: _Store, stores: Sequence[_Store], shape: tuple[int, int]) -> tuple[int, ...]:
-    """Which rectangle of so many boxes down and across a store lies in."""
-    place: list[int] = []
-    for axis, count in enumerate(shape):
-        first = min(s.box[axis][0] for s in stores)
-        extent = max(s.box[axis][1] - s.box[axis][0] for s in stores)
-        place.append((store.box[axis][0] - first) // (extent * count))
-    return tuple(place)
 
 
 def _name(stores: Sequence[_Store]) -> str:
