@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .dtypes import DType, check_range, default_dtype, int32, int64, promote, promote_constant
+from .dtypes import DTYPES, DType, check_range, default_dtype, int32, int64, promote, promote_constant
 from .emitter import tile_type
 from .errors import TileShapeError, TileTypeError, TileValueError
 from .values import ArrayValue, Strict, TileValue, describe, is_constant, plain
@@ -61,6 +61,9 @@ def axis_of(value: Any, rank: int, what: str = "axis") -> int:
 def dtype_of(value: Any, what: str = "dtype") -> DType:
     if isinstance(value, DType):
         return value
+    named = next((t for t in DTYPES if str(value).removeprefix("torch.") == t.name), None)
+    if named is not None and not isinstance(value, str):  # a dtype of PyTorch or NumPy
+        return named
     raise TileTypeError(
         f"{what} must be a dtype, not {describe(value)}", hint="write ct.float32, or the `.dtype` of a tile or an array"
     )

@@ -23,6 +23,7 @@ from .values import (
     BoundMethod,
     Closure,
     Formatted,
+    PointerValue,
     RangeValue,
     RawMemoryValue,
     SliceValue,
@@ -293,6 +294,9 @@ class Expressions(Tracer):
         """``owner.name``."""
         number = is_constant(owner)
         found = METHODS.get((TileValue if number else type(owner), name))
+        static = METHODS.get((owner, name)) if isinstance(owner, type) else None
+        if static is not None:
+            return static
         if found is not None:
             return BoundMethod(found, materialize(self, owner) if number else owner)
         known = _FIELDS.get(TileValue if number else type(owner))
@@ -341,7 +345,8 @@ class Expressions(Tracer):
 
 _FIELDS: Mapping[type, tuple[str, ...]] = MappingProxyType({
     TileValue: ("dtype", "shape", "ndim"),
-    ArrayValue: ("dtype", "shape", "strides", "ndim"),
+    ArrayValue: ("dtype", "shape", "strides", "ndim", "foreign_pointer"),
+    PointerValue: (),
     TiledViewValue: ("dtype", "tile_shape", "traversal_steps"),
     SliceValue: ("start", "length"),
     RawMemoryValue: (),
@@ -353,6 +358,8 @@ def _field(owner: Any, name: str) -> Any:
     if is_constant(owner):
         dtype = owner.dtype if isinstance(owner, Strict) else default_dtype(owner)
         return {"dtype": dtype, "shape": (), "ndim": 0}[name]
+    if name == "foreign_pointer":
+        return PointerValue(owner)
     if name == "traversal_steps":
         return owner.steps
     return getattr(owner, name)

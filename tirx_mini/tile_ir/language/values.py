@@ -102,6 +102,13 @@ class RawMemoryValue:
 
 
 @dataclass(frozen=True, eq=False)
+class PointerValue:
+    """The address of an array: ``array.foreign_pointer``."""
+
+    array: ArrayValue
+
+
+@dataclass(frozen=True, eq=False)
 class RangeValue:
     """``range(start, stop, step)``; each is a constant or a scalar."""
 
@@ -212,6 +219,8 @@ def describe(value: Any) -> str:
         return f"the dtype {value}"
     if value is None:
         return "None"
+    if isinstance(value, PointerValue):
+        return "a foreign pointer"
     if isinstance(value, (Closure, FunctionType, BoundMethod, BoundFunction)):
         return "a function"
     if isinstance(value, (RangeValue,)):

@@ -24,8 +24,18 @@ from ..dtypes import int32
 from ..emitter import pointer_type
 from ..enums import MemoryOrder, MemoryScope, PaddingMode
 from ..errors import TileShapeError, TileTypeError, TileUnsupportedFeatureError, TileValueError
-from ..surface import METHODS, method, operation
-from ..values import ArrayValue, RawMemoryValue, Strict, TiledViewValue, TileValue, describe, is_constant, plain
+from ..surface import Array, method, operation
+from ..values import (
+    ArrayValue,
+    PointerValue,
+    RawMemoryValue,
+    Strict,
+    TiledViewValue,
+    TileValue,
+    describe,
+    is_constant,
+    plain,
+)
 from .arithmetic import binary
 
 if TYPE_CHECKING:
@@ -320,11 +330,30 @@ def view_num_tiles(tr: Tracer, view: TiledViewValue, axis: Any) -> Any:
     return binary(tr, "add", _count(tr, binary(tr, "maximum", binary(tr, "sub", extent, tile), 0), step), 1)
 
 
-def foreign(tr: Tracer, *_: Any, **__: Any) -> Any:
-    """Foreign pointers are refused."""
+@method(Array, "from_foreign")
+def from_foreign(tr: Tracer, pointer: Any, shape: Any, strides: Any) -> Any:
+    """The array at a foreign pointer with other extents and strides, which are tuples of one length."""
+    if not isinstance(pointer, PointerValue):
+        raise TileTypeError(f"ct.Array.from_foreign needs a foreign pointer, not {describe(pointer)}")
+    if not (isinstance(shape, tuple) and isinstance(strides, tuple) and len(shape) == len(strides)):
+        raise TileShapeError("ct.Array.from_foreign needs a shape and strides of the same length, as tuples")
+    array = pointer.array
+    extents = tuple(_extent(tr, n) for n in shape)
+    return ArrayValue(array.base, array.dtype, extents, tuple(_extent(tr, s) for s in strides), array.root, array.name)
+
+
+def _extent(tr: Tracer, value: Any) -> Any:
+    if is_constant(value):
+        number = constant_int(value, "an extent or a stride")
+        if number < 0:
+            raise TileValueError(f"an extent or a stride cannot be negative, as {number} is")
+        return Strict(number, int32)
+    return scalar_index(tr, value, "an extent or a stride")
+
+
+@operation("foreign_pointer_dtype")
+def foreign_pointer_dtype(tr: Tracer, pointee_dtype: Any) -> Any:
+    """Pointers to other programs' memory are refused."""
     raise TileUnsupportedFeatureError(
-        "foreign pointers are not supported", hint="pass the array as a parameter of the kernel"
+        "pointers to memory that is no argument are not supported", hint="pass the array as a parameter of the kernel"
     )
-
-
-METHODS[ArrayValue, "from_foreign"] = operation("foreign_pointer_dtype")(foreign)

@@ -74,6 +74,14 @@ def test_slices_and_views_of_arrays(programs: Programs) -> None:
     ]  # fmt: skip
 
 
+def test_a_pointer_makes_an_array_of_another_shape(programs: Programs) -> None:
+    body = """
+    flat = ct.Array.from_foreign(a.foreign_pointer, (60,), (1,))
+    print(ct.load(flat, (n,), (4,)), flat.shape)
+    """
+    assert programs.run(body, a=A, n=14) == "[56, 57, 58, 59] (60,)"
+
+
 def test_atomics(programs: Programs) -> None:
     counts, best = np.zeros(4, np.int32), np.full(1, -100, np.int64)
     body = """
