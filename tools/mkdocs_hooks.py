@@ -54,7 +54,11 @@ SECTIONS = (
         ),
         "guide",
     ),
-    Section("Language", ("language.md", "dialects.md", "tile_ir.md", *(f"reference/{name}.md" for name in REFERENCE)), "reference"),
+    Section(
+        "Language",
+        ("language.md", "dialects.md", "tile_ir.md", *(f"reference/{name}.md" for name in REFERENCE)),
+        "reference",
+    ),
     Section(
         "Reference",
         ("glossary.md", "findings.md", "forgiven.md", "clock.md", "h100.md", "conformance.md", "architecture.md"),

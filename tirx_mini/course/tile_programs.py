@@ -23,12 +23,10 @@ def _moe(module: ModuleType, n: int) -> None:
     import torch
 
     tokens, experts, hidden, choices = n, 8, n // 2, 2
-    half = {"dtype": torch.float16}
     ids = torch.arange(tokens * choices).reshape(tokens, choices) % experts
-    module.moe(
-        torch.empty(tokens, n, **half), torch.empty(experts, 2 * hidden, n, **half),
-        torch.empty(experts, n, hidden, **half), ids, torch.empty(tokens, choices, **half),
-    )  # fmt: skip
+    shapes = ((tokens, n), (experts, 2 * hidden, n), (experts, n, hidden), (tokens, choices))
+    x, gate_up, down, weights = (torch.empty(shape, dtype=torch.float16) for shape in shapes)
+    module.moe(x, gate_up, down, ids, weights)
 
 
 TILE_PROGRAMS: Mapping[str, Callable[[ModuleType, int], Any]] = MappingProxyType({
