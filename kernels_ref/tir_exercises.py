@@ -64,3 +64,38 @@ def matmul_staged(c: Computation, align: bool) -> te.Schedule:
     if align:
         s[AA].storage_align(AA.op.axis[0], factor=32, offset=1)
     return s
+
+
+def matmul_tensor_cores(c: Computation) -> te.Schedule:
+    """Thread blocks of four warps on a tile of 32 × 32; the tensor core computes, by `tensorize`."""
+    A, B, C = c.tensors
+    s = te.create_schedule(C.op)
+    CF = s.cache_write(C, "wmma.accumulator")
+    copies = [s.cache_read(tensor, "shared", [CF]) for tensor in (A, B)]
+    lanes, warp_columns, warp_rows = (te.thread_axis(f"threadIdx.{axis}") for axis in "xyz")
+    io, jo, ii, ji = s[C].tile(*C.op.axis, 32, 32)
+    wi, wj, ii, ji = s[C].tile(ii, ji, 16, 16)
+    s[C].bind(io, te.thread_axis("blockIdx.y"))
+    s[C].bind(jo, te.thread_axis("blockIdx.x"))
+    s[C].bind(wi, warp_rows)
+    s[C].bind(wj, warp_columns)
+    _, _, first, _ = s[C].tile(ii, ji, 16, 8)
+    s[C].tensorize(first, te.mma_store())
+    s[CF].compute_at(s[C], wj)
+    ko, ki = s[CF].split(C.op.reduce_axis[0], factor=32)
+    kt, ki = s[CF].split(ki, factor=16)
+    it, jt, ii, ji = s[CF].tile(*CF.op.axis, 16, 8)
+    s[CF].reorder(ko, kt, it, jt, ii, ji, ki)
+    s[CF].tensorize(ii, te.mma())
+    for copy in copies:
+        stage = s[copy]
+        stage.compute_at(s[CF], ko)
+        rows, columns = copy.op.axis
+        columns, vector = stage.split(columns, factor=8)
+        rest, lane = stage.split(stage.fuse(rows, columns), factor=32)
+        row, column = stage.split(rest, factor=2)
+        stage.vectorize(vector)
+        for axis, index in ((lane, lanes), (column, warp_columns), (row, warp_rows)):
+            stage.bind(axis, index)
+        stage.storage_align(copy.op.axis[0], factor=64, offset=8)
+    return s

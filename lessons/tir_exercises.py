@@ -108,3 +108,30 @@ def matmul_staged(c: Computation, align: bool) -> te.Schedule:
     #   5. bind the loops of AA to threadIdx.y (rows) and threadIdx.x (columns): all threads copy one element each
     #   6. if `align`: s[AA].storage_align(AA.op.axis[0], factor=32, offset=1)
     raise NotImplementedError("TODO: exercise 3")
+
+
+def matmul_half(M: int = 64, N: int = 64, K: int = 64) -> Computation:
+    """The product of two matrices of float16, added up in float32, as tensor cores do."""
+    A = te.placeholder((M, K), "float16", "A")
+    B = te.placeholder((K, N), "float16", "B")
+    k = te.reduce_axis((0, K), name="k")
+    C = te.compute(
+        (M, N), lambda i, j: te.sum(A[i, k].astype("float32") * B[k, j].astype("float32"), axis=k), name="C"
+    )
+    return Computation((A, B, C))
+
+
+def matmul_tensor_cores(c: Computation) -> te.Schedule:
+    """Thread blocks of four warps on a tile of 32 × 32; the tensor core computes, by `tensorize`."""
+    # TODO: in this order
+    #   1. CF = s.cache_write(C, "wmma.accumulator"), and cache_read of A and of B into "shared" for CF
+    #   2. tile C by 32 × 32 (blockIdx.y, blockIdx.x), the inner loops by 16 × 16 (threadIdx.z and threadIdx.y count the
+    #      warps), and what is left by 16 × 8, the tile of one instruction: tensorize from its first loop on, with
+    #      te.mma_store()
+    #   3. compute CF at the loop of threadIdx.y; split k by 32, and its inner part by 16; tile the axes of CF by 16 × 8
+    #      and reorder: the outer loops over k, the loops over tiles, and then the 16 × 8 × 16 that te.mma() computes
+    #   4. compute both copies at the outer loop over k: split the columns by 8 and vectorize them, fuse the rest, and
+    #      bind its parts to threadIdx.x (32 lanes), threadIdx.y and threadIdx.z (2 each)
+    #   5. pad the rows of both copies by 8 elements, so that they still begin at multiples of 16 bytes: ldmatrix reads
+    #      whole rows
+    raise NotImplementedError("TODO: exercise 3, on tensor cores")

@@ -116,3 +116,17 @@ def test_the_matmul_has_blocks_of_32_by_32_threads_and_two_memories(given, solve
 def test_padding_removes_every_bank_conflict(runs):
     assert runs[False].stats["bank_conflicts"] > 0
     assert "bank_conflicts" not in runs[True].stats
+
+
+def test_tensor_cores_compute_the_matmul(given, solved):
+    c = given.matmul_half(64, 96, 64)
+    module = te.lower(solved.matmul_tensor_cores(c), c.args)
+    printed = module.script()
+    assert "T.ptx.mma.sync(" in printed and printed.count('scope="shared"') == 2
+    assert printed.count("strides=(72, 1)") == 2 or printed.count("strides=(40, 1)") == 2, "the rows are not padded"
+    a, b = integers(64, 64).astype(np.float16), integers(64, 96, seed=1).astype(np.float16)
+    out = np.full((64, 96), np.nan, np.float32)
+    report = tvm.simulate(module, a, b, out, gpu="h100")
+    assert report.ok, str(report)
+    np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+    assert report.stats["flops"] == 2 * 64 * 96 * 64, "not all products are the tensor core's"

@@ -57,6 +57,7 @@ def build(
     target: "llvm" for this CPU, "cuda" or "sim" for a GPU; by default that of the enclosing ``with target:``, else
         "llvm".
     target_host: accepted as TVM has it; the host's part is Python.
+
     Raises `TirxError` for what the target does not have, at its line.
     """
     chosen = target or Target.current() or "llvm"

@@ -51,6 +51,7 @@ def lower(
 
     args: the parameters: all placeholders that are read, and all outputs.
     simple_mode: accepted as TVM has it. The text is always the short one.
+
     Raises `TirxError` for a schedule that would change the result, at its line.
     """
     if isinstance(schedule, IRModule):

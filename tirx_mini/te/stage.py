@@ -243,6 +243,7 @@ class Stage:
         self.tensorized = (var, tensor_intrin)
 
     def double_buffer(self) -> None:
+        """Not supported: it always raises `TirxError`."""
         raise TirxError("double_buffer is not supported", caller_span(), "write the pipeline as a kernel, as in step 5")
 
     # -- checks -------------------------------------------------------------------------------------------------

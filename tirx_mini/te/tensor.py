@@ -117,6 +117,7 @@ def compute(
     """The tensor of `shape` whose element at (i, j, …) is ``fcompute(i, j, …)``.
 
     tag, attrs: accepted as TVM has them, and not used.
+
     Raises `TirxError` where the function has another number of parameters or returns no value.
     """
     span = caller_span()

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
-PAGES = ("index", "tx", "lang", "instructions", "tile", "layout", "dialects", "python", "commands")
+PAGES = ("index", "tx", "lang", "instructions", "tile", "layout", "te", "dialects", "python", "commands")
 
 
 def page(name: str) -> str:

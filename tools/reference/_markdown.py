@@ -186,7 +186,7 @@ def is_made_by_users(cls: type) -> bool:
     return not (issubclass(cls, (BaseException, Enum)) or inspect.isabstract(cls) or cls.__name__ in RESULTS)
 
 
-RESULTS = {"Report", "Finding", "Executable", "SimulatedExecutable", "Run", "RemoteBarrier", "PrimFunc"}
+RESULTS = {"Report", "Finding", "Executable", "SimulatedExecutable", "Run", "RemoteBarrier", "PrimFunc", "Stage"}
 """Classes whose objects users are given."""
 
 

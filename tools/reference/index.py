@@ -16,6 +16,7 @@ together.
 | [Instructions](instructions.md) | `Tx.ptx` and `Tx.cuda`: each instruction with its PTX, issuer and cost |
 | [Tile primitives](tile.md) | `Tx.copy`, `Tx.gemm_async` and the others, their options and their dispatches |
 | [Layouts](layout.md) | `tirx_mini.layout`: layouts, axes, swizzles and the operations on them |
+| [Tensor expressions](te.md) | `tirx_mini.te`: computations, schedules, schedules of blocks |
 | [Names in the three dialects](dialects.md) | what of TVM 0.26 is supported, what is refused, and PTX's spelling |
 | [Python](python.md) | `compile`, `simulate`, reports and findings, executables, targets, `utils.py` |
 | [Commands](commands.md) | `python -m tirx_mini …`: every command with its options |
