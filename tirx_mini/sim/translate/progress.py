@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tirx_mini.ir import (
     AddressOf,
+    AllocBuffer,
     Bind,
     Break,
     Buffer,
@@ -47,7 +48,8 @@ def loop_state(loop: While) -> tuple[Buffer, ...] | None:
                     return None
                 state.add(node.buffer)
                 todo += effects.stored.get(node.buffer, [])
-    return tuple(sorted(state, key=lambda buffer: buffer.name))
+    own = {node.buffer for node in walk(loop.body) if isinstance(node, AllocBuffer)}  # new in each iteration
+    return tuple(sorted(state - own, key=lambda buffer: buffer.name))
 
 
 def _is_scalar(buffer: Buffer) -> bool:

@@ -316,6 +316,13 @@ def test_a_loop_that_ends_through_another_variable_is_not_endless() -> None:
     assert out[0] == 5
 
 
+def test_a_loop_may_end_through_a_variable_that_each_iteration_has_anew() -> None:
+    count, last = scalar("count", "int32"), scalar("last", "int32")
+    body = seq(store(count, load(count) + 1), AllocBuffer(last), store(last, load(count) == 3), If(load(last), Break()))
+    out = run(AllocBuffer(count), store(count, 0), While(const(True), body), store(OUT, load(count)))
+    assert out[0] == 3
+
+
 def test_break_leaves_a_loop() -> None:
     count = scalar("count", "int32")
     body = seq(store(count, load(count) + 1), If(load(count) == 3, Break()))
