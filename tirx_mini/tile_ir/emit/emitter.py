@@ -66,6 +66,8 @@ class Emitter:
         """Values that are used more than once, or in a loop or branch inside the block that defines them."""
         self.used: frozenset[Value] = frozenset()
         """Values that are used at all."""
+        self.users: Mapping[Value, Sequence[Op]] = {}
+        """The operations that use each value."""
         self.program: Sequence[Expr] = ()
         """Where in the grid the CTA is."""
         self.programs: Sequence[int] = ()

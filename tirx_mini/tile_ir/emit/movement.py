@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tirx_mini.ir import Buffer, BufferLoad, Expr, Ramp, as_expr
 
@@ -98,7 +99,11 @@ def broadcast(emitter: Emitter, tile: Tile, target: LinearLayout) -> Tile:
     kept = sum(target.mask(axis) for axis, extent in enumerate(tile.shape) if extent == target.shape[axis])
     span = Span(number_of(source.layout.coordinates(basis), target.shape) for basis in source.layout.register)
     registers = [span.solve(basis & kept) or 0 for basis in target.register]
-    return source.renamed(target, lambda r: linear_index((r, registers)))
+
+    def register(r: Expr) -> Expr:
+        return linear_index((r, registers))
+
+    return replace(source.renamed(target, register), narrow=(source, register))
 
 
 def reshaped(tile: Tile, shape: Sequence[int]) -> Tile:

@@ -13,7 +13,7 @@ from ..nv_tileaa import Memref
 from ..nv_tileaa import ops as aa
 from ..nv_tileas import ops
 from ..nv_tileas.pipeline_ops import get_cta_slot
-from ..ssa import Module, Op, OpKind, Region, Value, flat
+from ..ssa import Module, Op, OpKind, Region, Value, flat, uses
 from .accesses import ACCESS_OPS
 from .arithmetic import dtype_of
 from .control import CONTROL_OPS
@@ -60,6 +60,7 @@ def emit_kernel(
     emitter = Emitter(func.num_warps or 4, other_warps(func))
     emitter.rules = rules
     emitter.again, emitter.used = _uses(func.body)
+    emitter.users = uses(func.body)
     extents = (*grid, 1, 1, 1)[:3]
     emitter.programs = extents
     slots = next((op.most for op in func.body.ops if op.kind is get_cta_slot), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tirx_mini.ir import Buffer, Const, DataType, Expr, as_expr, const, reinterpret, select
+from tirx_mini.ir import FLOAT32, Buffer, Const, DataType, Expr, as_expr, const, reinterpret, select
 
 from ..layouts import LinearLayout
 from ..nv_tileaa import Tensor
@@ -13,7 +13,15 @@ from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
 from ..nv_tileas import ops
 from ..ssa import Op, OpKind, Value
-from .arithmetic import COMPARE_INTEGERS, COMPUTE, COSTLY, compare_floats, converted, dtype_of
+from .arithmetic import (
+    COMPARE_INTEGERS,
+    COMPUTE,
+    COSTLY,
+    compare_floats,
+    converted,
+    dtype_of,
+    reciprocal,
+)
 from .emitter import Emitter
 from .movement import broadcast, permuted, reshaped
 from .movement import converted as moved
@@ -60,6 +68,25 @@ def elementwise(
 def _elementwise(name: str) -> Rule:
     function, cost = COMPUTE[name], COSTLY.get(name, 1)
     return lambda emitter, op: compute(emitter, op, function, cost)
+
+
+def _divide(emitter: Emitter, op: Op) -> None:
+    """A quotient that is rounded to 16 bits next is a product with a reciprocal, computed once for each divisor."""
+    divisor = emitter.value(op.rhs)
+    next_ops = emitter.users.get(op.result, ())
+    rounded = bool(next_ops) and all(user.kind is aa.fp_to_fp and _is_half(user.result) for user in next_ops)
+    if not (rounded and isinstance(divisor, Tile) and divisor.narrow is not None and divisor.dtype == FLOAT32):
+        compute(emitter, op, COMPUTE["arith.divf"], COSTLY["arith.divf"])
+        return
+    source, register = divisor.narrow
+    parts = emitter.held(elementwise(source.layout, FLOAT32, [source], reciprocal), "reciprocal")
+    factor = parts.renamed(divisor.layout, register)
+    product = elementwise(divisor.layout, FLOAT32, [emitter.value(op.lhs), factor], COMPUTE["arith.mulf"])
+    emitter.set(op.result, product)
+
+
+def _is_half(value: Value) -> bool:
+    return element_dtype(value).bits == 16
 
 
 def _cast(emitter: Emitter, op: Op) -> None:
@@ -279,7 +306,7 @@ TENSOR_OPS: Mapping[OpKind, Rule] = {
     **dict.fromkeys(
         (std.extsi, std.extui, std.trunci, std.sitofp, std.uitofp, std.fptosi, std.fptoui, aa.fp_to_fp), _cast
     ),
-    std.cmpi: lambda e, op: compute(e, op, COMPARE_INTEGERS[op.predicate]),
+    std.divf: _divide, std.cmpi: lambda e, op: compute(e, op, COMPARE_INTEGERS[op.predicate]),
     std.cmpf: lambda e, op: compute(e, op, lambda a, b: compare_floats(op.predicate, a, b), 4),
     std.bitcast: _bitcast, std.select: _select, std.constant: _constant, aa.splat: _splat, aa.make_range: _make_range,
     ops.view: _view, ops.expand_dims: _view, ops.permute: _permute, ops.broadcast: _broadcast,

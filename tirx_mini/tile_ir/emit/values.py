@@ -26,6 +26,7 @@ class Tile:
     moved: whether register r reads other registers than r.
     buffer: the registers that hold it; None where nothing does.
     uniform: whether all threads find the same value in all registers, and the compiler knows that.
+    narrow: what it is a broadcast of, and the register of that for one of its own.
     """
 
     layout: LinearLayout
@@ -36,6 +37,7 @@ class Tile:
     moved: bool = False
     buffer: Buffer | None = None
     uniform: bool = False
+    narrow: tuple[Tile, Callable[[Expr], Expr]] | None = None
 
     @property
     def cheap(self) -> bool:
@@ -55,7 +57,7 @@ class Tile:
         if register is None:
             return replace(self, layout=layout)
         at = self.at
-        return replace(self, layout=layout, at=lambda r: at(register(r)), moved=True, buffer=None)
+        return replace(self, layout=layout, at=lambda r: at(register(r)), moved=True, buffer=None, narrow=None)
 
 
 @dataclass(frozen=True)
