@@ -321,9 +321,9 @@ class Assigner(DisplayEvaluator):
             return
         if not isinstance(kind, DType) or not isinstance(node.target, ast.Name):
             if kind is let and node.value is not None:
-                value = as_expr(self.eval(node.value))
-                pointer = isinstance(value, AddressOf)  # a name for it, through which buffers can be declared
-                self.store(node.target, value if pointer else Let(value), source=node.value)
+                value = as_expr(self.eval(node.value, _names(node.target)))
+                named = isinstance(value, AddressOf) or value.dtype == "tensormap"  # a name, and no variable
+                self.store(node.target, value if named else Let(value), source=node.value)
                 return
             shown = ast.unparse(node.annotation)
             raise self.error(

@@ -14,6 +14,7 @@ from tirx_mini.ir import (
     Expr,
     Region,
     TirxError,
+    Var,
     as_expr,
     const,
     int_value,
@@ -268,6 +269,8 @@ def address_of(place: Buffer | Expr) -> Expr:
     """A pointer to a buffer's first element, or to the element ``buf[i]``."""
     if isinstance(place, Buffer):
         return place.data
+    if isinstance(place, Var) and place.dtype == "tensormap":
+        return place  # instructions take the address of a tensor map
     if isinstance(place, BufferLoad):
         return AddressOf(DataType("handle"), place.buffer, place.indices)
     if isinstance(place, Region):

@@ -50,7 +50,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "calls of the host",
-        "call_packed call_cpacked call_packed_lowered call_cpacked_lowered tvm_call_* anylist_* tvm_stack_* "
+        "call_cpacked call_packed_lowered call_cpacked_lowered tvm_call_* anylist_* tvm_stack_make_* "
         "tvm_struct_* tvm_tuple tvm_throw_last_error TVMBackendAllocWorkspace TVMBackendFreeWorkspace lookup_param "
         "target func_name func_ret arg",
         "a kernel of tirx_mini has no host part: its arguments are those of its signature",
@@ -133,7 +133,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "TMA by its operands",
-        "ptx.cp_async.bulk.tensor.* ptx.prefetch_tensormap TensorMap",
+        "ptx.cp_async.bulk.tensor.prefetch ptx.cp_async.bulk.tensor.s2g_reduce TensorMap",
         "tensor maps are made from copies, so that box, swizzle and layout agree",
         'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`; the kernel prefetches its tensor maps by itself',
     ),

@@ -62,6 +62,7 @@ from .scopes import (
     warpgroup_id,
 )  # fmt: skip
 from .stored import STORED
+from .tensor_maps import TMA, call_packed, tvm_stack_alloca
 from .threads import env_thread, launch_thread
 from .values import (
     Cast,
@@ -77,17 +78,17 @@ from .values import (
 )
 
 __all__ = [
-    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "Bind", "bind",
-    "Break", "break_loop", "Buffer", "buffer_decl", "buffer_store", "call", "Cast", "cdiv", "ceildiv",
-    "cluster_id", "ComposeLayout", "const", "constexpr", "Continue", "continue_loop", "cta_id",
+    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "bind", "Bind",
+    "Break", "break_loop", "Buffer", "buffer_decl", "buffer_store", "call", "call_packed", "Cast", "cdiv",
+    "ceildiv", "cluster_id", "ComposeLayout", "const", "constexpr", "Continue", "continue_loop", "cta_id",
     "cta_id_in_cluster", "cta_id_in_pair", "decl_buffer", "device_entry", "Else", "env_thread", "evaluate",
     "filter", "func_attr", "grid", "handle_add_byte_offset", "hint", "If", "if_then_else", "inline", "Iter",
     "jit", "lane_id", "launch", "launch_thread", "Layout", "let", "Let", "likely", "local_cell", "local_scalar",
     "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "PoolAllocator",
-    "prim_func", "print_buffer", "Ptr", "ptr_byte_offset", "R", "ramp", "reinterpret", "S", "select", "Select",
-    "serial", "shared_scalar", "SMEMPool", "static_assert", "tensor_map", "tvm_storage_sync", "Then", "thread_id",
-    "thread_id_in_wg", "TileLayout", "unroll", "variable_name", "vectorized", "warp_id", "warp_id_in_wg",
-    "warpgroup_id", "wg_reg_tile", "While",
+    "prim_func", "print_buffer", "Ptr", "ptr_byte_offset", "R", "ramp", "reinterpret", "S", "Select", "select",
+    "serial", "shared_scalar", "SMEMPool", "static_assert", "tensor_map", "Then", "thread_id",
+    "thread_id_in_wg", "TileLayout", "tvm_stack_alloca", "tvm_storage_sync", "unroll", "variable_name",
+    "vectorized", "warp_id", "warp_id_in_wg", "warpgroup_id", "wg_reg_tile", "While",
 ]  # fmt: skip
 
 Buffer = buffer_type
@@ -123,7 +124,7 @@ def _root() -> Path:
     root = namespace()
     opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
     opaque |= {"call_pure_extern": call_extern, "cuda.printf": printf}
-    for path, function in {**COLLECTIVES, **STORED, **ENCODING, **PAIRS, **opaque}.items():
+    for path, function in {**COLLECTIVES, **STORED, **ENCODING, **TMA, **PAIRS, **opaque}.items():
         node = root.at(path)
         node.function = function
         node.__doc__ = inspect.getdoc(getattr(function, "func", function))  # a partial has the text of its class

@@ -32,6 +32,7 @@ SECTIONS: Mapping[str, str] = {
     "Values": "if_then_else min max ceildiv Cast reinterpret const ramp likely static_assert evaluate",
     "Statements as functions": "If Then Else While break_loop continue_loop buffer_store Bind Let tvm_storage_sync",
     "Indices of a launch": "launch_thread env_thread",
+    "Tensor maps": "tvm_stack_alloca call_packed",
     "Output and CUDA C++": "print_buffer",
     "Lowered kernels": "launch tensor_map node call",
 }
@@ -62,6 +63,10 @@ _TEXTS: Mapping[str, str] = {
     """,
     "Indices of a launch": """
         Functions that TVM has scheduled declare their ids one by one, and have no `device_entry`.
+    """,
+    "Tensor maps": """
+        TMA copies make their tensor maps by themselves. Kernels that encode their own, as in TVM, name them in
+        `Tx.ptx.cp_async.bulk.tensor.g2s_cluster`, `g2s_cta` and `s2g`.
     """,
     "Values": """
         Python's operators work on values, and so do `and`, `or`, `not`, chained comparisons, ternaries, `min`, `max`

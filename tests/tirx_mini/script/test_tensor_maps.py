@@ -1,0 +1,76 @@
+"""TMA by its operands: tensor maps that a kernel encodes, and the loads and stores that name them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tirx_mini
+from tirx_mini.ir import TirxError, structural_equal
+from tirx_mini.script import from_source
+
+TEXT = """
+TILE = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (64, 64))
+
+@T.prim_func
+def kernel(A: T.Buffer((128, 128), "float16"), D: T.Buffer((128, 128), "float16")):
+    A_map: T.let[T.handle("tensormap")] = T.tvm_stack_alloca("tensormap", 1)
+    T.call_packed("runtime.cuTensorMapEncodeTiled", A_map, "float16", 2, A.data, 128, 128, 256, 64, 64, 1, 1, 0, 3, 2, 0)
+    D_map: T.let[T.handle("tensormap")] = T.tvm_stack_alloca("tensormap", 1)
+    T.call_packed("runtime.cuTensorMapEncodeTiled", D_map, "float16", 2, D.data, 128, 128, 256, 64, 64, 1, 1, 0, 3, 2, 0)
+    T.device_entry()
+    bx, by = T.cta_id([2, 2])
+    tx = T.thread_id([32])
+    pool = T.SMEMPool()
+    tile = pool.alloc((64, 64), "float16", layout=TILE, align=1024)
+    bar = pool.alloc((1,), "uint64", align=8)
+    pool.commit()
+    if tx == 0:
+        T.ptx.prefetch_tensormap(T.address_of(A_map))
+        T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+        T.ptx.fence.mbarrier_init()
+        T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), 8192)
+        T.ptx.cp_async.bulk.tensor.LOAD
+        T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+        T.ptx.cp_async.bulk.tensor.s2g(2, tile.ptr_to([0, 0]), T.address_of(D_map), "", by * 64, bx * 64)
+        T.ptx.cp_async.bulk.commit_group()
+        T.ptx.cp_async.bulk.wait_group(0, False)
+"""
+LOADS = [
+    'g2s_cluster(2, tile.ptr_to([0, 0]), bar.ptr_to([0]), T.address_of(A_map), 0, 1, "", by * 64, bx * 64)',
+    'g2s_cta(2, tile.ptr_to([0, 0]), bar.ptr_to([0]), T.address_of(A_map), 1, "evict_first", by * 64, bx * 64)',
+]
+
+
+@pytest.mark.parametrize("load", LOADS)
+def test_a_tile_goes_through_its_tensor_maps(load: str) -> None:
+    kernel = from_source(TEXT.replace("LOAD", load))
+    assert structural_equal(kernel, from_source(kernel.script()))
+    a = np.random.default_rng(0).standard_normal((128, 128)).astype(np.float16)
+    d = np.zeros_like(a)
+    report = tirx_mini.simulate(kernel, a, d)
+    assert report.verdict == "ok" and not report.findings, report
+    np.testing.assert_array_equal(a, d)
+
+
+@pytest.mark.compiler
+def test_it_compiles() -> None:
+    ptx = tirx_mini.compile(from_source(TEXT.replace("LOAD", LOADS[0])), target="cuda:sm_100a").source("ptx")
+    assert "cp.async.bulk.tensor.2d.shared::cta" in ptx or "cp.async.bulk.tensor.2d.shared::cluster" in ptx
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('A_map, "float16", 2', 'A_map, "float32", 2', "a tensor map of float32 cannot begin at"),
+        ("2, A.data, 128, 128,", "3, A.data, 128, 128,", "of rank 3 takes 15 constant numbers after the pointer"),
+        ("64, 64, 1, 1, 0, 3, 2, 0)\n    D_map", "64, 64, 2, 1, 0, 3, 2, 0)\n    D_map", "element strides of 1"),
+        ('"runtime.cuTensorMapEncodeTiled", A_map', '"runtime.other", A_map', "has no host part"),
+        ('T.tvm_stack_alloca("tensormap", 1)', 'T.tvm_stack_alloca("int32", 1)', "has tensor maps only"),
+    ],
+)
+def test_another_tensor_map_is_refused(old: str, new: str, message: str) -> None:
+    assert old in TEXT
+    with pytest.raises(TirxError) as raised:
+        from_source(TEXT.replace("LOAD", LOADS[0]).replace(old, new, 1))
+    assert message in str(raised.value)

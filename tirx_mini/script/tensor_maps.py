@@ -1,0 +1,147 @@
+"""TMA by its operands, as in TVM: tensor maps that the host part of a kernel encodes, and instructions that name them.
+
+    A_map: T.let[T.handle("tensormap")] = T.tvm_stack_alloca("tensormap", 1)
+    T.call_packed("runtime.cuTensorMapEncodeTiled", A_map, "float16", 2, A.data, 64, 128, 128, 64, 64, 1, 1, 0, 3, 2, 0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tirx_mini.ir import AddressOf, DataType, TensorMap, TirxError, Var, as_expr, int_value
+
+from .builder import current, place
+from .handles import data_type
+from .instructions import raw_call
+from .refused import refusal
+
+ENCODE = "runtime.cuTensorMapEncodeTiled"
+TENSOR_MAP = DataType("tensormap")
+_SWIZZLES = {0: 0, 1: 32, 2: 64, 3: 128}
+"""The width of a swizzle in bytes by its number in CUDA's driver (CUtensorMapSwizzle)."""
+_PROMOTIONS = {0: 0, 1: 64, 2: 128, 3: 256}
+"""The granularity of fetches into the L2 in bytes, by CUtensorMapL2promotion."""
+
+
+def tvm_stack_alloca(dtype_str: str, num: int) -> Var:
+    """A tensor map, which `call_packed` encodes: ``T.tvm_stack_alloca("tensormap", 1)``."""
+    if dtype_str != "tensormap" or int_value(num) != 1:
+        raise TirxError(
+            f'the host part of a kernel here has tensor maps only, not {num} "{dtype_str}"',
+            hint='write T.tvm_stack_alloca("tensormap", 1)',
+        )
+    builder = current("T.tvm_stack_alloca")
+    return Var(TENSOR_MAP, builder.take_name("tensor_map"), span=builder.span)
+
+
+def call_packed(name: str, *args: Any) -> None:
+    """``T.call_packed("runtime.cuTensorMapEncodeTiled", map, dtype, rank, pointer, …)``: encode a tensor map.
+
+    After the pointer come `rank` extents, rank - 1 strides in bytes, `rank` extents of the box, `rank` strides of
+    elements, and the numbers of interleave, swizzle, L2 promotion and fill (CUDA: cuTensorMapEncodeTiled).
+    """
+    if name != ENCODE:
+        row = refusal("call_cpacked")
+        assert row is not None
+        raise TirxError(f"T.call_packed({name!r}, …): {row.why}", place(), row.instead)
+    if len(args) < 4:
+        raise TirxError(f'T.call_packed("{ENCODE}", …) is called with {len(args)} arguments')
+    var, dtype, rank, pointer, *rest = args
+    count = int_value(rank) or 0
+    numbers = [int_value(as_expr(part)) for part in rest]
+    if not isinstance(var, Var) or var.dtype != TENSOR_MAP or not isinstance(pointer, AddressOf):
+        raise TirxError(
+            f"{ENCODE} expects a tensor map and the pointer of an argument",
+            hint='write A_map = T.tvm_stack_alloca("tensormap", 1), and A.data',
+        )
+    if not 1 <= count <= 5 or len(numbers) != 4 * count + 3 or None in numbers:
+        raise TirxError(f"{ENCODE} of rank {rank!r} takes {4 * count + 3} constant numbers after the pointer")
+    _encode(var, dtype, pointer, count, [number or 0 for number in numbers])
+
+
+def _encode(var: Var, dtype: Any, pointer: AddressOf, rank: int, numbers: Sequence[int]) -> None:
+    builder, buffer = current("T.call_packed"), pointer.buffer
+    if data_type(dtype) != buffer.dtype or buffer.scope != "global" or any(int_value(i) != 0 for i in pointer.indices):
+        raise TirxError(f"a tensor map of {dtype} cannot begin at {pointer!r}, a {buffer.scope} {buffer.dtype}")
+    dims, strides = numbers[:rank], numbers[rank : 2 * rank - 1]
+    box, steps = numbers[2 * rank - 1 : 3 * rank - 1], numbers[3 * rank - 1 : 4 * rank - 1]
+    interleave, swizzle, promotion, fill = numbers[4 * rank - 1 :]
+    if any(step != 1 for step in steps) or interleave or fill or swizzle not in _SWIZZLES:
+        raise TirxError(
+            "tensor maps here have element strides of 1, no interleave, swizzles 0 to 3, and fill with zeros",
+            hint="pass 1 for each element stride, and 0 for interleave and fill",
+        )
+    builder.tensor_maps.append(
+        TensorMap(
+            var, buffer, tuple(dims), tuple(strides), tuple(box), _SWIZZLES[swizzle], _PROMOTIONS.get(promotion, 128),
+            builder.span,
+        )
+    )  # fmt: skip
+
+
+def _check_options(name: str, cache_policy: Any, load_mode: str = "tile") -> None:
+    if cache_policy is not None or load_mode != "tile":
+        raise TirxError(f'{name} has load_mode="tile" and no cache_policy= here', place(), "use cache_hint")
+
+
+def g2s_cluster(
+    dim: int,
+    dst_ptr: Any,
+    mbar: Any,
+    tensormap_addr: Any,
+    cta_mask: Any,
+    cta_group: int,
+    cache_hint: str,
+    *coords: Any,
+    cache_policy: Any = None,
+    load_mode: str = "tile",
+    mbar_is_shared_addr: bool = False,
+    multicast: bool | None = None,
+) -> None:
+    """A TMA load to this CTA, or with `cta_mask` to several of the cluster (PTX ISA: cp.async.bulk.tensor)."""
+    _check_options("g2s_cluster", cache_policy, load_mode)
+    group = cta_group if cta_group in (1, 2) else 1
+    raw_call(
+        "cp.async.bulk.tensor.load", dst_ptr, tensormap_addr, mbar, *coords, dim=int(dim), cta_group=group,
+        cta_mask=0 if multicast is False else cta_mask, cache_hint=cache_hint,
+    )  # fmt: skip
+
+
+def g2s_cta(
+    dim: int,
+    dst_ptr: Any,
+    mbar: Any,
+    tensormap_addr: Any,
+    cta_group: int,
+    cache_hint: str,
+    *coords: Any,
+    cache_policy: Any = None,
+    load_mode: str = "tile",
+    mbar_is_shared_addr: bool = False,
+) -> None:
+    """A TMA load to this CTA."""
+    g2s_cluster(dim, dst_ptr, mbar, tensormap_addr, 0, cta_group, cache_hint, *coords, cache_policy=cache_policy,
+                load_mode=load_mode)  # fmt: skip
+
+
+def s2g(
+    dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None
+) -> None:
+    """A TMA store."""
+    _check_options("s2g", cache_policy)
+    raw_call("cp.async.bulk.tensor.store", tensormap_addr, src_ptr, *coords, dim=int(dim), cache_hint=cache_hint)
+
+
+def prefetch_tensormap(tensormap_addr: Any, space: str = "") -> None:
+    """Bring a tensor map into the cache (PTX ISA: prefetch.tensormap)."""
+    raw_call("prefetch.tensormap", tensormap_addr)
+
+
+TMA: Mapping[str, Callable[..., Any]] = {
+    "ptx.cp_async.bulk.tensor.g2s_cluster": g2s_cluster,
+    "ptx.cp_async.bulk.tensor.g2s_cta": g2s_cta,
+    "ptx.cp_async.bulk.tensor.s2g": s2g,
+    "ptx.prefetch_tensormap": prefetch_tensormap,
+}
+"""The functions, by their names below ``T``."""
