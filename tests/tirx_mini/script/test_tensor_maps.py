@@ -11,13 +11,14 @@ from tirx_mini.script import from_source
 
 TEXT = """
 TILE = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (64, 64))
+ENCODE = "runtime.cuTensorMapEncodeTiled"
 
 @T.prim_func
 def kernel(A: T.Buffer((128, 128), "float16"), D: T.Buffer((128, 128), "float16")):
     A_map: T.let[T.handle("tensormap")] = T.tvm_stack_alloca("tensormap", 1)
-    T.call_packed("runtime.cuTensorMapEncodeTiled", A_map, "float16", 2, A.data, 128, 128, 256, 64, 64, 1, 1, 0, 3, 2, 0)
+    T.call_packed(ENCODE, A_map, "float16", 2, A.data, 128, 128, 256, 64, 64, 1, 1, 0, 3, 2, 0)
     D_map: T.let[T.handle("tensormap")] = T.tvm_stack_alloca("tensormap", 1)
-    T.call_packed("runtime.cuTensorMapEncodeTiled", D_map, "float16", 2, D.data, 128, 128, 256, 64, 64, 1, 1, 0, 3, 2, 0)
+    T.call_packed(ENCODE, D_map, "float16", 2, D.data, 128, 128, 256, 64, 64, 1, 1, 0, 3, 2, 0)
     T.device_entry()
     bx, by = T.cta_id([2, 2])
     tx = T.thread_id([32])
@@ -65,7 +66,7 @@ def test_it_compiles() -> None:
         ('A_map, "float16", 2', 'A_map, "float32", 2', "a tensor map of float32 cannot begin at"),
         ("2, A.data, 128, 128,", "3, A.data, 128, 128,", "of rank 3 takes 15 constant numbers after the pointer"),
         ("64, 64, 1, 1, 0, 3, 2, 0)\n    D_map", "64, 64, 2, 1, 0, 3, 2, 0)\n    D_map", "element strides of 1"),
-        ('"runtime.cuTensorMapEncodeTiled", A_map', '"runtime.other", A_map', "has no host part"),
+        ("T.call_packed(ENCODE, A_map", 'T.call_packed("runtime.other", A_map', "has no host part"),
         ('T.tvm_stack_alloca("tensormap", 1)', 'T.tvm_stack_alloca("int32", 1)', "has tensor maps only"),
     ],
 )
