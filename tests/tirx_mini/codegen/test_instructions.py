@@ -31,7 +31,7 @@ from tirx_mini.ir import (
     const,
     special,
 )
-from tirx_mini.isa import REGISTER_TYPES, TABLE, Instruction, OperandKind
+from tirx_mini.isa import REGISTER_TYPES, TABLE, Access, Instruction, OperandKind
 from tirx_mini.runtime import compile_cuda
 
 MANY = 6000
@@ -97,7 +97,10 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
             number = 2
         assert isinstance(number, int)
         named = {"n_cols": const(64, "uint32"), "barrier_id": const(1, "uint32"), "threads": const(64, "uint32")}
-        out += [named.get(operand.name, samples[operand.type.kind])] * number
+        sample = named.get(operand.name, samples[operand.type.kind])
+        if operand.type.kind is OperandKind.REGISTERS and operand.type.access is Access.READ:
+            sample = AddressOf(HANDLE, WORDS, (const(0),))
+        out += [sample] * number
     return tuple(out)
 
 
