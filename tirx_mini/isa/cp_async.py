@@ -59,6 +59,25 @@ def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
 
 
 @instruction(
+    "cp.async.mbarrier.arrive.shared::cta.b64 [{bar}];",
+    name="cp.async.mbarrier.arrive",
+    api=(Alias("ptx.cp_async.mbarrier.arrive", order={
+        "bar": "bar", "noinc": (False,), "space": ("shared", "shared::cta"),
+    }),),
+    issued_by=Scope.THREAD,
+    min_sm=80,
+    cost="smem_atomic",
+    barrier=BarrierEffect.ARRIVE,
+)
+def cp_async_mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
+    """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
+
+    It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
+    """
+    gpu.cp_async_arrive(thread, bar, True)
+
+
+@instruction(
     "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [{bar}];",
     name="cp.async.mbarrier.arrive.noinc",
     api=(Alias("ptx.cp_async.mbarrier.arrive", order={
@@ -73,22 +92,3 @@ def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
 def cp_async_mbarrier_arrive_noinc(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival."""
     gpu.cp_async_arrive(thread, bar, False)
-
-
-@instruction(
-    "cp.async.mbarrier.arrive.shared::cta.b64 [{bar}];",
-    name="cp.async.mbarrier.arrive",
-    api=(Alias("ptx.cp_async.mbarrier.arrive", order={
-        "bar": "bar", "noinc": (False,), "space": ("shared", "shared::cta"),
-    }),),
-    issued_by=Scope.THREAD,
-    min_sm=80,
-    cost="smem_atomic",
-    barrier=BarrierEffect.ARRIVE,
-)
-def cp_async_mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """As `cp.async.mbarrier.arrive.noinc`, with an arrival that is pending besides those that `bar` expects.
-
-    The phase can then not complete before the copies are done, but it needs other arrivals to complete at all.
-    """
-    gpu.cp_async_arrive(thread, bar, True)

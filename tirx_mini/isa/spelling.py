@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tirx_mini.ir import TirxError, int_value
+from tirx_mini.ir import AddressOf, Buffer, TirxError, int_value
 
 from .core import Instruction
 from .operands import Attribute
@@ -115,15 +115,17 @@ class Reading:
         places = [place for place in self.places if place != "result"]
         named = [place for place in places if isinstance(place, str)]
         flat = list(args)
+        destination: tuple[Any, ...] = ()
         variadic = {operand.name for operand in self.entry.operands if operand.variadic}
         many = next((place for place in named if place in variadic), None)
+        if many is not None and self.entry.result is not None and flat and _in_registers(flat[0]):
+            destination, flat = (flat[0],), flat[1:]
         if many is not None and not any(isinstance(arg, (list, tuple)) for arg in flat):
             extra = len(flat) - len(named) + 1
             at = named.index(many)
             flat[at : at + extra] = [tuple(flat[at : at + extra])]
-        destination: tuple[Any, ...] = ()
         more = len(flat) in (len(named) + 1, len(places) + 1) and len(flat) != len(places)
-        if self.entry.result is not None and more:
+        if self.entry.result is not None and more and not destination:
             destination, flat = (flat[0],), flat[1:]
         if len(flat) == len(places):
             for place, arg in zip(places, flat, strict=True):
@@ -138,6 +140,12 @@ class Reading:
             value = given.pop(operand.name)
             operands.extend(value if operand.variadic and isinstance(value, (list, tuple)) else [value])
         return tuple(operands), {**self.attrs, **given}, destination
+
+
+def _in_registers(arg: Any) -> bool:
+    """Whether an argument is a place in registers."""
+    pointer = arg.data if isinstance(arg, Buffer) else arg
+    return isinstance(pointer, AddressOf) and pointer.buffer.scope == "local"
 
 
 def readings(opcode: str) -> list[Reading]:

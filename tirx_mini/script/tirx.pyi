@@ -2873,9 +2873,9 @@ class _PtxCp_asyncMbarrierArrive:
 
     @overload
     def __call__(self, bar: SharedPointer) -> None:
-        """As `cp.async.mbarrier.arrive.noinc`, with an arrival that is pending besides those that `bar` expects.
+        """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
 
-        The phase can then not complete before the copies are done, but it needs other arrivals to complete at all.
+        It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
 
         PTX:
             cp.async.mbarrier.arrive.shared::cta.b64 [bar];
@@ -2888,10 +2888,12 @@ class _PtxCp_asyncMbarrierArrive:
         """
     @overload
     def __call__(self, bar: SharedPointer, noinc: Any = ..., space: str = 'shared') -> None:
-        """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival.
+        """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
+
+        It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
 
         PTX:
-            cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];
+            cp.async.mbarrier.arrive.shared::cta.b64 [bar];
 
         bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
         issued by:     each active thread

@@ -60,6 +60,7 @@ SAME: list[tuple[str, tuple[Any, ...], dict[str, Any], str, tuple[Any, ...], dic
     ("mbarrier_test_wait_parity", (BAR.ptr_to([0]), 1), {}, "mbarrier.test_wait", (BAR.ptr_to([0]), 1), {}),
     ("cp_async.mbarrier.arrive", (BAR.ptr_to([0]),), {"noinc": True}, "cp_async.mbarrier.arrive.noinc",
      (BAR.ptr_to([0]),), {}),
+    ("cp_async.mbarrier.arrive", (BAR.ptr_to([0]),), {}, "cp_async.mbarrier.arrive", (), {"bar": BAR.ptr_to([0])}),
     ("barrier.cluster.arrive", ("relaxed",), {}, "barrier.cluster.arrive.relaxed", (), {}),
     ("barrier.cluster.wait", (True,), {}, "barrier.cluster.wait", (), {}),
     ("tcgen05.commit", (BAR.ptr_to([0]), 2), {"cta_mask": 3, "pred": None}, "tcgen05.commit",
@@ -73,6 +74,12 @@ def test_a_call_of_tvm_is_one_of_ours(
 ) -> None:
     made = call(f"ptx.{path}", *args, **kwargs)
     assert structural_equal(made, call(f"ptx.{own}", *own_args, **own_kwargs))
+
+
+def test_an_arrival_of_copies_is_pending_besides_others_unless_it_says_otherwise() -> None:
+    made = [call("ptx.cp_async.mbarrier.arrive", BAR.ptr_to([0]), noinc=noinc) for noinc in (False, True)]
+    assert [each.op for each in made] == ["cp.async.mbarrier.arrive", "cp.async.mbarrier.arrive.noinc"]
+    assert call("ptx.cp_async.mbarrier.arrive", BAR.ptr_to([0])).op == "cp.async.mbarrier.arrive"
 
 
 MMA = {**TYPES, "a_dtype": "float16", "use_a_tmem": False, "cta_group": 1}
