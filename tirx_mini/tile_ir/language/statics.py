@@ -8,6 +8,7 @@ from typing import Any
 
 from tirx_mini.ir import TirxError
 
+from .dtypes import DType
 from .errors import (
     StaticException,
     TileStaticAssertionError,
@@ -85,12 +86,24 @@ def _install() -> None:
 _install()
 
 
+class TypedInt(int):
+    """A strictly typed integer in a static expression: an `int` that has a dtype, as the extent of an array has."""
+
+    dtype: DType
+    shape: tuple[int, ...] = ()
+    ndim = 0
+
+
 def to_python(tr: Tracer, value: Any) -> Any:
     """A value of tile code as a static expression sees it."""
     if isinstance(value, tuple):
         return tuple(to_python(tr, v) for v in value)
     if isinstance(value, Strict):
-        return value.value
+        if not value.dtype.is_integer:
+            return value.value
+        number = TypedInt(value.value)
+        number.dtype = value.dtype
+        return number
     return Symbol(tr, value) if isinstance(value, (TileValue, ArrayValue)) else value
 
 
@@ -98,6 +111,8 @@ def from_python(value: Any) -> Any:
     """The value of a static expression in tile code."""
     if isinstance(value, (tuple, list)):
         return tuple(from_python(v) for v in value)
+    if isinstance(value, TypedInt):
+        return Strict(int(value), value.dtype)
     return value.tile_value if isinstance(value, Symbol) else value
 
 

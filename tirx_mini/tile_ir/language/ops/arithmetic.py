@@ -57,8 +57,10 @@ def binary(tr: Tracer, name: str, x: Any, y: Any, **attrs: Any) -> Any:
             raise TileTypeError(f"`{symbol}` is not defined for {describe(x)} and {describe(y)}")
     if name in _SHIFTS:
         return _shift(tr, name, x, y)
-    dtype = common_dtype(x, y)
     shape = common_shape(f"`{symbol}`", _shape(x), _shape(y))
+    if name in _PREDICATES and _storage(x, y):
+        x, y = _comparable(tr, x, y)
+    dtype = common_dtype(x, y)
     if name in _BITWISE and dtype.is_float:
         raise TileTypeError(
             f"`{symbol}` needs integers or booleans, not {describe(x)} and {describe(y)}",
@@ -343,7 +345,15 @@ def where(tr: Tracer, cond: Any, x: Any, y: Any, /) -> Any:
     return tr.emit.tile("select", dtype, shape, tr.emit.broadcast(mask, shape), a, b)
 
 
+def _comparable(tr: Tracer, x: Any, y: Any) -> tuple[Any, Any]:
+    """Operands of a comparison as float32, which holds all values of the types that are for storage."""
+    dtype = _storage_dtype(x, y)
+    converted = [tr.emit.cast(v, float32) if own_dtype(v) == dtype and isinstance(v, TileValue) else v for v in (x, y)]
+    return converted[0], converted[1]
+
+
 def _storage(x: Any, y: Any) -> bool:
+    """Whether an operand has a type that is for storage only."""
     return any(isinstance(v, TileValue) and not v.dtype.arithmetic for v in (x, y))
 
 

@@ -72,7 +72,8 @@ def test_values(programs: Programs, expression: str, printed: str) -> None:
     ("x + 1", "int8"), ("x + 1.5", "float32"), ("x / 2", "float32"), ("x * True", "int8"), ("x > 0", "bool_"),
     ("h + 1.5", "float16"), ("h + ct.float32(1)", "float32"), ("ct.sum(x > 0)", "int32"), ("ct.exp(x)", "float32"),
     ("ct.argmax(h)", "int32"), ("h @ h", "float16"), ("ct.where(x > 0, h, 1)", "float16"), ("ct.bid(0) + 1", "int32"),
-    ("x + a.shape[0]", "int32"), ("x << 2", "int8"), ("-(x > 0)", "int32"), ("ct.cdiv(x, 2)", "int8"),
+    ("x + a.shape[0]", "int32"), ("x << 2", "int8"), ("x.astype(ct.float8_e5m2) > 1", "bool_"), ("a.shape[0]", "int32"),
+    ("-(x > 0)", "int32"), ("ct.cdiv(x, 2)", "int8"),
 ])  # fmt: skip
 def test_dtypes(programs: Programs, expression: str, dtype: str) -> None:
     body = f"""
