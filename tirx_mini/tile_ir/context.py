@@ -15,7 +15,7 @@ SPECIALIZED, UNSPECIALIZED = "specialized", "unspecialized"
 class Options:
     """What a kernel's decorator, its launch or the command line fixes; None leaves the choice to the passes.
 
-    num_warps: warps that compute: 1, 2, 4 or 8.
+    num_warps: warps that compute: a power of two, at most 16.
     num_stages: buffers of each pipeline, at least 1.
     num_ctas: CTAs of a cluster that share one program instance.
     occupancy: CTAs that are to fit on one SM.

@@ -53,14 +53,18 @@ def _planned(func: Op, context: Context) -> Op:
 
 MOST_ELEMENTS = 128
 """Elements of the largest tensor, or of all sums of a loop, that a thread is to hold; 8 warps share larger ones."""
+FEW_ELEMENTS, MOST_WARPS = 32, 16
+"""The same in a program without dots, which is as fast as its loads: the more threads, the more are in flight."""
 
 
 def _warps_for(func: Op) -> int:
-    """1, 2, 4 or 8 warps: 4, fewer where a tensor has no element for each thread, more for large ones."""
+    """How many warps: 4, fewer where a tensor has no element for each thread, more for large ones."""
     sizes = [v.type.size for op in func.body.walk() for v in op.results if isinstance(v.type, Tensor)]
     regions = (region for op in func.body.walk() for region in op.regions)
-    sums = (sum(op.acc.type.size for op in region.ops if op.kind is ops.dot) for region in (func.body, *regions))
+    sums = [sum(op.acc.type.size for op in region.ops if op.kind is ops.dot) for region in (func.body, *regions)]
     largest = max(*sizes, *sums, 1)
+    if not any(sums) and largest > FEW_ELEMENTS * 4 * WARP:
+        return min(MOST_WARPS, 1 << (largest // (FEW_ELEMENTS * WARP)).bit_length() - 1)
     if largest > MOST_ELEMENTS * 4 * WARP:
         return 8
     return min(4, 1 << max(0, (largest // WARP).bit_length() - 1))
