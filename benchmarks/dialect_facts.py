@@ -95,6 +95,8 @@ def facts(script: str) -> dict[str, list[Any]]:
             entry = ("bulk waits", [value(args[0]), value(args[1])])
         elif path == "ptx.fence.proxy_async":
             entry = ("proxy fences", value(args[0]))
+        elif path == "ptx.cp_async.bulk.tensor.g2s_cta":
+            entry = ("loads", [value(args[0]), 0, value(args[4])])
         elif path.startswith("ptx.cp_async.bulk.tensor.g2s"):
             entry = ("loads", [value(args[0]), value(args[4]), value(args[5])])
         else:

@@ -133,7 +133,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "TMA by its operands",
-        "ptx.cp_async.bulk.tensor.prefetch ptx.cp_async.bulk.tensor.s2g_reduce TensorMap",
+        "ptx.cp_async.bulk.tensor.prefetch ptx.cp_async.bulk.tensor.s2g_reduce",
         "tensor maps are made from copies, so that box, swizzle and layout agree",
         'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`; the kernel prefetches its tensor maps by itself',
     ),

@@ -427,6 +427,8 @@ class StatementExecutor(Assigner):
         value = self.eval(node)
         if isinstance(value, _OPEN) or hasattr(type(value), "__enter__"):
             return value
+        if value is None and self.builder.blocks[-1].rest_of is not None:
+            return nullcontext()  # with T.attr({"tirx.device_entry": True}), as TVM prints it
         if isinstance(value, Var) and isinstance(node, ast.Call):  # with T.launch_thread("threadIdx.x", 128) as tx:
             return nullcontext(value)
         hint = f"write `with {short(node)}():`" if callable(value) else None

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tirx_mini.ir import AddressOf, DataType, TensorMap, TirxError, Var, as_expr, int_value
+from tirx_mini.ir import AddressOf, DataType, TirxError, Var, as_expr, int_value
+from tirx_mini.ir import TensorMap as Encoded
 
 from .builder import current, place
-from .handles import data_type
+from .handles import DType, data_type
 from .instructions import raw_call
 from .refused import refusal
 
@@ -22,6 +23,11 @@ _SWIZZLES = {0: 0, 1: 32, 2: 64, 3: 128}
 """The width of a swizzle in bytes by its number in CUDA's driver (CUtensorMapSwizzle)."""
 _PROMOTIONS = {0: 0, 1: 64, 2: 128, 3: 256}
 """The granularity of fetches into the L2 in bytes, by CUtensorMapL2promotion."""
+
+
+def TensorMap() -> DType:
+    """The type of a tensor map: ``A_map: T.let[T.TensorMap()] = …``."""
+    return DType(TENSOR_MAP)
 
 
 def tvm_stack_alloca(dtype_str: str, num: int) -> Var:
@@ -73,7 +79,7 @@ def _encode(var: Var, dtype: Any, pointer: AddressOf, rank: int, numbers: Sequen
             hint="pass 1 for each element stride, and 0 for interleave and fill",
         )
     builder.tensor_maps.append(
-        TensorMap(
+        Encoded(
             var, buffer, tuple(dims), tuple(strides), tuple(box), _SWIZZLES[swizzle], _PROMOTIONS.get(promotion, 128),
             builder.span,
         )

@@ -62,7 +62,7 @@ from .scopes import (
     warpgroup_id,
 )  # fmt: skip
 from .stored import STORED
-from .tensor_maps import TMA, call_packed, tvm_stack_alloca
+from .tensor_maps import TMA, TensorMap, call_packed, tvm_stack_alloca
 from .threads import env_thread, launch_thread
 from .values import (
     Cast,
@@ -86,7 +86,7 @@ __all__ = [
     "jit", "lane_id", "launch", "launch_thread", "Layout", "let", "Let", "likely", "local_cell", "local_scalar",
     "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "PoolAllocator",
     "prim_func", "print_buffer", "Ptr", "ptr_byte_offset", "R", "ramp", "reinterpret", "S", "Select", "select",
-    "serial", "shared_scalar", "SMEMPool", "static_assert", "tensor_map", "Then", "thread_id",
+    "serial", "shared_scalar", "SMEMPool", "static_assert", "tensor_map", "TensorMap", "Then", "thread_id",
     "thread_id_in_wg", "TileLayout", "tvm_stack_alloca", "tvm_storage_sync", "unroll", "variable_name",
     "vectorized", "warp_id", "warp_id_in_wg", "warpgroup_id", "wg_reg_tile", "While",
 ]  # fmt: skip

@@ -76,6 +76,7 @@ from .scopes import thread_id_in_wg as thread_id_in_wg
 from .scopes import warp_id as warp_id
 from .scopes import warp_id_in_wg as warp_id_in_wg
 from .scopes import warpgroup_id as warpgroup_id
+from .tensor_maps import TensorMap as TensorMap
 from .tensor_maps import call_packed as call_packed
 from .tensor_maps import tvm_stack_alloca as tvm_stack_alloca
 from .threads import env_thread as env_thread

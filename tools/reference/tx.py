@@ -32,7 +32,7 @@ SECTIONS: Mapping[str, str] = {
     "Values": "if_then_else min max ceildiv Cast reinterpret const ramp likely static_assert evaluate",
     "Statements as functions": "If Then Else While break_loop continue_loop buffer_store Bind Let tvm_storage_sync",
     "Indices of a launch": "launch_thread env_thread",
-    "Tensor maps": "tvm_stack_alloca call_packed",
+    "Tensor maps": "TensorMap tvm_stack_alloca call_packed",
     "Output and CUDA C++": "print_buffer",
     "Lowered kernels": "launch tensor_map node call",
 }

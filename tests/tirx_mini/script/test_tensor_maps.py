@@ -54,6 +54,16 @@ def test_a_tile_goes_through_its_tensor_maps(load: str) -> None:
     np.testing.assert_array_equal(a, d)
 
 
+def test_what_tvm_prints_is_read() -> None:
+    """TVM's text has the type ``T.TensorMap()``, and the device code in a block."""
+    lines = TEXT.replace("LOAD", LOADS[0]).replace('T.handle("tensormap")', "T.TensorMap()").split("\n")
+    entry = next(i for i, line in enumerate(lines) if "T.device_entry()" in line)
+    block = ['    with T.attr({"tirx.device_entry": T.bool(True)}):', *(f"    {line}" for line in lines[entry + 1 :])]
+    assert structural_equal(
+        from_source("\n".join([*lines[:entry], *block])), from_source(TEXT.replace("LOAD", LOADS[0]))
+    )
+
+
 @pytest.mark.compiler
 def test_it_compiles() -> None:
     ptx = tirx_mini.compile(from_source(TEXT.replace("LOAD", LOADS[0])), target="cuda:sm_100a").source("ptx")
