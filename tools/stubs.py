@@ -38,7 +38,7 @@ _ALIASES = {
     "GlobalPointer": "Expr | Buffer",
     "RegisterPointer": "Expr | Buffer",
     "TmemAddress": "Expr | Buffer | int",
-    "TensorMap": "Expr",
+    "MapPointer": "Expr",
     "Tile": "Buffer | Region | Expr",
 }
 """What a parameter takes, by the name that an editor shows."""
@@ -53,7 +53,7 @@ _OPERANDS: Mapping[OperandKind, str] = {
     OperandKind.GLOBAL: "GlobalPointer",
     OperandKind.TMEM: "TmemAddress",
     OperandKind.REGISTERS: "RegisterPointer",
-    OperandKind.TENSOR_MAP: "TensorMap",
+    OperandKind.TENSOR_MAP: "MapPointer",
 }
 """The type of an operand; it is an integer where this has no line."""
 

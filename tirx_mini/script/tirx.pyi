@@ -113,7 +113,7 @@ SharedPointer: TypeAlias = Expr | _Buffer | int
 GlobalPointer: TypeAlias = Expr | _Buffer
 RegisterPointer: TypeAlias = Expr | _Buffer
 TmemAddress: TypeAlias = Expr | _Buffer | int
-TensorMap: TypeAlias = Expr
+MapPointer: TypeAlias = Expr
 Tile: TypeAlias = _Buffer | Region | Expr
 
 bool: LanguageDType
@@ -2693,7 +2693,7 @@ class _PtxCvt:
 class _PtxPrefetch:
     """Tx.ptx.prefetch: instructions."""
 
-    def tensormap(self, tensor_map: TensorMap) -> None:
+    def tensormap(self, tensor_map: MapPointer) -> None:
         """Bring a tensor map close to the TMA unit, so that the next copy by it starts sooner; no access is ordered.
 
         The compiler puts one at the start of a kernel for each of its tensor maps. The address is generic, that of a
@@ -2713,7 +2713,7 @@ class _PtxPrefetch:
 class _PtxCp_asyncBulkTensor:
     """Tx.ptx.cp_async.bulk.tensor: instructions."""
 
-    def load(self, dst: SharedPointer, tensor_map: TensorMap, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def load(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
         Elements outside the tensor are zero, and their bytes count. With several bits in `cta_mask` (bit r for cluster rank
@@ -2738,7 +2738,7 @@ class _PtxCp_asyncBulkTensor:
         PTX ISA:       cp.async.bulk.tensor
         """
 
-    def store(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def store(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
 
         The source may be written again after wait_group.read; the box holds the data after wait_group.
@@ -2992,7 +2992,7 @@ class _PtxCpReduce_asyncBulk:
         PTX ISA:       cp.reduce.async.bulk
         """
 
-    def tensor(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int) -> None:
+    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int) -> None:
         """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
 
         PTX:
@@ -3043,7 +3043,7 @@ class _PtxCp_reduce_asyncBulk:
         PTX ISA:       cp.reduce.async.bulk
         """
 
-    def tensor(self, tensor_map: TensorMap, src: SharedPointer, *coords: Integer, dim: int) -> None:
+    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int) -> None:
         """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
 
         PTX:
