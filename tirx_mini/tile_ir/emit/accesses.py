@@ -13,7 +13,7 @@ from ..nv_tileaa import ops as aa
 from ..nv_tileas import ops
 from ..ssa import Op, OpKind, Value
 from .emitter import Emitter
-from .memory import load_block, load_gathered, load_rows, store_block, store_rows, store_scattered
+from .memory import block_places, load_block, load_gathered, load_rows, store_block, store_rows, store_scattered
 from .tensors import element_dtype, elementwise, layout_of
 from .values import Blocks, Pointers, Tile, View
 
@@ -194,6 +194,18 @@ def address(buffer: Buffer, place: Expr) -> Expr:
 
 def _atomic_rmw(emitter: Emitter, op: Op) -> None:
     pointers: Pointers = emitter.value(op.pointers)
+    mask = None if op.mask is None else emitter.value(op.mask)
+    _atomic(emitter, op, pointers, [op.value], _rmw(emitter, op, pointers), mask)
+
+
+def _tiled_atomic_rmw(emitter: Emitter, op: Op) -> None:
+    index = [emitter.scalar(value) for value in op.index]
+    pointers, mask = block_places(emitter, emitter.value(op.view), index, layout_of(op.value), op.in_bounds)
+    _atomic(emitter, op, pointers, [op.value], _rmw(emitter, op, pointers), mask)
+
+
+def _rmw(emitter: Emitter, op: Op, pointers: Pointers) -> Callable[..., Expr]:
+    """The instruction for one element."""
     name, letter = ATOMICS[str(op.mode)]
     dtype = pointers.buffer.dtype
     kind = _ptx_type("f" if dtype.is_float and letter != "b" else letter, dtype)
@@ -202,7 +214,7 @@ def _atomic_rmw(emitter: Emitter, op: Op) -> None:
         where = address(pointers.buffer, place)
         return emitter.value_of("atom", dtype, where, _same_bits(value, dtype), op=name, type=kind, **_order(op))
 
-    _atomic(emitter, op, pointers, [op.value], call)
+    return call
 
 
 def _atomic_cas(emitter: Emitter, op: Op) -> None:
@@ -215,19 +227,27 @@ def _atomic_cas(emitter: Emitter, op: Op) -> None:
         given = [_same_bits(_same_bits(v, dtype), bits) for v in (compare, value)]
         return _same_bits(emitter.value_of("atom.cas", bits, where, *given, type=f"b{dtype.bits}", **_order(op)), dtype)
 
-    _atomic(emitter, op, pointers, [op.compare, op.value], call)
+    mask = None if op.mask is None else emitter.value(op.mask)
+    _atomic(emitter, op, pointers, [op.compare, op.value], call, mask)
 
 
-def _atomic(emitter: Emitter, op: Op, pointers: Pointers, operands: list[Value], call: Callable[..., Expr]) -> None:
+def _atomic(
+    emitter: Emitter,
+    op: Op,
+    pointers: Pointers,
+    operands: list[Value],
+    call: Callable[..., Expr],
+    mask: Tile | Expr | None,
+) -> None:
     """One operation for each element, by the first thread that holds it; the others learn the result."""
     given = [emitter.value(value) for value in operands]
-    mask = None if op.mask is None else emitter.value(op.mask)
     dtype = pointers.buffer.dtype
     emitter.touch(pointers.buffer, True)
     emitter.values[op.result_token] = None
-    layout = layout_of(op.old) if isinstance(op.old.type, Tensor) else _scalar_layout(emitter)
+    operand = operands[0]
+    layout = layout_of(operand) if isinstance(operand.type, Tensor) else _scalar_layout(emitter)
     offsets = pointers.offsets
-    out = emitter.local(op.old.hint or "old", layout.registers, dtype)
+    out = emitter.local("old", layout.registers, dtype)
     emitter.loop(layout.registers, lambda r: emitter.store(out, r, const(0, dtype)))
 
     def one(r: Expr) -> None:
@@ -238,13 +258,14 @@ def _atomic(emitter: Emitter, op: Op, pointers: Pointers, operands: list[Value],
 
     with emitter.when(emitter.owner(layout)):
         emitter.loop(layout.registers, one, parallel=False)
-    if op.old not in emitter.used:
+    old = op.old if "old" in op.kind.members else None
+    if old is None or old not in emitter.used:
         return
     tile = emitter.shared_by_replicas(out, layout)
-    if isinstance(op.old.type, Tensor):
-        emitter.set(op.old, _native(tile, element_dtype(op.old)))
+    if isinstance(old.type, Tensor):
+        emitter.set(old, _native(tile, element_dtype(old)))
     else:
-        emitter.set(op.old, _same_bits(emitter.uniform(tile), element_dtype(op.old)))
+        emitter.set(old, _same_bits(emitter.uniform(tile), element_dtype(old)))
 
 
 def _scalar_layout(emitter: Emitter) -> LinearLayout:
@@ -257,5 +278,5 @@ ACCESS_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     aa.get_num_programs: _num_programs, aa.create_mem_token: _token, aa.join_mem_tokens: _token,
     aa.addptr: _addptr, ops.tiled_load: _tiled_load, ops.tiled_store: _tiled_store, ops.gather_load: _gather_load,
     ops.scatter_store: _scatter_store, ops.load: _load, ops.store: _store, aa.atomic_rmw: _atomic_rmw,
-    aa.atomic_cas: _atomic_cas,
+    aa.atomic_cas: _atomic_cas, ops.tiled_atomic_rmw: _tiled_atomic_rmw,
 }  # fmt: skip

@@ -349,7 +349,7 @@ class Emitter:
         rule = self.rules.get(op.kind)
         outer, self.span = self.span, op.span or self.span
         if rule is None:
-            raise self.refuse(f"`{op.kind.name}` has no code for threads yet")
+            raise self.refuse(f"{op.kind.name} is not compiled for GPUs: the interpreter alone executes it")
         try:
             rule(self, op)
         except TirxError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tirx_mini.ir import INT64, Buffer, Const, Expr, as_expr, binary, cast, const, int_value
+from tirx_mini.ir import BOOL, INT64, Buffer, Const, Expr, as_expr, binary, cast, const, int_value
 
 from ..layouts import LinearLayout, Span, linear_index
 from .emitter import Emitter
@@ -51,6 +51,16 @@ def store_block(
 ) -> None:
     """Write a tile to the place at `index`, counted in tiles."""
     _store(emitter, _block_access(emitter, blocks, index, tile.layout, in_bounds), tile)
+
+
+def block_places(
+    emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layout: LinearLayout, in_bounds: Sequence[bool] = ()
+) -> tuple[Pointers, Tile | None]:
+    """(pointers to the elements of the tile at `index`, which of them are inside; None where all are)."""
+    access = _block_access(emitter, blocks, index, layout, in_bounds)
+    dtype = access.at(const(0)).dtype
+    mask = None if access.mask is None else Tile(layout, BOOL, access.mask)
+    return Pointers(access.buffer, Tile(layout, dtype, access.at)), mask
 
 
 def load_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], layout: LinearLayout, name: str) -> Tile:

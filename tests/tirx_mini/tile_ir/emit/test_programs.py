@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
+from tirx_mini.ir import TirxError
 
 from .texts import TYPES, Program, random
 
@@ -237,3 +238,27 @@ def test_slices_of_a_tile() -> None:
     program.store("mixed", "c", target, "%c0", "%c0")
     program.run()
     assert (c == np.concatenate([a[:, 32:], a[:, :32]], 1)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_tiles_are_added_to_memory(dtype: str) -> None:
+    """The blocks of all CTAs go to the same place, at the edge of an array."""
+    a, c = random(64, 40, dtype=dtype), np.zeros((16, 40), dtype)
+    program = Program((4,))
+    source, target = program.array("a", a, 16, 64, padding="zero"), program.array("c", c, 16, 64)
+    program.load("t", "a", source, "%x", "%c0")
+    mode = "addf" if dtype == "float32" else "add"
+    tile = f"tensor<16x64x{TYPES[dtype]}>"
+    program.add(f"""
+    %done = tiled_atomic_rmw %c_tiles [%c0, %c0], %t {{mode = {mode}}} : {target}, i32, i32, {tile} -> mem_token""")
+    program.run()
+    assert np.allclose(c, a.reshape(4, 16, 40).sum(0), atol=1e-5)
+
+
+def test_an_operation_that_is_not_compiled_says_so() -> None:
+    program = Program()
+    program.array("a", random(4))
+    program.add("%i = ptr_to_int %a : ptr<f32> -> i64")
+    program.add('%t = print "%d", %i : i64 -> mem_token')
+    with pytest.raises(TirxError, match=r"nv_tileaa\.ptr_to_int is not compiled for GPUs"):
+        program.kernel()
