@@ -52,17 +52,17 @@ def run_transpose(dtype: torch.dtype) -> None:
 
 
 def run_softmax(dtype: torch.dtype) -> None:
-    x = random(5, 300, dtype=dtype) * 4
+    x = random(3, 200, dtype=dtype) * 4
     y = torch.zeros_like(x)
     softmax.softmax(x, y)
     close(y, torch.softmax(x.float(), 1), dtype)
 
 
 def run_layer_norm(dtype: torch.dtype) -> None:
-    x, weight, bias = random(5, 300, dtype=dtype), random(300, dtype=dtype, seed=1), random(300, dtype=dtype, seed=2)
+    x, weight, bias = random(3, 200, dtype=dtype), random(200, dtype=dtype, seed=1), random(200, dtype=dtype, seed=2)
     y = torch.zeros_like(x)
     layer_norm.layer_norm(x, weight, bias, y)
-    close(y, torch.nn.functional.layer_norm(x.float(), (300,), weight.float(), bias.float()), dtype)
+    close(y, torch.nn.functional.layer_norm(x.float(), (200,), weight.float(), bias.float()), dtype)
 
 
 Matrices = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -74,30 +74,30 @@ def matrices(*batch: int, m: int, n: int, k: int, dtype: torch.dtype) -> Matrice
 
 
 def run_gemm(dtype: torch.dtype) -> None:
-    a, b, c = matrices(m=200, n=136, k=72, dtype=dtype)
+    a, b, c = matrices(m=130, n=72, k=72, dtype=dtype)
     gemm.gemm(a, b, c, tiles=(128, 64, 32))
     close(c, a.float() @ b.float(), dtype)
 
 
 def run_persistent_gemm(dtype: torch.dtype) -> None:
-    a, b, c = matrices(m=200, n=136, k=72, dtype=dtype)
+    a, b, c = matrices(m=130, n=72, k=72, dtype=dtype)
     persistent_gemm.gemm(a, b, c, sms=2, tiles=(64, 64, 32))
     close(c, a.float() @ b.float(), dtype)
 
 
 def run_batched_gemm(dtype: torch.dtype) -> None:
-    a, b, c = matrices(2, m=100, n=72, k=64, dtype=dtype)
+    a, b, c = matrices(2, m=70, n=40, k=64, dtype=dtype)
     batched_gemm.batched_gemm(a, b, c, tiles=(64, 64, 32))
     close(c, a.float() @ b.float(), dtype)
 
 
 def run_attention(dtype: torch.dtype, causal: bool = False) -> None:
-    q, k, v = (random(1, 2, 150, 64, dtype=dtype, seed=seed) for seed in range(3))
+    q, k, v = (random(1, 1, 100, 64, dtype=dtype, seed=seed) for seed in range(3))
     o = torch.zeros_like(q)
     attention.attention(q, k, v, o, causal, tiles=(64, 64))
     scores = q.float() @ k.float().transpose(2, 3) / math.sqrt(64)
     if causal:
-        scores.masked_fill_(torch.ones(150, 150).triu(1).bool(), -math.inf)
+        scores.masked_fill_(torch.ones(100, 100).triu(1).bool(), -math.inf)
     close(o, torch.softmax(scores, 3) @ v.float(), dtype)
 
 
@@ -106,7 +106,7 @@ def run_causal_attention(dtype: torch.dtype) -> None:
 
 
 def run_moe(dtype: torch.dtype) -> None:
-    tokens, width, hidden, experts, choices = 50, 64, 96, 4, 2
+    tokens, width, hidden, experts, choices = 20, 64, 32, 3, 2
     x = random(tokens, width, dtype=dtype) / 4
     gate_up = random(experts, 2 * hidden, width, dtype=dtype, seed=1) / 8
     down = random(experts, width, hidden, dtype=dtype, seed=2) / 8
