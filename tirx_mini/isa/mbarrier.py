@@ -22,7 +22,15 @@ _REMOTE = {
 
 
 def _arrival(more: Mapping[str, Any], last: Mapping[str, Any], name: str = "ptx.mbarrier.arrive") -> Alias:
-    return Alias(name, defaults={"pred": True} if last is _REMOTE else {}, order={"bar": "bar", **more, **last})
+    order = {"bar": "bar", **more, **last}
+    if last is not _REMOTE:
+        return Alias(name, order=order)
+    return Alias(name, order=order, defaults={"pred": None}, adapt=_with_condition)
+
+
+def _with_condition(given: dict[str, Any]) -> dict[str, Any]:
+    """Without a condition, each thread arrives."""
+    return {**given, "pred": True} if given.get("pred") is None else given
 
 
 @instruction(
