@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tirx_mini.ir import Buffer, Expr, const
 
-from ..layouts import LinearLayout, blocked, linear_index
+from ..layouts import LinearLayout, bits_of, blocked, linear_index
 from .emitter import Emitter
 from .movement import converted
 from .values import Tile, in_buffer
@@ -34,28 +34,50 @@ def reduce(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Combine,
     return [in_buffer(buffer, out) for buffer in buffers]
 
 
+CHAINS = 4
+"""Sums that a thread builds side by side: an addition waits for the one before it in its chain."""
+
+
 def _in_thread(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Combine, buffers: Sequence[Buffer]) -> None:
+    """Reduce the registers along `axis`, in several chains where a thread has few results."""
     layout = tiles[0].layout
     mask = layout.mask(axis)
     kept = [1 << bit for bit, basis in enumerate(layout.register) if basis & ~mask]
     along = [1 << bit for bit, basis in enumerate(layout.register) if not basis & ~mask and basis]
-    count = 1 << len(kept)
+    results = 1 << len(kept)
+    split = max(0, min(bits_of(max(1, CHAINS // results)), len(along) - 1))
+    chained, rest = [*kept, *along[len(along) - split :]], along[: len(along) - split]
+    sums = buffers if not split else [emitter.local("sums", results << split, b.dtype) for b in buffers]
 
-    def first(q: Expr) -> None:
-        for buffer, tile in zip(buffers, tiles, strict=True):
-            emitter.store(buffer, q, tile.at(linear_index((q, kept))))
+    def first(p: Expr) -> None:
+        for buffer, tile in zip(sums, tiles, strict=True):
+            emitter.store(buffer, p, tile.at(linear_index((p, chained))))
 
-    emitter.loop(count, first)
+    emitter.loop(results << split, first)
 
     def one(step: Expr) -> None:
-        def add(q: Expr) -> None:
-            element = linear_index((q, kept), (step, along))
-            _combined(emitter, buffers, q, combine, [tile.at(element) for tile in tiles])
+        def add(p: Expr) -> None:
+            element = linear_index((p, chained), (step, rest))
+            _combined(emitter, sums, p, combine, [tile.at(element) for tile in tiles])
 
-        emitter.loop(count, add, name="q")
+        emitter.loop(results << split, add, name="q")
 
-    if along:
-        _from_one(emitter, 1 << len(along), one)
+    if rest:
+        _from_one(emitter, 1 << len(rest), one)
+    for level in reversed(range(split)):
+        _join(emitter, sums, results << level, combine)
+    if split:
+        emitter.loop(results, lambda q: _copy(emitter, sums, buffers, q))
+
+
+def _join(emitter: Emitter, sums: Sequence[Buffer], count: int, combine: Combine) -> None:
+    """Combine the first `count` sums with the next ones."""
+    emitter.loop(count, lambda p: _combined(emitter, sums, p, combine, [buffer[p + count] for buffer in sums]))
+
+
+def _copy(emitter: Emitter, sums: Sequence[Buffer], buffers: Sequence[Buffer], register: Expr) -> None:
+    for source, buffer in zip(sums, buffers, strict=True):
+        emitter.store(buffer, register, source[register])
 
 
 def _from_one(emitter: Emitter, count: int, body: Callable[[Expr], None]) -> None:
