@@ -1,7 +1,5 @@
 """Blocks of TIR: a computation whose iterations a schedule may rearrange.
 
-    stmt ::= … | Block(name, vars*, kinds*, domains*, values*, body, init?, reads*?, writes*?, predicate?, allocs*)
-
 The text of a block is that of Apache TVM's TVMScript: ``with T.block("C"):`` and its ``T.axis`` lines.
 """
 

@@ -7,9 +7,11 @@
            | ScopeIds(vars*, extents*, kind, parent, preferred*)  -- bx, by = Tx.cta_id([m, n], parent="kernel")
            | Scope(kind, body, parent?, filter?)         -- with Tx.thread(parent="warp")[cond]:
            | TileCall(op, operands*, options*, scope?)   -- Tx.copy(dst, src)
+           | Block(name, vars*, kinds*, domains*, values*, body, init?, reads*, writes*, predicate?, allocs*, attrs*)
 
-Every statement also has a `span`. The last three are the tile level: the lowering pipeline replaces them, and a
-lowered function contains none. The same holds of `Block` (`block.py`) and of loops whose kind a schedule chose.
+Every statement also has a `span`. `ScopeIds`, `Scope` and `TileCall` are the tile level; `Block` (`block.py`), and
+loops whose kind a schedule chose, are what schedules arrange. The lowering pipeline replaces both, and a lowered
+function contains none.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ def leaves(base: type) -> Iterator[type]:
 
 
 def declared(base: type) -> dict[str, list[str]]:
-    """The node classes of the package and their own fields, marked as the grammar marks them."""
+    """The node classes of the IR and their own fields, marked as the grammar marks them."""
     common = {field.name for field in fields(base)}
-    nodes = [cls for cls in leaves(base) if cls.__module__.startswith("tirx_mini.")]
+    nodes = [cls for cls in leaves(base) if cls.__module__.startswith("tirx_mini.ir.")]
     return {cls.__name__: [marked(field) for field in fields(cls) if field.name not in common] for cls in nodes}
 
 
