@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tirx_mini.hardware import TMEM_LANES
-from tirx_mini.ir import Buffer, BufferLoad, BufferStore, Expr, Ramp, Region
+from tirx_mini.ir import INT32, Buffer, BufferLoad, BufferStore, Const, Expr, Ramp, Region, Var
 from tirx_mini.layout import S, TileLayout, tid_in_wg, wgmma_accumulator_layout
 from tirx_mini.tile import OPS
 
@@ -22,8 +22,10 @@ ROWS = 64
 WARPS_OF_GROUP = 4
 
 
-def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile) -> None:
-    """Begin acc += lhs · rhs, as a group of MMAs. `acc` is held in registers, in the layout of accumulators.
+def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile, adds: bool) -> None:
+    """Begin acc += lhs · rhs, or acc = lhs · rhs, as a group of MMAs.
+
+    `acc` is held in registers, in the layout of accumulators.
 
     Each warpgroup multiplies the rows, and columns, that it holds of `acc`.
     """
@@ -47,7 +49,7 @@ def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile) 
         turned_b = rhs.contiguous(len(rhs.shape) - 1)
         emitter.add(
             OPS["gemm_async"].build(
-                _box(registers, own), a, b, transA=turned_a, transB=turned_b, accum=True, dispatch="wgmma",
+                _box(registers, own), a, b, transA=turned_a, transB=turned_b, accum=adds, dispatch="wgmma",
                 scope="warpgroup", span=emitter.span,
             )
         )  # fmt: skip
@@ -132,9 +134,22 @@ def _async_dot(emitter: Emitter, op: Op) -> None:
         emitter.set(op.result, emitter.value(op.acc))
         return
     lhs, rhs = _operand(emitter, op.lhs), emitter.value(op.rhs)
-    acc = emitter.take(op.acc)
-    wgmma(emitter, lhs, rhs, acc)
+    adds = not _is_zero(emitter.tile(op.acc))
+    acc = emitter.take(op.acc) if adds else _fresh(emitter, op)
+    wgmma(emitter, lhs, rhs, acc, adds)
     emitter.set_held(op.result, acc)
+
+
+def _is_zero(tile: Tile) -> bool:
+    """Whether all elements of a tile are the constant 0."""
+    value = None if tile.buffer is not None else tile.at(Var(INT32, "r"))
+    return isinstance(value, Const) and value.value == 0
+
+
+def _fresh(emitter: Emitter, op: Op) -> Tile:
+    """Registers for sums that a product overwrites."""
+    layout = op.acc.type.linear
+    return in_buffer(emitter.local(op.result.hint or "sums", layout.registers, "float32"), layout)
 
 
 def dot(emitter: Emitter, op: Op) -> None:

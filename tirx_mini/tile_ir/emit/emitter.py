@@ -241,6 +241,8 @@ class Emitter:
 
     def set(self, value: Value, emitted: Any) -> None:
         """`emitted` stands for a value. A tile that is used more than once is computed once."""
+        if isinstance(emitted, Tile) and value in self.again and emitted.buffer is None:
+            emitted = replace(emitted, over=None)
         if isinstance(emitted, Tile) and value in self.again and not emitted.cheap:
             emitted = self.held(emitted, value.hint or "x")
         elif isinstance(emitted, Expr) and value in self.again:
@@ -258,6 +260,9 @@ class Emitter:
         tile = self.tile(value)
         if tile.buffer is not None and tile.buffer not in self.pinned:
             return tile
+        if tile.buffer is None and tile.over is not None and tile.over not in self.pinned:
+            self.fill_registers(tile.over, tile)
+            return in_buffer(tile.over, tile.layout)
         return self.held(replace(tile, buffer=None), value.hint or "acc")
 
     def tile(self, value: Value) -> Tile:

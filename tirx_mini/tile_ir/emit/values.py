@@ -27,6 +27,7 @@ class Tile:
     buffer: the registers that hold it; None where nothing does.
     uniform: whether all threads find the same value in all registers, and the compiler knows that.
     narrow: what it is a broadcast of, and the register of that for one of its own.
+    over: registers that may be overwritten with it, one by one, since nothing else needs what they hold.
     """
 
     layout: LinearLayout
@@ -38,6 +39,7 @@ class Tile:
     buffer: Buffer | None = None
     uniform: bool = False
     narrow: tuple[Tile, Callable[[Expr], Expr]] | None = None
+    over: Buffer | None = None
 
     @property
     def cheap(self) -> bool:
@@ -57,7 +59,8 @@ class Tile:
         if register is None:
             return replace(self, layout=layout)
         at = self.at
-        return replace(self, layout=layout, at=lambda r: at(register(r)), moved=True, buffer=None, narrow=None)
+        moved = replace(self, layout=layout, at=lambda r: at(register(r)), moved=True)
+        return replace(moved, buffer=None, narrow=None, over=None)
 
 
 @dataclass(frozen=True)
