@@ -11,7 +11,7 @@ from ..cuda_tile import Ptr
 from ..layouts import SharedLayout
 from ..nv_tileaa import Memref
 from ..nv_tileaa import ops as aa
-from ..nv_tileas import ops
+from ..nv_tileas import TMA_DESC, ops
 from ..nv_tileas.pipeline_ops import get_cta_slot
 from ..ssa import Module, Op, OpKind, Region, Value, flat, uses
 from .accesses import ACCESS_OPS
@@ -72,7 +72,7 @@ def emit_kernel(
     for var, extent in zip(ids, extents, strict=False):
         emitter.analyzer = emitter.analyzer.bind(var, 0, extent - 1)
     given = params if params is not None else default_params(func)
-    for value, param in zip(func.body.params, given, strict=True):
+    for value, param in zip(own_params(func), given, strict=True):
         emitter.values[value] = Pointers(param, const(0)) if isinstance(param, Buffer) else param
     effects = Effects(func.body)
     emitter.effects_of = lambda region: ((emitter.values[root].buffer, write) for root, write in effects.of(region))
@@ -80,11 +80,16 @@ def emit_kernel(
     return PrimFunc(func.sym_name, tuple(given), emitter.kernel_body(ids, tuple(extents[: len(ids)])), span=func.span)
 
 
+def own_params(func: Op) -> list[Value]:
+    """The parameters of a function, but for tensor maps: the copies that use those add them to the kernel."""
+    return [value for value in func.body.params if value.type is not TMA_DESC]
+
+
 def default_params(func: Op) -> list[Buffer | Var]:
     """Parameters by their types. Raises TirxError for a pointer to an array whose extents the types do not say."""
     arrays: dict[Value, Memref] = {op.base: op.result.type for op in func.body.walk() if op.kind is aa.make_memref}
     found: list[Buffer | Var] = []
-    for number, value in enumerate(func.body.params):
+    for number, value in enumerate(own_params(func)):
         name = value.hint or f"arg{number}"
         if not isinstance(value.type, Ptr):
             found.append(Var(dtype_of(value.type), name))

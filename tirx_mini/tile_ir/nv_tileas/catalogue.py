@@ -9,7 +9,7 @@ from .accumulation import optimize_dot_accumulation
 from .agents import materialize_schedule
 from .persistent import dynamic_persistent
 from .pipelining import materialize_async
-from .tma import lower_tma_load_store_to_async
+from .tma import attach_tma_desc_args, lower_tma_load_store_to_async
 
 
 def _named(name: str, run: object) -> Pass[Context]:
@@ -29,6 +29,7 @@ IN_ORDER: tuple[Pass[Context], ...] = (
     _named("tileas-remove-layout-conversions", passes.remove_layout_conversions),
     _named("tileas-unroll-register-loops", cleanup.unroll_register_loops),
     _named("lower-tma-load-store-to-async", lower_tma_load_store_to_async),
+    _named("tileas-attach-tma-desc-args", attach_tma_desc_args),
     _named("tileas-dynamic-persistent", dynamic_persistent),
     _named("tileas-materialize-async", materialize_async),
     _named("tileas-optimize-dot-accumulation", optimize_dot_accumulation),

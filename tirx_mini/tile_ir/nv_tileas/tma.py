@@ -10,6 +10,7 @@ from ..ssa import KEEP, Module, Op, Region, Rewriter, Value, remove_dead, uses
 from . import ops
 from . import pipeline_ops as pipe
 from .operands import carried, chain_of, definitions, loaded_layout, reasons
+from .pipeline_types import TMA_DESC
 
 
 def lower_tma_load_store_to_async(module: Module, context: Context) -> Module:
@@ -105,3 +106,25 @@ class _Lower(Rewriter):
         indices = [self[index] for index in load.index]
         token = self.emit(pipe.tiled_tma_load, self[load.view], room, desc, indices, span=load.span)
         return self.emit(pipe.wait_tma, token, room, hint=load.tensor.hint, span=load.span)
+
+
+# -- tileas-attach-tma-desc-args -----------------------------------------------------------------------------------
+
+
+def attach_tma_desc_args(module: Module, context: Context) -> Module:
+    """Tensor maps become parameters of the kernel, behind its own: the host encodes them at each launch."""
+    return Module(module.name, tuple(_with_descs(op) if op.kind is aa.func else op for op in module.ops))
+
+
+def _with_descs(func: Op) -> Op:
+    descs = sorted((op for op in func.body.walk() if op.kind is pipe.make_tiled_tma_desc), key=lambda op: op.tmaIdx)
+    if not descs:
+        return func
+    params = tuple(Value(TMA_DESC, f"{_name_of(op)}_tma_desc") for op in descs)
+    made = dict(zip(descs, params, strict=True))
+    body = Rewriter({pipe.make_tiled_tma_desc: lambda op, _: made[op]}).region(func.body, func.body.params)
+    return Op(func.kind, func.args, func.results, func.attrs, (Region((*body.params, *params), body.ops),), func.span)
+
+
+def _name_of(op: Op) -> str:
+    return op.memref.hint.removesuffix("_view") or "array"

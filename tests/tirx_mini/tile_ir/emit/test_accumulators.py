@@ -1,4 +1,4 @@
-"""Sums of dots in registers: none is filled with zeros that a product overwrites, or copied from where it was scaled."""
+"""Sums of dots in registers: a product overwrites registers that nothing fills; sums are scaled in place."""
 
 from __future__ import annotations
 
