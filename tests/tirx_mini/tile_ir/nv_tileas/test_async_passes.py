@@ -1,0 +1,106 @@
+"""What each asynchronous pass does to a product of matrices, on the architecture that it is for."""
+
+from __future__ import annotations
+
+from tests.tirx_mini.tile_ir.emit.texts import Program, random
+from tirx_mini.tile_ir.context import context_for
+from tirx_mini.tile_ir.nv_tileaa import NV_TILEAA, STANDARD
+from tirx_mini.tile_ir.nv_tileas import IN_ORDER
+from tirx_mini.tile_ir.ssa import parse_module, print_module
+
+SUMS = "tensor<128x128xf32>"
+
+
+def product() -> str:
+    """C = A B for one tile of C, as nv_tileaa."""
+    program = Program((2, 2))
+    a, b, c = (
+        program.array(name, random(256, 256, dtype=dtype), *tile)
+        for name, tile, dtype in (("a", (128, 64), "float16"), ("b", (64, 128), "float16"), ("c", (128, 128), "float32"))
+    )
+    program.add(f"%zeros = arith.constant dense<0.0> : {SUMS}")
+    program.add(f"%sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %zeros) -> ({SUMS}) : i32 {{")
+    program.load("left", "a", a, "%x", "%i")
+    program.load("right", "b", b, "%i", "%y")
+    program.add(f"%next = dot %left, %right, %s : tensor<128x64xf16>, tensor<64x128xf16>, {SUMS}")
+    program.add(f"scf.yield %next : {SUMS} }}")
+    program.store("sum", "c", c, "%x", "%y")
+    return program.text()
+
+
+def around(name: str, gpu: str = "h100") -> tuple[str, str]:
+    """The text of the product before and after the pass `name`."""
+    module, context = parse_module(product(), [NV_TILEAA, *STANDARD]), context_for(gpu)
+    for step in IN_ORDER:
+        before, module = module, step.run(module, context)
+        if step.name == name:
+            return print_module(before), print_module(module)
+    raise AssertionError(f"there is no pass {name}")
+
+
+def lines(text: str, *words: str) -> int:
+    """How many lines have all of the words."""
+    return sum(all(word in line for word in words) for line in text.splitlines())
+
+
+def test_assign_dot_layouts() -> None:
+    before, after = around("tileas-assign-dot-layouts")
+    assert "mma = wgmma" not in before and lines(after, "nv_tileas.dot", "{mma = wgmma}", "#shared") == 1
+    assert lines(after, "convert_layout", "#shared>") == 2
+    assert lines(around("tileas-assign-dot-layouts", "b200")[1], "nv_tileas.dot", "{mma = tcgen05}") == 1
+
+
+def test_lower_tma_load_store_to_async() -> None:
+    before, after = around("lower-tma-load-store-to-async")
+    assert lines(before, "tiled_load") == 2 and lines(before, "convert_layout", "#shared") == 2
+    assert lines(after, "tiled_load") == 0 and lines(after, "convert_layout", "#shared") == 0
+    assert lines(after, "async.tiled_tma_load") == lines(after, "async.wait_tma") == lines(after, "alloc_tensor") == 2
+    assert lines(after, "make_tiled_tma_desc") == 2
+
+
+def test_attach_tma_desc_args() -> None:
+    before, after = around("tileas-attach-tma-desc-args")
+    assert lines(before, "make_tiled_tma_desc") == 2 and "tma_desc: !nv_tileas.tma_desc" not in before
+    assert lines(after, "make_tiled_tma_desc") == 0
+    assert lines(after, "func @program", "%a_ref_tma_desc: !nv_tileas.tma_desc, %b_ref_tma_desc") == 1
+
+
+def test_dynamic_persistent() -> None:
+    before, after = around("tileas-dynamic-persistent")
+    assert lines(before, "get_program_id") == 1 and lines(before, "scf.for") == 1
+    assert lines(after, "get_program_id") == 0 and lines(after, "get_cta_slot {most = 132}") == 1
+    assert lines(after, "scf.for %instance") == 1 and lines(after, "scf.for") == 2
+
+
+def test_materialize_async() -> None:
+    before, after = around("tileas-materialize-async")
+    assert lines(before, "pipeline") == 0 and lines(after, "wait_tma") == 0
+    assert lines(after, "create_pipeline", "pipeline<6, tma -> wgmma, tensor<128x64xf16, #shared>") == 1
+    for step in ("producer_acquire", "producer_write", "producer_commit", "consumer_wait", "consumer_read",
+                 "consumer_release"):  # fmt: skip
+        assert lines(after, f"async.pipeline.{step}") == 1, step
+    assert lines(after, "inc_iter") == 2
+
+
+def test_sums_in_tensor_memory() -> None:
+    _, after = around("tileas-materialize-async", "b200")
+    assert lines(after, "create_pipeline", "pipeline<2, mma -> threads, tensor<128x128xf32, #tmem>") == 1
+    assert lines(after, "async.dot", "if %", "#tmem") == 1 and lines(after, "nv_tileas.dot ") == 0
+    assert lines(after, "nv_tileas.copy", "#tmem> -> ") == 1
+
+
+def test_optimize_dot_accumulation() -> None:
+    before, after = around("tileas-optimize-dot-accumulation")
+    assert lines(before, "nv_tileas.dot") == 1 and lines(before, "deferred") == 0
+    assert lines(after, "async.dot") == 1 and lines(after, "async.wait {pending = 1}") == 1
+    assert lines(after, "consumer_release", "{deferred}") == lines(after, "consumer_drain") == 1
+
+
+def test_materialize_schedule() -> None:
+    before, after = around("tileas-materialize-schedule")
+    assert lines(before, "agent") == 0
+    assert lines(after, "agent producer warps(1)") == lines(after, "agent compute warps(4)") == 1
+    producer, compute = after.split("agent compute")
+    assert lines(producer, "tiled_tma_load") == 2 and lines(producer, "async.dot") == 0
+    assert lines(compute, "tiled_tma_load") == 0 and lines(compute, "async.dot") == lines(compute, "tiled_store") == 1
+    assert lines(around("tileas-materialize-schedule", "b200")[1], "agent mma warps(1)") == 1
