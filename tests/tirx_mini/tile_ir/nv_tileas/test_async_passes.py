@@ -14,10 +14,9 @@ SUMS = "tensor<128x128xf32>"
 def product() -> str:
     """C = A B for one tile of C, as nv_tileaa."""
     program = Program((2, 2))
-    a, b, c = (
-        program.array(name, random(256, 256, dtype=dtype), *tile)
-        for name, tile, dtype in (("a", (128, 64), "float16"), ("b", (64, 128), "float16"), ("c", (128, 128), "float32"))
-    )
+    a = program.array("a", random(256, 256, dtype="float16"), 128, 64)
+    b = program.array("b", random(256, 256, dtype="float16"), 64, 128)
+    c = program.array("c", random(256, 256), 128, 128)
     program.add(f"%zeros = arith.constant dense<0.0> : {SUMS}")
     program.add(f"%sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %zeros) -> ({SUMS}) : i32 {{")
     program.load("left", "a", a, "%x", "%i")
