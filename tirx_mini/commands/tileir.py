@@ -32,7 +32,8 @@ from .arguments import positive
 
 DESCRIPTION = """\
 A tile program at one of its levels: as cuda_tile, nv_tileaa and nv_tileas, as the IR of tirx_mini, as CUDA C++, PTX or
-machine code. No GPU is needed.
+machine code. No GPU is needed. What the compiler could not do for a program, such as pipelining a loop, is a note on
+stderr.
 
     {prog} gemm                                  a program of kernels_ref/tile, by its name
     {prog} my_kernels.py:scale                   a kernel that its file launches; nothing is executed
@@ -64,6 +65,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini til
         options.output.write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(text)
+    for note in program.context.notes:
+        print(note.render(), file=sys.stderr)
     return 0
 
 
