@@ -107,10 +107,17 @@ def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: div", cost="special", pure=True, lanewise=True,
 )  # fmt: skip
 def div(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False) -> f32:
-    """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126; 0 for greater ones (`__fdividef`)."""
+    """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126 (`__fdividef`).
+
+    For greater ones the reciprocal is 0, with its sign: the result is 0 with the sign of the quotient, or NaN if `a` is
+    infinite (PTX ISA: div).
+    """
     quotient = _rounded(np.divide, a, b, ftz=ftz)
-    size = np.abs(np.asarray(b, np.float32))
-    found: Any = np.where((size > 2.0**126) & np.isfinite(size), np.float32(0), quotient)
+    divisor = np.asarray(b, np.float32)
+    size = np.abs(divisor)
+    with np.errstate(invalid="ignore"):
+        beyond = np.asarray(a, np.float32) * np.copysign(np.float32(0), divisor)
+    found: Any = np.where((size > 2.0**126) & np.isfinite(size), beyond, quotient)
     return found.astype(np.float32)[()]
 
 

@@ -2263,7 +2263,10 @@ class _PtxDiv:
     """Tx.ptx.div: instructions."""
 
     def approx(self, a: Number, b: Number, ftz: _bool = False) -> Expr:
-        """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126; 0 for greater ones (`__fdividef`).
+        """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126 (`__fdividef`).
+
+        For greater ones the reciprocal is 0, with its sign: the result is 0 with the sign of the quotient, or NaN if `a` is
+        infinite (PTX ISA: div).
 
         PTX:
             div.approx.f32 result, a, b;
@@ -5240,7 +5243,10 @@ class _Cuda:
         """
 
     def fdividef(self, x: Number, y: Number) -> Expr:
-        """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126; 0 for greater ones (`__fdividef`).
+        """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126 (`__fdividef`).
+
+        For greater ones the reciprocal is 0, with its sign: the result is 0 with the sign of the quotient, or NaN if `a` is
+        infinite (PTX ISA: div).
 
         PTX:
             div.approx.f32 result, a, b;

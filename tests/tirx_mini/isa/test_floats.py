@@ -43,3 +43,17 @@ def test_a_fused_product_is_rounded_once() -> None:
 @pytest.mark.parametrize(("rounding", "want"), [("rp", 1 + 2**-23), ("rm", 1.0), ("rz", 1.0), ("rn", 1.0)])
 def test_a_sum_that_float64_cannot_hold_has_a_direction(rounding: str, want: float) -> None:
     assert done("add.f32", np.float32(1), np.float32(2.0**-100), rounding=rounding) == np.float32(want)
+
+
+def test_an_approximate_quotient_by_a_large_number_is_a_zero_with_its_sign() -> None:
+    """PTX ISA, div: beyond 2^126 the reciprocal is 0; an infinite dividend gives NaN. The zero is -0.0 on an H200."""
+    a, b = np.float32([1, -1, 1, -1, np.inf, 3]), np.float32([2, 2, -2, -2, 2, 4]) * np.float32(2.0**126)
+    b[-1] = 4
+
+    def program(w: RunningWarp) -> Any:
+        yield from ()
+        w.gpu.seen["result"] = do(w, "div.approx", np.resize(a, 32), np.resize(b, 32))
+
+    found = run(program).seen["result"][:6]
+    assert list(np.signbit(found[:4])) == [False, True, True, False] and not found[:4].any()
+    assert np.isnan(found[4]) and found[5] == 0.75
