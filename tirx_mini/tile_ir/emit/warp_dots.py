@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tirx_mini.ir import HANDLE, AddressOf, Expr, binary, cast
+from tirx_mini.ir import FLOAT32, HANDLE, UINT32, AddressOf, Expr, binary, cast, reinterpret
 
 from ..layouts import LinearLayout, bits_of
 from ..nv_tileas import ops
-from ..ssa import Op, OpKind, Scalar
+from ..ssa import Op, OpKind, Scalar, Value
 from .emitter import Emitter
-from .tensors import element_dtype, write_rows
+from .tensors import element_dtype, elementwise, write_rows
 from .values import Tile, in_buffer
 
 PTX_TYPES: Mapping[str, str] = {
@@ -23,7 +23,7 @@ def _mma_sync(emitter: Emitter, op: Op) -> None:
     """acc += a b, for each fragment of 16 × 8 of the accumulator and each step of mma.sync along K."""
     kind, total = (value.type.element for value in (op.lhs, op.acc))
     assert isinstance(kind, Scalar) and isinstance(total, Scalar)
-    a, b, acc = emitter.held(emitter.tile(op.lhs)), emitter.held(emitter.tile(op.rhs)), emitter.take(op.acc)
+    a, b, acc = _fragments(emitter, op.lhs), _fragments(emitter, op.rhs), emitter.take(op.acc)
     depth = 8 if kind.bits == 32 else 256 // kind.bits
     modifiers = {
         "shape": f"m16n8k{depth}", "a_type": PTX_TYPES[kind.name], "b_type": PTX_TYPES[kind.name],
@@ -51,6 +51,14 @@ def _mma_sync(emitter: Emitter, op: Op) -> None:
         name="m",
     )
     emitter.set_held(op.result, acc)
+
+
+def _fragments(emitter: Emitter, value: Value) -> Tile:
+    """An operand in registers. Those of tf32 hold bits (PTX ISA, "mma": operands of .tf32 are of type .b32)."""
+    tile = emitter.tile(value)
+    if tile.dtype == FLOAT32:
+        tile = elementwise(tile.layout, UINT32, [tile], lambda x: reinterpret(UINT32, x))
+    return emitter.held(tile, value.hint or "x")
 
 
 class _Steps:

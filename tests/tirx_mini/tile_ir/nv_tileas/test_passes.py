@@ -81,7 +81,7 @@ def test_memory_and_shapes_become_operations_of_nv_tileas() -> None:
     assert lines(after, "= tiled_load") and lines(after, "= permute") and not lines(after, "nv_tileaa.tiled")
 
 
-@pytest.mark.parametrize(("rows", "warps"), [(1, 4), (32, 8)])
+@pytest.mark.parametrize(("rows", "warps"), [(1, 4), (8, 8), (32, 16)])
 def test_large_tensors_get_more_warps_and_every_tensor_a_layout(rows: int, warps: int) -> None:
     before, after = texts(_reduction(rows=rows), "tileas-plan-cta")
     assert "num_warps" not in before and f"num_warps = {warps}" in after
