@@ -59,6 +59,14 @@ def _fits(op: Op, kind: str, warps: int) -> bool:
     return rows // along_m >= ROWS[kind] and cols // along_n >= LEAST_COLUMNS and cols <= MOST_COLUMNS
 
 
+def _is_gathered(value: Value, defs: Mapping[Value, Op]) -> bool:
+    """Whether a tile is loaded by pointers or indices: its elements go to shared memory as they come."""
+    op = defs.get(value)
+    while op is not None and op.kind in (ops.view, ops.expand_dims, ops.permute, ops.convert_layout):
+        op = defs.get(op.source)
+    return op is not None and op.kind in (ops.load, ops.gather_load)
+
+
 def groups_along(acc: Tensor, warps: int, kind: str) -> tuple[int, int]:
     """Warpgroups side by side along M and along N: along M where each has the rows of an instruction."""
     groups = warps // WARPGROUP
@@ -74,6 +82,6 @@ def layouts(op: Op, warps: int, defs: Mapping[Value, Op]) -> list[LinearLayout |
     if op.mma == ops.TCGEN05:
         return [shared_layout(op.lhs, defs), b, tmem_rows(shape, warps=warps)]
     acc = wgmma_accumulator(shape, warps=warps, warpgroups_m=along_m)
-    if load_of(op.lhs, defs) is not None:
+    if load_of(op.lhs, defs) is not None or _is_gathered(op.lhs, defs):
         return [shared_layout(op.lhs, defs), b, acc]
     return [wgmma_operand(op.lhs.type.shape, bits=16, warps=warps, warpgroups_m=along_m), b, acc]

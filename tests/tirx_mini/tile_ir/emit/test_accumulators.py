@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx_mini.ir import AllocBuffer, walk
+from tirx_mini.ir import AllocBuffer, Region, TileCall, walk
 
 from .texts import Program, random
 
@@ -46,3 +46,26 @@ def test_sums_stay_where_they_are() -> None:
         if isinstance(node, AllocBuffer) and node.buffer.scope == "local" and node.buffer.dtype == "float32"
     ]  # fmt: skip
     assert len(registers) == 2, registers
+
+
+def test_gathered_operands_go_to_shared_memory() -> None:
+    a, b, c = random(64, 64, dtype="float16"), random(64, 64, dtype="float16"), np.zeros((64, 64), "float32")
+    program = Program()
+    program.array("a", a)
+    b_tiles, c_tiles = program.array("b", b, 64, 64), program.array("c", c, 64, 64)
+    program.add("""
+    %numbers = make_range {start = 0, end = 4096} : tensor<4096xi32>
+    %flat = splat %a : ptr<f16> -> tensor<4096xptr<f16>>
+    %places = addptr %flat, %numbers : tensor<4096xptr<f16>>, tensor<4096xi32>
+    %square = view %places : tensor<4096xptr<f16>> -> tensor<64x64xptr<f16>>
+    %left, %loaded = load %square : tensor<64x64xptr<f16>> -> tensor<64x64xf16>, mem_token
+    %zeros = arith.constant dense<0.0> : tensor<64x64xf32>""")
+    program.load("right", "b", b_tiles, "%c0", "%c0")
+    program.add("%sum = dot %left, %right, %zeros : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>")
+    program.store("sum", "c", c_tiles, "%c0", "%c0")
+    program.run("h100", schedules=20)
+    assert np.allclose(c, a.astype("float32") @ b.astype("float32"), atol=2e-3)
+    calls = [node for node in walk(program.kernel("h100").body) if isinstance(node, TileCall)]
+    (call,) = (node for node in calls if node.op == "gemm_async")
+    scopes = [operand.buffer.scope for operand in call.operands if isinstance(operand, Region)]
+    assert scopes == ["local", "shared", "shared"]
