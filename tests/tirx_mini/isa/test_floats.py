@@ -47,8 +47,8 @@ def test_a_sum_that_float64_cannot_hold_has_a_direction(rounding: str, want: flo
 
 def test_an_approximate_quotient_by_a_large_number_is_a_zero_with_its_sign() -> None:
     """PTX ISA, div: beyond 2^126 the reciprocal is 0; an infinite dividend gives NaN. The zero is -0.0 on an H200."""
-    a, b = np.float32([1, -1, 1, -1, np.inf, 3]), np.float32([2, 2, -2, -2, 2, 4]) * np.float32(2.0**126)
-    b[-1] = 4
+    a = np.float32([1, -1, 1, -1, np.inf, 3])
+    b = np.float32([2.0**127, 2.0**127, -(2.0**127), -(2.0**127), 2.0**127, 4])
 
     def program(w: RunningWarp) -> Any:
         yield from ()
