@@ -1,4 +1,7 @@
-"""Each entry of the instruction table is documented, has PTX for all its operands, and executes on a small machine."""
+"""Each entry of the instruction table is documented, has PTX for all its operands, and executes on a small machine.
+
+Long because the table of programs has a row for each instruction.
+"""
 
 from __future__ import annotations
 
