@@ -70,6 +70,19 @@ def test_an_access_out_of_bounds_is_found() -> None:
         ct.launch(None, (1,), wild, (np.zeros(8, np.float32), 1000))
 
 
+@ct.kernel
+def turned(x, y, N: ct.Constant[int]):
+    ct.store(y, (0, 0), ct.load(x, (0, 0), (N, N)).transpose())
+
+
+def test_a_tile_that_does_not_fit_in_shared_memory_is_named() -> None:
+    x = np.zeros((256, 256), np.float32)
+    report = simulate((1,), turned, (x, x.copy(), 256), "h100", data=False)
+    page = str(report)
+    assert report.verdict == "fault" and "TX303" in page
+    assert "ct.load(x, (0, 0), (N, N)).transpose()" in page
+
+
 def test_tuning_names_the_fastest_and_says_what_failed() -> None:
     found = tune.exhaustive_search(
         [16, 24, 64], None, lambda n: (ct.cdiv(100, n),), vector_add.vector_add,

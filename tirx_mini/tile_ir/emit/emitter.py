@@ -196,7 +196,8 @@ class Emitter:
         """
         key = DataType(dtype), count, offset
         if key not in self._scratch:
-            self._scratch[key] = Buffer(f"exchange_{dtype}", (count,), key[0], "shared", byte_offset=offset)
+            name = f"exchange_{dtype}"
+            self._scratch[key] = Buffer(name, (count,), key[0], "shared", byte_offset=offset, span=self.span)
         return self._scratch[key]
 
     def fill(self) -> None:
@@ -380,8 +381,9 @@ class Emitter:
         main = seq(*self.prologue, *self._blocks[0], *self.epilogue)
         if not self._scratch:
             return seq(*declared, main)
-        size = max(buffer.byte_offset + buffer.nbytes for buffer in self._scratch.values())
-        root = Buffer("exchange", (size,), DataType("uint8"), "shared", align=16)
+        largest = max(self._scratch.values(), key=lambda buffer: buffer.byte_offset + buffer.nbytes)
+        size = largest.byte_offset + largest.nbytes
+        root = Buffer("exchange", (size,), DataType("uint8"), "shared", align=16, span=largest.span)
         views = {buffer: replace(buffer, source=root) for buffer in self._scratch.values()}
         main = substitute(main, {}, views)
         return seq(*declared, AllocBuffer(root), *(DeclBuffer(view) for view in views.values()), main)
