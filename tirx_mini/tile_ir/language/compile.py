@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tirx_mini.script import check_function, source_of
@@ -139,6 +140,7 @@ def _value(tracer: _Tracer, name: str, spec: Spec, params: list[Value]) -> Any:
     return ArrayValue(base, spec.dtype, shape, strides, root, name)
 
 
+@lru_cache(maxsize=256)
 def parameters(kernel: TileKernel) -> list[inspect.Parameter]:
     """The parameters of a kernel. Raises `TileTypeError` for kinds that kernels do not have."""
     found = list(inspect.signature(kernel.function).parameters.values())
@@ -150,6 +152,7 @@ def parameters(kernel: TileKernel) -> list[inspect.Parameter]:
     return found
 
 
+@lru_cache(maxsize=256)
 def metadata(kernel: TileKernel) -> dict[str, tuple[Any, ...]]:
     """What annotates each parameter: the metadata of ``Annotated[…]``."""
     try:
