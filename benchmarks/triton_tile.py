@@ -7,13 +7,14 @@ Each function returns a launch for every configuration that compiles and runs, b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import triton
 import triton.language as tl
 
 Launches = dict[str, Callable[[], Any]]
+Name = TypeVar("Name")
 
 
 @triton.jit
@@ -31,7 +32,7 @@ def softmax(x: torch.Tensor, y: torch.Tensor) -> Launches:
     """y (M, N) = softmax of the rows of x."""
     rows, columns = x.shape
     block = triton.next_power_of_2(columns)
-    return _running({
+    return running({
         f"{warps} warps": lambda warps=warps: _softmax[(rows,)](x, y, columns, BLOCK=block, num_warps=warps)
         for warps in (4, 8, 16)
     })  # fmt: skip
@@ -56,7 +57,7 @@ def layer_norm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, y: tor
     """y (M, N) = layer norm of the rows of x, with weight (N,) and bias (N,)."""
     rows, columns = x.shape
     block = triton.next_power_of_2(columns)
-    return _running({
+    return running({
         f"{warps} warps": lambda warps=warps: _layer_norm[(rows,)](
             x, weight, bias, y, columns, eps, BLOCK=block, num_warps=warps
         )
@@ -104,7 +105,7 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tens
         )  # fmt: skip
 
     configs = [(128, 128, 8, 2), (128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 3), (128, 128, 8, 3)]
-    return _running({
+    return running({
         f"{m}x{n}, {w} warps, {s} stages": lambda m=m, n=n, w=w, s=s: launch(m, n, w, s) for m, n, w, s in configs
     })  # fmt: skip
 
@@ -157,16 +158,16 @@ def moe(
         )  # fmt: skip
 
     configs = [(128, 128, 64, 8, 3), (128, 128, 64, 4, 4), (128, 256, 64, 8, 3), (64, 128, 64, 4, 4)]
-    return _running({
+    return running({
         f"{m}x{bn}x{bk}, {w} warps, {s} stages": lambda m=m, bn=bn, bk=bk, w=w, s=s: launch(m, bn, bk, w, s)
         for m, bn, bk, w, s in configs
         if m in experts
     })  # fmt: skip
 
 
-def _running(launches: Mapping[str, Callable[[], Any]]) -> Launches:
+def running(launches: Mapping[Name, Callable[[], Any]]) -> dict[Name, Callable[[], Any]]:
     """Those that the GPU has room for."""
-    found: Launches = {}
+    found: dict[Name, Callable[[], Any]] = {}
     for name, launch in launches.items():
         try:
             launch()

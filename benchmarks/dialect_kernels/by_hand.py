@@ -22,9 +22,7 @@ def kernel(A: T.Buffer((128, 128), "float16")):
         T.ptx.mbarrier.init(full.ptr_to([0]), 1)
         T.ptx.fence.mbarrier_init()
         T.ptx.mbarrier.arrive.expect_tx(full.ptr_to([0]), 8192)
-        T.ptx.cp_async.bulk.tensor.g2s_cta(
-            2, tile.ptr_to([0, 0]), full.ptr_to([0]), T.address_of(A_map), 1, "", 0, 64
-        )
+        T.ptx.cp_async.bulk.tensor.g2s_cta(2, tile.ptr_to([0, 0]), full.ptr_to([0]), T.address_of(A_map), 1, "", 0, 64)
         T.ptx.mbarrier.try_wait(full.ptr_to([0]), 0)
         T.ptx.cp_async.bulk.tensor.s2g(2, tile.ptr_to([0, 0]), T.address_of(A_map), "", 64, 0)
         T.ptx.cp_async.bulk.commit_group()
