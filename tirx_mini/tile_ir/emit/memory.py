@@ -10,6 +10,7 @@ from tirx_mini.ir import BOOL, INT64, Buffer, Const, Expr, as_expr, binary, cast
 from ..layouts import LinearLayout, Span, linear_index
 from .emitter import Emitter
 from .movement import vector, vector_of
+from .neighbours import neighbours
 from .values import Blocks, Pointers, Tile, View, in_buffer
 
 VECTOR_BYTES = 16
@@ -77,14 +78,14 @@ def load_gathered(
     emitter: Emitter, pointers: Pointers, mask: Tile | None, other: Tile | None, layout: LinearLayout, name: str
 ) -> Tile:
     """The elements that `pointers` point to; where `mask` does not hold, those of `other`, or 0."""
-    access = _pointer_access(pointers, mask, layout)
+    access = _pointer_access(emitter, pointers, mask, layout)
     if mask is None or other is None:
         return _load(emitter, access, layout, 0, name, True)
     return _load(emitter, access, layout, other, name, True)
 
 
 def store_scattered(emitter: Emitter, pointers: Pointers, tile: Tile, mask: Tile | None) -> None:
-    _store(emitter, _pointer_access(pointers, mask, tile.layout), tile)
+    _store(emitter, _pointer_access(emitter, pointers, mask, tile.layout), tile)
 
 
 def _load(
@@ -245,7 +246,11 @@ def _scaled(index: Expr, stride: Expr | int, wide: bool) -> Expr:
     return (cast(INT64, index) if wide else index) * stride
 
 
-def _pointer_access(pointers: Pointers, mask: Tile | None, layout: LinearLayout) -> _Access:
+def _pointer_access(emitter: Emitter, pointers: Pointers, mask: Tile | None, layout: LinearLayout) -> _Access:
     offsets = pointers.offsets
-    at: Callable[[Expr], Expr] = offsets.at if isinstance(offsets, Tile) else lambda _: offsets
-    return _Access(pointers.buffer, 1, at, mask.at if mask is not None else None)
+    if not isinstance(offsets, Tile):
+        return _Access(pointers.buffer, 1, lambda _: offsets, mask.at if mask is not None else None)
+    inside = mask.at if mask is not None else None
+    most = VECTOR_BYTES // pointers.buffer.dtype.itemsize
+    count = neighbours(emitter.analyzer, offsets.at, inside, layout.registers, most)
+    return _Access(pointers.buffer, count, offsets.at, inside)

@@ -21,19 +21,23 @@ def linear_index(*parts: tuple[Expr | int, Sequence[int]]) -> Expr:
         if known is not None:
             constant ^= image(bases, known)
         else:
-            terms += _terms(*_without_zeros(as_expr(number), bases))
+            high, bits, low = _split(as_expr(number))
+            constant ^= image(bases[:bits], low)
+            terms += _terms(high, bases[bits:])
     if constant:
         terms.append((const(constant), constant))
     return _joined(terms)
 
 
-def _without_zeros(number: Expr, bases: Sequence[int]) -> tuple[Expr, Sequence[int]]:
-    """A multiple of a power of two without the bits that are 0 in it."""
-    if isinstance(number, Binary) and number.op == "*":
-        factor = int_value(number.b)
-        if factor is not None and factor > 0 and factor & (factor - 1) == 0:
-            return number.a, bases[factor.bit_length() - 1 :]
-    return number, bases
+def _split(number: Expr) -> tuple[Expr, int, int]:
+    """(n, bits, low) of a number that is written as n * 2^bits + low."""
+    low = 0
+    if isinstance(number, Binary) and number.op == "+" and (known := int_value(number.b)) is not None:
+        number, low = number.a, known
+    factor = int_value(number.b) if isinstance(number, Binary) and number.op == "*" else None
+    if isinstance(number, Binary) and factor is not None and factor > low >= 0 and factor & (factor - 1) == 0:
+        return number.a, factor.bit_length() - 1, low
+    return (number, 0, 0) if not low else (number + low, 0, 0)
 
 
 def _terms(number: Expr, bases: Sequence[int]) -> list[tuple[Expr, int]]:

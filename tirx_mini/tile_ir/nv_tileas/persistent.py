@@ -112,4 +112,3 @@ def _place(b: Builder, instance: Value, grid: Any) -> list[Value]:
     x = b.emit(std.addi, first, b.emit(std.remui, rest, height), hint="x")
     y = b.emit(std.divui, rest, height, hint="y")
     return [x, y, b.emit(std.divui, instance, plane, hint="z")]
-

@@ -31,3 +31,11 @@ def test_runs_of_bits_move_together() -> None:
     rows = wgmma_accumulator((64, 256), warps=4, warpgroups_m=1).along(0)
     index = linear_index((_R, rows.register), (_L, rows.lane), (_W, rows.warp))
     assert str(index) == "r // 2 % 2 * 8 + l // 4 + w * 16"
+
+
+@given(layouts(), st.data())
+def test_numbers_with_known_low_bits_give_the_same(layout: LinearLayout, data: st.DataObject) -> None:
+    bits = data.draw(st.integers(0, len(layout.register)))
+    low, high = data.draw(st.integers(0, (1 << bits) - 1)), data.draw(st.integers(0, (layout.registers >> bits) - 1))
+    index = linear_index((_R * (1 << bits) + low, layout.register))
+    assert _evaluate(index, {_R: high}) == layout.element(high << bits | low)

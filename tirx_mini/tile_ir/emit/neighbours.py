@@ -1,0 +1,59 @@
+"""Which pointers of a tile point to neighbours, so that one access serves several: found out by algebra on indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tirx_mini.ir import INT32, Analyzer, Binary, Const, Expr, Reinterpret, Var, const, simplify
+
+At = Callable[[Expr], Expr]
+
+
+def neighbours(analyzer: Analyzer, at: At, mask: At | None, registers: int, most: int) -> int:
+    """How many successive registers, a power of two up to `most`, hold neighbours in memory, all masked or none.
+
+    at, mask: the place of a register in memory, and whether it is accessed. The first place is a multiple of the count.
+    """
+    count = min(most, registers)
+    step = Var(INT32, "step")
+    inside = analyzer.bind(step, 0, max(0, registers - 1))
+    while count > 1 and not _are_neighbours(inside, at, mask, step * count if count < registers else const(0), count):
+        count //= 2
+    return count
+
+
+def _are_neighbours(analyzer: Analyzer, at: At, mask: At | None, first: Expr, count: int) -> bool:
+    start = analyzer.simplify(at(first))
+    if analyzer.divisor(start) % count:
+        return False
+    whole = mask(first) if mask is not None else None
+    for distance in range(1, count):
+        if not analyzer.equal(analyzer.simplify(at(first + distance)), start + distance):
+            return False
+        if mask is not None and whole is not None and not _same(analyzer, whole, mask(first + distance), count):
+            return False
+    return True
+
+
+def _same(analyzer: Analyzer, a: Expr, b: Expr, count: int) -> bool:
+    """Whether two conditions agree, where `b` is that of a neighbour fewer than `count` elements further."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a.value == b.value
+    if not isinstance(a, Binary) or not isinstance(b, Binary) or a.op != b.op:
+        return False
+    if a.op in ("and", "or"):
+        return _same(analyzer, a.a, b.a, count) and _same(analyzer, a.b, b.b, count)
+    limit = _plain(a.b)
+    if a.op not in ("<", ">=") or not a.a.dtype.is_integer or not analyzer.equal(limit, _plain(b.b)):
+        return False
+    low, next_ = analyzer.simplify(_plain(a.a)), analyzer.simplify(_plain(b.a))
+    if analyzer.equal(low, next_):
+        return True
+    gap = simplify(next_ - low)
+    small = isinstance(gap, Const) and 0 < gap.value < count
+    return small and analyzer.divisor(low) % count == 0 and analyzer.divisor(limit) % count == 0
+
+
+def _plain(expr: Expr) -> Expr:
+    """A number without its reading as unsigned: neighbours of a multiple of their count wrap together."""
+    return expr.value if isinstance(expr, Reinterpret) and expr.dtype.is_integer else expr
