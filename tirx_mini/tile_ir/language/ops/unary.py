@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import dtype_of, keyword, materialize, tile_of
-from ..dtypes import DType, bool_, float32, int32, uint8
+from ..dtypes import DType, bool_, float32, int32, uint8, uint16, uint32, uint64
 from ..enums import RoundingMode
 from ..errors import TileTypeError, TileValueError
-from ..surface import METHODS, operation
+from ..surface import METHODS, OPERATIONS, operation
 from ..values import Strict, TileValue, describe, is_constant, plain
 from .arithmetic import float_options, strict
 
@@ -141,6 +141,8 @@ def _plain_unary(tr: Tracer, as_float: str, as_int: str, tile: TileValue) -> Til
     if tile.dtype.is_float and not tile.dtype.arithmetic:
         wide = tr.emit.cast(tile, float32)
         return tr.emit.cast(_plain_unary(tr, as_float, as_int, wide), tile.dtype)
+    if as_int == "negi" and not tile.dtype.is_float:  # a difference, which the levels below fold like any other
+        return tr.emit.index("subi", tr.emit.constant(0, tile.dtype, tile.shape), tile)
     return tr.emit.tile(as_float if tile.dtype.is_float else as_int, tile.dtype, tile.shape, tile)
 
 
@@ -232,7 +234,7 @@ def pack_to_bytes(tr: Tracer, x: Any, /) -> Any:
         raise TileTypeError(f"ct.pack_to_bytes: {describe(tile)} does not consist of whole bytes")
     if flat.dtype.bitwidth == 8:
         return bitcast.implementation(tr, flat, uint8)
-    return tr.emit.tile("pack", uint8, (bits // 8,), flat)
+    return _bytes_of(tr, flat)
 
 
 @operation("unpack_from_bytes")
@@ -247,7 +249,37 @@ def unpack_from_bytes(tr: Tracer, x: Any, /, dtype: Any) -> Any:
         )
     if target.bitwidth == 8:
         return bitcast.implementation(tr, tile, target)
-    return tr.emit.tile("unpack", target, (tile.shape[0] * 8 // target.bitwidth,), tile)
+    return _from_bytes(tr, tile, target)
+
+
+_WORDS: Mapping[int, DType] = MappingProxyType({16: uint16, 32: uint32, 64: uint64})
+"""Integers that hold the bits of an element."""
+
+
+def _shifts(tr: Tracer, word: DType, rows: int, count: int) -> TileValue:
+    """0, 8, 16, … in each row: where the bytes of a word are."""
+    places = tr.emit.tile("iota", word, (count,))
+    places = tr.emit.index("muli", places, 8)
+    return tr.emit.broadcast(places, (rows, count))
+
+
+def _bytes_of(tr: Tracer, flat: TileValue) -> TileValue:
+    """Each element shifted to each of its bytes, of which the lowest is kept."""
+    word = _WORDS[flat.dtype.bitwidth]
+    size, count = flat.shape[0], word.bitwidth // 8
+    words = tr.emit.broadcast(tr.emit.reshape(bitcast.implementation(tr, flat, word), (size, 1)), (size, count))
+    parts = tr.emit.index("shri", words, _shifts(tr, word, size, count), signedness="unsigned")
+    return tr.emit.reshape(tr.emit.cast(parts, uint8), (size * count,))
+
+
+def _from_bytes(tr: Tracer, tile: TileValue, target: DType) -> TileValue:
+    """Each byte shifted to its place, and the bytes of an element added."""
+    word = _WORDS[target.bitwidth]
+    count = word.bitwidth // 8
+    size = tile.shape[0] // count
+    parts = tr.emit.cast(tr.emit.reshape(tile, (size, count)), word)
+    placed = tr.emit.index("shli", parts, _shifts(tr, word, size, count))
+    return bitcast.implementation(tr, tr.call(OPERATIONS["sum"], (placed, 1), {}), target)
 
 
 def dtype_call(tr: Tracer, dtype: DType, args: tuple[Any, ...]) -> Any:

@@ -62,7 +62,10 @@ def test_storage_types_have_no_arithmetic(dtype: DType) -> None:
     ("ct.bitcast(ct.float32(1), ct.int32)", "1065353216"), ("(1, 2) + (3,)", "(1, 2, 3)"), ("(1, 2, 3)[1:]", "(2, 3)"),
     ("ct.zeros((2, 1), ct.int32) + ct.arange(2, dtype=ct.int32)", "[[0, 1], [0, 1]]"),
     ("operator.mul(ct.bid(0) + 3, 4)", "12"), ("math.sqrt(16)", "4.0"), ("int(2.9)", "2"), ("len((1, 2))", "2"),
-    ("ct.float32.bitwidth", "32"), ("(lambda x, y=2: x * y)(ct.bid(0) + 3)", "6"),
+    ("ct.pack_to_bytes(ct.full((2,), 258, ct.int16))", "[2, 1, 2, 1]"),
+    ("f'{ct.unpack_from_bytes(ct.pack_to_bytes(ct.full((2,), 1.5, ct.float32)), ct.float32):.1f}'", "[1.5, 1.5]"),
+    ("-ct.arange(2, dtype=ct.int32)", "[0, -1]"), ("ct.float32.bitwidth", "32"),
+    ("(lambda x, y=2: x * y)(ct.bid(0) + 3)", "6"),
 ])  # fmt: skip
 def test_values(programs: Programs, expression: str, printed: str) -> None:
     assert programs.value(expression) == printed
