@@ -102,8 +102,8 @@ REFUSALS: Sequence[Refusal] = (
         "acos acosh asin asinh atan atan2 atanh copysign cos cosh dp4a erf fmod hypot isfinite isinf ldexp log1p "
         "nearbyint nextafter pow round sin sinh tan tanh trunc ceil floor popcount clz exp10 log10 sigmoid",
         "it has no instruction in the table",
-        "use `Tx.exp2`, `Tx.exp`, `Tx.log2`, `Tx.sqrt`, `Tx.rsqrt`, `Tx.fma`; or "
-        '`Tx.call_extern("float32", "tanhf", x)`, which is compiled, and which the simulator cannot see into',
+        "use `Tx.exp2`, `Tx.exp`, `Tx.log2`, `Tx.sqrt`, `Tx.rsqrt`, `Tx.fma`, or on float32 `Tx.cuda.sinf`, `cosf`, "
+        "`tanf`, `sinhf`, `coshf`, `tanhf`, `powf`, `atan2f`, `floorf`, `ceilf`",
     ),
     _row(
         "pointers and raw memory",
