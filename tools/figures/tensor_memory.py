@@ -192,7 +192,7 @@ def loads() -> str:
         kinds = dict.fromkeys(item.call.attrs for item in executed(lower(factory(*shape))) if item.entry is entry)
         for attrs in kinds:
             form = f"| `.{dict(attrs)['shape']}.x{dict(attrs)['num']}` | 32 × {dict(attrs)['num']} | "
-            used.setdefault(f"{form}{entry.register_count(dict(attrs))} |", []).append(step)
+            used.setdefault(f"{form}{sum(entry.register_counts(dict(attrs)).values())} |", []).append(step)
     rows = ["| shape | lanes × columns, a warp | registers, a thread | steps |", "| --- | --- | ---: | --- |"]
     return "\n".join([*rows, *(f"{row} {', '.join(map(str, steps))} |" for row, steps in used.items())])
 
