@@ -15,7 +15,12 @@ from tools.figures._runs import extents
 
 SHAPES: tuple[Shape, ...] = ((2560, 2560, 2560), (128, 4096, 4096))
 FACTORIES = {"step 10": hgemm_v10, "every shape": hgemm}
-FILES = {SHAPES[0]: "shapes-width", SHAPES[1]: "shapes-pairs"}
+FILES = {
+    "shapes-width-step-10.svg": (SHAPES[0], "step 10"),
+    "shapes-width-every-shape.svg": (SHAPES[0], "every shape"),
+    "shapes-pairs-step-10.svg": (SHAPES[1], "step 10"),
+    "shapes-pairs-every-shape.svg": (SHAPES[1], "every shape"),
+}
 
 
 @cache
@@ -25,12 +30,8 @@ def traced(name: str, shape: Shape) -> Traced:
 
 
 def pictures() -> Iterator[tuple[str, str]]:
-    for shape, stem in FILES.items():
-        for name in FACTORIES:
-            yield (
-                f"figures/{stem}-{name.replace(' ', '-')}.svg",
-                timeline_form(traced(name, shape), ".svg", View(wave=True)),
-            )
+    for file, (shape, name) in FILES.items():
+        yield f"figures/{file}", timeline_form(traced(name, shape), ".svg", View(wave=True))
 
 
 def passages() -> Iterator[tuple[str, str]]:
