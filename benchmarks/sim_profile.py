@@ -61,7 +61,8 @@ def sampled(work: Callable[[], Any]) -> tuple[Counter[str], float]:
 
     def look() -> None:
         while not done.wait(0.001):
-            found[part_of(sys._current_frames().get(thread))] += 1
+            frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
+            found[part_of(frames.get(thread))] += 1
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()

@@ -18,7 +18,7 @@ def convolution_tiled(c: Computation) -> te.Schedule:
     """Schedule B: tiles of 8 × 8 elements, whose rows are vectors of 8."""
     conv = c.tensors[-1]
     s = te.create_schedule(conv.op)
-    io, jo, ii, ji = s[conv].tile(*conv.op.axis, 8, 8)
+    io, jo, ii, ji = s[conv].tile(conv.op.axis[0], conv.op.axis[1], 8, 8)
     s[conv].reorder(io, jo, ii, *conv.op.reduce_axis, ji)
     s[conv].vectorize(ji)
     return s
@@ -49,7 +49,7 @@ def matmul_staged(c: Computation, align: bool) -> te.Schedule:
     CL = s.cache_write(C, "local")
     AA = s.cache_read(A, "shared", [CL])
     rows, columns = te.thread_axis("threadIdx.x"), te.thread_axis("threadIdx.y")
-    io, jo, ii, ji = s[C].tile(*C.op.axis, 32, 32)
+    io, jo, ii, ji = s[C].tile(C.op.axis[0], C.op.axis[1], 32, 32)
     s[C].reorder(io, jo, ji, ii)
     s[C].bind(io, te.thread_axis("blockIdx.y"))
     s[C].bind(jo, te.thread_axis("blockIdx.x"))
@@ -73,7 +73,7 @@ def matmul_tensor_cores(c: Computation) -> te.Schedule:
     CF = s.cache_write(C, "wmma.accumulator")
     copies = [s.cache_read(tensor, "shared", [CF]) for tensor in (A, B)]
     lanes, warp_columns, warp_rows = (te.thread_axis(f"threadIdx.{axis}") for axis in "xyz")
-    io, jo, ii, ji = s[C].tile(*C.op.axis, 32, 32)
+    io, jo, ii, ji = s[C].tile(C.op.axis[0], C.op.axis[1], 32, 32)
     wi, wj, ii, ji = s[C].tile(ii, ji, 16, 16)
     s[C].bind(io, te.thread_axis("blockIdx.y"))
     s[C].bind(jo, te.thread_axis("blockIdx.x"))
@@ -84,7 +84,7 @@ def matmul_tensor_cores(c: Computation) -> te.Schedule:
     s[CF].compute_at(s[C], wj)
     ko, ki = s[CF].split(C.op.reduce_axis[0], factor=32)
     kt, ki = s[CF].split(ki, factor=16)
-    it, jt, ii, ji = s[CF].tile(*CF.op.axis, 16, 8)
+    it, jt, ii, ji = s[CF].tile(CF.op.axis[0], CF.op.axis[1], 16, 8)
     s[CF].reorder(ko, kt, it, jt, ii, ji, ki)
     s[CF].tensorize(ii, te.mma())
     for copy in copies:

@@ -46,7 +46,7 @@ def show(kernel: PrimFunc, stage: str, target: str) -> None:
         kernel.show()
         return
     exe = tvm.compile(tvm.IRModule({"main": kernel}), target=target)
-    print(exe.mod.imports[0].inspect_source() if stage == "cuda" else exe.source(stage))
+    print(exe.source(stage))
 
 
 def run(

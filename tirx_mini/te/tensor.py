@@ -77,9 +77,12 @@ class ComputeOp(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tensor(Buffer):
-    """The result of an operation. ``A[i, j]`` and ``A(i, j)`` are the value of an element."""
+    """The result of an operation. ``A[i, j]`` and ``A(i, j)`` are the value of an element.
 
-    op: Operation = field(kw_only=True)
+    op: a `PlaceholderOp` or a `ComputeOp`. Schedules use the axes of the latter, and know that it is one.
+    """
+
+    op: Any = field(kw_only=True)
 
     def __call__(self, *indices: Any) -> Expr:
         return self[indices]
