@@ -196,6 +196,15 @@ def test_two_blocks_of_one_name_are_refused():
                     A[vi] = 1.0
 
 
+def test_a_reduction_around_a_fused_loop():
+    sch = scheduled()
+    sch.fuse(*loops(sch, "D")[:2])
+    fused, k = loops(sch, "D")
+    sch.reorder(k, fused)
+    for _ in range(5):
+        computed(sch.func)
+
+
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_random_transformations_keep_the_result(data: st.DataObject) -> None:
