@@ -301,6 +301,9 @@ def cvt_packed(
     halves = [_numbers(value, "f32") for value in values] if atype == "f32" else list(_halves(values[0], atype[:-2]))
     kind = dtype.removesuffix("x2")
     words = [_word(numbers, kind, rounding, relu, satfinite) for numbers in halves]
+    if rounding == "rna":  # only to tf32: NaN keeps its upper bits, as seen on an H200
+        bits = np.atleast_1d(np.asarray(values[0], np.float32)).view(np.uint32).astype(np.uint64)
+        words[0] = np.where(np.isnan(halves[0]), bits & np.uint64(0xFFFFE000), words[0])
     total = words[0] if len(words) == 1 else (words[0] << np.uint64(_BITS[kind])) | words[1]
     out = total.astype(np.int64)
     varies = any(isinstance(value, np.ndarray) and value.ndim for value in values)
