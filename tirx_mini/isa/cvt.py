@@ -21,9 +21,7 @@ from .machine import Machine, Thread
 from .operands import typed_value
 
 Basic = Literal["u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64"]
-Small = Literal[
-    "f16", "bf16", "tf32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"
-]
+Small = Literal["f16", "bf16", "tf32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"]
 Source = Literal["f32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"]
 
 _FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "isa": "cvt"}
@@ -97,9 +95,19 @@ def _holds(dtype: str, atype: str) -> bool:
 @instruction(
     "cvt{.rounding}{.ftz}{.sat}.{dtype}.{atype} {result}, {values};",
     name="cvt",
-    api=(Alias("ptx.cvt", order={
-        **_TVM, "ftz": "ftz", "sat": "sat", "relu": (False,), "satfinite": (False,), **_NEVER,
-    }),),
+    api=(
+        Alias(
+            "ptx.cvt",
+            order={
+                **_TVM,
+                "ftz": "ftz",
+                "sat": "sat",
+                "relu": (False,),
+                "satfinite": (False,),
+                **_NEVER,
+            },
+        ),
+    ),
     min_sm=90,
     carriers=_carriers,
     check=_wrong_scalar,
@@ -274,9 +282,20 @@ _BLACKWELL = ("e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2")
 @instruction(
     _small,
     name="cvt.packed",
-    api=("ptx.cvt", Alias("ptx.cvt", order={
-        **_TVM, "ftz": (False,), "sat": (False,), "relu": "relu", "satfinite": "satfinite", **_NEVER,
-    })),
+    api=(
+        "ptx.cvt",
+        Alias(
+            "ptx.cvt",
+            order={
+                **_TVM,
+                "ftz": (False,),
+                "sat": (False,),
+                "relu": "relu",
+                "satfinite": "satfinite",
+                **_NEVER,
+            },
+        ),
+    ),
     min_sm=90,
     only_on={(name, kind): (100, 103, 110) for name in ("dtype", "atype") for kind in _BLACKWELL},
     carriers=_carriers,
@@ -301,9 +320,10 @@ def cvt_packed(
     halves = [_numbers(value, "f32") for value in values] if atype == "f32" else list(_halves(values[0], atype[:-2]))
     kind = dtype.removesuffix("x2")
     words = [_word(numbers, kind, rounding, relu, satfinite) for numbers in halves]
-    if rounding == "rna":  # only to tf32: NaN keeps its upper bits, as seen on an H200
+    if rounding == "rna":  # only to tf32. NaN keeps its upper bits; satfinite subtracts one from them: seen on an H200
         bits = np.atleast_1d(np.asarray(values[0], np.float32)).view(np.uint32).astype(np.uint64)
-        words[0] = np.where(np.isnan(halves[0]), bits & np.uint64(0xFFFFE000), words[0])
+        kept = (bits & np.uint64(0xFFFFE000)) - np.uint64(0x2000 if satfinite else 0)
+        words[0] = np.where(np.isnan(halves[0]), kept, words[0])
     total = words[0] if len(words) == 1 else (words[0] << np.uint64(_BITS[kind])) | words[1]
     out = total.astype(np.int64)
     varies = any(isinstance(value, np.ndarray) and value.ndim for value in values)

@@ -135,6 +135,7 @@ F = np.float32
         ((0x7FFF,), {"dtype": "bf16x2", "atype": "ue8m0x2"}, 0x3F807FFF),
         ((F(1 + 2**-11),), {"dtype": "tf32", "atype": "f32", "rounding": "rna"}, 0x3F802000),
         ((-F("nan"),), {"dtype": "tf32", "atype": "f32", "rounding": "rna"}, 0xFFC00000),  # as on an H200
+        ((F("nan"),), {"dtype": "tf32", "atype": "f32", "rounding": "rna", "satfinite": True}, 0x7FBFE000),
         ((F(1 + 2**-11),), {"dtype": "tf32", "atype": "f32", "rounding": "rn"}, 0x3F800000),
         ((F(np.nan),), {"dtype": "tf32", "atype": "f32", "rounding": "rz"}, 0x7FFFE000),
     ],
