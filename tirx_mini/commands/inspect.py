@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
     prog: the command as its user calls it.
     """
     given = list(sys.argv[1:] if argv is None else argv)
-    if given[:1] == [LESSON]:
+    if given[:1] == [LESSON] and int(LESSON) not in STEPS:
         return tileir.main(_lesson(given[1:]), prog=f"{prog} {LESSON}")
     options = _parser(prog).parse_args(given)
     if options.list_passes:

@@ -73,7 +73,7 @@ def test_a_large_size_is_predicted_and_the_caption_says_what_that_means(capsys: 
 
 def test_a_missing_kernel_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ladder", "--kernels", str(tmp_path / "none.py")]) == 2
-    assert "none.py does not exist" in " ".join(capsys.readouterr().out.split())
+    assert "none.pydoesnotexist" in "".join(capsys.readouterr().out.split())  # the line may break anywhere
 
 
 def test_an_unknown_gpu_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
