@@ -37,14 +37,20 @@ def _function(func: Op) -> Op:
 
 
 def _may_be_left(dot: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether nothing overwrites the operands of a dot of Hopper before the next one: they are in stages."""
-    return dot.mma == ops.WGMMA and all(_stage_of(value, defs) for value in (dot.lhs, dot.rhs))
+    """Whether a dot of Hopper may be in flight when the next one begins.
+
+    Its operands are then in stages that nothing overwrites. Of a ring of one stage, the next dot would wait for the
+    stage that this one has not released.
+    """
+    reads = [_read_of(value, defs) for value in (dot.lhs, dot.rhs)]
+    return dot.mma == ops.WGMMA and all(read is not None and read.pipeline.type.stages > 1 for read in reads)
 
 
-def _stage_of(value: Value, defs: Mapping[Value, Op]) -> bool:
+def _read_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
+    """The read of a stage that a value is, or is a view of."""
     while (op := defs.get(value)) is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
         value = op.source
-    return op is not None and op.kind is pipe.consumer_read
+    return op if op is not None and op.kind is pipe.consumer_read else None
 
 
 class _Deferred(Rewriter):

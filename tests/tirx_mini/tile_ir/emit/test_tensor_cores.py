@@ -105,6 +105,13 @@ def test_loops_with_few_iterations(gpu: str, steps: int) -> None:
     assert np.allclose(c, expected, atol=2e-3)
 
 
+@pytest.mark.parametrize("gpu", GPUS)
+def test_one_stage_is_released_before_the_next_iteration(gpu: str) -> None:
+    program, c, expected = gemm((128, 128, 192), (128, 128, 64), options=Options(num_stages=1))
+    program.run(gpu, schedules=5)
+    assert np.allclose(c, expected, atol=2e-3)
+
+
 def test_as_many_stages_as_there_is_room_for() -> None:
     def stages(tile: tuple[int, int, int], **options: int) -> int:
         program, *_ = gemm((512, 512, 512), tile, options=Options(**options))
