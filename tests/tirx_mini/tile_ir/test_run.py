@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from kernels_ref.tile import gemm, vector_add
 from tirx_mini import Target
 from tirx_mini.diagnose import SimulationError
+from tirx_mini.ir import TirxError
 from tirx_mini.tile_ir import ct, tune
 from tirx_mini.tile_ir.run import compile, current_gpu, interpret, interpreted, simulate, simulated
 
@@ -99,3 +101,15 @@ def test_strided_and_unsigned_arrays_are_passed_as_they_are() -> None:
     c = np.zeros(100, np.uint32)
     ct.launch(None, (4,), vector_add.vector_add, (base[::2], base[1::2], c, 32))
     np.testing.assert_array_equal(c, base[::2] + base[1::2])
+
+
+def test_numbers_without_code_are_refused_at_their_line() -> None:
+    @ct.kernel
+    def widened(x, y):
+        t = ct.load(x, (ct.bid(0),), shape=(4,))
+        ct.store(y, (ct.bid(0),), t.astype(ct.float32))
+
+    x, y = np.ones(8, ml_dtypes.float8_e8m0fnu), np.zeros(8, np.float32)
+    with pytest.raises(TirxError, match="no code for numbers of type f8E8M0FNU") as error:
+        simulate((2,), widened, (x, y), gpu="b200")
+    assert error.value.span is not None and error.value.span.file == __file__

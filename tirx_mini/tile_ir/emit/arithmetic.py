@@ -17,6 +17,7 @@ from tirx_mini.ir import (
     Const,
     DataType,
     Expr,
+    TirxError,
     binary,
     cast,
     const,
@@ -42,8 +43,10 @@ Compute = Callable[..., Expr]
 
 
 def dtype_of(type: Type) -> DataType:
-    """The dtype of a scalar type."""
+    """The dtype of a scalar type. Raises `TirxError` for one that no code computes with."""
     assert isinstance(type, Scalar), f"{type} is not the type of a number"
+    if type.name not in DTYPES:
+        raise TirxError(f"the compiler has no code for numbers of type {type}: only the interpreter computes with them")
     return DataType(DTYPES[type.name])
 
 
