@@ -74,7 +74,7 @@ def test_the_loops_of_the_convolution_differ_as_the_schedules_say(given, solved)
     assert "range(3)" in tiled and "T.unroll" not in tiled
     assert unrolled.count("T.unroll(3)") == 2 and "range(3)" not in unrolled
     for each in (tiled, unrolled):
-        assert "+ 8] = " in each, "the innermost loop is no vector of 8 elements"
+        assert "+ 8] = " in each, "the innermost loop is not a vector of 8 elements"
     assert te.check(solved.convolution_tiled(c), c.args) == []
 
 

@@ -124,14 +124,16 @@ def _argument(text: str) -> Any:
         try:
             return words[text] if text in words else int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
         except ValueError:
-            raise ValueError(f"{text!r} is no argument: write a number, or an array as in float16[512,512]") from None
+            raise ValueError(
+                f"{text!r} is not an argument: write a number, or an array as in float16[512,512]"
+            ) from None
     import ml_dtypes
 
     name, shape = found[1], tuple(int(n) for n in found[2].split(",") if n.strip())
     try:
         return np.zeros(shape, np.dtype(getattr(ml_dtypes, name, name)))
     except TypeError:
-        raise ValueError(f"{name!r} is no dtype of an array") from None
+        raise ValueError(f"{name!r} is not a dtype of an array") from None
 
 
 def _grid(text: str) -> tuple[int, int, int]:

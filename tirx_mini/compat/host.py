@@ -109,7 +109,7 @@ class CompiledKernel:
         return self.mod
 
     def export_library(self, *_: Any, **__: Any) -> None:
-        """Raises `ValueError`: a kernel is no library here."""
+        """Raises `ValueError`: a kernel is not a library here."""
         raise ValueError(
             'a compiled kernel is not exported as a library: exe.source("cuda") and exe.source("ptx") are its text'
         )

@@ -148,7 +148,7 @@ class PrimFunc:
         """The kernel for certain values of its symbolic extents and scalar parameters.
 
         param_map: numbers by variables or their names, and buffers (or shapes) by parameters or their names. A scalar
-            parameter that is given is no parameter of the result.
+            parameter that is given is not a parameter of the result.
 
         Raises `ValueError` for what is neither.
         """

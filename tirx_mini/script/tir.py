@@ -52,8 +52,7 @@ def vectorized(*bounds: ir.ExprLike, annotations: Any = None) -> Loop:
 
 
 def thread_binding(*bounds: ir.ExprLike, thread: str = "", annotations: Any = None) -> Loop:
-    """A loop whose iterations are the CTAs or threads that `thread` counts: "blockIdx.x", "threadIdx.x", ….
-    """
+    """A loop whose iterations are the CTAs or threads that `thread` counts: "blockIdx.x", "threadIdx.x", …."""
     if not thread.startswith(("blockIdx.", "threadIdx.")) or thread[-1] not in "xyz":
         hint = 'write thread="blockIdx.x" or thread="threadIdx.x"'
         raise ir.TirxError(f"{thread!r} is not an index of a grid", hint=hint)
@@ -72,7 +71,7 @@ def alloc_buffer(
     """Memory for values between blocks. strides: distances between neighbours, in elements."""
     builder = current("T.alloc_buffer")
     if scope not in ir.SCOPES or scope == "tmem":
-        raise ir.TirxError(f"{scope!r} is no memory of TIR", hint='use "global", "shared" or "local"')
+        raise ir.TirxError(f"{scope!r} is not a memory of TIR", hint='use "global", "shared" or "local"')
     listed = (shape,) if isinstance(shape, int) else shape
     extents = tuple(int(extent) for extent in listed)
     layout = None if strides is None else TileLayout(S[extents : tuple(strides)])

@@ -293,5 +293,5 @@ def checked_scope(scope: str) -> str:
     """A memory that a stage may be in. Raises `TirxError` for another one."""
     if scope not in SCOPES_OF_STAGES:
         hint = f"use one of {', '.join(SCOPES_OF_STAGES)}"
-        raise TirxError(f"{scope!r} is no memory of a stage", caller_span(), hint)
+        raise TirxError(f"{scope!r} is not a memory of a stage", caller_span(), hint)
     return scope

@@ -99,7 +99,7 @@ def _accumulator(stage: Stage, nest: Nest) -> Storage:
     *outer, rows, columns = nest.sizes
     if any(size > 1 for size in outer) or rows % FRAGMENT[0] or columns % FRAGMENT[1] or not nest.sizes[1:]:
         raise TirxError(
-            f"{stage.op.name} is an accumulator of {' × '.join(map(str, nest.sizes))}, which is no multiple of "
+            f"{stage.op.name} is an accumulator of {' × '.join(map(str, nest.sizes))}, which is not a multiple of "
             f"{FRAGMENT[0]} × {FRAGMENT[1]}",
             stage.op.span,
             "compute it at a loop whose iterations need whole tiles",

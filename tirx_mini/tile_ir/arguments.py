@@ -99,7 +99,7 @@ def _constant(named: str, value: Any) -> Any:
         hash(value)
     except TypeError:
         raise ArgumentError(
-            f"{named} is {type(value).__name__}, which is no constant: pass a number or a tuple"
+            f"{named} is {type(value).__name__}, which is not a constant: pass a number or a tuple"
         ) from None
     return value
 
@@ -109,7 +109,7 @@ def _scalar_type(named: str, value: bool | int | float, wanted: DType | None) ->
     dtype = wanted or (bool_ if isinstance(value, bool) else int32 if isinstance(value, int) else float32)
     if dtype.is_integer and not dtype.limits[0] <= value <= dtype.limits[1]:
         fix = "annotate the parameter with ct.ScalarInt64" if dtype == int32 else "pass a smaller number"
-        raise ArgumentError(f"{named} is {value}, which is no {dtype}: {fix}")
+        raise ArgumentError(f"{named} is {value}, which is not a {dtype}: {fix}")
     return dtype
 
 

@@ -57,7 +57,7 @@ class Context:
         return self.gpu.arch.startswith("sm_10")
 
     def note(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
-        """Tell the author of the program something that is no mistake."""
+        """Tell the author of the program something that is not a mistake."""
         self.notes.append(Diagnostic(message, span, hint, severity="note"))
 
 

@@ -113,7 +113,7 @@ def test_a_cache_is_made_before_other_transformations(s, mm):
 def test_a_cache_is_for_a_reader(s, mm):
     with refused("cache_read: B does not read A"):
         s.cache_read(mm.A, "shared", [mm.B])
-    with refused("'register' is no memory of a stage"):
+    with refused("'register' is not a memory of a stage"):
         s.cache_read(mm.A, "register", [mm.C])
 
 

@@ -16,9 +16,7 @@ def on_tensor_cores(n: int = 64, align: bool = True) -> tuple[te.Schedule, list[
     """A matmul of float16: CTAs of four warps, tiles of 32 × 32 × 32 in shared memory."""
     A, B = (te.placeholder((n, n), "float16", name) for name in "AB")
     k = te.reduce_axis((0, n), "k")
-    C = te.compute(
-        (n, n), lambda i, j: te.sum(A[i, k].astype("float32") * B[k, j].astype("float32"), axis=k), name="C"
-    )
+    C = te.compute((n, n), lambda i, j: te.sum(A[i, k].astype("float32") * B[k, j].astype("float32"), axis=k), name="C")
     s = te.create_schedule(C.op)
     CF = s.cache_write(C, "wmma.accumulator")
     staged = [s.cache_read(tensor, "shared", [CF]) for tensor in (A, B)]
@@ -139,7 +137,7 @@ def test_accumulators_are_accessed_by_instructions_alone():
     with refused("C.wmma.accumulator is spread over the lanes of a warp"):
         te.lower(s, mm.args)
     s[CF].compute_at(s[mm.C], ii)
-    with refused("is an accumulator of 1 × 64, which is no multiple of 16 × 8"):
+    with refused("is an accumulator of 1 × 64, which is not a multiple of 16 × 8"):
         te.lower(s, mm.args)
 
 

@@ -354,7 +354,7 @@ class Registers:
         return packed.view(np.uint32)[..., 0]
 
     def values(self, words: int) -> np.ndarray:
-        """The values of the next `words` registers for an MMA, which is no ordinary access. Fault: out-of-bounds."""
+        """The values of the next `words` registers for an MMA: not an ordinary access. Fault: out-of-bounds."""
         count = self._elements(words)
         packed = self.array.data[self.index : self.index + count].reshape(words, count // words, LANES)
         return np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.uint32)[..., 0]

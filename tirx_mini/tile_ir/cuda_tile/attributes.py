@@ -159,7 +159,7 @@ class DivBy:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A signed number between two bounds, both included; None is no bound."""
+    """A signed number between two bounds, both included; None is not a bound."""
 
     lower: int | None = None
     upper: int | None = None

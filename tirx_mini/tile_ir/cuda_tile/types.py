@@ -38,7 +38,7 @@ def _power_of_two(n: int) -> bool:
 
 @dataclass(frozen=True)
 class Tile(Type):
-    """An array of elements; of rank 0, a scalar. Raises `ValueError` for extents that are no powers of two."""
+    """An array of elements; of rank 0, a scalar. Raises `ValueError` for extents that are not powers of two."""
 
     shape: tuple[int, ...]
     element: Element

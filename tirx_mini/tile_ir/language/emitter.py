@@ -18,7 +18,7 @@ from .values import TileValue
 
 
 def tile_type(dtype: DType, shape: Sequence[int]) -> Tile:
-    """``tile<64x32xf16>``. Raises `TileShapeError` for an extent that is no power of two."""
+    """``tile<64x32xf16>``. Raises `TileShapeError` for an extent that is not a power of two."""
     for extent in shape:
         if extent < 1 or extent & (extent - 1):
             up = 1 << max(extent - 1, 0).bit_length()

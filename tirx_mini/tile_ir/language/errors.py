@@ -38,7 +38,7 @@ class TileValueError(TileError, ValueError):
 
 
 class TileShapeError(TileTypeError):
-    """Shapes that do not fit together, or that are no shapes of tiles."""
+    """Shapes that do not fit together, or that are not shapes of tiles."""
 
     default_kind = "tile-shape"
 

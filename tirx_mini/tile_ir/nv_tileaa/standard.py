@@ -264,7 +264,7 @@ def _constant(op: Op) -> Iterator[str]:
         (),
         shape_of(op.result.type),
     ):
-        yield f"{op.value} is no {op.result.type}"
+        yield f"{op.value} is not a {op.result.type}"
 
 
 constant = ARITH.op(

@@ -85,7 +85,7 @@ def _splat(op: Op) -> Iterator[str]:
 
 def _range(op: Op) -> Iterator[str]:
     if shape_of(op.result.type) != (op.end - op.start,):
-        yield f"{op.start} to {op.end} is no {op.result.type}"
+        yield f"{op.start} to {op.end} is not a {op.result.type}"
 
 
 def _view(op: Op) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _broadcast(op: Op) -> Iterator[str]:
 def _permute(op: Op) -> Iterator[str]:
     shape = shape_of(op.source.type)
     if sorted(op.permutation) != list(range(len(shape))):
-        yield f"{list(op.permutation)} is no permutation of {len(shape)} dimensions"
+        yield f"{list(op.permutation)} is not a permutation of {len(shape)} dimensions"
     elif shape_of(op.result.type) != tuple(shape[i] for i in op.permutation):
         yield f"{op.result.type} is not {op.source.type} permuted by {list(op.permutation)}"
 
@@ -238,7 +238,7 @@ def _parse_reduce(p: Parser, kind: OpKind) -> Op:
 def _reduce(op: Op) -> Iterator[str]:
     shape = shape_of(op.operands[0].type)
     if not 0 <= op.dim < len(shape):
-        yield f"{op.dim} is no dimension of {op.operands[0].type}"
+        yield f"{op.dim} is not a dimension of {op.operands[0].type}"
         return
     kept = shape if op.kind is scan else shape[: op.dim] + shape[op.dim + 1 :]
     for value, result in zip(op.operands, op.results, strict=True):

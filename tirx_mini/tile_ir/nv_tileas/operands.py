@@ -129,7 +129,7 @@ def reasons(load: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
     for axis in order[1:]:
         step = (memref.strides[blocks.order[axis]] or 0) * size
         if step % TMA_GLOBAL_ALIGN and memref.shape[blocks.order[axis]] != 1:
-            yield f"the array's rows are {step} bytes apart, which is no multiple of {TMA_GLOBAL_ALIGN}"
+            yield f"the array's rows are {step} bytes apart, which is not a multiple of {TMA_GLOBAL_ALIGN}"
     if any(extent > MAX_TMA_BOX for extent in blocks.tile[:-2]):
         yield f"a box has at most {MAX_TMA_BOX} elements along a dimension"
     if any(_is_tile(value) for index in load.index for value in _computed_from(index, defs)):

@@ -400,7 +400,7 @@ class _Pipelined(Rewriter):
 
 
 def _number(op: Op | None) -> int | None:
-    """The integer that an operation gives; None where it is no constant."""
+    """The integer that an operation gives; None where it is not a constant."""
     if op is None or op.kind is not std.constant or isinstance(op.result.type, Tensor):
         return None
     return op.value.item()

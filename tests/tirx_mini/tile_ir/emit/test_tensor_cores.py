@@ -85,7 +85,7 @@ def test_rows_that_tma_cannot_address_pass_through_registers(gpu: str, n: int, k
     program.run(gpu, schedules=20)
     assert np.allclose(c, expected, atol=2e-3)
     if gpu == "h100":
-        assert all("200 bytes apart, which is no multiple of 16" in note.message for note in program.context.notes)
+        assert all("200 bytes apart, which is not a multiple of 16" in note.message for note in program.context.notes)
         assert len(program.context.notes) == (n == 100) + (k == 100)
 
 

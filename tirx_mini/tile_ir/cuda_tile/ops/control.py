@@ -234,7 +234,7 @@ def _parse_reduction(p: Parser, kind: OpKind) -> Op:
 def _reduction(op: Op) -> Iterator[str]:
     shape = op.operands[0].type.shape
     if not 0 <= op.dim < len(shape):
-        yield f"dim={op.dim} is no dimension of {op.operands[0].type}"
+        yield f"dim={op.dim} is not a dimension of {op.operands[0].type}"
         return
     kept = shape if op.kind is scan else shape[: op.dim] + shape[op.dim + 1 :]
     scalars = [Value(Tile((), v.type.element)) for v in op.operands]

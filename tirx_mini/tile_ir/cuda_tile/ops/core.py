@@ -31,7 +31,7 @@ def _constant(op: Op) -> Iterator[str]:
     if op.value.element == "i4":
         yield "tiles of i4 are loaded or unpacked; there are no constants of them"
     if str(op.result.type.element) != op.value.element or given not in ((), shape):
-        yield f"the numbers {op.value.element} of the shape {given} are no {op.result.type}"
+        yield f"the numbers {op.value.element} of the shape {given} are not a {op.result.type}"
 
 
 def _reshape(op: Op) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _permute(op: Op) -> Iterator[str]:
     if len(shape) < 2:
         yield f"it permutes at least two dimensions, not those of {op.source.type}"
     elif sorted(order) != list(range(len(shape))):
-        yield f"{list(order)} is no permutation of {len(shape)} dimensions"
+        yield f"{list(order)} is not a permutation of {len(shape)} dimensions"
     elif op.result.type.shape != tuple(shape[i] for i in order):
         yield f"{op.result.type} is not {op.source.type} permuted by {list(order)}"
 
@@ -87,7 +87,7 @@ def _iota(op: Op) -> Iterator[str]:
 def _assume(op: Op) -> Iterator[str]:
     predicate = op.predicate
     if isinstance(predicate, DivBy) and predicate.divisor & (predicate.divisor - 1):
-        yield f"the divisor {predicate.divisor} is no power of two"
+        yield f"the divisor {predicate.divisor} is not a power of two"
     if (
         isinstance(predicate, Bounded)
         and predicate.lower is not None

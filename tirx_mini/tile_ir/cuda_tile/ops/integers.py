@@ -78,7 +78,7 @@ def _widths(sign: int, verb: str) -> Verify:
 def _same_width(op: Op) -> Iterator[str]:
     before, after = op.source.type.element, op.result.type.element
     if isinstance(before, Ptr) or isinstance(after, Ptr) or before.bits != after.bits:
-        yield f"{before} and {after} are no numbers of one width"
+        yield f"{before} and {after} are not numbers of one width"
 
 
 def _floats_differ(op: Op) -> Iterator[str]:

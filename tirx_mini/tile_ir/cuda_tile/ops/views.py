@@ -91,11 +91,12 @@ def _of_tensor_view(op: Op) -> Iterator[str]:
     elif (
         not isinstance(op.result.type, (PartitionView, GatherScatterView)) or op.result.type.view != op.tensor_view.type
     ):
-        yield f"{op.result.type} is no view of {op.tensor_view.type}"
+        yield f"{op.result.type} is not a view of {op.tensor_view.type}"
     elif isinstance(op.result.type, PartitionView) and sorted(op.result.type.dim_map) != list(
         range(len(op.result.type.view.shape))
     ):
-        yield f"dim_map={list(op.result.type.dim_map)} is no permutation of {len(op.result.type.view.shape)} dimensions"
+        rank = len(op.result.type.view.shape)
+        yield f"dim_map={list(op.result.type.dim_map)} is not a permutation of {rank} dimensions"
 
 
 def _indexed(tile: str) -> Callable[[Op], Iterator[str]]:

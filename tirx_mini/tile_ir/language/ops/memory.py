@@ -355,5 +355,6 @@ def _extent(tr: Tracer, value: Any) -> Any:
 def foreign_pointer_dtype(tr: Tracer, pointee_dtype: Any) -> Any:
     """Pointers to other programs' memory are refused."""
     raise TileUnsupportedFeatureError(
-        "pointers to memory that is no argument are not supported", hint="pass the array as a parameter of the kernel"
+        "pointers to memory that is not an argument are not supported",
+        hint="pass the array as a parameter of the kernel",
     )

@@ -289,7 +289,7 @@ def dtype_call(tr: Tracer, dtype: DType, args: tuple[Any, ...]) -> Any:
         try:
             value = float(value)
         except ValueError:
-            raise TileValueError(f"ct.{dtype}({value!r}): this is no number") from None
+            raise TileValueError(f"ct.{dtype}({value!r}): this is not a number") from None
     if is_constant(value):
         return convert_constant(plain(value), dtype)
     return tr.emit.cast(tile_of(tr, value, f"the argument of ct.{dtype}"), dtype)

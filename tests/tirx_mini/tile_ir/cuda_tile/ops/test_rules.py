@@ -55,11 +55,11 @@ def test_the_values_of_these_cases_are_right():
         ("%x = exti %t signed : tile<i64> -> tile<i32>", "i64 is not extended to i32"),
         ("%x = trunci %s : tile<i32> -> tile<i32>", "i32 is not truncated to i32"),
         ("%x = ftof %f : tile<4x8xf32> -> tile<4x8xf32>", "it converts a type to itself"),
-        ("%x = bitcast %f : tile<4x8xf32> -> tile<4x8xi64>", "f32 and i64 are no numbers of one width"),
+        ("%x = bitcast %f : tile<4x8xf32> -> tile<4x8xi64>", "f32 and i64 are not numbers of one width"),
         ("%x = itof %i signed : tile<4x8xi32> -> tile<8x4xf32>", "the shapes of source and result differ"),
         ("%x = reshape %f : tile<4x8xf32> -> tile<16xf32>", "have different numbers of elements"),
         ("%x = broadcast %f : tile<4x8xf32> -> tile<8x8xf32>", "only extents of 1 are broadcast"),
-        ("%x = permute %f [0, 0] : tile<4x8xf32> -> tile<4x4xf32>", r"\[0, 0\] is no permutation of 2 dimensions"),
+        ("%x = permute %f [0, 0] : tile<4x8xf32> -> tile<4x4xf32>", r"\[0, 0\] is not a permutation of 2 dimensions"),
         ("%y = iota : tile<4xi32> %x = permute %y [0] : tile<4xi32> -> tile<4xi32>", "at least two dimensions"),
         (
             "%x = cat %f, %g dim = 0 : tile<4x8xf32>, tile<8x4xf32> -> tile<8x8xf32>",
@@ -73,9 +73,9 @@ def test_the_values_of_these_cases_are_right():
             "the shapes of ptr and offset differ",
         ),
         ("%x = iota : tile<2x2xi32>", "it makes a tile of rank 1"),
-        ("%x = assume div_by<3>, %i : tile<4x8xi32>", "the divisor 3 is no power of two"),
+        ("%x = assume div_by<3>, %i : tile<4x8xi32>", "the divisor 3 is not a power of two"),
         ("%x = assume bounded<4, 3>, %i : tile<4x8xi32>", "has no numbers"),
-        ("%x = constant <i32: [1, 2]> : tile<4xi32>", "are no tile<4xi32>"),
+        ("%x = constant <i32: [1, 2]> : tile<4xi32>", "are not a tile<4xi32>"),
         ('assert %i, "x" : tile<4x8xi32>', "`condition` must be a tile of i1"),
         (
             "%x, %y = load_ptr_tko weak %q : tile<4x8xptr<f32>> -> tile<4x8xf16>, token",
@@ -110,9 +110,12 @@ def test_the_values_of_these_cases_are_right():
                 "%x = make_partition_view %v "
                 ": partition_view<tile=(4), tensor_view<16x16xf32, strides=[16,1]>, dim_map=[0]>"
             ),
-            "is no permutation of 2 dimensions",
+            "is not a permutation of 2 dimensions",
         ),
-        ("%x = make_partition_view %v : partition_view<tile=(4), tensor_view<16xf32, strides=[1]>>", "is no view of"),
+        (
+            "%x = make_partition_view %v : partition_view<tile=(4), tensor_view<16xf32, strides=[1]>>",
+            "is not a view of",
+        ),
         ("%x = get_tensor_shape %v : tensor_view<16x16xf32, strides=[16,1]> -> tile<i32>", "has 2 dimensions, not 1"),
         (
             "%x = make_tensor_view %p, shape = [4], strides = [1] : tensor_view<4xf16, strides=[1]>",
@@ -132,7 +135,7 @@ def test_the_values_of_these_cases_are_right():
         ("%x = loop : tile<i32> { break }", "the types of the `break` values"),
         (
             f"%x = reduce %f dim=2 identities=[0.0 : f32] {REDUCED}",
-            "dim=2 is no dimension of",
+            "dim=2 is not a dimension of",
         ),
         (
             f"%x = reduce %f dim=1 identities=[0 : i32] {REDUCED}",
