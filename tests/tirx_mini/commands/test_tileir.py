@@ -86,8 +86,9 @@ def test_passes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(("arguments", "words"), [
     (["gem"], "there is no tile program 'gem'"), (["nowhere.py:k"], "does not exist"),
     (["FILE"], "which kernel?"), (["FILE:scales"], "it has scale, never_launched"),
-    (["FILE:never_launched"], "give its arguments"), (["FILE:scale", "--args", "float17[4]"], "no dtype"),
-    (["FILE:scale", "--args", "float32(4)"], "no argument"), (["gemm", "64", "--print-after", "no"], "no pass 'no'"),
+    (["FILE:never_launched"], "give its arguments"), (["FILE:scale", "--args", "float17[4]"], "not a dtype"),
+    (["FILE:scale", "--args", "float32(4)"], "not an argument"),
+    (["gemm", "64", "--print-after", "no"], "no pass 'no'"),
     (["gemm", "64", "--grid", "x"], "one to three numbers"), (["gemm", "64", "--gpu", "tpu"], "tpu"),
 ])  # fmt: skip
 def test_bad_input_is_one_sentence(
