@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 _REGISTERED: dict[str, Callable[..., Any]] = {}
-"""What programs have registered in this process, as in TVM."""
+"""The functions that programs have registered in this process, as in TVM."""
 
 
 def register_global_func(

@@ -38,8 +38,8 @@ class _Order:
 
 
 class BaseTileScheduler(_Order):
-    """What schedulers have in common. One of your own is a subclass, whose inline method `update_current_m_n_idx`
-    computes `m_idx` and `n_idx` of the tile `linear_idx`.
+    """The common part of schedulers. To write your own, derive a class from it. Its inline method
+    `update_current_m_n_idx` computes `m_idx` and `n_idx` of the tile `linear_idx`.
 
     prefix: the prefix of the names of its variables.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.ir import Diagnostic, Span
 
-SERIAL, COST_BASED = "serial", "cost-based"
 SPECIALIZED, UNSPECIALIZED = "specialized", "unspecialized"
 
 
@@ -17,18 +16,14 @@ class Options:
 
     num_warps: warps that compute: a power of two, at most 16.
     num_stages: buffers of each pipeline, at least 1.
-    num_ctas: CTAs of a cluster that share one program instance.
     occupancy: CTAs that are to fit on one SM.
-    schedule: `SERIAL` (program order) or `COST_BASED` (latencies from `hardware`).
     agents: `SPECIALIZED` (producer and compute warps), or `UNSPECIALIZED` (each warp does everything).
     dynamic_persistent: whether as many CTAs as fit take program instances one after another.
     """
 
     num_warps: int | None = None
     num_stages: int | None = None
-    num_ctas: int | None = None
     occupancy: int | None = None
-    schedule: str = COST_BASED
     agents: str | None = None
     dynamic_persistent: bool | None = None
 

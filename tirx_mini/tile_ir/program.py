@@ -56,7 +56,7 @@ class TileProgram:
         """What the passes chose, and what the kernel's decorator fixes."""
         context = context_for(self.gpu)
         hints = self.kernel.hints.at(context.arch)
-        options = Options(num_warps=hints.num_worker_warps, num_ctas=hints.num_ctas, occupancy=hints.occupancy)
+        options = Options(num_warps=hints.num_worker_warps, occupancy=hints.occupancy)
         return context_for(self.gpu, options)
 
     @cached_property

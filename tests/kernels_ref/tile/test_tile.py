@@ -32,7 +32,7 @@ def random(*shape: int, dtype: torch.dtype = SINGLE, seed: int = 0) -> torch.Ten
 
 
 def close(got: torch.Tensor, wanted: torch.Tensor, dtype: torch.dtype) -> None:
-    """Equal but for the rounding of the dtype; products of float32 are computed as tf32."""
+    """Compare up to the rounding of the dtype, for products of float32 up to that of tf32."""
     tolerance = {HALF: 2e-3, BRAIN: 1.6e-2, SINGLE: 2e-3}[dtype]
     torch.testing.assert_close(got.float(), wanted.float(), rtol=tolerance, atol=tolerance * float(wanted.abs().max()))
 

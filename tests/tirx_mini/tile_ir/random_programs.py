@@ -26,7 +26,7 @@ class _Writer:
         self.draw, self.b, self.values = draw, builder, list(values)
 
     def pick(self, type_: Tile | None = None) -> Value:
-        """Some value, of a type if one is given; then a constant if there is no other."""
+        """One of the values so far, of `type_` if it is given; or a new constant of that type."""
         fitting = [v for v in self.values if type_ is None or v.type == type_]
         if fitting and (type_ is None or self.draw(st.booleans())):
             return self.draw(st.sampled_from(fitting))

@@ -25,7 +25,6 @@ from .operands import Operands, multiply, to_float
 from .wgmma_group import Group, Issued, Series, Work, matrix_a, work_of
 
 WARPS = 4
-ROWS_PER_WARP = 16
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """The output tiles of each CTA, for the picture of the wave.
 
-A tile begins with an MMA that does not add to its accumulator, where the tile at hand has begun that one already. Its
-results leave by as many stores as those of each other tile, which together cover a rectangle. Where there is no such
-partition, they are those that come between the end of its MMAs and the end of those of the next.
+A tile begins with an MMA that does not add to its accumulator, where the tile at hand has begun that one already. Every
+tile has the same number of stores, and the stores of a tile cover a rectangle. If no partition of the stores is like
+that, a tile has those between the end of its MMAs and the end of the MMAs of the next tile.
 """
 
 from __future__ import annotations

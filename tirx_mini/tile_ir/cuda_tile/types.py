@@ -201,22 +201,8 @@ def parse_tile(p: Parser) -> Tile:
         raise p.error(str(error)) from None
 
 
-def _extent(p: Parser) -> int | None:
-    return None if p.accept("?") else int(p.number())
-
-
 def parse_tensor_view(p: Parser) -> TensorView:
-    p.expect("<")
-    shape, element = p.dims(), p.type()
-    strides: tuple[int | None, ...] = ()
-    if p.accept(","):
-        p.expect("strides")
-        p.expect("=")
-        strides = tuple(p.listed("[", "]", lambda: _extent(p)))
-    p.expect(">")
-    if not isinstance(element, Scalar) or len(shape) != len(strides):
-        raise p.error("a tensor_view has one stride for each extent, and numbers as elements")
-    return TensorView(element, shape, strides)
+    return TensorView(*p.strided("a tensor_view"))
 
 
 def parse_view(p: Parser) -> PartitionView | GatherScatterView:

@@ -81,7 +81,7 @@ def emit_kernel(
 
 
 def own_params(func: Op) -> list[Value]:
-    """The parameters of a function, but for tensor maps: the copies that use those add them to the kernel."""
+    """The parameters of a function without its tensor maps, which the copies that use them add to the kernel."""
     return [value for value in func.body.params if value.type is not TMA_DESC]
 
 

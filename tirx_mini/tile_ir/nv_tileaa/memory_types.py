@@ -106,22 +106,8 @@ def is_pointer(type: Type) -> bool:
     return isinstance(element_of(type), Ptr)
 
 
-def _known(p: Parser) -> Known:
-    return None if p.accept("?") else int(p.number())
-
-
 def parse_memref(p: Parser) -> Memref:
-    p.expect("<")
-    shape, element = p.dims(), p.type()
-    strides: tuple[Known, ...] = ()
-    if p.accept(","):
-        p.expect("strides")
-        p.expect("=")
-        strides = tuple(p.listed("[", "]", lambda: _known(p)))
-    p.expect(">")
-    if not isinstance(element, Scalar) or len(shape) != len(strides):
-        raise p.error("a memref has numbers as elements, and one stride for each extent")
-    return Memref(element, shape, strides)
+    return Memref(*p.strided("a memref"))
 
 
 def parse_block_tile(p: Parser) -> BlockTile:

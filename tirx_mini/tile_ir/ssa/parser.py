@@ -113,6 +113,24 @@ class Parser:
             return ()
         return tuple(None if d == "?" else int(d) for d in self.next().rstrip("x").split("x"))
 
+    def extent(self) -> int | None:
+        """A number; None is a ``?``."""
+        return None if self.accept("?") else int(self.number())
+
+    def strided(self, what: str) -> tuple[Scalar, tuple[int | None, ...], tuple[int | None, ...]]:
+        """The element, extents and strides of ``<4x?xf32, strides=[8, 1]>``, which describes `what`: "a memref"."""
+        self.expect("<")
+        shape, element = self.dims(), self.type()
+        strides: tuple[int | None, ...] = ()
+        if self.accept(","):
+            self.expect("strides")
+            self.expect("=")
+            strides = tuple(self.listed("[", "]", self.extent))
+        self.expect(">")
+        if not isinstance(element, Scalar) or len(shape) != len(strides):
+            raise self.error(f"{what} has numbers as elements, and one stride for each extent")
+        return element, shape, strides
+
     def type(self) -> Type:
         name = self.word().removeprefix("!")
         if _SCALAR.fullmatch(name):

@@ -29,7 +29,7 @@ def _three_scalars(op: Op) -> tuple[Tile, ...]:
 def _constant(op: Op) -> Iterator[str]:
     shape, given = op.result.type.shape, op.value.values.shape
     if op.value.element == "i4":
-        yield "tiles of i4 are loaded or unpacked; there are no constants of them"
+        yield "a constant cannot be a tile of i4: load the tile, or unpack it"
     if str(op.result.type.element) != op.value.element or given not in ((), shape):
         yield f"the numbers {op.value.element} of the shape {given} are not a {op.result.type}"
 
