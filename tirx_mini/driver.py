@@ -78,7 +78,13 @@ class SimulatedExecutable:
         """The kernel at a stage: "tir", "lowered", "cuda" (with or without `comments`), "ptx" or "sass"."""
         if stage == "tir":
             return self.original.script()
-        return self.func.script() if stage == "lowered" else self.compiled.source(stage, comments)
+        if stage == "lowered":
+            return self.func.script()
+        if stage == "cuda":
+            from .runtime import emit
+
+            return emit(self.func, self.gpu.arch, comments=comments).text
+        return self.compiled.source(stage, comments)
 
 
 SHOWN_EXTENT = 1024

@@ -152,7 +152,7 @@ class Executable:
 STAGES: Mapping[str, Callable[[Executable], str]] = {
     "tir": lambda exe: (exe.original or exe.func).script(),
     "lowered": lambda exe: exe.func.script(),
-    "cuda": lambda exe: cuda_source(exe.func, exe.arch, line_directives=exe.line_info, comments=True).text,
+    "cuda": lambda exe: emit(exe.func, exe.arch, line_info=exe.line_info, comments=True).text,
     "ptx": lambda exe: exe.compiled.ptx,
     "sass": lambda exe: disassemble(exe.compiled.cubin),
 }
@@ -176,11 +176,19 @@ def build(
     `ToolchainError` if the CUDA compiler is not installed.
     """
     target = known_arch(arch) if arch is not None else device_arch() or DEFAULT_ARCH
-    check_target(func, target)
-    _check_shared_memory(func, target)
-    source = cuda_source(func, target, line_directives=line_info)
+    source = emit(func, target, line_info=line_info)
     compiled = (cache or CompileCache.default()).compile(source, target, line_info=line_info)
     return Executable(func, source, compiled, original, line_info)
+
+
+def emit(func: PrimFunc, arch: str, *, line_info: bool = False, comments: bool = False) -> CudaSource:
+    """The CUDA C++ of a lowered function for `arch`, as "sm_90a". No compiler is needed for it.
+
+    Raises `TirxError` for what has no CUDA form, or does not fit into the architecture's shared memory.
+    """
+    check_target(func, arch)
+    _check_shared_memory(func, arch)
+    return cuda_source(func, arch, line_directives=line_info, comments=comments)
 
 
 def _check_shared_memory(func: PrimFunc, arch: str) -> None:

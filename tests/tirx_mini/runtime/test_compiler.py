@@ -10,6 +10,8 @@ import pytest
 
 from tests.tirx_mini.codegen.samples import func, put, scale, vector
 from tirx_mini.codegen import CudaSource, cuda_source
+from tirx_mini.driver import SimulatedExecutable
+from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import INT32, Call, Evaluate, Launch, PrimFunc, Span, TirxError, const
 from tirx_mini.runtime import ToolchainError, build, compile_cuda, disassemble, summarise, summary_text, toolchain
 
@@ -116,6 +118,15 @@ def test_elsewhere_the_error_names_the_package_to_install(monkeypatch: pytest.Mo
     with pytest.raises(ToolchainError, match="pip install"):
         compile_cuda(source(), "sm_90a")
     toolchain.toolchain.cache_clear()
+
+
+def test_the_text_of_a_simulated_kernel_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
+    toolchain.toolchain.cache_clear()
+    kernel = scale()
+    text = SimulatedExecutable(kernel, kernel, gpu_spec("h100")).source("cuda")
+    toolchain.toolchain.cache_clear()
+    assert "__global__" in text
 
 
 @pytest.mark.compiler
